@@ -1,19 +1,19 @@
 import type { Browser } from "@collections/browser";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aBrowser, aPhone, type HeldPhone } from "./fixtures/field-app-stage.ts";
+import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 
-/** A real browser on a busy machine. */
+/** Long enough for a real browser on a busy machine. */
 const TIMEOUT_MS = 90_000;
-const MANY = 41;
+const CASES = 41;
 const HERE = { latitude: 18.52, longitude: 73.8567 };
 
 let service: TestService;
 let browser: Browser;
-let phone: HeldPhone;
+let phone: AppPhone;
 
 beforeAll(async () => {
-  [service, browser] = await Promise.all([startTestService({ works: false }), aBrowser()]);
+  [service, browser] = await Promise.all([startTestService({ hasWorker: false }), aBrowser()]);
   const lender = await aLender(service, { name: "Sparkasse Köln-Süd" });
   const { id, accessToken } = await aFieldPartner(service);
   const address = (line1: string, latitude: number) => ({
@@ -32,7 +32,7 @@ beforeAll(async () => {
       dpd: 45,
     }),
     aRow("L-3", { borrowerName: "Meera Iyer", dpd: 12, ...address("3, Tilak Road", 18.5215) }),
-    ...Array.from({ length: MANY - 3 }, (_, index) => aRow(`M-${index}`, { borrowerName: `Borrower ${index}` })),
+    ...Array.from({ length: CASES - 3 }, (_, index) => aRow(`M-${index}`, { borrowerName: `Borrower ${index}` })),
   ];
   await lender.importCases(rows);
   for (const row of rows) await assign(service, lender.code, String(row["sourceLoanNumber"]), id);
@@ -40,9 +40,9 @@ beforeAll(async () => {
   phone = await aPhone(browser, service.url, accessToken);
 }, TIMEOUT_MS);
 
-describe("the list of cases", () => {
+describe("the app's list of cases", () => {
   test(
-    "has room for names in every script and length, and goes on as one scrolls",
+    "fits names of every script and length, and loads more cases on scrolling",
     async () => {
       const { page, press, look } = phone;
       await look("today-long-names");
@@ -50,17 +50,17 @@ describe("the list of cases", () => {
       await page.getByText("Freifrau").waitFor();
       await look("cases");
       const rows = page.locator(".row");
-      for (let seen = 0; seen < MANY - 1; seen = await rows.count()) {
+      for (let seen = 0; seen < CASES - 1; seen = await rows.count()) {
         await page.evaluate("scrollTo(0, document.body.scrollHeight)");
         await expect.poll(() => rows.count()).toBeGreaterThan(seen);
       }
-      expect(await rows.count()).toBe(MANY - 1);
+      expect(await rows.count()).toBe(CASES - 1);
     },
     TIMEOUT_MS,
   );
 
   test(
-    "is searched, filtered, and sorted by where one is",
+    "can be searched, filtered, and sorted by distance",
     async () => {
       const { page, press, look } = phone;
       const names = () => page.locator(".row .name").allTextContents();
@@ -84,7 +84,7 @@ describe("the list of cases", () => {
       await page.getByText("170 m").waitFor();
       await page.getByText("2.2 km").waitFor();
       await look("near-me");
-      // Whoever comes back from a case finds the list that they left.
+      // Going back from a case shows the same list again.
       await press("Meera Iyer");
       await phone.at("Case");
       await page.goBack();
@@ -94,7 +94,7 @@ describe("the list of cases", () => {
   );
 
   test(
-    "opens a case with the longest of names, and one that nobody may visit says why",
+    "opens a case with a very long name, and a held case that says why it cannot be visited",
     async () => {
       const { page, press, at, look } = phone;
       await page.getByLabel("Sort and filter").click();
@@ -117,9 +117,9 @@ describe("the list of cases", () => {
   );
 });
 
-describe("every screen", () => {
+describe("every screen of the app", () => {
   test(
-    "names what it has for who cannot see it, and is large enough for a thumb",
+    "has accessible names and controls of at least 44 pixels",
     async () => {
       const { page, at } = phone;
       for (const hash of ["#/today", "#/cases", "#/money", "#/me", "#/waiting"]) {
@@ -138,7 +138,7 @@ describe("every screen", () => {
   );
 
   test(
-    "has something to say to somebody who has nothing yet",
+    "shows a message where a field partner has no cases and no earnings",
     async () => {
       const { accessToken } = await aFieldPartner(service);
       const empty = await aPhone(browser, service.url, accessToken);
@@ -156,7 +156,7 @@ describe("every screen", () => {
   );
 });
 
-/** What is wrong with what can be pressed or typed into: no name, too small, or hidden from the keyboard. */
+/** Finds controls without an accessible name, smaller than 44 pixels, or not reachable by the keyboard. */
 const FAULTS = `[...document.querySelectorAll("a, button, input, textarea, summary")]
   .filter((one) => one.checkVisibility() && !one.closest(".choice, .option"))
   .flatMap((one) => {

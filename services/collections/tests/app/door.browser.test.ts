@@ -2,11 +2,11 @@ import type { Browser } from "@collections/browser";
 import { transaction } from "@collections/database";
 import { issueAccessToken } from "@collections/field-partners";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aBrowser, aPhone, type HeldPhone } from "./fixtures/field-app-stage.ts";
+import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
-/** A real browser on a busy machine. */
+/** Long enough for a real browser on a busy machine. */
 const TIMEOUT_MS = 90_000;
 const WAITING = "1 to be sent";
 
@@ -20,8 +20,8 @@ beforeAll(async () => {
   lender = await aLender(service);
 }, TIMEOUT_MS);
 
-/** A field partner with one case, signed in, and their app on the wire. */
-async function atTheDoor(): Promise<{ phone: HeldPhone; app: AppClient; loan: string; fieldPartnerId: string }> {
+/** A signed-in field partner who looks at their only case, and a client with the same access token. */
+async function atTheDoor(): Promise<{ phone: AppPhone; app: AppClient; loan: string; fieldPartnerId: string }> {
   const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
   loans += 1;
   const loan = `APP-${loans}`;
@@ -33,14 +33,14 @@ async function atTheDoor(): Promise<{ phone: HeldPhone; app: AppClient; loan: st
   return { phone, app: new AppClient(service.url, accessToken), loan, fieldPartnerId };
 }
 
-/** What the lender was told about a loan. */
+/** The kinds of events that the lender received about a loan. */
 function events(loan: string): string[] {
   return lender.events.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan).map(({ kind }) => kind);
 }
 
-describe("at the door", () => {
+describe("the app at a borrower's door", () => {
   test(
-    "a link that the lender cannot make leaves the lender's own code, which says what to pay",
+    "shows the lender's own QR code with the amount when the lender cannot mint a link",
     async () => {
       const { phone } = await atTheDoor();
       const { page, press, at, look } = phone;
@@ -60,7 +60,7 @@ describe("at the door", () => {
   );
 
   test(
-    "what the service refuses is said where it was asked for",
+    "shows a rejection by the service beside the field that caused it",
     async () => {
       const { phone, loan } = await atTheDoor();
       const { page, press, at, look } = phone;
@@ -83,7 +83,7 @@ describe("at the door", () => {
   );
 
   test(
-    "without a stream the link is asked for every few seconds",
+    "polls for the link every few seconds when it gets no stream",
     async () => {
       const { phone } = await atTheDoor();
       const { page, press, at } = phone;
@@ -102,9 +102,9 @@ describe("at the door", () => {
   );
 });
 
-describe("without a network", () => {
+describe("the app without a network", () => {
   test(
-    "the end of a visit waits on the phone, over a reload too, and reaches the service exactly once",
+    "keeps the end of a visit on the phone, also over a reload, and sends it exactly once",
     async () => {
       const { phone, app, loan } = await atTheDoor();
       const { page, press, at, network, look } = phone;
@@ -147,7 +147,7 @@ describe("without a network", () => {
   );
 
   test(
-    "a whole visit is worked with the lender's own code, and told in its order afterwards",
+    "makes a whole visit with the lender's own QR code, and reports it in order afterwards",
     async () => {
       const { phone, loan } = await atTheDoor();
       const { page, press, at, network, look } = phone;
@@ -165,14 +165,14 @@ describe("without a network", () => {
       await press("Save and finish");
       await at("Good");
       await lender.waitForEvents(() => events(loan).includes("visit.completed"));
-      const told = events(loan).filter((kind) => !kind.startsWith("case.") && kind !== "payment_link.undelivered");
-      expect(told).toEqual(["visit.started", "payment_link.created", "visit.completed"]);
+      const kinds = events(loan).filter((kind) => !kind.startsWith("case.") && kind !== "payment_link.undelivered");
+      expect(kinds).toEqual(["visit.started", "payment_link.created", "visit.completed"]);
     },
     TIMEOUT_MS,
   );
 
   test(
-    "a session that has ended meanwhile loses nothing: what waits goes out when the same person signs in",
+    "keeps unsent mutations when the session ends, and sends them when the same person signs in again",
     async () => {
       const { phone, app, loan, fieldPartnerId } = await atTheDoor();
       const { page, press, at, network } = phone;
@@ -182,7 +182,7 @@ describe("without a network", () => {
       await app.mutate("signOut", {}, "signedOut");
       await network(true);
       await at("Sign in");
-      // Somebody else on the same phone neither sees nor sends it.
+      // Another field partner on the same phone neither sees nor sends the visit.
       const other = await aFieldPartner(service);
       await phone.signIn(other.accessToken);
       await page.getByText("Nothing to do just now").waitFor();
@@ -202,7 +202,7 @@ describe("without a network", () => {
   );
 
   test(
-    "what the service refuses afterwards is not lost unseen",
+    "shows what the service rejected after the network was back",
     async () => {
       const { phone, loan } = await atTheDoor();
       const { page, press, at, network, look } = phone;

@@ -2,11 +2,11 @@ import type { Browser } from "@collections/browser";
 import { transaction } from "@collections/database";
 import { issueAccessToken } from "@collections/field-partners";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aBrowser, aPhone, type HeldPhone } from "./fixtures/field-app-stage.ts";
+import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
-/** A real browser on a busy machine. */
+/** Long enough for a real browser on a busy machine. */
 const TIMEOUT_MS = 90_000;
 const HOUR_MS = 60 * 60_000;
 const WAITING = "1 to be sent";
@@ -21,7 +21,7 @@ beforeAll(async () => {
   lender = await aLender(service);
 }, TIMEOUT_MS);
 
-/** A field partner with so many cases, signed in, who looks at the first one. */
+/** A signed-in field partner with so many cases, who looks at the first one. */
 async function atTheDoor({ cases = 1 } = {}) {
   const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
   const rows = Array.from({ length: cases }, () => aRow(`OUT-${(loans += 1)}`));
@@ -34,14 +34,14 @@ async function atTheDoor({ cases = 1 } = {}) {
   return { phone, app: new AppClient(service.url, accessToken), loanNumbers, accessToken, fieldPartnerId };
 }
 
-/** What the lender was told about visits to these loans. */
+/** The kinds of events that the lender received about visits to these loans. */
 function visitEvents(loanNumbers: readonly string[]): string[] {
   return lender.events
     .filter(({ sourceLoanNumber, kind }) => loanNumbers.includes(sourceLoanNumber ?? "") && kind.startsWith("visit."))
     .map(({ kind }) => kind);
 }
 
-async function endVisit({ page, press, at }: HeldPhone): Promise<void> {
+async function endVisit({ page, press, at }: AppPhone): Promise<void> {
   await press("End the visit");
   await at("How did it end?");
   await page.getByLabel("Not at home").check();
@@ -49,8 +49,8 @@ async function endVisit({ page, press, at }: HeldPhone): Promise<void> {
   await at("Good");
 }
 
-/** What the phone keeps under names that begin so, by name. */
-function kept({ page }: Pick<HeldPhone, "page">, beginning: string): Promise<Record<string, string>> {
+/** The phone's stored values whose names begin with `beginning`, by name. */
+function stored({ page }: Pick<AppPhone, "page">, beginning: string): Promise<Record<string, string>> {
   return page.evaluate<Record<string, string>>(
     `Object.fromEntries(Object.entries(localStorage).filter(([name]) => name.startsWith("collections.${beginning}")))`,
   );
@@ -60,9 +60,9 @@ function isOf(request: { postData(): string | null }, operation: string): boolea
   return request.postData()?.includes(`mutation ${operation}(`) ?? false;
 }
 
-describe("in which order deeds are sent", () => {
+describe("order in which the app sends mutations", () => {
   test(
-    "a phone whose clock goes back between the start and the end of a visit tells both, the start first",
+    "the start of a visit is sent before its end, also when the phone's clock was set back between them",
     async () => {
       const { phone, loanNumbers } = await atTheDoor();
       const { page, press, at, network } = phone;
@@ -85,14 +85,14 @@ describe("in which order deeds are sent", () => {
   );
 
   test(
-    "an end that the service holds until its start arrives is not told as refused, and is done after the start",
+    "the end of a visit that the service queues until the start arrives is not shown as rejected, and is processed then",
     async () => {
       const { phone, loanNumbers } = await atTheDoor();
       const { page, press, at, network } = phone;
       await network(false);
       await press("Start the visit");
       await at("At the door");
-      const start = await kept(phone, "outbox.");
+      const start = await stored(phone, "outbox.");
       await endVisit(phone);
       for (const name of Object.keys(start)) await page.evaluate(`localStorage.removeItem("${name}")`);
       await network(true);
@@ -111,7 +111,7 @@ describe("in which order deeds are sent", () => {
 });
 
 test(
-  "what always ends in a fault of the service stops the other visits for a few tries only, and can be given up",
+  "a mutation that always fails with INTERNAL delays other visits for a few tries only, and can be dismissed",
   async () => {
     const { phone, app, loanNumbers } = await atTheDoor({ cases: 2 });
     const { page, press, at } = phone;
@@ -144,14 +144,14 @@ test(
     await press("Dismiss");
     await press("Do not send");
     await page.getByText("Everything is sent").waitFor();
-    expect(Object.keys(await kept(phone, "visit."))).toEqual([expect.stringContaining(other)]);
+    expect(Object.keys(await stored(phone, "visit."))).toEqual([expect.stringContaining(other)]);
   },
   TIMEOUT_MS,
 );
 
-describe("two people, one phone, two windows", () => {
+describe("two people on one phone in two windows", () => {
   test(
-    "what one has done never goes out with the token of the other, and stays for its owner",
+    "one person's mutations are never sent with the other's token, and stay for their owner",
     async () => {
       const { phone, app, accessToken } = await atTheDoor();
       const { page, press } = phone;
@@ -176,26 +176,28 @@ describe("two people, one phone, two windows", () => {
       await page.getByText("Nothing to do just now").waitFor();
 
       expect([...tokens]).toEqual([`Bearer ${accessToken}`]);
-      const deeds = Object.values(await kept(phone, "outbox.")).map((text) => JSON.parse(text) as { state: string });
-      expect(deeds).toEqual([expect.objectContaining({ mutation: "startVisit", state: "waiting" })]);
+      const mutations = Object.values(await stored(phone, "outbox.")).map(
+        (text) => JSON.parse(text) as { state: string },
+      );
+      expect(mutations).toEqual([expect.objectContaining({ mutation: "startVisit", state: "waiting" })]);
       expect(await page.locator(".status-line").innerText()).toBe("");
-      const session = JSON.parse((await kept(phone, "session"))["collections.session"]!) as { accessToken: string };
+      const session = JSON.parse((await stored(phone, "session"))["collections.session"]!) as { accessToken: string };
       expect(session.accessToken).toBe(anothersToken);
     },
     TIMEOUT_MS,
   );
 
   test(
-    "who signs out while the session is being renewed stays signed out",
+    "a sign-out during a renewal of the session stays in effect",
     async () => {
       const { phone, fieldPartnerId } = await atTheDoor();
       const { page } = phone;
       const next = await transaction(service.app.database.em(), (tx) => issueAccessToken(tx, fieldPartnerId));
-      const asked = Promise.withResolvers<void>();
+      const requested = Promise.withResolvers<void>();
       const answered = Promise.withResolvers<void>();
       await page.route("**/graphql", async (route) => {
         if (!isOf(route.request(), "RefreshSession")) return route.continue();
-        asked.resolve();
+        requested.resolve();
         await answered.promise;
         const tokens = { accessToken: next.accessToken, refreshToken: "fpr_next" };
         await route.fulfill({ json: { data: { result: { __typename: "RefreshSessionPayload", tokens } } } });
@@ -204,19 +206,19 @@ describe("two people, one phone, two windows", () => {
       await page.evaluate(`localStorage.setItem("collections.session", JSON.stringify({
         ...JSON.parse(localStorage.getItem("collections.session")), refresh: ${JSON.stringify(refresh)} }))`);
       await page.evaluate(`location.hash = "#/today"`);
-      await asked.promise;
+      await requested.promise;
       // Another window of the app has signed out.
       await page.evaluate(`localStorage.removeItem("collections.session")`);
       answered.resolve();
       await phone.at("Sign in");
-      expect(await kept(phone, "session")).toEqual({});
+      expect(await stored(phone, "session")).toEqual({});
     },
     TIMEOUT_MS,
   );
 });
 
-/** The app in another window of the same browser, where whoever was signed in has just signed out. */
-async function anotherWindow({ page }: HeldPhone) {
+/** Opens the app in another window of the same browser and signs the current person out. */
+async function anotherWindow({ page }: AppPhone) {
   const opened = await page.context().newPage();
   await opened.goto(page.url().replace(/#.*/, ""));
   await opened.evaluate(`localStorage.removeItem("collections.session"); location.reload()`);

@@ -6,11 +6,11 @@ import { startTestService, testApp, type TestService } from "../fixtures/fixture
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
 });
 
-describe("the app is served", () => {
-  test("in a sandbox, as a page that may talk to nobody but this service", async () => {
+describe("the field app is served", () => {
+  test("in a sandbox, as a page that may connect to this service only", async () => {
     const answer = await fetch(`${service.url}/app`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -21,23 +21,23 @@ describe("the app is served", () => {
     expect(await answer.text()).not.toMatch(/<script(?![^>]* src=)|<style| on\w+=| style=/);
   });
 
-  test("nowhere else: a production answers as to any path that it does not have", async () => {
+  test("only in a sandbox: a production environment answers 404 as for any unknown path", async () => {
     const settings = { ENVIRONMENT: "live", DATABASE_URL: service.databaseUrl };
     const app = await testApp(service.databaseUrl, settings);
-    const live = await startHttpServer(app);
+    const production = await startHttpServer(app);
     afterFile(async () => {
-      await live.stop(0);
+      await production.stop(0);
       await app.close();
     });
     const paths = ["/app", "/app/", "/app/shell.json", "/app/assets/base.css", "/app/modules/phone/main.ts"];
     for (const path of [...paths, "/nothing-like-this"]) {
-      const answer = await fetch(live.url + path, { redirect: "manual" });
+      const answer = await fetch(production.url + path, { redirect: "manual" });
       expect(answer.status).toBe(404);
       expect(await answer.json()).toMatchObject({ code: "ROUTE_NOT_FOUND", detail: `There is nothing at ${path}.` });
     }
   });
 
-  test("with every file that it needs where there is no network", async () => {
+  test("with a list of every file that it needs without a network", async () => {
     const shell = (await (await fetch(`${service.url}/app/shell.json`)).json()) as string[];
     expect(shell).toContain("/app");
     expect(shell).toContain("/app/modules/phone/main.ts");
@@ -48,7 +48,7 @@ describe("the app is served", () => {
     expect(await worker.text()).not.toMatch(/^(import|export) /m);
   });
 
-  test("behind a proxy that takes a prefix off", async () => {
+  test("under PUBLIC_BASE_PATH behind a proxy that removes a prefix", async () => {
     const app = await testApp(service.databaseUrl, { PUBLIC_BASE_PATH: "/collections" });
     const behind = await startHttpServer(app);
     afterFile(async () => {

@@ -3,7 +3,7 @@ import type { LenderTwin } from "@collections/lender-twin";
 import { migrate } from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { schemas } from "../../src/schemas.ts";
-import { aBrowser, aPhone, type HeldPhone } from "./fixtures/field-app-stage.ts";
+import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
 import { aRow } from "../fixtures/fixture.ts";
 import {
   aRegisteredFieldPartner,
@@ -14,12 +14,12 @@ import {
   startProcess,
 } from "../fixtures/processes.ts";
 
-/** A real browser, the service as a process, and the operator's commands, on a busy machine. */
+/** Long enough for a real browser, a service process and operator commands on a busy machine. */
 const TIMEOUT_MS = 90_000;
 
 let sandbox: ServiceProcess;
 let lender: LenderTwin;
-let phone: HeldPhone;
+let phone: AppPhone;
 
 beforeAll(async () => {
   const { url } = await testDatabase("field-app", (at) => migrate({ url: at, schemas, jobs: true }).then(() => {}));
@@ -41,7 +41,7 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 
 test(
-  "a field partner signs in with the code from the log, visits, sees a link minted and paid as it happens, and earns",
+  "a field partner signs in, makes a visit, sees the link minted and paid live, and sees the earning",
   async () => {
     const { page, at, press, look } = phone;
     await at("Sign in");
@@ -75,7 +75,7 @@ test(
     expect(await page.locator(".url").textContent()).toBe(lender.payUrl(linkId!));
     expect(await phone.scan("QR code of the payment link")).toBe(lender.payUrl(linkId!));
 
-    // The access token has ended meanwhile: it is renewed, and nobody notices.
+    // The access token has expired meanwhile. The app renews it without showing anything.
     await page.evaluate(`{
       const name = "collections.session";
       localStorage.setItem(name, localStorage.getItem(name).replace(/fpt_[^"]*/, "fpt_ended"));
@@ -104,10 +104,10 @@ test(
     await look("me");
     await press("Sign out");
     await at("Sign in");
-    // Nothing of a borrower stays, and nothing that opens the app.
+    // No borrower data and no token stay on the phone.
     expect(await page.evaluate("Object.keys(localStorage).filter((name) => /answer|session/.test(name))")).toEqual([]);
 
-    // What a browser itself says of the renewed token is no error of the app.
+    // The app reports no error when it renews the expired token.
     expect(phone.errors).toEqual([]);
     expect(phone.requestsElsewhere()).toEqual([]);
   },

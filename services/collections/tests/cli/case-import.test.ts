@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { aWire, type Cli, withDirectUrl } from "../fixtures/processes.ts";
+import { aRelay, type Cli, withDirectUrl } from "../fixtures/processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -25,9 +25,9 @@ let cli: Cli;
 let files = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
-  cli = commandsHere({ DATABASE_URL: service.databaseUrl });
+  cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
 });
 
 const HEADER = "Loan No,Customer Name,Mob No,POS,EMI_AMT,DPD,Next Due Date,City,PAN";
@@ -42,18 +42,18 @@ function rowsOf(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${index},Ravi Kumar,98200 00001,"1,23,456.50",,,,,`);
 }
 
-/** What a command in a process of its own is told. */
-function aloneOn(databaseUrl: string): Record<string, string | undefined> {
+/** The environment of a command that runs in its own process. */
+function processEnv(databaseUrl: string): Record<string, string | undefined> {
   return { PATH: process.env["PATH"], MASTER_KEY: "a".repeat(64), ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
 }
 
-/** The moment of the balance that a loan's case has. */
-async function asOfOf(loan: string): Promise<string | undefined> {
+/** The as-of of the balance of a loan's case. */
+async function storedAsOf(loan: string): Promise<string | undefined> {
   const { id } = (await lenderByCode(service.app.database.em(), lender.code))!;
   return (await caseByLoan(service.app.database.em(), id, loan))?.outstandingAsOf?.toISOString();
 }
 
-function importing(path: string, ...more: string[]): string[] {
+function importArgs(path: string, ...more: string[]): string[] {
   return ["case", "import", path, "--lender", lender.code, ...more];
 }
 
@@ -65,11 +65,11 @@ async function eventsOf(prefix: string): Promise<number> {
   return rows.length;
 }
 
-/** Somebody who is making this loan, so that an import that comes to it waits. */
-async function holding(loan: string): Promise<Client> {
+/** Opens a transaction that creates a case of this loan, so that an import of the loan waits for its lock. */
+async function lockLoan(loan: string): Promise<Client> {
   const holder = new Client({ connectionString: service.databaseUrl });
   await holder.connect();
-  // Should the test fail, its database goes away while this connection is open.
+  // If the test fails, its database is dropped while this connection is still open.
   holder.on("error", () => {});
   await lender.importCases([aRow("A-1")]);
   await holder.query("begin");
@@ -82,27 +82,27 @@ async function holding(loan: string): Promise<Client> {
   return holder;
 }
 
-async function untilSomebodyWaits(): Promise<void> {
+async function waitForBlockedSession(): Promise<void> {
   await expect.poll(() => sessionsWaitingForLocks(service.app.database.pool), { timeout: 60_000 }).toBe(1);
 }
 
-async function letGo(holder: Client): Promise<void> {
+async function rollBackAndClose(holder: Client): Promise<void> {
   await holder.query("rollback");
   await holder.end();
 }
 
-const nothing = { created: 0, updated: 0, unchanged: 0, reopened: 0, withdrawn: 0, rejected: 0 };
+const noRows = { created: 0, updated: 0, unchanged: 0, reopened: 0, withdrawn: 0, rejected: 0 };
 
 describe("a file of cases", () => {
-  test("is read by usual column names, in Indian forms, with phones of the lender's country", async () => {
+  test("is read with usual column names, Indian number formats, and phones of the lender's country", async () => {
     const path = aFile(HEADER, 'A-1,Ravi Kumar,098200 00001,"₹1,23,456.50",2500/-,45,05-Dec-26,Pune,ABCDE1234F');
-    expect(await cli.json(...importing(path, "--yes", "--reason", "November"))).toMatchObject({
+    expect(await cli.json(...importArgs(path, "--yes", "--reason", "November"))).toMatchObject({
       lenderCode: lender.code,
       dryRun: false,
       rows: 1,
       columns: { POS: "outstandingAmount", City: "address.city" },
       unknownColumns: ["PAN"],
-      summary: { ...nothing, received: 1, created: 1 },
+      summary: { ...noRows, received: 1, created: 1 },
       examples: { created: [{ line: 2, sourceLoanNumber: "A-1", status: "new", outstandingAmount: 123456.5 }] },
       rejectedFile: null,
     });
@@ -122,23 +122,23 @@ describe("a file of cases", () => {
     ]);
   });
 
-  test("is only rehearsed without --yes: the difference is shown, nothing is changed, and it ends with 1", async () => {
-    await cli.json(...importing(aFile(HEADER, ...rowsOf("B", 3)), "--yes"));
+  test("without --yes is a dry run that shows the changes, applies nothing, and exits with 1", async () => {
+    await cli.json(...importArgs(aFile(HEADER, ...rowsOf("B", 3)), "--yes"));
     const path = aFile(HEADER, 'B-0,Ravi Kumar,9820000001,"1,20,000",,30,,,', ...rowsOf("B", 4).slice(1));
-    const { code, stderr } = await cli(...importing(path));
+    const { code, stderr } = await cli(...importArgs(path));
     expect(code).toBe(1);
     expect(stderr).toMatch(/Nobody reads: PAN\./);
     expect(stderr).toMatch(/created +1\nupdated +1\nunchanged +2\n/);
     expect(stderr).toContain("line 2, B-0: outstandingAmount 123456.5 → 120000, dpd null → 30");
     expect(stderr).toContain("line 5, B-3: 123456.5 outstanding, new");
     expect(stderr).toContain("Nothing was changed. Add --yes to apply it.");
-    const dryRun = await cli.json(...importing(path, "--dry-run"));
+    const dryRun = await cli.json(...importArgs(path, "--dry-run"));
     expect(dryRun).toMatchObject({ dryRun: true, summary: { received: 4, created: 1, updated: 1 } });
     expect(await eventsOf("B")).toBe(3);
-    expect((await cli(...importing(path, "--json"))).code).toBe(2);
+    expect((await cli(...importArgs(path, "--json"))).code).toBe(2);
   });
 
-  test("has its faulty rows in a file beside it, with line, column and reason, which can be mended and sent", async () => {
+  test("has its rejected rows written to a second file with line, column and reason, which can be corrected and imported", async () => {
     const path = aFile(
       HEADER,
       "C-1,Ravi Kumar,98200,500,,,,,",
@@ -148,10 +148,10 @@ describe("a file of cases", () => {
       "9.82E+09,Ravi Kumar,9820000001,500,,,,,",
       "C-4,,9820000001,500,,,,,",
     );
-    const { code, stdout } = await cli(...importing(path, "--yes", "--json"));
+    const { code, stdout } = await cli(...importArgs(path, "--yes", "--json"));
     const answer = JSON.parse(stdout) as { summary: object; examples: { rejected: object[] }; rejectedFile: string };
     expect(code).toBe(6);
-    expect(answer.summary).toEqual({ ...nothing, received: 6, created: 1, rejected: 5 });
+    expect(answer.summary).toEqual({ ...noRows, received: 6, created: 1, rejected: 5 });
     expect(answer.examples.rejected).toMatchObject([
       { line: 2, because: 'column "Mob No": Expected E.164, for example +919800000001.' },
       {
@@ -169,10 +169,10 @@ describe("a file of cases", () => {
       "",
     ]);
     const mended = aFile(...rejected.replace("98200,500", "9820000001,500").split("\r\n").slice(0, 2));
-    expect(await cli.json(...importing(mended, "--yes"))).toMatchObject({ summary: { created: 1, rejected: 0 } });
+    expect(await cli.json(...importArgs(mended, "--yes"))).toMatchObject({ summary: { created: 1, rejected: 0 } });
   });
 
-  test("keeps formulas out of its file of rejected rows, which gives the original values when it is mended", async () => {
+  test("has no formulas in its file of rejected rows, which still imports the original values when corrected", async () => {
     const formula = `=HYPERLINK("https://evil.example","Pay")`;
     const quoted = `"${formula.replaceAll('"', '""')}"`;
     const path = aFile(
@@ -180,7 +180,7 @@ describe("a file of cases", () => {
       `..,${quoted},+919820000001,500,,,,@Pune,`,
       `-1,Ravi Kumar,'+919820000002,5OO,,,,'Pune,`,
     );
-    expect((await cli(...importing(path, "--yes"))).code).toBe(6);
+    expect((await cli(...importArgs(path, "--yes"))).code).toBe(6);
     const rejected = readFileSync(path.replace(".csv", ".rejected.csv"), "utf8");
     expect(rejected).not.toMatch(/(^|,)"?[=+@-]/m);
     expect(rejected).toContain(`,..,"'${quoted.slice(1)},'+919820000001,500,,,,'@Pune,`);
@@ -189,8 +189,8 @@ describe("a file of cases", () => {
     const mended = aFile(
       ...rejected.replace(",..,", ",G-1,").replace("'-1,", "'-G-2,").replace("5OO", "500").split("\r\n"),
     );
-    // What the phone of the second row says was wrong in the lender's file, and is as wrong as it was.
-    const { code, stdout } = await cli(...importing(mended, "--yes", "--json"));
+    // The phone of the second row was invalid in the lender's file, and is as invalid when it is read back.
+    const { code, stdout } = await cli(...importArgs(mended, "--yes", "--json"));
     expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({
       code: 6,
       summary: { created: 1, rejected: 1 },
@@ -204,22 +204,22 @@ describe("a file of cases", () => {
     ]);
   });
 
-  test("is refused whole, with 1 and before anything is applied, when its columns or its bytes are not clear", async () => {
+  test("is rejected as a whole with 1, before anything is applied, when its columns are ambiguous or it cannot be parsed", async () => {
     const ambiguous = aFile("Loan No,Customer Name,Mob No,Amount", "D-1,Ravi Kumar,9820000001,500");
-    expect(await cli(...importing(ambiguous, "--yes"))).toMatchObject({
+    expect(await cli(...importArgs(ambiguous, "--yes"))).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('--map "Amount=outstandingAmount"') as string,
     });
-    const mapped = importing(ambiguous, "--yes", "--map", "Amount=outstandingAmount");
+    const mapped = importArgs(ambiguous, "--yes", "--map", "Amount=outstandingAmount");
     expect(await cli.json(...mapped)).toMatchObject({ summary: { created: 1 } });
     const broken = aFile(HEADER, ...rowsOf("E", 1_500), '"E-1500,Ravi Kumar');
-    const answer = await cli(...importing(broken, "--yes", "--json"));
+    const answer = await cli(...importArgs(broken, "--yes", "--json"));
     expect(answer.code).toBe(1);
     expect(JSON.parse(answer.stdout)).toEqual({
       error: { code: "FILE_NOT_READABLE", detail: "line 1502: a quotation mark opens a cell and nothing closes it." },
     });
     expect(await eventsOf("E")).toBe(0);
-    expect((await cli(...importing(join(folder, "absent.csv"), "--yes"))).code).toBe(3);
+    expect((await cli(...importArgs(join(folder, "absent.csv"), "--yes"))).code).toBe(3);
   });
 
   test("rejects a row with a wrong amount and an emoji across the 40th character of its action", async () => {
@@ -228,51 +228,51 @@ describe("a file of cases", () => {
       `EMOJI-1,Ravi Kumar,9820000001,500.555,${"a".repeat(39)}😀`,
       "EMOJI-2,Ravi Kumar,9820000001,500,",
     );
-    const { stdout } = await cli(...importing(path, "--yes", "--json"));
+    const { stdout } = await cli(...importArgs(path, "--yes", "--json"));
     expect(JSON.parse(stdout)).toMatchObject({
-      summary: { ...nothing, received: 2, created: 1, rejected: 1 },
+      summary: { ...noRows, received: 2, created: 1, rejected: 1 },
       examples: { rejected: [{ because: expect.stringContaining(`"${"a".repeat(39)}\uFFFD"`) as string }] },
     });
   });
 
-  test("withdraws, holds and releases by a column action", async () => {
-    await cli.json(...importing(aFile(HEADER, ...rowsOf("F", 3)), "--yes"));
+  test("withdraws, holds and releases cases by its action column", async () => {
+    await cli.json(...importArgs(aFile(HEADER, ...rowsOf("F", 3)), "--yes"));
     const path = aFile("LAN;Action;Reason", "F-0;Withdraw;sold", "F-1;hold;dispute", "F-9;release;");
-    const { code, stdout } = await cli(...importing(path, "--yes", "--json"));
+    const { code, stdout } = await cli(...importArgs(path, "--yes", "--json"));
     expect(code).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({ summary: { withdrawn: 1, updated: 1, rejected: 1 } });
     expect((await lender.getCase("F-1")).body).toMatchObject({ status: "on_hold", statusReason: "dispute" });
   });
 
-  test("has the moment of its balances by --as-of", async () => {
-    await cli.json(...importing(aFile(HEADER, ...rowsOf("G", 1)), "--yes"));
+  test("takes the as-of of its balances from --as-of", async () => {
+    await cli.json(...importArgs(aFile(HEADER, ...rowsOf("G", 1)), "--yes"));
     await lender.confirm("G-0", { amount: 456.5, reference: "p", paidAt: "2026-11-20T12:00:00Z", mode: "upi" });
     const path = aFile(HEADER, ...rowsOf("G", 1));
-    expect(await cli.json(...importing(path, "--yes", "--as-of", "2026-11-20T09:00:00+05:30"))).toMatchObject({
+    expect(await cli.json(...importArgs(path, "--yes", "--as-of", "2026-11-20T09:00:00+05:30"))).toMatchObject({
       summary: { unchanged: 1 },
       warnings: { PAYMENT_AFTER_SNAPSHOT: 1 },
     });
   });
 });
 
-describe("an import that is killed", () => {
-  test("goes on with --resume where it came to, and every row is applied or rejected once", async () => {
+describe("an import of a file that is killed", () => {
+  test("continues with --resume where it stopped, and applies or rejects every row once", async () => {
     const rows = rowsOf("K", 2_500);
     for (const index of [10, 1_200, 2_050, 2_400]) rows[index] = rows[index]!.replace("Ravi Kumar", "");
     const path = aFile(HEADER, ...rows);
-    const holder = await holding("K-2100");
-    const env = aloneOn(service.databaseUrl);
-    const victim = spawn(process.execPath, [CLI_MAIN, ...importing(path, "--yes")], { env, stdio: "ignore" });
+    const holder = await lockLoan("K-2100");
+    const env = processEnv(service.databaseUrl);
+    const victim = spawn(process.execPath, [CLI_MAIN, ...importArgs(path, "--yes")], { env, stdio: "ignore" });
     await expect.poll(() => eventsOf("K"), { timeout: 60_000 }).toBe(1_998);
-    await untilSomebodyWaits();
+    await waitForBlockedSession();
     victim.kill("SIGKILL");
     await once(victim, "exit");
-    await letGo(holder);
+    await rollBackAndClose(holder);
 
-    const { code, stdout } = await cli(...importing(path, "--yes", "--resume", "--json", "--reason", "killed"));
+    const { code, stdout } = await cli(...importArgs(path, "--yes", "--resume", "--json", "--reason", "killed"));
     expect(code).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({
-      summary: { ...nothing, received: 2_500, created: 2_496, rejected: 4 },
+      summary: { ...noRows, received: 2_500, created: 2_496, rejected: 4 },
       examples: { created: [{ line: 2_002 }, {}, {}, {}, {}] },
     });
     expect(await eventsOf("K")).toBe(2_496);
@@ -288,14 +288,14 @@ describe("an import that is killed", () => {
       { act: "case_file.started", reason: "killed", data: { rows: 2_500, from: 2_000 } },
       { act: "case_file.started", reason: null, data: { rows: 2_500 } },
     ]);
-    const again = await cli(...importing(path, "--yes", "--resume", "--json"));
+    const again = await cli(...importArgs(path, "--yes", "--resume", "--json"));
     expect(again.code).toBe(6);
     expect(JSON.parse(again.stdout)).toMatchObject({ summary: { created: 2_496 }, examples: { created: [] } });
   });
 
-  test("is harmless to begin anew", async () => {
+  test("can be started again from the beginning without harm", async () => {
     const path = aFile(HEADER, ...rowsOf("K", 2_500));
-    const answers = [await cli.json(...importing(path, "--yes")), await cli.json(...importing(path, "--yes"))];
+    const answers = [await cli.json(...importArgs(path, "--yes")), await cli.json(...importArgs(path, "--yes"))];
     expect(answers.map(({ summary }) => summary)).toMatchObject([
       { created: 4, unchanged: 2_496 },
       { created: 0, unchanged: 2_500 },
@@ -304,84 +304,84 @@ describe("an import that is killed", () => {
   });
 });
 
-test("a database that goes away and comes back is waited for, and every row is applied or rejected once", async () => {
+test("an import of a file waits for an unavailable database, and applies or rejects every row once", async () => {
   const rows = rowsOf("W", 1_500);
   rows[1_200] = rows[1_200]!.replace("Ravi Kumar", "");
   const path = aFile(HEADER, ...rows);
-  const wire = await aWire(service.databaseUrl);
-  const holder = await holding("W-1100");
-  const answer = commandsHere({ DATABASE_URL: wire.url })(...importing(path, "--yes", "--json"));
-  await untilSomebodyWaits();
-  wire.cut();
-  await letGo(holder);
-  wire.mend();
+  const relay = await aRelay(service.databaseUrl);
+  const holder = await lockLoan("W-1100");
+  const answer = commandsInProcess({ DATABASE_URL: relay.url })(...importArgs(path, "--yes", "--json"));
+  await waitForBlockedSession();
+  relay.cut();
+  await rollBackAndClose(holder);
+  relay.mend();
   const { code, stdout } = await answer;
   expect(code).toBe(6);
-  expect(JSON.parse(stdout)).toMatchObject({ summary: { ...nothing, received: 1_500, created: 1_499, rejected: 1 } });
+  expect(JSON.parse(stdout)).toMatchObject({ summary: { ...noRows, received: 1_500, created: 1_499, rejected: 1 } });
   expect(await eventsOf("W")).toBe(1_499);
   const rejected = readFileSync(path.replace(".csv", ".rejected.csv"), "utf8").split("\r\n");
   expect(rejected.map((line) => line.split(",", 1)[0]).slice(1, -1)).toEqual(["1202"]);
 });
 
-test("rows whose commit was never heard of are not applied again: what was paid since stays", async () => {
+test("an import of a file does not apply rows again when the answer to their commit was lost", async () => {
   const path = aFile(HEADER, ...rowsOf("L", 1_500));
-  const wire = await aWire(service.databaseUrl);
-  const holder = await holding("L-1100");
-  const answer = commandsHere({ DATABASE_URL: wire.url })(...importing(path, "--yes", "--json"));
-  await untilSomebodyWaits();
-  wire.loseNextCommit();
-  await letGo(holder);
+  const relay = await aRelay(service.databaseUrl);
+  const holder = await lockLoan("L-1100");
+  const answer = commandsInProcess({ DATABASE_URL: relay.url })(...importArgs(path, "--yes", "--json"));
+  await waitForBlockedSession();
+  relay.loseNextCommit();
+  await rollBackAndClose(holder);
   await expect.poll(() => eventsOf("L")).toBe(1_500);
   const payment = { amount: 123_456.5, reference: "pay_L", paidAt: "2026-11-20T09:40:55Z", mode: "upi" };
   expect((await lender.confirm("L-1300", payment)).status).toBe(200);
-  wire.mend();
-  expect(JSON.parse((await answer).stdout)).toMatchObject({ summary: { ...nothing, received: 1_500, created: 1_500 } });
+  relay.mend();
+  expect(JSON.parse((await answer).stdout)).toMatchObject({ summary: { ...noRows, received: 1_500, created: 1_500 } });
   expect((await lender.call("GET", "/api/v1/partner/cases/L-1300")).body).toMatchObject({
     status: "collected",
     cycle: 1,
   });
 });
 
-test("five thousand rows pass through a heap that could not hold them", async () => {
+test("an import of 5,000 rows works with a heap that cannot hold them all", async () => {
   const path = aFile(HEADER, ...rowsOf("H", 5_000));
-  const env = aloneOn(service.databaseUrl);
-  const args = ["--max-old-space-size=72", CLI_MAIN, ...importing(path, "--yes")];
+  const env = processEnv(service.databaseUrl);
+  const args = ["--max-old-space-size=72", CLI_MAIN, ...importArgs(path, "--yes")];
   const child = spawn(process.execPath, args, { env, stdio: "ignore" });
   expect(await once(child, "exit")).toEqual([0, null]);
   expect(await eventsOf("H")).toBe(5_000);
 });
 
-describe("a balance that is dated by a day without a time", () => {
+describe("a balance in a file whose as-of is a day without a time", () => {
   const header = "Loan No,Customer Name,Mob No,POS,Outstanding As Of";
   const aRowOf = (loan: string, asOf: string) => `${loan},Ravi Kumar,9820000001,5000,${asOf}`;
   const columns = ["--map", "Outstanding As Of=outstandingAsOf", "--yes", "--json"];
   const update = (cutoff: string) => cli("lender", "update", lender.code, "--balance-cutoff", cutoff, "--json");
 
-  test("is rejected without a balance cut-off, with what to do", async () => {
-    const { code, stdout } = await cli(...importing(aFile(header, aRowOf("CUT-1", "20/11/2026")), ...columns));
+  test("is rejected without a balance cut-off, with advice", async () => {
+    const { code, stdout } = await cli(...importArgs(aFile(header, aRowOf("CUT-1", "20/11/2026")), ...columns));
     expect(code).toBe(6);
     expect(stdout).toMatch(/give the moment of the whole file by --as-of, or register the lender's --balance-cutoff/);
-    expect(await asOfOf("CUT-1")).toBeUndefined();
+    expect(await storedAsOf("CUT-1")).toBeUndefined();
   });
 
-  test("is of the lender's balance cut-off on that day, in the lender's time zone", async () => {
+  test("is as of the lender's balance cut-off on that day, in the lender's time zone", async () => {
     expect(JSON.parse((await update("23:59")).stdout)).toMatchObject({ balanceCutoff: "23:59" });
     expect(await cli.json("lender", "show", lender.code)).toMatchObject({ balanceCutoff: "23:59" });
     const file = aFile(header, aRowOf("CUT-2", "20/11/2026"), aRowOf("CUT-3", "20/11/2026 18:00"));
-    expect(await cli(...importing(file, ...columns))).toMatchObject({ code: 0 });
-    expect(await asOfOf("CUT-2")).toBe("2026-11-20T18:29:00.000Z");
-    expect(await asOfOf("CUT-3")).toBe("2026-11-20T12:30:00.000Z");
+    expect(await cli(...importArgs(file, ...columns))).toMatchObject({ code: 0 });
+    expect(await storedAsOf("CUT-2")).toBe("2026-11-20T18:29:00.000Z");
+    expect(await storedAsOf("CUT-3")).toBe("2026-11-20T12:30:00.000Z");
   });
 
-  test("is of --as-of where that is given, also with a cut-off", async () => {
+  test("is as of --as-of where that is given, also with a cut-off", async () => {
     const file = aFile(header, aRowOf("CUT-4", "20/11/2026"), aRowOf("CUT-5", "20/11/2026 18:00"));
     const asOf = ["--as-of", "2026-11-21 09:00"];
-    expect(await cli(...importing(file, ...asOf, ...columns))).toMatchObject({ code: 0 });
-    expect(await asOfOf("CUT-4")).toBe("2026-11-21T03:30:00.000Z");
-    expect(await asOfOf("CUT-5")).toBe("2026-11-20T12:30:00.000Z");
+    expect(await cli(...importArgs(file, ...asOf, ...columns))).toMatchObject({ code: 0 });
+    expect(await storedAsOf("CUT-4")).toBe("2026-11-21T03:30:00.000Z");
+    expect(await storedAsOf("CUT-5")).toBe("2026-11-20T12:30:00.000Z");
   });
 
-  test("has no cut-off any more once it is taken away, and an odd one is refused", async () => {
+  test("needs a valid cut-off: 24:00 is rejected, and an empty value removes the cut-off", async () => {
     const refused = await update("24:00");
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "INVALID_TIME" } });

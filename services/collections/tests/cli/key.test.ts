@@ -3,7 +3,7 @@ import { afterFile } from "@collections/testing";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { recordKeyUses } from "../../src/worker/worker.ts";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 
@@ -11,19 +11,19 @@ type Lender = Awaited<ReturnType<typeof aLender>>;
 
 const WITHIN_A_SECOND_MS = 1_000;
 
-/** Two processes' worth of service on one database; the second one delivers. */
+/** Two instances of the service on one database; the second has a worker. */
 let one: TestService;
 let other: TestService;
 let cli: Cli;
 
 beforeAll(async () => {
-  one = await startTestService({ works: false });
+  one = await startTestService({ hasWorker: false });
   other = await startTestService({ settings: { DATABASE_URL: one.databaseUrl } });
   for (const { app } of [one, other]) {
     const recording = recordKeyUses(app);
     afterFile(() => recording.stop());
   }
-  cli = commandsHere({ DATABASE_URL: one.databaseUrl });
+  cli = commandsInProcess({ DATABASE_URL: one.databaseUrl });
 });
 
 interface ListedKey {
@@ -38,7 +38,7 @@ async function keysOf({ code }: Lender): Promise<ListedKey[]> {
   return (await cli.json("key", "list", code))["keys"] as ListedKey[];
 }
 
-/** Which key signed a ping that the service just sent. */
+/** The id of the key that signs a ping which the service sends now. */
 async function signerOfWebhooks(lender: Lender): Promise<string> {
   const { body } = await lender.testWebhook();
   const { headers } = body["request"] as { headers: Record<string, string> };
@@ -61,26 +61,26 @@ function statusesAt(lender: Lender, services: readonly TestService[]): Promise<n
   );
 }
 
-test("a key is changed without a request or a webhook lost: create, use, retire on a date", async () => {
+test("a key is replaced by create, use and retire, without losing a request or a webhook", async () => {
   const lender = await aLender(one);
   const [old] = await keysOf(lender);
-  const fresh = await anotherKey(lender);
-  expect(fresh.hmacSecret).toMatch(/^sk_sandbox_[0-9a-f]{64}$/);
+  const newKey = await anotherKey(lender);
+  expect(newKey.hmacSecret).toMatch(/^sk_sandbox_[0-9a-f]{64}$/);
   expect(await statusesAt(lender, [one, other])).toEqual([200, 200]);
   expect(await signerOfWebhooks(lender)).toBe(old!.apiKeyId);
 
-  lender.connect({ ...fresh, serviceUrl: other.url });
-  expect(await lender.health()).toMatchObject({ status: 200, body: { keyId: fresh.apiKeyId } });
-  await expect.poll(() => signerOfWebhooks(lender)).toBe(fresh.apiKeyId);
+  lender.connect({ ...newKey, serviceUrl: other.url });
+  expect(await lender.health()).toMatchObject({ status: 200, body: { keyId: newKey.apiKeyId } });
+  await expect.poll(() => signerOfWebhooks(lender)).toBe(newKey.apiKeyId);
 
   const retired = await cli.json("key", "retire", old!.apiKeyId, "--on", "2099-01-31", "--reason", "rotated");
-  expect(retired).toMatchObject({ apiKeyId: old!.apiKeyId, state: "retiring", signedBy: fresh.apiKeyId });
+  expect(retired).toMatchObject({ apiKeyId: old!.apiKeyId, state: "retiring", signedBy: newKey.apiKeyId });
   lender.connect({ apiKeyId: old!.apiKeyId, hmacSecret: lender.secrets.get(old!.apiKeyId)! });
   expect(await statusesAt(lender, [one, other])).toEqual([200, 200]);
   expect(await keysOf(lender)).toMatchObject([
     { apiKeyId: old!.apiKeyId, state: "retiring", retiresAt: "2099-01-31T00:00:00.000Z", signing: false },
     {
-      apiKeyId: fresh.apiKeyId,
+      apiKeyId: newKey.apiKeyId,
       state: "active",
       retiresAt: null,
       signing: true,
@@ -89,7 +89,7 @@ test("a key is changed without a request or a webhook lost: create, use, retire 
   ]);
 });
 
-test("a secret is printed by create and never again", async () => {
+test("`key create` prints the secret, and no other command does", async () => {
   const lender = await aLender(one);
   const created = await cli("key", "create", lender.code);
   const [, secret] = /HMAC secret {2}(sk_\S+)/.exec(created.stdout)!;
@@ -109,21 +109,21 @@ test("a secret is printed by create and never again", async () => {
   }
 });
 
-test("a revoked key is refused by every process within a second, and another one signs", async () => {
+test("a revoked key is rejected by every process within a second, and another key signs", async () => {
   const lender = await aLender(one);
   const [old] = await keysOf(lender);
-  const fresh = await anotherKey(lender);
+  const newKey = await anotherKey(lender);
   expect(await statusesAt(lender, [one, other])).toEqual([200, 200]);
   const revoked = await cli.json("key", "revoke", old!.apiKeyId, "--reason", "leaked in a log");
-  expect(revoked).toMatchObject({ state: "revoked", signing: false, signedBy: fresh.apiKeyId });
+  expect(revoked).toMatchObject({ state: "revoked", signing: false, signedBy: newKey.apiKeyId });
   await sleep(WITHIN_A_SECOND_MS);
   expect(await statusesAt(lender, [one, other])).toEqual([401, 401]);
-  lender.connect(fresh);
+  lender.connect(newKey);
   expect(await statusesAt(lender, [one, other])).toEqual([200, 200]);
-  expect(await signerOfWebhooks(lender)).toBe(fresh.apiKeyId);
+  expect(await signerOfWebhooks(lender)).toBe(newKey.apiKeyId);
 });
 
-test("webhooks change to a key when the operator says so, before it was ever used", async () => {
+test("`key use-for-signing` makes webhooks use a key that the lender has not used yet", async () => {
   const lender = await aLender(one);
   const { apiKeyId } = await anotherKey(lender);
   const chosen = await cli("key", "use-for-signing", apiKeyId);
@@ -131,7 +131,7 @@ test("webhooks change to a key when the operator says so, before it was ever use
   await expect.poll(() => signerOfWebhooks(lender)).toBe(apiKeyId);
 });
 
-test("the last key that works is kept, unless the operator insists", async () => {
+test("the last working key is retired or revoked only with --force", async () => {
   const lender = await aLender(one);
   const [{ apiKeyId } = { apiKeyId: "" }] = await keysOf(lender);
   for (const act of [
@@ -143,14 +143,14 @@ test("the last key that works is kept, unless the operator insists", async () =>
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "API_KEY_LAST" } });
   }
   expect(await lender.health()).toMatchObject({ status: 200 });
-  const insisted = await cli("key", "revoke", apiKeyId, "--reason", "leaked", "--force");
-  expect(insisted).toMatchObject({
+  const forced = await cli("key", "revoke", apiKeyId, "--reason", "leaked", "--force");
+  expect(forced).toMatchObject({
     code: 0,
     stdout: `The key ${apiKeyId} of ${lender.code} is revoked. No key is left: the lender can neither call nor be called.\n`,
   });
 });
 
-test("the debugger is opened for one key, for as long as the operator says", async () => {
+test("`key debug` opens the debugger for one key and for the given time", async () => {
   const lender = await aLender(one);
   const [{ apiKeyId } = { apiKeyId: "" }] = await keysOf(lender);
   const before = Date.now();
@@ -162,7 +162,7 @@ test("the debugger is opened for one key, for as long as the operator says", asy
   expect(act).toMatchObject({ act: "key.debugged", reason: "first deployment", data: { keyId: apiKeyId } });
 });
 
-test("a lender's own limits are set and taken back", async () => {
+test("`lender update --rate-limit` sets and resets a lender's rate limits", async () => {
   const lender = await aLender(one);
   const update = (...limits: string[]) =>
     cli.json("lender", "update", lender.code, ...limits.flatMap((limit) => ["--rate-limit", limit]));
@@ -170,7 +170,7 @@ test("a lender's own limits are set and taken back", async () => {
   expect(await update("confirm=default")).toMatchObject({ rateLimits: { import: 5 } });
 });
 
-describe("what is not done", () => {
+describe("a rejected key command", () => {
   test.each<[string, number, string, RegExp]>([
     ["key list NOBODY", 3, "LENDER_NOT_FOUND", /no lender NOBODY/],
     ["key retire lk_nobody --on 2099-01-01", 3, "API_KEY_NOT_FOUND", /no api key lk_nobody/],
@@ -181,7 +181,7 @@ describe("what is not done", () => {
     ["key debug lk_nobody --minutes 61 --reason x", 2, "NOT_UNDERSTOOD", /Expected a number from 1 to 60/],
     ["lender update X --rate-limit confrm=1", 2, "NOT_UNDERSTOOD", /no limit confrm; there are confirm, get-case/],
     ["lender update X --rate-limit confirm=0", 2, "NOT_UNDERSTOOD", /Expected a limit such as confirm=60000/],
-  ])("%s", async (line, exitCode, code, detail) => {
+  ])("exits with its code and a reason: %s", async (line, exitCode, code, detail) => {
     const result = await cli(...line.split(" "), "--json");
     expect(result.code).toBe(exitCode);
     expect(JSON.parse(result.stdout)).toMatchObject({
@@ -189,7 +189,7 @@ describe("what is not done", () => {
     });
   });
 
-  test("a key that ends, or has ended, is not chosen to sign; nor does one end in the past", async () => {
+  test("a retiring or revoked key cannot be chosen for signing, and a key cannot be retired in the past", async () => {
     const lender = await aLender(one);
     const [{ apiKeyId } = { apiKeyId: "" }] = await keysOf(lender);
     await anotherKey(lender);

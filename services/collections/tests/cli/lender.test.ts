@@ -47,7 +47,7 @@ beforeAll(async () => {
   );
 });
 
-test("create answers with the key and its secret, the only time that it is seen", async () => {
+test("`lender create` prints the key and its secret, and `show` and `list` never do", async () => {
   expect(created).toEqual({
     lenderCode: "ACME",
     apiKeyId: expect.stringMatching(/^lk_\w{16,}$/) as string,
@@ -89,29 +89,29 @@ test("create answers with the key and its secret, the only time that it is seen"
   expect(JSON.parse(listed!)).toMatchObject({ lenders: [{ lenderCode: "ACME", state: "active" }] });
 });
 
-test("payment-link hosts are given several at a time, shown, replaced as a whole and taken away", async () => {
+test("`lender update --payment-link-host` sets several hosts, replaces them as a whole and removes them", async () => {
   const hostsAfter = async (...options: string[]): Promise<unknown> => {
     const { code, stdout } = await cli("lender", "update", "ACME", ...options, "--json");
     const { stdout: shown } = await cli("lender", "show", "ACME", "--json");
     expect({ code, shown: JSON.parse(shown) as unknown }).toEqual({ code: 0, shown: JSON.parse(stdout) as unknown });
     return (JSON.parse(shown) as { paymentLinkHosts: unknown }).paymentLinkHosts;
   };
-  const pin = (...hosts: string[]) => hostsAfter(...hosts.flatMap((host) => ["--payment-link-host", host]));
-  expect(await pin("Pay.Acme.example", "links.acme.example:8443")).toEqual([
+  const setHosts = (...hosts: string[]) => hostsAfter(...hosts.flatMap((host) => ["--payment-link-host", host]));
+  expect(await setHosts("Pay.Acme.example", "links.acme.example:8443")).toEqual([
     "pay.acme.example",
     "links.acme.example:8443",
   ]);
   expect(await hostsAfter("--name", "Acme Finance")).toHaveLength(2);
-  expect(await pin("pay.acme.example")).toEqual(["pay.acme.example"]);
+  expect(await setHosts("pay.acme.example")).toEqual(["pay.acme.example"]);
   const refused = await cli("lender", "update", "ACME", "--payment-link-host", "https://pay.acme.example/l", "--json");
   expect({ code: refused.code, error: JSON.parse(refused.stdout) as unknown }).toMatchObject({
     code: 1,
     error: { error: { code: "INVALID_HOST", detail: expect.stringContaining("pay.acme.example:8443") as unknown } },
   });
-  expect(await pin("")).toEqual([]);
+  expect(await setHosts("")).toEqual([]);
 });
 
-describe("a secret on the command line", () => {
+describe("an option of `lender update` that takes a secret", () => {
   const CLI_MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
   const update = ["lender", "update", "ACME", "--json"];
 
@@ -127,13 +127,13 @@ describe("a secret on the command line", () => {
     }
   }
 
-  /** Runs a command in a process of its own, with something on its standard input. */
+  /** Runs the command in its own process, with this text on its standard input. */
   function withInput(input: string, ...options: string[]) {
     const env = { PATH: process.env["PATH"], MASTER_KEY: OLD_KEY, ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
     return spawnSync(process.execPath, [CLI_MAIN, ...update, ...options], { input, env, encoding: "utf8" });
   }
 
-  test("is read from a file and from standard input, without the line break at its end and without a warning", async () => {
+  test("reads it from a file and from standard input, without the line break at its end and without a warning", async () => {
     const file = secretFile("X-Mint: from a file");
     const { status, stdout, stderr } = withInput(
       "token-of-input\r\n",
@@ -150,7 +150,7 @@ describe("a secret on the command line", () => {
     });
   });
 
-  test("is taken literally too, with a warning on stderr that does not show it", async () => {
+  test("takes a literal value too, with a warning on stderr that does not show it", async () => {
     const { code, stdout, stderr } = await cli(...update, "--mint-auth-header", "X-Mint: literal-s3cret");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ lenderCode: "ACME" });
@@ -159,7 +159,7 @@ describe("a secret on the command line", () => {
     expect(await registered()).toMatchObject({ header: { value: "literal-s3cret" } });
   });
 
-  test("that cannot be read changes nothing, and is told by its option", async () => {
+  test("changes nothing when the secret cannot be read, and names the option", async () => {
     const before = await registered();
     const missing = await cli(...update, "--name", "Other", "--whatsapp-token", "@/nowhere/token");
     const empty = await cli(...update, "--name", "Other", "--whatsapp-token", secretFile(""));
@@ -172,7 +172,7 @@ describe("a secret on the command line", () => {
   });
 });
 
-test("what is refused changes nothing, ends with 1, and names the field and what it takes", async () => {
+test("a rejected `lender create` changes nothing, exits with 1, and names the field and valid values", async () => {
   const create = ["lender", "create", "--code", "NEXT", "--name", "Next", "--currency", "INR"];
   const refused: [string[], string, RegExp][] = [
     [["lender", "create", "--code", "ACME", "--name", "A", "--currency", "INR"], "DUPLICATE_CODE", /a lender ACME/],
@@ -193,7 +193,7 @@ test("what is refused changes nothing, ends with 1, and names the field and what
   });
 });
 
-test("update changes what is given, leaves the rest, and takes away what is empty", async () => {
+test("`lender update` changes the given fields, keeps the others, and removes those given as empty", async () => {
   const updated = await cli.json(
     ..."lender update ACME --commission-percent 3 --technical-contact new@acme.example --name".split(" "),
     "Acme Bank",
@@ -214,7 +214,7 @@ test("update changes what is given, leaves the rest, and takes away what is empt
   });
 });
 
-test("suspend and resume say the state, and a lender that is not there ends with 3", async () => {
+test("`lender suspend` and `resume` print the state, and exit with 3 for an unknown lender", async () => {
   expect(await cli.json("lender", "suspend", "ACME", "--reason", "asked by their CTO")).toEqual({
     lenderCode: "ACME",
     state: "suspended",
@@ -230,7 +230,7 @@ test("suspend and resume say the state, and a lender that is not there ends with
   });
 });
 
-test("a rotation seals every secret under the new key, and says when it cannot", async () => {
+test("`master-key rotate` seals every secret under the new key, and reports why it cannot", async () => {
   const rotate = (settings: Record<string, string>) =>
     operatorsCli({ DATABASE_URL: databaseUrl, ...settings })("master-key", "rotate", "--json");
   const stranger = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: "c".repeat(64) });

@@ -1,7 +1,7 @@
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import type { Cli } from "../fixtures/processes.ts";
 
 let url: string;
@@ -9,17 +9,17 @@ let cli: Cli;
 
 beforeAll(async () => {
   url = directUrl((await emptyDatabase()).url);
-  cli = commandsHere({ DATABASE_URL: url });
+  cli = commandsInProcess({ DATABASE_URL: url });
 });
 
 describe("collections migrate", () => {
-  test("brings an empty database up to date, and says so when it is", async () => {
+  test("migrates an empty database, and says when the schema is up to date", async () => {
     const { applied } = await cli.json("migrate");
     expect(applied).toEqual(expect.arrayContaining(["cases/0001", "ledger/0001", "webhooks/0001"]));
     expect(await cli("migrate")).toEqual({ code: 0, stdout: "The schema was up to date.\n", stderr: "" });
   });
 
-  test("--distribute does no more than that where there is no Citus, says why, and is no failure", async () => {
+  test("--distribute without Citus distributes nothing, says why, and exits with 0", async () => {
     expect(await cli.json("migrate", "--distribute")).toMatchObject({
       applied: [],
       citus: null,
@@ -33,7 +33,7 @@ describe("collections migrate", () => {
     });
   });
 
-  test("--distribute --dry-run tells what a cluster would be sent: reference tables first, cases before their visits", async () => {
+  test("--distribute --dry-run prints the statements for a cluster: reference tables first, cases before visits", async () => {
     const { stdout } = await cli("migrate", "--distribute", "--dry-run");
     const lines = stdout.trim().split("\n").slice(2);
     const first = (text: string) => lines.findIndex((line) => line.startsWith(text));
@@ -58,7 +58,7 @@ describe("collections migrate", () => {
     );
   });
 
-  test("that has to wait for another one tells people why, and not who reads its document", async () => {
+  test("prints on stderr, not in its JSON, that it waits for another migration", async () => {
     const holder = new Client({ connectionString: url });
     await holder.connect();
     const { rows } = await holder.query<{ pid: number }>(
@@ -77,7 +77,7 @@ describe("collections migrate", () => {
     );
   });
 
-  test("--dry-run alone is not understood: a migration has no rehearsal", async () => {
+  test("--dry-run without --distribute exits with 2", async () => {
     expect(await cli("migrate", "--dry-run")).toMatchObject({ code: 2, stderr: "--dry-run goes with --distribute.\n" });
   });
 });

@@ -1,7 +1,7 @@
 import { parsePublicId, publicId } from "@collections/database";
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import type { Cli } from "../fixtures/processes.ts";
@@ -19,9 +19,9 @@ let app: AppClient;
 let loans = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lenders = [await aLender(service), await aLender(service)];
-  cli = commandsHere({ DATABASE_URL: service.databaseUrl });
+  cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
 });
 
 beforeEach(async () => {
@@ -30,7 +30,7 @@ beforeEach(async () => {
   app = new AppClient(service.url, accessToken);
 });
 
-/** The field partner is credited with 2.5 % of 5,000 at this lender. */
+/** Credits the field partner with 2.5 % of 5,000 at this lender. */
 async function credit(lender = lenders[0]!): Promise<void> {
   const loan = `LN-${(loans += 1)}`;
   await lender.importCases([aRow(loan)]);
@@ -38,7 +38,7 @@ async function credit(lender = lenders[0]!): Promise<void> {
   await lender.confirm(loan, { amount: 5000, reference: "pay_1", paidAt: new Date().toISOString(), mode: "upi" });
 }
 
-/** An amount that comes later is the one that counts. */
+/** The arguments of a command that records a payout of 125. A later `--amount` in `more` replaces that amount. */
 const recordArgs = (reference: string, ...more: string[]) => [
   "payout",
   "record",
@@ -61,7 +61,7 @@ async function refusal(...args: string[]) {
   return [code, error.code, error.detail];
 }
 
-test("what is credited is previewed, recorded with its reference, listed, shown, and seen in the app", async () => {
+test("a payout is previewed, recorded under its reference, listed and shown, and the app sees it", async () => {
   for (const lender of [...lenders, lenders[0]!]) await credit(lender);
   const parts = [
     { lenderCode: lenders[0]!.code, amount: "250.00", lines: 2 },
@@ -111,7 +111,7 @@ test("what is credited is previewed, recorded with its reference, listed, shown,
   );
 });
 
-test("what was previewed is recorded by its instant, whatever is credited meanwhile", async () => {
+test("--until with the previewed instant records exactly the previewed amount, whatever is credited meanwhile", async () => {
   await credit();
   const { asOf } = await cli.json("payout", "preview", fieldPartnerId);
   await credit();
@@ -124,18 +124,18 @@ test("what was previewed is recorded by its instant, whatever is credited meanwh
   const after = await cli.json("payout", "preview", fieldPartnerId);
   expect(after).toMatchObject({ payable: [{ amount: "250.00" }] });
 
-  // Who has lost the instant is told it.
+  // An operator who no longer has the instant finds it in the error.
   const [code, refused, detail] = await refusal(...recordArgs(`${reference}-2`));
   expect([code, refused]).toEqual([1, "AMOUNT_DIFFERS"]);
   expect(detail).toMatch(
     /^What is credited comes to 250\.00 INR, and up to \S+ to 125\.00: if that is what was sent, record it with --until \S+Z\.$/,
   );
-  const told = /--until (\S+Z)/.exec(String(detail))![1]!;
-  expect(await cli.json(...recordArgs(`${reference}-2`, "--until", told))).toMatchObject({ outcome: "recorded" });
+  const instant = /--until (\S+Z)/.exec(String(detail))![1]!;
+  expect(await cli.json(...recordArgs(`${reference}-2`, "--until", instant))).toMatchObject({ outcome: "recorded" });
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true });
 });
 
-test("people read it in words", async () => {
+test("payout commands without --json print readable text", async () => {
   await credit();
   const { code } = lenders[0]!;
   const preview = await cli("payout", "preview", fieldPartnerId);
@@ -161,9 +161,9 @@ test("people read it in words", async () => {
   expect((await cli("payout", "list", "--field-partner", fieldPartnerId)).stdout).toMatch(/^PAYOUT +FIELD PARTNER/);
 });
 
-test("what cannot be recorded is refused with a code and what to do, and nothing is changed", async () => {
+test("a rejected payout changes nothing, and the error has a code and advice", async () => {
   await credit();
-  const nobody = publicId("fp", randomUUID());
+  const unknownId = publicId("fp", randomUUID());
   const reference = `UTR${randomUUID()}`;
   const wrongSum = [
     1,
@@ -190,9 +190,9 @@ test("what cannot be recorded is refused with a code and what to do, and nothing
   ]);
   const inYen = recordArgs(reference).map((word) => (word === "inr" ? "JPY" : word));
   expect(await refusal(...inYen)).toEqual([1, "NOTHING_TO_PAY", "Nothing is credited in JPY, only in INR."]);
-  const toNobody = recordArgs(reference).map((word) => (word === fieldPartnerId ? nobody : word));
-  for (const args of [toNobody, ["payout", "preview", nobody]]) {
-    expect(await refusal(...args)).toEqual([3, "FIELD_PARTNER_NOT_FOUND", `There is no field partner ${nobody}.`]);
+  const toUnknown = recordArgs(reference).map((word) => (word === fieldPartnerId ? unknownId : word));
+  for (const args of [toUnknown, ["payout", "preview", unknownId]]) {
+    expect(await refusal(...args)).toEqual([3, "FIELD_PARTNER_NOT_FOUND", `There is no field partner ${unknownId}.`]);
   }
   expect(await refusal("payout", "show", reference)).toEqual([
     3,
@@ -210,7 +210,7 @@ test("what cannot be recorded is refused with a code and what to do, and nothing
   expect(await refusal(...recordArgs(`${reference}-2`))).toEqual([1, "NOTHING_TO_PAY", "Nothing is credited in INR."]);
 });
 
-test("payouts are listed page by page, those of everybody too", async () => {
+test("`payout list` prints pages of all field partners' payouts", async () => {
   const references = [randomUUID(), randomUUID(), randomUUID()];
   for (const reference of references) {
     await credit();

@@ -7,7 +7,7 @@ import { AmountLiteral } from "@collections/money";
 import { deliveryTotals } from "@collections/webhooks";
 import { beforeAll, expect, test, vi } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { type Cli, operatorsCli } from "../fixtures/processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -21,12 +21,12 @@ let lenderId: string;
 let cli: Cli;
 let parked: { eventId: string; sequence: number }[];
 
-/** A lender whose callback failed until it was suspended: two events are parked, three wait. */
+/** Makes a lender whose callback failed until its endpoint was suspended, with two parked and two waiting events. */
 beforeAll(async () => {
   service = await startTestService({ settings: { WEBHOOK_SUSPEND_AFTER: "6" } });
   lender = await aLender(service);
   lenderId = (await lenderByCode(service.app.database.em(), lender.code))!.id;
-  cli = commandsHere({ DATABASE_URL: service.databaseUrl });
+  cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
   lender.receiverBehaviour = "status:503";
   await lender.importCases([aRow("LN-1"), aRow("LN-2")]);
   await vi.waitUntil(async () => (await totals()).parked === 2, { timeout: 10_000 });
@@ -38,7 +38,7 @@ beforeAll(async () => {
   parked = page["deliveries"] as typeof parked;
 });
 
-test("a suspended callback is shown with its failures, its backlog, and why the last attempt failed", async () => {
+test("`endpoint show` shows a suspended callback with its failures, its backlog, and the cause of the last failure", async () => {
   const [shown, text, list, one] = await Promise.all([
     cli.json("endpoint", "show", lender.code),
     cli("endpoint", "show", lender.code),
@@ -75,7 +75,7 @@ test("a suspended callback is shown with its failures, its backlog, and why the 
   expect(one.stdout).toMatch(/^ {2}\| The lender twin is configured to answer 503\.\n {2}cause +\S.*\n {2}remedy +\S/m);
 });
 
-test("a probe tells what was sent and what came back, and ends with 1 until the callback acknowledges", async () => {
+test("`endpoint probe` prints request and response, and exits with 1 until the callback acknowledges", async () => {
   const [failed, text, unknown] = await Promise.all([
     operatorsCli({ DATABASE_URL: service.databaseUrl })("endpoint", "probe", lender.code, "--json"),
     cli("endpoint", "probe", lender.code),
@@ -96,7 +96,7 @@ test("a probe tells what was sent and what came back, and ends with 1 until the 
   expect(text.stdout).toMatch(/^Cause {3}\S.*\nRemedy {2}\S/m);
 });
 
-test("the curl line of a delivery is accepted by its receiver as the event that it is", async () => {
+test("the receiver accepts the event when the curl command of `delivery show` is run", async () => {
   await cli.json("case", "hold", lender.code, "LN-4", "--reason", REASON);
   const { deliveries } = (await cli.json("delivery", "list", "--lender", lender.code, "--kind", "case.held")) as {
     deliveries: { eventId: string }[];
@@ -120,7 +120,7 @@ test("the curl line of a delivery is accepted by its receiver as the event that 
   expect(lender.rejected).toEqual([]);
 });
 
-test("the doctor warns of a suspended callback, and calls what was lost a fault", async () => {
+test("`doctor` reports a suspended callback as a warning, and a missing event as a fault", async () => {
   const [warned, text] = await Promise.all([cli("doctor", "--json"), cli("doctor", "--lender", lender.code)]);
   expect([warned.code, text.code]).toEqual([0, 0]);
   expect(JSON.parse(warned.stdout)).toMatchObject({
@@ -152,7 +152,7 @@ test("the doctor warns of a suspended callback, and calls what was lost a fault"
   await query(service.app.database.em(), renameEvent, [lenderId, "LN-5", "LN-4"]);
 });
 
-test("a signing key that does not open is skipped, and the doctor names it", async () => {
+test("a signing key that cannot be decrypted is skipped, and `doctor` names it", async () => {
   const other = await aLender(service);
   const [first] = [...other.secrets.keys()];
   const { apiKeyId: second, hmacSecret } = await cli.json("key", "create", other.code);
@@ -182,7 +182,7 @@ test("a signing key that does not open is skipped, and the doctor names it", asy
   });
 });
 
-test("a suspension is ended by hand with a reason, once", async () => {
+test("`endpoint resume` ends a suspension once and records the reason", async () => {
   lender.receiverBehaviour = "ok";
   const resume = () => cli.json("endpoint", "resume", lender.code, "--reason", "their firewall");
   expect(await resume()).toEqual({ lenderCode: lender.code, resumed: true, state: "active", waiting: 3 });
@@ -197,13 +197,13 @@ test("a suspension is ended by hand with a reason, once", async () => {
   ]);
 });
 
-test("a probe that passes ends a suspension", async () => {
+test("`endpoint probe` ends a suspension when it succeeds", async () => {
   await query(service.app.database.em(), suspend, [lenderId]);
   const probed = await cli.json("endpoint", "probe", lender.code);
   expect(probed).toMatchObject({ delivered: true, recovered: true, error: null, endpoint: { state: "active" } });
 });
 
-test("events are sent again, one or many, after a rehearsal that changes nothing", async () => {
+test("`delivery replay` sends one or many events again, after a dry run that changes nothing", async () => {
   const replay = (...more: string[]) => cli("delivery", "replay", ...more);
   const many = ["--lender", lender.code, "--kind", "case.created", "--since", "1h"];
   const backwards = await cli(
@@ -250,7 +250,7 @@ test("events are sent again, one or many, after a rehearsal that changes nothing
   ]);
 });
 
-test("a replay that goes on too long is listed and cancelled, and what it has not come to stays", async () => {
+test("`delivery cancel-replay` stops a running replay, which is listed, and leaves its other events alone", async () => {
   const many = [
     "delivery",
     "replay",
@@ -284,7 +284,7 @@ test("a replay that goes on too long is listed and cancelled, and what it has no
   ]);
 });
 
-/** What operators did to the lender since it was registered, the newest first. */
+/** The operators' acts on the lender's webhooks since it was registered, newest first. */
 async function acts() {
   const all = await actsOn(service.app.database.em(), lenderId);
   return all.filter(({ act }) => /^(endpoint|delivery|replay)\./.test(act));

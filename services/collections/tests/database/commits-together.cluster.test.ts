@@ -5,21 +5,21 @@ import { afterFile, testDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, expect, inject, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
-import { aFaultyWire, type Fault, type FaultyWire } from "./fixtures/faulty-wire.ts";
+import { aFaultyRelay, type Fault, type FaultyRelay } from "./fixtures/faulty-relay.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService } from "../fixtures/fixture.ts";
 import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 
-// The app's mutations write their result on the coordinator and their rows on a worker. A connection breaks, or the
-// coordinator's process is ended, at every message of a mutation: from the service to the coordinator, and from there to
-// a worker, PREPARE TRANSACTION and COMMIT PREPARED included.
+// The app's mutations write their result on the coordinator and their rows on a worker. These tests break a connection,
+// or end the coordinator's process, at every message of a mutation: from the service to the coordinator, and from the
+// coordinator to a worker, including PREPARE TRANSACTION and COMMIT PREPARED.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
 
-/** More than there are messages on either wire. */
+/** More than the number of messages on either connection. */
 const MOST_MESSAGES = 120;
 
 let admin: Client;
 let app: AppClient;
-let wires: { readonly coordinator: FaultyWire; readonly worker: FaultyWire };
+let relays: { readonly coordinator: FaultyRelay; readonly worker: FaultyRelay };
 let world: {
   readonly lender: Awaited<ReturnType<typeof aLender>>;
   readonly lenderId: string;
@@ -35,14 +35,14 @@ beforeAll(async () => {
   admin = new Client({ connectionString: url });
   await admin.connect();
   afterFile(() => admin.end());
-  wires = { coordinator: await aFaultyWire(url), worker: await aFaultyWire(inject("workerUrls")[0]!) };
+  relays = { coordinator: await aFaultyRelay(url), worker: await aFaultyRelay(inject("workerUrls")[0]!) };
   await admin.query("update pg_dist_node set nodeport = $2 where groupid > 0 and nodeport = $1", [
     Number(new URL(inject("workerUrls")[0]!).port),
-    wires.worker.port,
+    relays.worker.port,
   ]);
   const relayed = new URL(url);
-  relayed.port = String(wires.coordinator.port);
-  service = await startTestService({ works: false, settings: { DATABASE_URL: relayed.href } });
+  relayed.port = String(relays.coordinator.port);
+  service = await startTestService({ hasWorker: false, settings: { DATABASE_URL: relayed.href } });
   const lender = await aLenderOnTheFirstWorker();
   const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
   app = new AppClient(service.url, accessToken);
@@ -51,13 +51,13 @@ beforeAll(async () => {
 
 type Mutation = "startVisit" | "completeVisit" | "requestPaymentLink";
 
-/** A mutation, and what of it is on the worker and on the coordinator: all of it once, or nothing. */
+/** A mutation, and queries that count its rows. */
 interface Story {
-  /** Does what the mutation needs, before the fault. */
+  /** Prepares what the mutation needs, before the fault. */
   prepare(visit: Visit): Promise<unknown>;
   input(visit: Visit): object;
   readonly selection: string;
-  /** Counts what the mutation writes for `$1`, a visit of the lender `$2`. */
+  /** Queries that count the rows which the mutation writes for the visit `$1` of the lender `$2`. */
   readonly written: readonly string[];
 }
 
@@ -100,7 +100,7 @@ const STORIES: Readonly<Record<Mutation, Story>> = {
     selection: "paymentLink { id }",
     written: [
       "select count(*)::int from payment_links.payment_link where lender_id = $2 and visit_id = $1::uuid",
-      // A job names its link, and the link its visit.
+      // A job contains the id of its link, and the link that of its visit.
       `select count(*)::int from pgboss.job where data ->> 'linkId' = any (
          select id::text from payment_links.payment_link where lender_id = $2 and visit_id = $1::uuid)`,
     ],
@@ -109,50 +109,50 @@ const STORIES: Readonly<Record<Mutation, Story>> = {
 
 let ended = 0;
 
-/** Citus' own processes stay: they settle what was prepared. */
+/** Ends the service's processes on the coordinator, but not those of Citus, which settle prepared transactions. */
 async function endProcessesOfTheService(): Promise<void> {
   const { rowCount } = await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'collections-all'`);
   ended += rowCount!;
-  // The sessions that wait for the message end here. A commit that has happened is not interrupted.
+  // Sessions that wait for the message end here. A commit that has happened is not interrupted.
   await pause(20);
 }
 
 const FAULTS: Readonly<Record<string, Fault>> = {
   "the message is lost": "unsent",
-  "its answer is lost": "unanswered",
-  "the processes of the coordinator end": endProcessesOfTheService,
+  "the answer is lost": "unanswered",
+  "the coordinator's processes end": endProcessesOfTheService,
 };
 
 const points = (Object.keys(STORIES) as Mutation[]).flatMap((mutation) =>
-  (["coordinator", "worker"] as const).flatMap((wire) =>
-    Object.keys(FAULTS).map((fault) => [mutation, wire, fault] as const),
+  (["coordinator", "worker"] as const).flatMap((relay) =>
+    Object.keys(FAULTS).map((fault) => [mutation, relay, fault] as const),
   ),
 );
 
 test.each(points)(
   "%s commits all of its rows or none, at each message on the connection to the %s when %s",
   async (...point) => {
-    const [mutation, wire, fault] = point;
+    const [mutation, relay, fault] = point;
     let played = 0;
     ended = 0;
-    while (played < MOST_MESSAGES && (await play(mutation, wires[wire], played + 1, FAULTS[fault]!))) played += 1;
-    process.stdout.write(`${mutation}, ${wire}, ${fault}: ${played} messages\n`);
+    while (played < MOST_MESSAGES && (await play(mutation, relays[relay], played + 1, FAULTS[fault]!))) played += 1;
+    process.stdout.write(`${mutation}, ${relay}, ${fault}: ${played} messages\n`);
     expect(played).toBeGreaterThan(1);
     expect(ended).toBeGreaterThanOrEqual(FAULTS[fault] === endProcessesOfTheService ? played : 0);
     expect(played).toBeLessThan(MOST_MESSAGES);
   },
 );
 
-/** Lets the fault befall one message of the mutation, then repeats the mutation. False when there was no such message. */
-async function play(mutation: Mutation, wire: FaultyWire, message: number, fault: Fault): Promise<boolean> {
+/** Applies the fault to one message of the mutation, then repeats the mutation. False when there was no such message. */
+async function play(mutation: Mutation, relay: FaultyRelay, message: number, fault: Fault): Promise<boolean> {
   const visit = await aVisit();
   const story = STORIES[mutation];
   await story.prepare(visit);
   const key = randomUUID();
-  wire.arm(message, fault);
+  relay.arm(message, fault);
   const first = await mutate(mutation, key, story.input(visit)).catch(() => undefined);
-  const hasHappened = wire.disarm();
+  const hasHappened = relay.disarm();
   await recovered();
 
   const results = await resultsOf(key);
@@ -172,7 +172,7 @@ async function mutate(mutation: Mutation, idempotencyKey: string, input: object)
   return answer;
 }
 
-/** Cases are imported some at a time, and each is visited once. */
+/** A new visit on a case without a visit. Imports more cases when there are none left. */
 async function aVisit(): Promise<Visit> {
   const { lender, fieldPartnerId, caseIds } = world;
   if (caseIds.length === 0) {
@@ -189,11 +189,11 @@ async function aVisit(): Promise<Visit> {
 }
 
 /**
- * Has the coordinator settle now what was prepared on a worker and neither committed nor rolled back there, which it does
- * each minute by itself. Until then no query sees such rows, although the mutation may have been answered.
+ * Makes the coordinator settle prepared transactions on the workers now, which it does each minute by itself. Until then
+ * no query sees their rows, although the mutation may have been answered.
  */
 async function recovered(): Promise<void> {
-  // A message that was held back may reach the worker after the coordinator's process has ended, and prepare something.
+  // A delayed message may reach the worker after the coordinator's process has ended, and prepare a transaction.
   await expect.poll(() => onWorkers(OPEN_TRANSACTIONS)).toBe(0);
   await expect
     .poll(async () => {
@@ -206,7 +206,7 @@ async function recovered(): Promise<void> {
 const OPEN_TRANSACTIONS = `select count(*) from pg_stat_activity
   where datname = current_database() and backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid()`;
 
-/** The sum of the counts that this query gives on the workers. */
+/** The sum of the results of a counting query on all workers. */
 async function onWorkers(count: string): Promise<number> {
   const { rows } = await admin.query<{ sum: number }>("select sum(result::int)::int from run_command_on_workers($1)", [
     count,
@@ -231,7 +231,7 @@ async function lenderId(code: string): Promise<string> {
   return rows[0]!.id;
 }
 
-/** Onboards lenders until one's rows are on the worker behind the wire. */
+/** Onboards lenders until the rows of one are on the worker behind the relay. */
 async function aLenderOnTheFirstWorker(): Promise<Awaited<ReturnType<typeof aLender>>> {
   for (;;) {
     const lender = await aLender(service);
@@ -240,6 +240,6 @@ async function aLenderOnTheFirstWorker(): Promise<Awaited<ReturnType<typeof aLen
        where shardid = get_shard_id_for_distribution_column('cases.visit', $1::uuid)`,
       [await lenderId(lender.code)],
     );
-    if (rows[0]!.port === wires.worker.port) return lender;
+    if (rows[0]!.port === relays.worker.port) return lender;
   }
 }

@@ -22,7 +22,7 @@ import { aRow } from "../fixtures/fixture.ts";
 const ENVIRONMENT = "sandbox";
 const ROUND_TRIPS = 3;
 const MAX_STATEMENTS = 14;
-/** The first hint leaves at once; what gathers meanwhile leaves as one. */
+/** The first wake-up is sent at once, and those that gather meanwhile are sent as one. */
 const MAX_WAKE_UPS = 2;
 const COMMIT = "commit";
 const SELECT_PENDING = "earnings.pending";
@@ -55,7 +55,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-/** Loans that owe 5,000, each with a field partner. */
+/** Imports loans that owe 5,000 and assigns them to a field partner. */
 async function loans(count: number): Promise<string[]> {
   const names = Array.from({ length: count }, () => `LN-${(loansMade += 1)}`);
   const { rows } = parseJson(JSON.stringify({ rows: names.map((loan) => aRow(loan)) }), AMOUNT_FIELDS) as {
@@ -70,7 +70,7 @@ async function loans(count: number): Promise<string[]> {
   return names;
 }
 
-/** A minted link on the loan's case; its id is the lender's. */
+/** Makes a minted link on the loan's case, and returns the lender's id of the link. */
 async function linkOn(loan: string): Promise<string> {
   const linkId = `plink_${loan}`;
   const { id: caseId, currency } = (await caseByLoan(database.em(), lender.id, loan))!;
@@ -101,17 +101,17 @@ function payment(loan: string, fields: Partial<Confirmation> = {}): Confirmation
   };
 }
 
-/** Books the batch and answers with what its transaction sent; behind the commit goes nothing but wake-ups. */
-async function statementsOf(batch: readonly Confirmation[]): Promise<Sent[]> {
+/** Books the batch and returns the queries of its transaction. After the commit there may be only wake-ups. */
+async function queriesOf(batch: readonly Confirmation[]): Promise<Sent[]> {
   const sent: Sent[] = [];
   const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
   const outcomes = await confirmPayments(observed.em(), batch, ENVIRONMENT);
   await observed.close();
   expect(outcomes.map(({ kind }) => kind)).toEqual(batch.map(() => "booked"));
   const commit = sent.findIndex(({ text }) => text === COMMIT);
-  const behind = sent.slice(commit + 1);
-  expect(behind.filter(({ text }) => !text.includes("pg_notify"))).toEqual([]);
-  expect(behind.length).toBeLessThanOrEqual(MAX_WAKE_UPS);
+  const afterCommit = sent.slice(commit + 1);
+  expect(afterCommit.filter(({ text }) => !text.includes("pg_notify"))).toEqual([]);
+  expect(afterCommit.length).toBeLessThanOrEqual(MAX_WAKE_UPS);
   return sent.slice(0, commit + 1);
 }
 
@@ -119,18 +119,18 @@ function budgetOf(statements: readonly Sent[]): { statements: number; roundTrips
   return { statements: statements.length, roundTrips: statements.filter(({ roundTrip }) => roundTrip).length };
 }
 
-describe("what a batch of confirmations asks of the database", () => {
-  test("is three round trips, whether it holds one confirmation or 32", async () => {
+describe("database work of a batch of confirmations", () => {
+  test("takes three round trips for one confirmation and for 32", async () => {
     const [first, ...others] = await loans(33);
-    const one = await statementsOf([payment(first!)]);
-    // These references are looked up in two forms, in the same statement.
-    const many = await statementsOf(others.map((loan) => payment(loan, { reference: "re\u0301f_1" })));
+    const one = await queriesOf([payment(first!)]);
+    // These references are looked up in two Unicode forms, by the same query.
+    const many = await queriesOf(others.map((loan) => payment(loan, { reference: "re\u0301f_1" })));
     expect(one.map(({ name, text }) => name ?? text)).toEqual(many.map(({ name, text }) => name ?? text));
     expect(budgetOf(many)).toEqual(budgetOf(one));
     expect(budgetOf(one).roundTrips).toBe(ROUND_TRIPS);
   });
 
-  test("payments of one loan that come while another one is booked leave together, and try no lock of their own", async () => {
+  test("puts payments of one loan that arrive while another one is booked into one batch", async () => {
     const [loan] = await loans(1);
     const batches: number[] = [];
     const onBatch = (size: number) => void batches.push(size);
@@ -145,7 +145,7 @@ describe("what a batch of confirmations asks of the database", () => {
     expect(batches).toEqual([1, 31]);
   });
 
-  test("refuses a payment of an unknown loan after one transaction of three round trips", async () => {
+  test("takes one transaction of three round trips to reject a payment of an unknown loan", async () => {
     const sent: Sent[] = [];
     const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
     const confirm = createConfirmer({ em: () => observed.em(), environment: ENVIRONMENT });
@@ -157,7 +157,7 @@ describe("what a batch of confirmations asks of the database", () => {
     expect(budgetOf(sent).roundTrips).toBe(ROUND_TRIPS);
   });
 
-  test("a payment of a loan that another transaction holds waits for it, beside one of an unknown loan that is refused", async () => {
+  test("lets a payment wait for its locked loan, while a payment of an unknown loan is rejected meanwhile", async () => {
     const [loan] = await loans(1);
     const confirm = createConfirmer({ em: () => database.em(), environment: ENVIRONMENT });
     const holding = Promise.withResolvers<void>();
@@ -175,27 +175,27 @@ describe("what a batch of confirmations asks of the database", () => {
     expect(await waiting).toMatchObject({ kind: "booked" });
   });
 
-  test("asks for what is pending only where a payment may end its case: a loan paid in many parts has much of it", async () => {
+  test("reads pending earnings only where a payment may end its case, because a loan paid in many parts has many", async () => {
     const [loan] = await loans(1);
     const sentBy = async (reference: string, amount: string) =>
-      (await statementsOf([payment(loan!, { reference, amount: new AmountLiteral(amount) })])).map(({ name }) => name);
+      (await queriesOf([payment(loan!, { reference, amount: new AmountLiteral(amount) })])).map(({ name }) => name);
     expect(await sentBy("pay_part", "4999")).not.toContain(SELECT_PENDING);
     expect(await sentBy("pay_rest", "1")).toContain(SELECT_PENDING);
     expect(await sentBy("pay_excess", "1")).toContain(SELECT_PENDING);
   });
 
-  test("is at most 14 statements, also when every payment came by a link, clears its case and credits earnings", async () => {
+  test("takes at most 14 SQL queries, also when every payment has a link, clears its case and credits earnings", async () => {
     const names = await loans(33);
-    await statementsOf(names.map((loan) => payment(loan)));
+    await queriesOf(names.map((loan) => payment(loan)));
     const clearing: Confirmation[] = [];
     for (const loan of names) {
       const fields = { reference: "pay_2", amount: new AmountLiteral("4000"), linkId: await linkOn(loan) };
       clearing.push(payment(loan, fields));
     }
     const [first, ...others] = clearing;
-    const one = budgetOf(await statementsOf([first!]));
+    const one = budgetOf(await queriesOf([first!]));
     expect(one).toEqual({ statements: MAX_STATEMENTS, roundTrips: ROUND_TRIPS });
-    expect(budgetOf(await statementsOf(others))).toEqual(one);
+    expect(budgetOf(await queriesOf(others))).toEqual(one);
     expect(await caseByLoan(database.em(), lender.id, names.at(-1)!)).toMatchObject({ status: "collected" });
   });
 });

@@ -20,15 +20,15 @@ import { aRow } from "../fixtures/fixture.ts";
 
 const ENVIRONMENT = "sandbox";
 
-/** What the process sent for a batch, and what the coordinator made of it. */
+/** The queries that the process sent for a batch, and the commands that the coordinator made of them. */
 interface Confirmed {
-  /** By name. */
-  readonly statements: readonly string[];
+  /** The names of the queries. */
+  readonly queries: readonly string[];
   readonly commands: number;
   readonly onWorkers: CommandCount;
 }
 
-describe("what a confirmation makes a cluster's coordinator send", () => {
+describe("commands of a cluster's coordinator for a batch of confirmations", () => {
   let database: Database;
   let lender: Lender;
   const recorders: { take(): NodeCommand[] }[] = [];
@@ -52,7 +52,7 @@ describe("what a confirmation makes a cluster's coordinator send", () => {
 
   afterAll(() => database.close());
 
-  /** Imports these loans, each owing 5,000 and assigned to a field partner. */
+  /** Imports these loans, which owe 5,000 each, and assigns them to a field partner. */
   async function importLoans(loans: readonly string[]): Promise<void> {
     const fieldPartner = await transaction(database.em(), (tx) =>
       createFieldPartner(tx, { displayName: "Asha Rao", phone: `+9198000000${(phones += 1)}` }),
@@ -77,7 +77,7 @@ describe("what a confirmation makes a cluster's coordinator send", () => {
     const commands = recorders.flatMap((recorder) => recorder.take());
     const onWorkers = countOf(commands.filter(({ node }) => node !== "coordinator"));
     const work = sent.filter(({ text }) => !/^(begin|commit|set )|pg_notify/i.test(text));
-    return { statements: work.map(({ name, text }) => name ?? text), commands: countOf(commands).commands, onWorkers };
+    return { queries: work.map(({ name, text }) => name ?? text), commands: countOf(commands).commands, onWorkers };
   }
 
   function payment(loan: string, reference: string): Confirmation {
@@ -96,23 +96,23 @@ describe("what a confirmation makes a cluster's coordinator send", () => {
     };
   }
 
-  test("is one command for each statement, on the lender's node, without COPY and in one phase", async () => {
+  test("are one for each SQL query, on the lender's node, without COPY and with a one-phase commit", async () => {
     await importLoans(["LN-1"]);
-    // The first batch of a session also reads what the process keeps in memory.
+    // The first batch of a session also reads values that the process caches.
     await confirm(["LN-1"], "pay_1");
-    const { statements, commands, onWorkers } = await confirm(["LN-1"], "pay_2");
-    expect(commands).toBe(statements.length);
+    const { queries, commands, onWorkers } = await confirm(["LN-1"], "pay_2");
+    expect(commands).toBe(queries.length);
     expect(onWorkers).toMatchObject({ nodes: 1, copies: 0, prepared: 0 });
   });
 
-  test("is made by statements that pnpm citus:audit knows as hot", async () => {
+  test("come from SQL queries that pnpm citus:audit lists as hot", async () => {
     await importLoans(["LN-4"]);
-    const { statements } = await confirm(["LN-4"], "pay_5");
+    const { queries } = await confirm(["LN-4"], "pay_5");
     const hot = new Set(hotStatements.flatMap(({ names }) => names));
-    expect(statements.filter((name) => !hot.has(name))).toEqual([]);
+    expect(queries.filter((name) => !hot.has(name))).toEqual([]);
   });
 
-  test("is as much for a batch of 32 confirmations of a lender as for one", async () => {
+  test("are as many for 32 confirmations of a lender as for one", async () => {
     const loans = Array.from({ length: 32 }, (_, index) => `LN-2-${index}`);
     await importLoans([...loans, "LN-3"]);
     const one = await confirm(["LN-3"], "pay_3");

@@ -6,28 +6,31 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { growTables } from "./fixtures/grown-tables.ts";
 import { lendersNamed, locksManyLenders } from "./fixtures/lender-in-statement.ts";
-import { type SentStatements, statementsDuring } from "./fixtures/sent-statements.ts";
-import { aStory, askForLink, importLoans, payAll } from "./fixtures/service-story.ts";
+import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
+import { aStory, requestLink, importLoans, payAll } from "./fixtures/service-story.ts";
 
-/** What names no lender, and why it may. The rest of the hot paths names one, or that of each row it is handed. */
+/**
+ * Queries of the hot paths that name no lender, with the reason. All others name one lender, or the lender of each row
+ * that they are given.
+ */
 const WITHOUT_LENDER: Record<string, string> = {
   "cases.own-lenders": "a field partner works for many lenders, and this asks which",
   "cases.list-own": "a field partner's cases, of all lenders",
-  "cases.own-visit": "a field partner's visit; which lender's is what it answers",
-  "find in cases.collection_case": "a field partner's case; which lender's is what it answers",
-  "find in cases.visit": "the app names its visits itself: an id must not be anybody else's",
-  "payment-links.links-of-field-partner": "a field partner's links; whose they are is what it answers",
-  "lenders.keys-by-id": "requests say nothing but their keys; the answers are kept for a second",
-  "webhooks.due-probes": "whose callback is due, over all lenders, one row each",
-  "webhooks.due-replays": "whose replay is due, over all lenders",
-  "webhooks.lenders-with-backlog": "whose events wait, over all lenders, one row each",
+  "cases.own-visit": "a field partner's visit; it returns the lender",
+  "find in cases.collection_case": "a field partner's case; it returns the lender",
+  "find in cases.visit": "the app makes the ids of visits, so an id must be unique over all lenders",
+  "payment-links.links-of-field-partner": "a field partner's links; it returns their lenders",
+  "lenders.keys-by-id": "a request names only its key; the result is cached for a second",
+  "webhooks.due-probes": "due probes over all lenders, one row each",
+  "webhooks.due-replays": "due replays over all lenders",
+  "webhooks.lenders-with-backlog": "lenders with waiting events, one row each",
 };
 
-/** What a worker sends each second and the story does not: it may be over before. */
-const EACH_SECOND = ["webhooks.due-probes", "webhooks.lenders-with-backlog", "webhooks.due-replays"];
+/** Queries that a worker sends each second. The story may end before, so the test waits for them. */
+const SENT_EACH_SECOND = ["webhooks.due-probes", "webhooks.lenders-with-backlog", "webhooks.due-replays"];
 
-/** What a worker sends each quarter of a minute, over all lenders: on no hot path, and seen only if the story takes long. */
-const SWEPT = new Set([
+/** Queries that a worker sends every 15 seconds over all lenders. They are on no hot path and seen only in a slow run. */
+const SWEEPS = new Set([
   "webhooks.overdue-waits",
   "payment-links.forget-old-reports",
   "payment-links.settleable-reports",
@@ -35,10 +38,10 @@ const SWEPT = new Set([
   "payment-links.stuck-requested",
 ]);
 
-/** A table with fewer rows than that has not grown: one row a lender, or none at all. */
+/** A table with fewer rows has not grown: it has one row for each lender, or none. */
 const GROWN_ROWS = 1_000;
 
-let sent: SentStatements;
+let sent: SentTexts;
 let grown: Client;
 let empty: Client;
 let lenderTables: Set<string>;
@@ -46,13 +49,13 @@ let lenderTables: Set<string>;
 beforeAll(async () => {
   const story = await aStory();
   const { lender } = story;
-  sent = await statementsDuring(async (sentSoFar) => {
+  sent = await textsSentDuring(async (sentSoFar) => {
     let refused = 0;
     lender.receiverBehaviour = () => ((refused += 1) === 1 ? "error500" : "ok");
     await importLoans({ lender, loans: ["LN-1", "LN-9"] });
-    await payAll(story, await askForLink(story, "LN-1"));
-    await vi.waitUntil(() => EACH_SECOND.every((name) => sentSoFar.has(name)), 10_000);
-    // What was read of a key before the story is known for a second: the story itself may be over by then.
+    await payAll(story, await requestLink(story, "LN-1"));
+    await vi.waitUntil(() => SENT_EACH_SECOND.every((name) => sentSoFar.has(name)), 10_000);
+    // Credentials are cached for a second, so the story may end before they are read again.
     await vi.waitUntil(async () => {
       await importLoans({ lender, loans: ["LN-1", "LN-9"] });
       return sentSoFar.has("lenders.keys-by-id");
@@ -70,8 +73,8 @@ beforeAll(async () => {
   lenderTables = new Set(rows.map(({ name }) => name));
 }, 120_000);
 
-describe("a statement of the hot paths", () => {
-  test("is found where it is sent: confirmation, dispatcher, import, mint and the list of own cases", () => {
+describe("an SQL query of the hot paths", () => {
+  test("is observed in confirmation, dispatcher, import, mint and the list of own cases", () => {
     expect(namesOf(ofLenders())).toEqual(
       expect.arrayContaining([
         "cases.lock-free",
@@ -86,31 +89,31 @@ describe("a statement of the hot paths", () => {
     );
   });
 
-  test("names the lender of each table that it reaches, or is listed with the reason", () => {
+  test("names the lender of each table that it uses, or is listed with the reason why not", () => {
     const without = ofLenders().filter(([, text]) =>
       [...lendersNamed(text, lenderTables).values()].some((named) => named === "none"),
     );
     expect(namesOf(without)).toEqual(Object.keys(WITHOUT_LENDER).sort());
   });
 
-  test("locks and changes rows of one lender, whose id is a value in it", () => {
+  test("locks and changes rows of one lender only, by a parameter", () => {
     const many = ofLenders().filter(
       ([name, text]) => !(name in WITHOUT_LENDER) && locksManyLenders(text, lenderTables),
     );
     expect(namesOf(many)).toEqual([]);
   });
 
-  test("reads no table from end to end that has grown", async () => {
-    expect(await readsThrough(grown, await grownTables())).toEqual([]);
+  test("makes no sequential scan of a grown table", async () => {
+    expect(await sequentialScans(grown, await grownTables())).toEqual([]);
   });
 
-  test("does not do so either where it was prepared while the tables were empty", async () => {
-    expect(await readsThrough(empty, await grownTables())).toEqual([]);
+  test("makes no sequential scan either when it was prepared while the tables were empty", async () => {
+    expect(await sequentialScans(empty, await grownTables())).toEqual([]);
   });
 
-  test("is named when the index is missing that it needs", async () => {
+  test("is reported when an index that it needs is missing", async () => {
     await grown.query("begin; drop index cases.collection_case_assigned_field_partner_id_id_idx");
-    const reads = await readsThrough(grown, await grownTables());
+    const reads = await sequentialScans(grown, await grownTables());
     await grown.query("rollback");
     expect(reads).toContainEqual(["cases.list-own", "collection_case"]);
     expect(reads).toContainEqual(["cases.own-lenders", "collection_case"]);
@@ -140,7 +143,7 @@ test.each([
   ],
   ["insert into cases.visit (id, note) select $1, $2", { "cases.visit": "none" }],
   ["select from lenders.lender where id = $1", {}],
-])("who reads %j sees which lender it names for each table", (text, named) => {
+])("lendersNamed finds how %j names the lender of each table", (text, named) => {
   expect(Object.fromEntries(lendersNamed(text, new Set(["cases.visit", "cases.promise"])))).toEqual(named);
 });
 
@@ -170,14 +173,14 @@ test.each([
     "with v as (update cases.visit set note = $2 where lender_id = $1) insert into cases.promise (lender_id, id) select a, b",
     true,
   ],
-])("who reads %j sees whether it locks or changes rows of many lenders: %s", (text, many) => {
+])("locksManyLenders of %j is %s", (text, many) => {
   expect(locksManyLenders(text, new Set(["cases.visit", "cases.promise"]))).toBe(many);
 });
 
-/** The statements that reach tables of lenders; those of MikroORM by what they find. */
+/** The queries on tables of lenders. A query of MikroORM is named after the table that it reads. */
 function ofLenders(): [name: string, text: string][] {
   return [...sent]
-    .filter(([name, text]) => !SWEPT.has(name) && lendersNamed(text, lenderTables).size > 0)
+    .filter(([name, text]) => !SWEEPS.has(name) && lendersNamed(text, lenderTables).size > 0)
     .map(
       ([name, text]) =>
         [/^select "\w+"\.\* from "(\w+)"\."(\w+)"/.exec(name)?.slice(1).join(".") ?? name, text] as const,
@@ -189,11 +192,11 @@ function namesOf(statements: readonly [string, string][]): string[] {
   return [...new Set(statements.map(([name]) => name))].sort();
 }
 
-/** Of each statement the tables among these that its plan reads from end to end. */
-async function readsThrough(client: Client, tables: ReadonlySet<string>): Promise<[name: string, table: string][]> {
+/** Each query with each of these tables that its plan scans sequentially. */
+async function sequentialScans(client: Client, tables: ReadonlySet<string>): Promise<[name: string, table: string][]> {
   const reads: [string, string][] = [];
   for (const [name, text] of ofLenders()) {
-    for (const table of scanned(await planOf(client, text))) if (tables.has(table)) reads.push([name, table]);
+    for (const table of scannedTables(await planOf(client, text))) if (tables.has(table)) reads.push([name, table]);
   }
   return reads;
 }
@@ -207,14 +210,14 @@ async function grownTables(): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** The tables that a plan reads from end to end. */
-function scanned(plan: string): string[] {
+/** The tables that a plan scans sequentially. */
+function scannedTables(plan: string): string[] {
   return [...plan.matchAll(/Seq Scan on (\w+)/g)].map(([, table]) => table!);
 }
 
 /**
- * The plan that a connection keeps for good once it has taken the generic one. The partitions that a value would rule
- * out are kept in, to be seen.
+ * The generic plan of a query, which a connection keeps. Pruning is off, so that the plan shows partitions which a
+ * value would exclude.
  */
 async function planOf(client: Client, text: string): Promise<string> {
   await client.query("set plan_cache_mode = force_generic_plan; set enable_partition_pruning = off");

@@ -32,30 +32,30 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-/** Rows for so many loans, of which each tenth is changed otherwise. */
+/** Import rows for so many loans, with `fields` for each. */
 function rows(prefix: string, count: number, fields: (index: number) => object): unknown[] {
   const raw = Array.from({ length: count }, (_, index) => aRow(`${prefix}-${index}`, { ...fields(index) }));
   return (parseJson(JSON.stringify({ rows: raw }), AMOUNT_FIELDS) as { rows: unknown[] }).rows;
 }
 
 interface Sent {
-  readonly statements: readonly string[];
+  readonly queries: readonly string[];
   readonly roundTrips: number;
   readonly end: string | undefined;
   readonly summary: object;
 }
 
-/** What the rows ask of the database, up to the end of their transaction. */
+/** Imports the rows and returns the queries up to the end of their transaction. */
 async function sentBy(given: readonly unknown[], dryRun = false): Promise<Sent> {
   const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
   const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
-  const asked = { lender, rows: given, dryRun, atomic: false };
-  const { summary } = await importCases(observed.em(), asked, ENVIRONMENT);
+  const request = { lender, rows: given, dryRun, atomic: false };
+  const { summary } = await importCases(observed.em(), request, ENVIRONMENT);
   await observed.close();
   const end = sent.findIndex(({ text }) => ENDS.has(text));
   const before = sent.slice(0, end);
   return {
-    statements: before.map(({ name, text }) => name ?? text),
+    queries: before.map(({ name, text }) => name ?? text),
     roundTrips: before.filter(({ roundTrip }) => roundTrip).length,
     end: sent[end]?.text,
     summary,
@@ -72,37 +72,37 @@ const mixed = (index: number) =>
     { outstandingAmount: 5_000, outstandingAsOf: "2026-11-20T00:00:00Z" },
   ][index % 5]!;
 
-describe("what an import asks of the database", () => {
+describe("database work of an import", () => {
   test.each([
     { what: "new loans", of: () => ({}), before: undefined },
     { what: "the same rows again", of: () => ({}), before: () => ({}) },
     { what: "changed balances", of: changes(4_000), before: () => ({}) },
     { what: "settled, changed, held, withdrawn and confirmed balances", of: mixed, before: () => ({}) },
-    { what: "loans that had ended", of: changes(5), before: changes(0) },
-  ])("is the same for 5 rows and for 1,000: $what", async ({ what, of, before }) => {
+    { what: "loans whose case had ended", of: changes(5), before: changes(0) },
+  ])("takes the same SQL queries for 5 rows and for 1,000: $what", async ({ what, of, before }) => {
     const made =
       before && (await Promise.all([5, MANY].map((count) => sentBy(rows(`${what}${count}`, count, before)))));
     const [few, many] = [await sentBy(rows(`${what}5`, 5, of)), await sentBy(rows(`${what}${MANY}`, MANY, of))];
-    expect(many.statements).toEqual(few.statements);
+    expect(many.queries).toEqual(few.queries);
     expect(many.roundTrips).toBe(few.roundTrips);
-    expect(new Set(many.statements).size).toBe(many.statements.length - repeats(many.statements));
-    expect(many.statements.length).toBeLessThanOrEqual(13);
+    expect(new Set(many.queries).size).toBe(many.queries.length - repeats(many.queries));
+    expect(many.queries.length).toBeLessThanOrEqual(13);
     expect(many.roundTrips).toBeLessThanOrEqual(5);
     expect(made?.map(({ end }) => end) ?? []).toEqual(made ? ["commit", "commit"] : []);
     expect(many.summary).toMatchObject({ received: MANY, rejected: 0 });
   });
 
-  test("is the same for a rehearsal, but for its end", async () => {
+  test("takes the same SQL queries for a dry run, except for its end", async () => {
     const given = rows("rehearsed", 50, () => ({}));
     const rehearsal = await sentBy(given, true);
     const real = await sentBy(given);
-    expect(rehearsal.statements).toEqual(real.statements.filter((name) => name !== "cases.record-import"));
+    expect(rehearsal.queries).toEqual(real.queries.filter((name) => name !== "cases.record-import"));
     expect([rehearsal.end, real.end]).toEqual(["rollback", "commit"]);
     expect(rehearsal.summary).toEqual(real.summary);
   });
 });
 
-/** Loans that are missing are looked for once more, so that one statement may be there twice. */
-function repeats(statements: readonly string[]): number {
-  return statements.filter((name) => name === "cases.lock-imported").length - 1;
+/** How often a query is repeated: missing loans are looked up a second time. */
+function repeats(queries: readonly string[]): number {
+  return queries.filter((name) => name === "cases.lock-imported").length - 1;
 }

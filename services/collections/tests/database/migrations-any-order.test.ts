@@ -5,11 +5,11 @@ import { webhooksSchema } from "@collections/webhooks/schema";
 import { expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 
-const namesOf = (those: readonly PackageSchema[]): string[] =>
-  those.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)).toSorted();
+const namesOf = (packages: readonly PackageSchema[]): string[] =>
+  packages.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)).toSorted();
 
-const bring = async (url: string, those: readonly PackageSchema[]): Promise<string[]> => {
-  const { applied, unknown } = await migrate({ url, schemas: those, jobs: true });
+const migrateAll = async (url: string, packages: readonly PackageSchema[]): Promise<string[]> => {
+  const { applied, unknown } = await migrate({ url, schemas: packages, jobs: true });
   expect(unknown).toEqual([]);
   return applied.toSorted();
 };
@@ -17,24 +17,24 @@ const bring = async (url: string, those: readonly PackageSchema[]): Promise<stri
 const alone = [ledgerSchema, webhooksSchema];
 const others = schemas.filter((schema) => !alone.includes(schema));
 
-test("a database that has a package already gets the rest of the service, and nothing twice", async () => {
+test("a database with one package's schema gets the rest of the service's, and nothing twice", async () => {
   const url = directUrl((await emptyDatabase()).url);
-  for (const schema of alone) expect(await bring(url, [schema])).toEqual(namesOf([schema]));
-  expect(await bring(url, schemas)).toEqual(namesOf(others));
+  for (const schema of alone) expect(await migrateAll(url, [schema])).toEqual(namesOf([schema]));
+  expect(await migrateAll(url, schemas)).toEqual(namesOf(others));
   await readsAllTables(url);
 });
 
-test("a package finds in the service's database what it would have brought, and leaves the rest alone", async () => {
+test("a single package's migration changes nothing in the service's migrated database", async () => {
   const url = directUrl((await emptyDatabase()).url);
-  expect(await bring(url, schemas)).toEqual(namesOf(schemas));
-  for (const schema of alone) expect(await bring(url, [schema])).toEqual([]);
+  expect(await migrateAll(url, schemas)).toEqual(namesOf(schemas));
+  for (const schema of alone) expect(await migrateAll(url, [schema])).toEqual([]);
   await readsAllTables(url);
 });
 
-test("packages and the service that start at once on an empty database apply everything once", async () => {
+test("concurrent migrations of packages and the service on an empty database apply everything once", async () => {
   const url = directUrl((await emptyDatabase()).url);
-  const wishes = [schemas, [ledgerSchema], [webhooksSchema], schemas, alone];
-  const applied = await Promise.all(wishes.map((those) => bring(url, those)));
+  const combinations = [schemas, [ledgerSchema], [webhooksSchema], schemas, alone];
+  const applied = await Promise.all(combinations.map((packages) => migrateAll(url, packages)));
   expect(applied.flat().toSorted()).toEqual(namesOf(schemas));
   await readsAllTables(url);
 });

@@ -11,21 +11,21 @@ const RELEASED = fileURLToPath(new URL("../../migrations.released.json", import.
 const steps: readonly Step[] = schemas.flatMap(({ name: schema, migrations }) =>
   migrations.map(({ name, statements }) => ({ name: `${schema}/${name}`, statements })),
 );
-/** Each by its name, with a hash of what it was when it was released. */
+/** The hash of each released migration, by name. */
 type Released = Readonly<Record<string, string>>;
 
-// Whoever releases says so: from then on what there is now never changes.
+// A release sets RELEASE_MIGRATIONS=yes, which records all migrations. A recorded migration must never change.
 if (process.env["RELEASE_MIGRATIONS"] === "yes") {
   writeFileSync(RELEASED, `${JSON.stringify(withNew(readReleased(), steps), null, 2)}\n`);
 }
 const released = readReleased();
 
-describe("a migration that was released", () => {
-  test("is what it was: databases have it, and nobody runs it again", () => {
+describe("a released migration", () => {
+  test("is unchanged, because existing databases do not run it again", () => {
     expect(faultsOfReleased(released, steps)).toEqual([]);
   });
 
-  test("is missed when it is gone, and found out when a word of it is another one", () => {
+  test("is reported when it is removed or changed", () => {
     const [first, ...others] = steps;
     expect(faultsOfReleased(released, others)).toEqual([
       `${first!.name} is gone: databases that have it are not made anew`,
@@ -36,7 +36,7 @@ describe("a migration that was released", () => {
     ]);
   });
 
-  test("stays as it is where others are released: only what is new is added, and nothing while one is another or gone", () => {
+  test("stays recorded at a release, which adds new migrations only when no recorded one is changed or removed", () => {
     const [first, second, ...others] = steps;
     const before = { [first!.name]: hashOf(first!) };
     expect(withNew(before, [first!, second!])).toEqual({ ...before, [second!.name]: hashOf(second!) });
@@ -46,8 +46,8 @@ describe("a migration that was released", () => {
   });
 });
 
-describe("a migration that was not released yet", () => {
-  test("comes after those of its package that were", () => {
+describe("an unreleased migration", () => {
+  test("comes after the released ones of its package", () => {
     const packages = new Set(steps.map(packageOf));
     for (const name of packages) {
       const own = steps.filter((step) => packageOf(step) === name).map((step) => step.name);
@@ -57,17 +57,19 @@ describe("a migration that was not released yet", () => {
     }
   });
 
-  test("leaves the version before alive beside it, or says why it need not", () => {
+  test("breaks no rule of migration-rules.ts without an exception in migration-exceptions.ts", () => {
     const found = faultsOfSteps(steps.filter(({ name }) => !(name in released)));
-    expect(found.filter(({ step, rule }) => !EXCEPTIONS[step]?.[rule]).map(worded)).toEqual([]);
-    const asked = Object.entries(EXCEPTIONS).flatMap(([step, rules]) =>
+    expect(found.filter(({ step, rule }) => !EXCEPTIONS[step]?.[rule]).map(described)).toEqual([]);
+    const exceptions = Object.entries(EXCEPTIONS).flatMap(([step, rules]) =>
       Object.keys(rules).map((rule) => ({ step, rule })),
     );
-    const idle = asked.filter(({ step, rule }) => !found.some((fault) => fault.step === step && fault.rule === rule));
-    expect(idle, "exceptions that nothing needs: take them out of migration-exceptions.ts").toEqual([]);
+    const unused = exceptions.filter(
+      ({ step, rule }) => !found.some((fault) => fault.step === step && fault.rule === rule),
+    );
+    expect(unused, "unused exceptions: remove them from migration-exceptions.ts").toEqual([]);
   });
 
-  test("that makes tables, columns and what is only theirs is right", () => {
+  test("may create tables and columns, and anything on what it has created", () => {
     const statements = [
       "create table cases.note (lender_id uuid not null, id uuid not null, primary key (lender_id, id))",
       "create unique index note_once on cases.note (lender_id, id)",
@@ -91,7 +93,7 @@ describe("a migration that was not released yet", () => {
   });
 });
 
-describe("is refused, by", () => {
+describe("the rules for migrations reject", () => {
   test.each<[Rule, string]>([
     ["drop", "drop table cases.visit"],
     ["drop", "alter table cases.visit drop column note"],
@@ -138,12 +140,12 @@ describe("is refused, by", () => {
     ["unjudged", "alter table cases.visit attach partition cases.old for values in (1)"],
     ["unjudged", "create table cases.old partition of cases.visit default"],
     ["unjudged", "lock table cases.visit"],
-  ])("%s: %s", (rule, statement) => {
+  ])("by the rule %s: %s", (rule, statement) => {
     const found = faultsOfSteps([{ name: "cases/9999", statements: [statement] }]);
     expect(found.map((fault) => fault.rule)).toEqual([rule]);
   });
 
-  // Each was refused by a cluster of Citus 13.2, where these tables were distributed.
+  // A cluster of Citus 13.2 rejected each of these statements on distributed tables.
   test.each<[Rule, string]>([
     ["constraint-beside-others", "alter table cases.visit add column a int, add constraint a check (a > 0) not valid"],
     ["constraint-beside-others", "alter table cases.visit drop constraint visit_check, add check (note <> '')"],
@@ -156,12 +158,12 @@ describe("is refused, by", () => {
       `create table cases.visits (id uuid) partition by range (id);
        alter table cases.visits attach partition cases.visit default`,
     ],
-  ])("%s, on a cluster: %s", (rule, statement) => {
+  ])("by the rule %s for clusters: %s", (rule, statement) => {
     const found = faultsOfSteps([{ name: "cases/9999", statements: [statement] }]);
     expect(found.map((fault) => fault.rule)).toContain(rule);
   });
 
-  test("constraint-beside-others, as ledger/0002 did before it was split", () => {
+  test("by the rule constraint-beside-others: ledger/0002 before it was split", () => {
     const ledger = steps.filter(({ name }) => name === "ledger/0002-payments-in-balance");
     const joined = ledger.map(({ name, statements: [column, constraint, ...others] }) => ({
       name,
@@ -176,7 +178,7 @@ function readReleased(): Released {
   return JSON.parse(readFileSync(RELEASED, "utf8")) as Released;
 }
 
-/** What is released once these are, too. */
+/** The record of released migrations after a release of these. */
 function withNew(before: Released, now: readonly Step[]): Released {
   const faults = faultsOfReleased(before, now);
   if (faults.length > 0) throw new Error(`Nothing is released: ${faults.join("; ")}.`);
@@ -191,8 +193,8 @@ function faultsOfReleased(released: Released, now: readonly Step[]): string[] {
   });
 }
 
-function worded({ step, rule, statement }: StepFault): string {
-  return `${step}: ${statement.slice(0, 120)}: ${rule}: ${RULES[rule]}. Or give migration-exceptions.ts the reason why not`;
+function described({ step, rule, statement }: StepFault): string {
+  return `${step}: ${statement.slice(0, 120)}: ${rule}: ${RULES[rule]}. Or add an exception with its reason to migration-exceptions.ts`;
 }
 
 function hashOf({ statements }: Step): string {

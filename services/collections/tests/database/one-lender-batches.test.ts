@@ -5,10 +5,10 @@ import { Client } from "pg";
 import { expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { locksManyLenders } from "./fixtures/lender-in-statement.ts";
-import { type SentStatements, statementsDuring } from "./fixtures/sent-statements.ts";
-import { aStory, askForLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
+import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
+import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
 
-/** What reaches rows of several lenders by their keys: as quick as can be on one PostgreSQL, and not for a cluster. */
+/** Queries by keys of several lenders, which are fast on one PostgreSQL and must not be sent to a cluster. */
 const OF_MANY = [
   "cases.lock-free-of-many",
   "cases.write-payments-of-many",
@@ -19,25 +19,25 @@ const OF_MANY = [
   "payment-links.links-by-lender-link-id-of-many",
 ];
 
-/** Deleted by age alone once nobody asks for it: on a cluster each node deletes its own. */
+/** Queries that delete old rows by age alone. On a cluster each node deletes its own rows. */
 const BY_AGE = new Set(["cases.forget-gone-cases", "payment-links.forget-old-reports"]);
 
-test("on one PostgreSQL, payments of several lenders that come at once share a transaction", async () => {
+test("on one PostgreSQL, concurrent payments of several lenders share a transaction", async () => {
   const story = await aStory({ DATABASE_URL: await aDatabase() });
   expect(await isDistributed(story.service.app.database.em())).toBe(false);
-  const sent = await statementsDuring(() => lendersPayAtOnce(story));
-  // Both are told of it as well, together where that comes at once.
+  const sent = await textsSentDuring(() => lendersPayAtOnce(story));
+  // The delivery of the two events also uses such queries when both are due at once.
   expect(namesOfMany(sent).filter((name) => !name.startsWith("webhooks."))).toEqual(OF_MANY);
 });
 
-test("where the tables are distributed, a statement finds, locks and changes rows of one lender, whose id is a value in it", async () => {
+test("on distributed tables, every SQL query reads, locks and changes rows of one lender, by a parameter", async () => {
   const databaseUrl = await aDatabase();
-  await standInForCatalogOfCitus(databaseUrl);
+  await imitateCitusCatalog(databaseUrl);
   const story = await aStory({ DATABASE_URL: databaseUrl });
   expect(await isDistributed(story.service.app.database.em())).toBe(true);
-  const sent = await statementsDuring(async () => {
+  const sent = await textsSentDuring(async () => {
     await importLoans({ lender: story.lender, loans: ["LN-1", "LN-9"] });
-    await payAll(story, await askForLink(story, "LN-1"));
+    await payAll(story, await requestLink(story, "LN-1"));
     await lendersPayAtOnce(story);
   });
   expect(namesOfMany(sent)).toEqual([]);
@@ -47,7 +47,7 @@ test("where the tables are distributed, a statement finds, locks and changes row
   expect(many).toEqual([]);
 });
 
-function namesOfMany(sent: SentStatements): string[] {
+function namesOfMany(sent: SentTexts): string[] {
   return [...sent.keys()].filter((name) => name.endsWith("-of-many")).sort();
 }
 
@@ -69,8 +69,8 @@ async function tablesOfLenders(databaseUrl: string): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Not Citus: the one table of its catalog that says so, as `migrate --distribute` would leave it. */
-async function standInForCatalogOfCitus(databaseUrl: string): Promise<void> {
+/** Creates the table of Citus' catalog by which the service recognises distributed tables, without Citus. */
+async function imitateCitusCatalog(databaseUrl: string): Promise<void> {
   const client = new Client({ connectionString: directUrl(databaseUrl) });
   await client.connect();
   await client.query(`

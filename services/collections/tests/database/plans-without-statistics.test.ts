@@ -7,10 +7,10 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { dropChecks, growTables } from "./fixtures/grown-tables.ts";
 import { queriesDuring, type SentQuery } from "./fixtures/sent-statements.ts";
-import { aStory, askForLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
+import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
 import { execute, type PlanMode, prepare, type Scan } from "./fixtures/unanalysed-plans.ts";
 
-/** The tables of a confirmation and of the field partner's list get this many rows of one lender, others fewer. */
+/** Rows of one lender in the tables of a confirmation and of the list of own cases. Other tables have fewer. */
 const ROWS = 100_000;
 const OTHER_ROWS = 5_000;
 const LARGE = new Set([
@@ -20,10 +20,10 @@ const LARGE = new Set([
   "earnings.earning",
   "payment_links.payment_link",
 ]);
-/** More rows than any statement of the story needs. */
+/** More rows than any query of the story needs. */
 const MOST_ROWS = 1_000;
 
-/** Statements on no hot path that go through all rows, or all of a lender, by their purpose. */
+/** Queries on no hot path that must read all rows, or all rows of a lender. */
 const SWEEPS =
   /make-partitions|advance-retention|settleable|forget-|visits-waited|next-blocks|stuck-|overdue|ripe|due-replays/;
 
@@ -31,7 +31,7 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
   let postgres: Postgres;
   let hot: readonly SentQuery[];
   let filled: Client;
-  let keptSinceEmpty: Client;
+  let plannedWhenEmpty: Client;
 
   beforeAll(async () => {
     postgres = await startPostgres({
@@ -50,14 +50,14 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
     await migrate({ url, schemas, jobs: true });
     filled = await connected(url);
     await dropChecks(filled);
-    keptSinceEmpty = await prepared(url, "force_generic_plan", hot);
+    plannedWhenEmpty = await prepared(url, "force_generic_plan", hot);
     await copyRows(story, filled);
     const copies = (rows: number, table: string) =>
       Math.ceil((LARGE.has(table) ? ROWS : OTHER_ROWS) / Math.max(rows, 1));
     await growTables(filled, { copies, lenders: undefined, analyze: false });
   }, 300_000);
 
-  test("the story sends the statements of a confirmation, an import, a list and a sign-in", () => {
+  test("the story sends the SQL queries of a confirmation, an import, a list of cases and a sign-in", () => {
     expect(hot.map(({ name }) => name)).toEqual(
       expect.arrayContaining([
         "cases.lock-free",
@@ -77,32 +77,32 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
     );
   });
 
-  test("each hot statement finds its index with a plan that was made while the tables were empty", async () => {
-    expect(await lookedTooFar(keptSinceEmpty, filled, hot)).toEqual([]);
+  test("each hot SQL query uses its index with a plan that was made while the tables were empty", async () => {
+    expect(await excessiveScans(plannedWhenEmpty, filled, hot)).toEqual([]);
   });
 
   test.each(["force_generic_plan", "force_custom_plan"] as const)(
-    "each finds its index with a new plan, %s",
+    "each hot SQL query uses its index with a new plan, %s",
     async (mode) => {
       const client = await prepared(postgres.url.replace(/postgres$/, "filled"), mode, hot);
-      expect(await lookedTooFar(client, filled, hot)).toEqual([]);
+      expect(await excessiveScans(client, filled, hot)).toEqual([]);
     },
   );
 
-  test("after ANALYZE every one finds its index, with the plans that were made before it too", async () => {
+  test("each hot SQL query uses its index after ANALYZE, with a plan that was made before", async () => {
     await filled.query("analyze");
-    expect(await lookedTooFar(keptSinceEmpty, filled, hot)).toEqual([]);
+    expect(await excessiveScans(plannedWhenEmpty, filled, hot)).toEqual([]);
   });
 });
 
-/** The prepared statements that a lender, a borrower and a field partner cause, one query each. */
+/** The named queries that a lender, a borrower and a field partner cause, one execution of each. */
 async function hotQueries(url: string): Promise<SentQuery[]> {
   const sent = await queriesDuring(async (sentSoFar) => {
     const story = await aStory({ DATABASE_URL: url, RATE_LIMITS: "import=500" });
     let refused = 0;
     story.lender.receiverBehaviour = () => ((refused += 1) === 1 ? "error500" : "ok");
     await importLoans({ lender: story.lender, loans: ["LN-1", "LN-9"] });
-    await payAll(story, await askForLink(story, "LN-1"));
+    await payAll(story, await requestLink(story, "LN-1"));
     await lendersPayAtOnce(story);
     await vi.waitUntil(() => sentSoFar.some(({ name }) => name === "webhooks.record-results"), 10_000);
   });
@@ -121,7 +121,7 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-/** A session that has made its plans by the tables as they are now. */
+/** A session that has prepared and planned the queries by the current tables. */
 async function prepared(url: string, mode: PlanMode, queries: readonly SentQuery[]): Promise<Client> {
   const client = await connected(url);
   await client.query(`set plan_cache_mode = ${mode}`);
@@ -154,8 +154,8 @@ interface Finding extends Scan {
   readonly name: string;
 }
 
-/** The scans of large tables that read them from end to end, by the lender alone, or that look at many rows. */
-async function lookedTooFar(client: Client, filled: Client, queries: readonly SentQuery[]): Promise<Finding[]> {
+/** Scans of large tables that are sequential, use only the lender's id, or read many rows. */
+async function excessiveScans(client: Client, filled: Client, queries: readonly SentQuery[]): Promise<Finding[]> {
   const { rows } = await filled.query<{ name: string }>(
     `select relname as name from pg_class
      where relkind = 'r' and relnamespace::regnamespace::text = any ($1) and pg_relation_size(oid) > 80 * 8192`,

@@ -13,13 +13,13 @@ import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client, Pool } from "pg";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { runService } from "../fixtures/processes.ts";
-import { aStory, askForLink, importLoans, payAll } from "./fixtures/service-story.ts";
+import { aStory, requestLink, importLoans, payAll } from "./fixtures/service-story.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Fewer than the service has connections, so that a transaction seldom has the session of the one before. */
+/** Fewer sessions than the service has connections, so that consecutive transactions seldom share a session. */
 const SESSIONS = 3;
 
 const limits = statement(
@@ -28,7 +28,7 @@ const limits = statement(
 );
 
 let pooled: string;
-/** By way of a pooler that drops the settings of a session without a word. */
+/** The URL of a pooler that silently ignores settings of a session. */
 let ignoring: string;
 let direct: string;
 
@@ -38,9 +38,9 @@ beforeAll(async () => {
   const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
   direct = directUrl(url);
   const ignored = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
-  const silent = await startPooler(inject("adminUrl"), { ignored });
-  afterFile(() => silent.stop());
-  [pooled, ignoring] = [throughPooler(pooler.url), throughPooler(silent.url)];
+  const ignoringPooler = await startPooler(inject("adminUrl"), { ignored });
+  afterFile(() => ignoringPooler.stop());
+  [pooled, ignoring] = [throughPooler(pooler.url), throughPooler(ignoringPooler.url)];
 
   function throughPooler(at: string): string {
     const through = new URL(at);
@@ -49,24 +49,24 @@ beforeAll(async () => {
   }
 });
 
-describe("behind a pgbouncer that hands out sessions by transaction", () => {
-  test("loans are imported, a link is minted and sent, payments are confirmed and told, and no session remembers it", async () => {
+describe("the service behind a pgbouncer in transaction mode", () => {
+  test("imports loans, mints and sends a link, books payments and delivers events, and leaves no state in a session", async () => {
     const story = await aStory({ DATABASE_URL: pooled });
     await importLoans({ lender: story.lender, loans: ["LN-2", "LN-3"] });
-    await payAll(story, await askForLink(story, "LN-1"));
+    await payAll(story, await requestLink(story, "LN-1"));
     await expect
       .poll(sessionsLeft)
       .toEqual(Array.from({ length: SESSIONS }, () => ({ statements: 0, locks: 0, channels: 0, timeout: "0" })));
   });
 
-  test("a transaction has the limits that a session would have", async () => {
+  test("sets the timeouts in each transaction that it would set in a session", async () => {
     const database = await createDatabase({ url: pooled, directUrl: direct, schemas });
     const rows = await transaction(database.em(), (tx) => query(tx, limits, []));
     await database.close();
     expect(rows).toEqual([{ statement: "30s", lock: "10s" }]);
   });
 
-  test("a host whose pool leads there tells nobody, and its transactions and ours on it find all they need", async () => {
+  test("can share a host's pool that leads to pgbouncer, with the host's transactions and its own", async () => {
     const pool = new Pool({ connectionString: unmarked(pooled), max: 2 * SESSIONS });
     const database = await createDatabase({ url: direct, pool, schemas });
     const ask = (tx: Tx): Promise<unknown> => query(tx, limits, []);
@@ -87,7 +87,7 @@ describe("behind a pgbouncer that hands out sessions by transaction", () => {
     expect(outcomes.filter(({ status }) => status === "rejected")).toEqual([]);
   });
 
-  test("who hears other processes has to be told the way past it, and so has who migrates", async () => {
+  test("needs a direct URL for signals and for migrations", async () => {
     const database = await createDatabase({ url: pooled, schemas });
     expect(() => database.signals.listen()).toThrow("LISTEN needs its own session");
     await database.close();
@@ -95,27 +95,27 @@ describe("behind a pgbouncer that hands out sessions by transaction", () => {
   });
 });
 
-describe("behind a pgbouncer that nobody told of", () => {
+describe("the service behind a pgbouncer without pgbouncer=true in its URL", () => {
   const ADD = "DATABASE_URL leads to a pooler: add pgbouncer=true";
   const PAST = "DATABASE_DIRECT_URL leads to a pooler: give it an address that leads past it";
 
-  test("a service says what to add, ends with 2, and leaves no lock behind", async () => {
+  test("exits with 2, says what to add to the URL, and leaves no lock behind", async () => {
     const settings = { DATABASE_URL: unmarked(pooled), MASTER_KEY: "a".repeat(64), LOG_LEVEL: "silent" };
     const stderr = expect.stringContaining(ADD) as string;
     expect(await runService(settings)).toMatchObject({ code: 2, stderr });
     expect(await sessionLocks()).toBe(0);
   });
 
-  test("so does one whose way past the pooler leads there as well", async () => {
+  test("exits with 2 when DATABASE_DIRECT_URL leads to the pooler as well", async () => {
     const settings = { DATABASE_URL: pooled, DATABASE_DIRECT_URL: unmarked(pooled), MASTER_KEY: "a".repeat(64) };
     const stderr = expect.stringContaining(PAST) as string;
     expect(await runService({ ...settings, DATABASE_MIGRATION_URL: direct })).toMatchObject({ code: 2, stderr });
   });
 
   test.each([
-    ["refuses what a session is told at its start", () => unmarked(pooled)],
-    ["ignores what a session is told at its start", () => unmarked(ignoring)],
-  ])("which %s, commands, migrations and LISTEN are refused before they do anything", async (_, url) => {
+    ["rejects startup parameters", () => unmarked(pooled)],
+    ["ignores startup parameters", () => unmarked(ignoring)],
+  ])("rejects commands, migrations and LISTEN before they do anything when the pooler %s", async (_, url) => {
     const settings = [
       [{ DATABASE_URL: url() }, ADD],
       [{ DATABASE_URL: url(), DATABASE_DIRECT_URL: direct }, ADD],
@@ -123,21 +123,21 @@ describe("behind a pgbouncer that nobody told of", () => {
     ] as const;
     for (const [given, sentence] of settings) {
       const stderr = expect.stringContaining(sentence) as string;
-      expect(await commandsHere(given)("lender", "list")).toMatchObject({ code: 2, stderr });
+      expect(await commandsInProcess(given)("lender", "list")).toMatchObject({ code: 2, stderr });
     }
-    expect(await commandsHere({ DATABASE_URL: url() })("migrate")).toMatchObject({
+    expect(await commandsInProcess({ DATABASE_URL: url() })("migrate")).toMatchObject({
       code: 2,
       stderr:
         "A migration needs its own session: use the address of PostgreSQL instead of the pooler's. It is the first that is set of DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL.\n",
     });
     expect(await sessionLocks()).toBe(0);
-    const heard = await new Promise((resolve) => {
+    const error = await new Promise((resolve) => {
       void createDatabase({ url: direct, directUrl: url(), schemas, onError: resolve }).then((database) => {
         afterFile(() => database.close());
         database.signals.listen();
       });
     });
-    expect(heard).toMatchObject({ code: "SESSION_NEEDED" });
+    expect(error).toMatchObject({ code: "SESSION_NEEDED" });
   });
 });
 
@@ -147,7 +147,7 @@ function unmarked(url: string): string {
   return without.href;
 }
 
-/** What is kept by sessions that nobody uses. */
+/** The number of advisory locks that sessions hold. */
 async function sessionLocks(): Promise<number | undefined> {
   const client = new Client({ connectionString: direct });
   await client.connect();
@@ -159,7 +159,7 @@ async function sessionLocks(): Promise<number | undefined> {
   return rows[0]?.count;
 }
 
-/** What the sessions of the pooler keep, seen from inside of each: transactions at the same time have one each. */
+/** The state that the pooler's sessions keep. Concurrent transactions get one session each. */
 async function sessionsLeft(): Promise<unknown[]> {
   const clients = Array.from({ length: SESSIONS }, () => new Client({ connectionString: pooled }));
   await Promise.all(clients.map((client) => client.connect()));

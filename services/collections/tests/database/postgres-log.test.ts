@@ -8,7 +8,7 @@ import { afterFile } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 
 const NAME = "Zebulon Quartermain";
 const PHONE = "+919812345678";
@@ -16,7 +16,7 @@ const PHONE = "+919812345678";
 let postgres: Postgres;
 let admin: Client;
 
-/** A server of its own, with PostgreSQL's own settings for its log. */
+/** Starts a separate PostgreSQL with the default settings for its log. */
 beforeAll(async () => {
   postgres = await startPostgres({ dataDir: temporaryDataDir("collections-log-"), temporary: true, durable: false });
   afterFile(() => postgres.stop());
@@ -30,14 +30,14 @@ function aPerson() {
   return { displayName: NAME, phone: PHONE, timeZone: "Asia/Kolkata", state: "active" as const, createdAt: new Date() };
 }
 
-/** What PostgreSQL writes to its log while `act` runs. */
+/** The text that PostgreSQL writes to its log while `act` runs. */
 async function loggedDuring(act: () => Promise<unknown>): Promise<string> {
   const before = (await readFile(postgres.logFile, "utf8")).length;
   await act();
   return (await readFile(postgres.logFile, "utf8")).slice(before);
 }
 
-test("PostgreSQL's log of a query that failed has neither the name nor the phone that MikroORM sent", async () => {
+test("PostgreSQL's log of a failed query of MikroORM contains neither the name nor the phone", async () => {
   await admin.query("alter table field_partners.field_partner alter column display_name type varchar(5)");
   const database = await createDatabase({ url: postgres.url, schemas });
   const log = await loggedDuring(async () => {
@@ -61,9 +61,9 @@ test("PostgreSQL's log of a query that failed has neither the name nor the phone
   expect(log).not.toContain("9812345678");
 });
 
-test("PostgreSQL's log has nothing about a phone that is taken, not even when two register it at once", async () => {
+test("PostgreSQL's log has no entry for an existing phone, not even under concurrent registrations", async () => {
   const database = await createDatabase({ url: postgres.url, schemas });
-  const cli = commandsHere({ DATABASE_URL: postgres.url });
+  const cli = commandsInProcess({ DATABASE_URL: postgres.url });
   const log = await loggedDuring(async () => {
     const register = () => transaction(database.em(), (tx) => createFieldPartner(tx, aPerson()));
     const outcomes = await Promise.allSettled([register(), register(), register(), register()]);
@@ -79,7 +79,7 @@ test("PostgreSQL's log has nothing about a phone that is taken, not even when tw
   expect(log).toBe("");
 });
 
-test("PostgreSQL's log has nothing about a phone that is registered while its former holder is resumed", async () => {
+test("PostgreSQL's log has no entry for a phone that is registered while its former holder is resumed", async () => {
   await admin.query("delete from field_partners.field_partner");
   const database = await createDatabase({ url: postgres.url, schemas });
   const create = (tx: Tx) => createFieldPartner(tx, aPerson());
@@ -92,7 +92,7 @@ test("PostgreSQL's log has nothing about a phone that is registered while its fo
     const registered = await transaction(database.em(), async (tx) => {
       const person = await create(tx);
       begin((other) => resumeFieldPartner(other, former.id));
-      await someoneWaits();
+      await waitForBlockedSession();
       return person;
     });
     await Promise.all(outcomes);
@@ -100,7 +100,7 @@ test("PostgreSQL's log has nothing about a phone that is registered while its fo
     await transaction(database.em(), async (tx) => {
       await resumeFieldPartner(tx, former.id);
       begin(create);
-      await someoneWaits();
+      await waitForBlockedSession();
     });
     const taken = { code: "DUPLICATE_PHONE" };
     expect(await Promise.all(outcomes)).toMatchObject([taken, taken]);
@@ -109,18 +109,18 @@ test("PostgreSQL's log has nothing about a phone that is registered while its fo
   expect(log).toBe("");
 });
 
-/** Resolves when a session waits for another one's lock. */
-async function someoneWaits(): Promise<void> {
+/** Resolves once a session waits for another session's lock. */
+async function waitForBlockedSession(): Promise<void> {
   const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   await vi.waitUntil(async () => (await admin.query(waiting)).rowCount === 1, { timeout: 10_000 });
 }
 
-test("PostgreSQL adds a refused row to its log by itself, unless log_error_verbosity is terse", async () => {
+test("PostgreSQL logs a rejected row by itself, unless log_error_verbosity is terse", async () => {
   await admin.query(
     "alter table field_partners.field_partner add constraint refused check (phone = '') not valid; delete from field_partners.field_partner",
   );
   const { rows } = await admin.query<{ name: string }>("select current_database() as name");
-  const cli = commandsHere({ DATABASE_URL: postgres.url });
+  const cli = commandsInProcess({ DATABASE_URL: postgres.url });
   const register = () => cli("field-partner", "create", "--name", NAME, "--phone", PHONE);
   const byDefault = await loggedDuring(register);
   expect(byDefault).toMatch(/DETAIL: +Failing row contains/);

@@ -21,15 +21,15 @@ const names = [
 const documents = new Map(await Promise.all(names.map(async (name) => [name, await textOf(name)] as const)));
 const contract = documents.get("docs/interface.md")!;
 
-describe.each(names)("%s", (name) => {
+describe.each(names)("document %s", (name) => {
   const text = documents.get(name)!;
 
-  test("links to files and headings that exist", () => {
+  test("links only to files and headings that exist", () => {
     const targets = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target]) => target!);
-    expect(targets.filter((target) => !leadsSomewhere(name, target))).toEqual([]);
+    expect(targets.filter((target) => !exists(name, target))).toEqual([]);
   });
 
-  test("names files that exist", () => {
+  test("names only files that exist", () => {
     const paths = [...text.matchAll(/`((?:packages|services|sites|tooling|docs)\/[\w./-]+)`/g)].map(
       ([, path]) => path!,
     );
@@ -37,20 +37,20 @@ describe.each(names)("%s", (name) => {
   });
 });
 
-describe("docs/interface.md", () => {
+describe("document docs/interface.md", () => {
   test("has a heading for each section that the code refers to", async () => {
     const files = await filesLike("{packages,services,sites,tooling}/*/{src,tests}/**/*.ts");
     const texts = await Promise.all(files.map(textOf));
     const referred = texts.flatMap((text) => [...text.matchAll(/contract: ([A-Z][A-Za-z -]+)/g)].map(([, to]) => to!));
     expect(referred.length).toBeGreaterThan(20);
     const headings = headingsOf(contract);
-    // A comment may break the line in the middle of a name, and goes on after it.
+    // A comment may break the line within a name, or continue after it.
     expect(
       referred.filter((to) => !headings.some((heading) => heading.startsWith(to.trim()) || to.startsWith(heading))),
     ).toEqual([]);
   });
 
-  test("shows signatures that are in the vectors", async () => {
+  test("shows signatures from the vectors", async () => {
     const { vectors } = JSON.parse(await textOf("packages/signing/vectors.json")) as { vectors: Vector[] };
     const rows = [
       ...section("Signature").matchAll(/^\| `(GET|POST) ([^` ]+)`.*?\| +(?:`(.*?)`)? *\| `([0-9a-f]{64})`/gm),
@@ -61,14 +61,14 @@ describe("docs/interface.md", () => {
   });
 });
 
-test("operations.md has every column name that an import of a file knows", () => {
+test("docs/operations.md lists every column name that the import of a file knows", () => {
   const text = documents.get("docs/operations.md")!.split("### Columns")[1]!.split("\n## ")[0]!;
   const rows = [...text.matchAll(/^\| `([\w.]+)` *\| (.*?) *\|$/gm)];
   const shown = rows.map(([, field, names]) => [field, names === "" ? [] : names!.split(", ")]);
   expect(Object.fromEntries(shown)).toEqual(COLUMN_NAMES);
 });
 
-describe("docs/lenders", () => {
+describe("documents in docs/lenders", () => {
   test("errors.md lists every error code with its status, its title and whether it is retryable", () => {
     const text = documents.get("docs/lenders/errors.md")!;
     const sections = text.split(/^### (?=\d{3}:)/m).slice(1);
@@ -87,13 +87,13 @@ describe("docs/lenders", () => {
     expect(listed.toSorted(byCode)).toEqual(known.toSorted(byCode));
   });
 
-  test("retries.md has the ladder", () => {
+  test("retries.md shows the default ladder", () => {
     const rows = [...documents.get("docs/lenders/retries.md")!.matchAll(/^\| (\d) +\| (\d+[smh]) +\|/gm)];
     expect(rows.map(([, , wait]) => wait).join(",")).toBe(DEFAULT_LADDER);
     expect(rows.map(([, attempt]) => Number(attempt))).toEqual(rows.map((_, index) => index + 1));
   });
 
-  test("shows every sample as it is, but for the check programs", async () => {
+  test("show every sample unchanged, except the check programs", async () => {
     const pages = names.filter((name) => name.startsWith("docs/lenders/")).map((name) => documents.get(name)!);
     const blocks = pages.flatMap((text) => [...text.matchAll(/^```\w+ file=(samples\/\S+)\n([\s\S]*?)^```$/gm)]);
     const shown = blocks.map(([, file, text]) => ({ file: `docs/lenders/${file}`, text }));
@@ -103,7 +103,7 @@ describe("docs/lenders", () => {
     expect(shown.toSorted(byFile)).toEqual(samples.toSorted(byFile));
   });
 
-  test("each page is linked from the guide and from README.md", () => {
+  test("are all linked from the guide and from README.md", () => {
     const pages = names.filter((name) => name.startsWith("docs/lenders/") && name !== "docs/lenders/guide.md");
     const guide = documents.get("docs/lenders/guide.md")!;
     expect(pages.length).toBeGreaterThan(6);
@@ -111,7 +111,7 @@ describe("docs/lenders", () => {
     expect(pages.filter((page) => !documents.get("README.md")!.includes(`(${page}`))).toEqual([]);
   });
 
-  test("signing.md shows an example and names that are in the vectors", async () => {
+  test("signing.md shows an example and names from the vectors", async () => {
     const text = documents.get("docs/lenders/signing.md")!;
     const { vectors } = JSON.parse(await textOf("packages/signing/vectors.json")) as { vectors: Vector[] };
     const [, canonical = ""] = /^```text canonical\n([\s\S]*?)\n```$/m.exec(text)!;
@@ -138,7 +138,7 @@ test("README.md lists every setting", async () => {
   expect(listed.toSorted()).toEqual(known.toSorted());
 });
 
-test("docs/field-app/README.md asks what the schema answers", async () => {
+test("every operation in docs/field-app/README.md is valid for the schema", async () => {
   const schema = buildSchema(await textOf("services/collections/schema.graphql"));
   const queries = [...documents.get("docs/field-app/README.md")!.matchAll(/^```graphql\n([\s\S]*?)^```$/gm)];
   expect(queries.length).toBeGreaterThan(8);
@@ -171,7 +171,7 @@ function headingsOf(text: string): string[] {
   return [...text.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!);
 }
 
-function leadsSomewhere(from: string, target: string): boolean {
+function exists(from: string, target: string): boolean {
   const [path = "", anchor] = target.split("#");
   const to = path === "" ? from : join(dirname(from), path);
   if (!existsSync(join(ROOT, to))) return false;
@@ -179,7 +179,7 @@ function leadsSomewhere(from: string, target: string): boolean {
   return anchor === undefined || (text !== undefined && headingsOf(text).map(anchorOf).includes(anchor));
 }
 
-/** As GitHub makes them. */
+/** The anchor that GitHub makes for a heading. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

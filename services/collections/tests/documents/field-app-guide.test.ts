@@ -13,9 +13,9 @@ import { REFUSAL_CODES } from "../../src/mutation-results/refusal.ts";
 import { schemas } from "../../src/schemas.ts";
 import {
   differences,
-  filled,
-  type Given,
-  givenBy,
+  fillEllipses,
+  type KnownValue,
+  valuesIn,
   type GuideCommands,
   type GuideOperation,
   stepsOf,
@@ -24,8 +24,8 @@ import { AppClient, type GraphqlAnswer } from "../fixtures/graphql-client.ts";
 import {
   type Cli,
   aRegisteredLender,
-  askForLink,
-  linkNow,
+  requestLink,
+  readLink,
   operatorsCli,
   type ServiceProcess,
   type Settings,
@@ -33,7 +33,7 @@ import {
   withDirectUrl,
 } from "../fixtures/processes.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -47,8 +47,8 @@ let settings: Settings;
 let service: ServiceProcess;
 let cli: Cli;
 let lender: LenderTwin;
-/** What answers and commands have given so far, the newest last. */
-const given: Given[] = [];
+/** Values from answers and commands so far, the newest last. */
+const known: KnownValue[] = [];
 
 beforeAll(async () => {
   const { url: databaseUrl } = await testDatabase("service", async (at) => {
@@ -70,118 +70,123 @@ beforeAll(async () => {
   await lender.importCases([aCase("LN-1001", { borrowerName: "Sunita Rao", outstandingAmount: 5000, dpd: 45 })]);
 });
 
-test("each operation has a name of its own and an answer", () => {
+test("each operation of the field app guide has a unique name and an answer", () => {
   const names = operations.map(({ name }) => name);
   expect(names.length).toBeGreaterThan(15);
   expect(new Set(names).size).toBe(names.length);
-  const silent = operations.filter(({ runs }) => runs.every(({ shown }) => shown === undefined));
+  const unanswered = operations.filter(({ runs }) => runs.every(({ expected }) => expected === undefined));
   expect(
-    silent.map(({ name }) => name),
-    "show its answer below it: JSON with `data`",
+    unanswered.map(({ name }) => name),
+    "show the answer below the operation: JSON with `data`",
   ).toEqual([]);
 });
 
-test("every operation of the schema is in it", () => {
-  const asked = operations.map(({ text }) => text).join();
+test("the field app guide uses every root field of the schema", () => {
+  const documents = operations.map(({ text }) => text).join();
   const roots = [schema.getQueryType()!, schema.getMutationType()!, schema.getSubscriptionType()!];
   const fields = roots.flatMap((type) => Object.keys(type.getFields()));
-  // A screen asks for things by their kind.
+  // Screens use the fields for each type instead of node and nodes.
   const missing = fields.filter(
-    (name) => !["node", "nodes"].includes(name) && !new RegExp(`\\b${name}\\b`).test(asked),
+    (name) => !["node", "nodes"].includes(name) && !new RegExp(`\\b${name}\\b`).test(documents),
   );
   expect(missing).toEqual([]);
 });
 
-test("every error code has a row that says what it means and what to do", () => {
+test("the field app guide has a row for every error code, with its meaning and what to do", () => {
   const rows = [...guide.matchAll(/^\| `([A-Z_]+)` *\| *\S.*\| *\S.*\|$/gm)].map(([, code]) => code!);
   expect(rows.toSorted()).toEqual([...new Set([...CLIENT_ERROR_CODES, ...REFUSAL_CODES])].toSorted());
 });
 
-test.each(steps.map((step) => [titleOf(step), step] as const))("%s is answered as shown", async (_title, step) => {
-  const faults = "lines" in step ? await runCommands(step) : await runOperation(step);
-  expect(faults).toEqual([]);
-});
+test.each(steps.map((step) => [titleOf(step), step] as const))(
+  "the field app guide shows the real answer to: %s",
+  async (_title, step) => {
+    const faults = "lines" in step ? await runCommands(step) : await runOperation(step);
+    expect(faults).toEqual([]);
+  },
+);
 
-/** Where its answers are not as shown. */
+/** Runs an operation and returns the differences between its answers and the shown ones. */
 async function runOperation(operation: GuideOperation): Promise<string[]> {
   const { name, text, runs } = operation;
   await BEFORE[name]?.();
   const faults: string[] = [];
-  for (const { variables, shown } of runs) {
-    const sent = filled(variables, given) as object;
-    faults.push(...(text.startsWith("subscription") ? await watch(text, sent, shown) : await ask(text, sent, shown)));
+  for (const { variables, expected } of runs) {
+    const sent = fillEllipses(variables, known) as object;
+    faults.push(
+      ...(text.startsWith("subscription") ? await watch(text, sent, expected) : await ask(text, sent, expected)),
+    );
   }
   await AFTER[name]?.();
   return faults;
 }
 
-async function ask(text: string, variables: object, shown: unknown): Promise<string[]> {
+async function ask(text: string, variables: object, expected: unknown): Promise<string[]> {
   const answer = await signedIn().ask(text, variables);
-  given.push(...givenBy(answer.data));
-  return differences(documentOf(answer), shown ?? { data: answer.data });
+  known.push(...valuesIn(answer.data));
+  return differences(documentOf(answer), expected ?? { data: answer.data });
 }
 
-async function watch(text: string, variables: object, shown: unknown): Promise<string[]> {
+async function watch(text: string, variables: object, expected: unknown): Promise<string[]> {
   for await (const answer of signedIn().watch(text, variables)) {
-    if (differences(documentOf(answer), shown).length === 0) return [];
+    if (differences(documentOf(answer), expected).length === 0) return [];
   }
-  return [`The stream has ended without ${JSON.stringify(shown)}`];
+  return [`The stream has ended without ${JSON.stringify(expected)}`];
 }
 
 function documentOf({ data, errors }: GraphqlAnswer): object {
   return { data, ...(errors && { errors }) };
 }
 
-/** Pastes one line after the other into a shell, as a reader does who needs what the line before has printed. */
-async function runCommands({ lines, shown }: GuideCommands): Promise<string[]> {
+/** Runs the lines one after the other, because a line may need a value that the line before has printed. */
+async function runCommands({ lines, expected }: GuideCommands): Promise<string[]> {
   const pnpm = `pnpm() { shift; '${process.execPath}' --disable-warning=ExperimentalWarning '${CLI}' "$@"; }`;
   const env: Record<string, string> = { PATH: process.env["PATH"]!, MASTER_KEY: "a".repeat(64), ...settings };
   let printed = "";
   for (const line of lines) {
     const command = line
-      .replaceAll(/\w+…/g, (shownWord) => filled(shownWord, given) as string)
+      .replaceAll(/\w+…/g, (shownWord) => fillEllipses(shownWord, known) as string)
       .replace("http://127.0.0.1:3000", service.url);
     const [, name, value] = /^export (\w+)=(\S+)$/.exec(command) ?? [];
     if (name !== undefined) env[name] = value!;
     else ({ stdout: printed } = await run("bash", ["-c", `${pnpm}\n${command}`], { env }));
-    given.push(...(printed.match(/[\w-]{4,}/g) ?? []).map((printedWord) => ({ name: "printed", value: printedWord })));
+    known.push(...(printed.match(/[\w-]{4,}/g) ?? []).map((printedWord) => ({ name: "printed", value: printedWord })));
   }
-  return shown === undefined ? [] : differences(JSON.parse(printed), shown);
+  return expected === undefined ? [] : differences(JSON.parse(printed), expected);
 }
 
-/** What others do meanwhile. */
-const BEFORE: Record<string, () => Promise<void>> = { Today: earlierToday, MyMoney: moneyMoves };
-const AFTER: Record<string, () => Promise<void>> = { RequestOtp: codeComes, SignOut: signInAgain };
+/** Actions of other people before and after some operations. */
+const BEFORE: Record<string, () => Promise<void>> = { Today: earlierToday, MyMoney: payAndPayOut };
+const AFTER: Record<string, () => Promise<void>> = { RequestOtp: waitForCode, SignOut: signInAgain };
 
-/** A sandbox shows the code in its log. */
-async function codeComes(): Promise<void> {
-  const { value: otpId } = given.findLast(({ name }) => name === "otpId")!;
+/** Waits for the one-time password in the sandbox's log. */
+async function waitForCode(): Promise<void> {
+  const { value: otpId } = known.findLast(({ name }) => name === "otpId")!;
   const ofThis = () =>
     service
       .log()
       .split("\n")
       .findLast((line) => line.includes(otpId) && line.includes("sign-in code"));
   while (!ofThis()) await pause(10);
-  given.push({ name: "code", value: /sign-in code (\d{6})/.exec(ofThis()!)![1]! });
+  known.push({ name: "code", value: /sign-in code (\d{6})/.exec(ofThis()!)![1]! });
 }
 
 async function signInAgain(): Promise<void> {
   const app = new AppClient(service.url);
-  given.push(...givenBy(await app.mutate("requestOtp", { phone: "+919800000001" }, "otpId")));
-  await codeComes();
-  const [otpId, code] = ["otpId", "code"].map((name) => given.findLast((one) => one.name === name)!.value);
-  given.push(
-    ...givenBy(await app.mutate("verifyOtp", { otpId, code, deviceName: "Redmi Note 12" }, "tokens { accessToken }")),
+  known.push(...valuesIn(await app.mutate("requestOtp", { phone: "+919800000001" }, "otpId")));
+  await waitForCode();
+  const [otpId, code] = ["otpId", "code"].map((name) => known.findLast((one) => one.name === name)!.value);
+  known.push(
+    ...valuesIn(await app.mutate("verifyOtp", { otpId, code, deviceName: "Redmi Note 12" }, "tokens { accessToken }")),
   );
 }
 
-/** Another borrower has paid all that was owed. */
+/** Lets another borrower pay the whole amount of a second case. */
 async function earlierToday(): Promise<void> {
   await lender.importCases([aCase("LN-0900", { borrowerName: "Ravi Kumar", outstandingAmount: 2500, dpd: 80 })]);
-  const fieldPartnerId = filled("fp_…", given) as string;
+  const fieldPartnerId = fillEllipses("fp_…", known) as string;
   await cli.json("case", "assign", "ACME", "LN-0900", fieldPartnerId);
-  const id = await askForLink(signedIn());
-  while ((await linkNow(signedIn(), id)).status !== "MINTED") await pause(10);
+  const id = await requestLink(signedIn());
+  while ((await readLink(signedIn(), id)).status !== "MINTED") await pause(10);
   await borrowerPays();
 }
 
@@ -190,18 +195,18 @@ async function borrowerPays(): Promise<void> {
   expect(answer.status, answer.rawBody).toBe(200);
 }
 
-/** A part is paid here, and an operator sends what the other case has brought. */
-async function moneyMoves(): Promise<void> {
+/** Lets the borrower pay a part, and an operator record a payout of the other case's earning. */
+async function payAndPayOut(): Promise<void> {
   await borrowerPays();
-  const fieldPartnerId = filled("fp_…", given) as string;
+  const fieldPartnerId = fillEllipses("fp_…", known) as string;
   const paidOn = new Date().toISOString().slice(0, 10);
   const transfer = ["--currency", "INR", "--reference", "UTR506134218", "--paid-on", paidOn, "--amount", "62.50"];
   await cli.json("payout", "record", fieldPartnerId, ...transfer);
 }
 
-/** With the newest token there is, or without one. */
+/** An app with the newest access token. */
 function signedIn(): AppClient {
-  return new AppClient(service.url, filled("fpt_…", given) as string);
+  return new AppClient(service.url, fillEllipses("fpt_…", known) as string);
 }
 
 function aCase(sourceLoanNumber: string, fields: Record<string, unknown>): object {

@@ -11,24 +11,24 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { withDirectUrl } from "../fixtures/processes.ts";
 
-/** In the order in which a reader pastes their commands into one shell. */
+/** The pages in the order in which a reader pastes their commands into one shell. */
 const PAGES = ["guide.md", "receiver.md", "retries.md", "errors.md", "keys.md"];
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 const MINT_TOKEN = "a-token-of-yours";
-/** Numbers that differ from run to run; of texts, the guide writes what differs as an ellipsis. */
+/** Fields with numbers that differ between runs. In strings, the guide shows an ellipsis for what differs. */
 const VOLATILE_NUMBERS = new Set(["skewMs", "durationMs"]);
 
 interface Block {
-  /** Such as "HTTP 200": stands above the JSON of an answer. */
+  /** The status line above the JSON of an answer, such as "HTTP 200". */
   readonly status: string | undefined;
-  /** What follows the fence: the language, and for some a word more. */
+  /** The text after the fence: the language, sometimes with another word. */
   readonly info: string;
   readonly text: string;
 }
 
-/** A command of a page, with the answer that the page shows below it. */
+/** A command of a page with the answer that the page shows. */
 interface Step {
   readonly page: string;
   readonly script: string;
@@ -53,7 +53,7 @@ const run = promisify(execFile);
 const processes: ChildProcess[] = [];
 let folder: string;
 let printed: string[];
-let lender: Started;
+let lender: StartedProgram;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lender-guide-"));
@@ -72,7 +72,7 @@ beforeAll(async () => {
     collections(settings, "lender", "create", "--code", "ACME", "--name", "Acme Finance", "--currency", "INR"),
   ]);
 
-  // The lender of the guide's step 4, and what it has the operator register.
+  // Starts the lender's server of the guide's step 4 and registers its URLs.
   const file = join(folder, "lender.mjs");
   await writeFile(file, guide.blocks.find(({ info }) => info === "js file=lender.mjs")!.text);
   lender = await start([file], { HMAC_SECRET: hmacSecret!, MINT_TOKEN, PORT: "0" }, /listening on (\S+)$/m);
@@ -100,7 +100,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("the guide has ten steps, each with a command and its answer", () => {
+test("the lender guide has ten steps, each with a runnable command", () => {
   const sections = guide.text.split(/^## /m).slice(1);
   const numbered = sections.filter((section) => /^\d/.test(section));
   expect(numbered.map((section) => Number.parseInt(section, 10))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
@@ -108,7 +108,7 @@ test("the guide has ten steps, each with a command and its answer", () => {
   for (const section of numbered) expect(blocksOf(section).map(({ info }) => info)).toContain("bash run");
 });
 
-test("every command has its answer below it, but the one that defines functions", () => {
+test("every command of the lender guide has its answer below it, except the one that defines functions", () => {
   expect(steps.filter(({ shown }) => shown === undefined)).toEqual([steps[0]]);
 });
 
@@ -120,14 +120,14 @@ test.each(steps.flatMap(({ shown, ...step }, index) => (shown ? [{ ...step, show
   },
 );
 
-test("the guide's receiver has heard of everything, in order and once", async () => {
+test("the lender guide's receiver has received every event, in order and once", async () => {
   const shown = guide.blocks
     .find(({ info }) => info === "text received")!
     .text.trim()
     .split("\n");
-  // Behind them come the events of what the other pages try out.
-  const told = () => lender.lines().filter((line) => !/^(listening|link) /.test(line));
-  await expect.poll(() => masked(told().slice(0, shown.length), shown)).toEqual(shown);
+  // The events of the commands on other pages come after these.
+  const receivedLines = () => lender.lines().filter((line) => !/^(listening|link) /.test(line));
+  await expect.poll(() => masked(receivedLines().slice(0, shown.length), shown)).toEqual(shown);
 });
 
 function blocksOf(text: string): Block[] {
@@ -140,12 +140,12 @@ function isAnswer({ info }: Block): boolean {
   return info === "text" || info === "json";
 }
 
-/** JSON as what it says, with the HTTP status if there is one; anything else as text. */
+/** The shown answer: JSON as a value with the HTTP status if there is one, anything else as text. */
 function answerShown({ status, info, text }: Block): unknown {
   return info === "json" ? { status, body: JSON.parse(text) as unknown } : text.trim();
 }
 
-/** The same of what a command has printed: curl puts the status behind the body. */
+/** The same for the output of a command. curl prints the status after the body. */
 function answerPrinted({ status, info }: Block, output: string): unknown {
   const lines = output.trim().split("\n");
   if (info !== "json") return lines.join("\n");
@@ -153,15 +153,15 @@ function answerPrinted({ status, info }: Block, output: string): unknown {
   return { status: printedStatus, body: JSON.parse(body.join("\n")) as unknown };
 }
 
-interface Started {
-  /** What the first group of `until` matched. */
+interface StartedProgram {
+  /** The match of the first group of `until`. */
   readonly found: string;
-  /** What it has printed so far. */
+  /** The lines that the program has printed so far. */
   lines(): string[];
 }
 
-/** Starts a Node program and resolves when a line that it prints matches. */
-async function start(args: string[], env: Record<string, string>, until: RegExp): Promise<Started> {
+/** Starts a Node program and resolves when its output matches `until`. */
+async function start(args: string[], env: Record<string, string>, until: RegExp): Promise<StartedProgram> {
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "inherit"],
@@ -186,7 +186,7 @@ async function collections(env: Record<string, string>, ...args: string[]): Prom
   return JSON.parse(stdout) as Record<string, string>;
 }
 
-/** Pastes every command into one shell, and gives back what each has printed. */
+/** Runs all commands in one shell and returns the output of each. */
 async function runInOneShell(commands: readonly Step[], env: Record<string, string>): Promise<string[]> {
   const end = "=== end of command ===";
   const file = join(folder, "guide.sh");
@@ -199,8 +199,8 @@ async function runInOneShell(commands: readonly Step[], env: Record<string, stri
 }
 
 /**
- * A reader pastes slower than a machine. Before a command that shows the newest delivered event, waits until the last
- * event of the story has been delivered; without this wait the command could show the event before it.
+ * A command that waits, before one that shows the newest delivered event, until the guide's last event is delivered. A
+ * reader pastes slowly enough, but here the command could show the event before.
  */
 function waitBefore(script: string): string {
   if (!script.includes("state=delivered")) return "";
@@ -208,7 +208,7 @@ function waitBefore(script: string): string {
   return `for attempt in $(seq 100); do ${delivered} | grep -q case.closed && break; sleep 0.1; done\n`;
 }
 
-/** The actual value, with what may differ replaced by what the guide shows for it. */
+/** The actual value, with every part that may differ replaced by what the guide shows. */
 function masked(actual: unknown, shown: unknown, key = ""): unknown {
   if (typeof shown === "string") {
     const isText = typeof actual === "string" || shown === "…";

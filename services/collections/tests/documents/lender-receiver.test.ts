@@ -22,11 +22,11 @@ let service: TestService;
 let lender: LenderTwin;
 let keyId: string;
 let secret: string;
-/** The events of each loan, in the order of their numbers, as the service would send them. */
+/** The bodies of each loan's events in order of their sequence. */
 let eventsByLoan: Map<string, string[]>;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   [[keyId, secret] = ["", ""]] = [...lender.secrets];
   await lender.importCases(LOANS.map((loan) => aRow(loan, { outstandingAmount: 100 * PAYMENTS })));
@@ -43,11 +43,11 @@ beforeAll(async () => {
   eventsByLoan = Map.groupBy(bodies, (body) => eventOf(body).sourceLoanNumber);
 });
 
-test("events in any order, repeated and lost, end in the state of the case, and no loan ever moves back", async () => {
+test("the sample receiver reaches the case's state from repeated, lost and reordered events, and never moves back", async () => {
   const seed = seedOfRun();
   const random = seededRandom(seed);
   const receiver = await startReceiver();
-  // The last event of each loan arrives: as long as it does not, nobody can know of it.
+  // The last event of each loan always arrives, because without it the receiver cannot know of a change.
   const sent = [...eventsByLoan.values()].flatMap((bodies) => [
     ...bodies.slice(0, -1).filter(() => random() < 0.6),
     ...bodies.filter(() => random() < 0.3),
@@ -64,7 +64,7 @@ test("events in any order, repeated and lost, end in the state of the case, and 
   }
 });
 
-test("events in order are applied one by one, without reading the case", async () => {
+test("the sample receiver applies events in order without reading the case", async () => {
   const receiver = await startReceiver({ BASE_URL: UNREACHABLE });
   const [loan, bodies] = [...eventsByLoan][0]!;
   for (const body of bodies) expect(await receiver.send(body)).toBe(200);
@@ -78,10 +78,10 @@ test("events in order are applied one by one, without reading the case", async (
     ]);
 });
 
-test("an event that was acknowledged is applied after a kill and a restart", async () => {
+test("the sample receiver applies an acknowledged event after a kill and a restart", async () => {
   const [loan, bodies] = [...eventsByLoan][1]!;
   const DATABASE = join(await aFolder(), "receiver.db");
-  // A gap that cannot be closed, since the service is not to be reached.
+  // The receiver cannot close this gap, because it cannot reach the service.
   const first = await startReceiver({ BASE_URL: UNREACHABLE, DATABASE });
   expect(await first.send(bodies[4]!)).toBe(200);
   await first.kill();
@@ -90,7 +90,7 @@ test("an event that was acknowledged is applied after a kill and a restart", asy
   await expect.poll(() => second.states(loan)).toEqual(["#8 collected, owes 0"]);
 });
 
-test("what the service did not send just now is refused, and a kind that nobody knows is not", async () => {
+test("the sample receiver rejects wrong signatures and old timestamps, and accepts unknown kinds", async () => {
   const receiver = await startReceiver();
   const [body = ""] = eventsByLoan.get("LN-1")!;
   expect(await receiver.send(body, { signature: "0".repeat(64) })).toBe(401);
@@ -105,9 +105,9 @@ test("what the service did not send just now is refused, and a kind that nobody 
 });
 
 interface Receiver {
-  /** Posts an event as the service would, and gives back the status of the answer. */
+  /** Posts an event as the service does and returns the status. */
   send(body: string, wrong?: { signature?: string; keyId?: string; sentAtMs?: number }): Promise<number>;
-  /** What it has printed about a loan. */
+  /** The states of a loan that the receiver has printed. */
   states(loan: string): string[];
   kill(): Promise<void>;
 }
@@ -122,7 +122,7 @@ async function startReceiver(settings: Record<string, string> = {}): Promise<Rec
       PORT: "0",
       ...settings,
     },
-    // It complains of what it was sent on purpose.
+    // The receiver logs errors about requests that are wrong on purpose.
     stdio: ["ignore", "pipe", "ignore"],
   });
   afterFile(() => kill(child));

@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const GUIDE = await readFile(new URL("../../../../docs/lenders/sdk.md", import.meta.url), "utf8");
 const SAMPLES = fileURLToPath(new URL("../../../../docs/lenders/samples/sdk/", import.meta.url));
-/** What the samples import, as an install would put it beside them. */
+/** Packages that the samples import. */
 const PACKAGES = ["@collections/lender-sdk", "express", "pg"];
 
 const processes: ChildProcess[] = [];
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { lender, ...issued } = await onboardLender(app.database.em(), onboarding, acme);
   key = issued;
 
-  databaseUrl = await lendersDatabase();
+  databaseUrl = await createLenderDatabase();
   const settings = { BASE_URL: url, API_KEY_ID: key.apiKeyId, HMAC_SECRET: key.hmacSecret, DATABASE_URL: databaseUrl };
   receiver = start("receiver.mjs", { ...settings, PORT: "0" });
   const callbackUrl = `${await receiver.found(/listening on (\S+)/)}/hooks/collections`;
@@ -56,13 +56,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("the guide's calls print what the guide shows", () => {
+test("the SDK guide shows the real output of its calls", () => {
   const shown = shownOutput("confirm.mjs");
   const masked = confirmPrinted.map((line, index) => (isLike(line, shown[index] ?? "") ? shown[index] : line));
   expect(masked).toEqual(shown);
 });
 
-test("the guide's receiver prints what the guide shows, and has stored it", async () => {
+test("the SDK guide shows the real output of its receiver, which stores its data", async () => {
   await expect.poll(() => receiver.lines().slice(1)).toEqual(shownOutput("receiver.mjs"));
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -73,7 +73,7 @@ test("the guide's receiver prints what the guide shows, and has stored it", asyn
   expect(mails.rows).toEqual([{ loan: "LN-1001", text: "We have received your payment of 2500.05 INR." }]);
 });
 
-test("the guide's mint endpoint answers the service, and nobody else", async () => {
+test("the SDK guide's mint endpoint answers only requests with a right signature", async () => {
   const url = `${await receiver.found(/listening on (\S+)/)}/mint-link`;
   const body = JSON.stringify({ sourceLoanNumber: "LN-1001", amount: 100 });
   const timestamp = String(Date.now());
@@ -100,8 +100,8 @@ async function installPackages(): Promise<void> {
   }
 }
 
-/** With the SDK's tables, and those that the guide shows. */
-async function lendersDatabase(): Promise<string> {
+/** Creates a database with the SDK's tables and those of the guide. */
+async function createLenderDatabase(): Promise<string> {
   const { url } = await emptyDatabase();
   const sdk = await readFile(new URL(import.meta.resolve("@collections/lender-sdk/receiver.sql")), "utf8");
   const [, own = ""] = /^```sql\n([\s\S]*?)^```$/m.exec(GUIDE) ?? [];
@@ -114,7 +114,7 @@ async function lendersDatabase(): Promise<string> {
 
 interface Program {
   lines(): string[];
-  /** The first group of `pattern`, once it is printed. */
+  /** Waits until the output matches `pattern` and returns its first group. */
   found(pattern: RegExp): Promise<string>;
   ended(): Promise<void>;
 }
@@ -150,7 +150,7 @@ function shownOutput(file: string): string[] {
   return text.trim().split("\n");
 }
 
-/** An ellipsis stands for anything. */
+/** Whether a line equals the shown one, where an ellipsis stands for any text. */
 function isLike(line: string, shown: string): boolean {
   const [before = "", after] = shown.split("…");
   return after === undefined ? line === shown : line.startsWith(before) && line.endsWith(after);

@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { AMOUNT_FIELDS, checkRow } from "@collections/cases";
 import { parseJson } from "@collections/money";
 import { describe, expect, test } from "vitest";
-import { at, schemaFaults } from "../fixtures/documented.ts";
+import { partOfDocument, schemaFaults } from "../fixtures/documented.ts";
 import type { Schema } from "./fixtures/schema-changes.ts";
 
 const UPSERT = "#/components/schemas/UpsertRow";
 const CONTROL = "#/components/schemas/ControlRow";
-const fields = (at(UPSERT) as Schema).properties!;
+const fields = (partOfDocument(UPSERT) as Schema).properties!;
 
 const REQUIRED = {
   sourceLoanNumber: "MUM/2023/00123",
@@ -16,7 +16,7 @@ const REQUIRED = {
   outstandingAmount: 5000,
 };
 
-/** A row that says everything, each field at its limit where it has one. */
+/** A row with every field, at its limit where it has one. */
 const FULL: Record<string, unknown> = {
   ...REQUIRED,
   sourceLoanNumber: text("sourceLoanNumber"),
@@ -57,14 +57,14 @@ const FULL: Record<string, unknown> = {
   metadata: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`name-${index}`, "v".repeat(500)])),
 };
 
-describe("the rows of an import, as the OpenAPI document describes them", () => {
-  test("may say what the document says, up to its limits", () => {
+describe("import rows in the OpenAPI document and in the service", () => {
+  test("may have every documented field, up to its limits", () => {
     expect(Object.keys(FULL).toSorted()).toEqual(Object.keys(fields).toSorted());
     expect(faultsOf(FULL)).toEqual({ document: [], service: [] });
     expect(warningsOf(FULL)).toEqual([]);
   });
 
-  test("have the fields that the contract lists", async () => {
+  test("have exactly the fields that the contract lists", async () => {
     const contract = await readFile(new URL("../../../../docs/interface.md", import.meta.url), "utf8");
     const [, table = ""] = /^\| Row field .*\n([\s\S]*?)\n\n/m.exec(contract)!;
     const cells = [...table.matchAll(/^\| ([^|]*`[^|]*)\|/gm)].map(([, cell]) => cell!);
@@ -72,24 +72,24 @@ describe("the rows of an import, as the OpenAPI document describes them", () => 
     expect(Object.keys(fields).toSorted()).toEqual(listed.toSorted());
   });
 
-  test.each(Object.keys(REQUIRED))("need %s", (name) => {
+  test.each(Object.keys(REQUIRED))("must have %s", (name) => {
     const { [name]: _, ...row } = REQUIRED as Record<string, unknown>;
     expect(refusals(row)).toEqual(BY_BOTH);
     expect(refusals({ ...REQUIRED, [name]: null })).toEqual(BY_BOTH);
   });
 
-  test.each(Object.keys(fields).filter((name) => !(name in REQUIRED)))("may clear %s", (name) => {
+  test.each(Object.keys(fields).filter((name) => !(name in REQUIRED)))("may have null for %s", (name) => {
     expect(faultsOf({ ...REQUIRED, [name]: null })).toEqual({ document: [], service: [] });
   });
 
   test.each(Object.entries(fields).flatMap(([name, schema]) => wrongValues(schema).map((value) => [name, value])))(
-    "refuse %s: %j",
+    "are rejected with a wrong %s: %j",
     (name, value) => {
       expect(refusals({ ...REQUIRED, [String(name)]: value })).toEqual(BY_BOTH);
     },
   );
 
-  test("that withdraw, hold or release need a loan number and nothing else", () => {
+  test("that withdraw, hold or release a case need only a loan number", () => {
     for (const action of ["withdraw", "hold", "release"]) {
       expect(faultsOf({ sourceLoanNumber: "LN-1", action }, CONTROL)).toEqual({ document: [], service: [] });
       expect(refusals({ action }, CONTROL)).toEqual(BY_BOTH);
@@ -98,7 +98,7 @@ describe("the rows of an import, as the OpenAPI document describes them", () => 
   });
 });
 
-/** Values that a field's schema forbids: of another type, and just beyond each limit. */
+/** Values that a field's schema forbids: one of another type, and one just beyond each limit. */
 function wrongValues(schema: Schema): unknown[] {
   const { maxLength, maxItems, maximum, minimum, maxProperties, items, properties, additionalProperties } =
     schema as Limits;
@@ -140,7 +140,7 @@ function namesUpTo(count: number): object {
 
 const BY_BOTH = { document: true, service: true };
 
-/** Who refuses the row. */
+/** Whether the document and the service reject the row. */
 function refusals(row: object, schema = UPSERT) {
   const { document, service } = faultsOf(row, schema);
   return { document: document.length > 0, service: service.length > 0 };

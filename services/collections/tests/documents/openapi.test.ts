@@ -5,12 +5,12 @@ import { problemCodesOf } from "../../src/rest/openapi/problem-codes.ts";
 import { EVENT_KINDS } from "../../src/rest/openapi/webhooks.ts";
 import { PROBLEM_CODES, type ProblemCode } from "../../src/http/problem.ts";
 import { ENDPOINTS } from "../../src/rest/v1/endpoints.ts";
-import { answerFaults, at, schemaFaults } from "../fixtures/documented.ts";
+import { answerFaults, partOfDocument, schemaFaults } from "../fixtures/documented.ts";
 
 const document = openApiDocument();
 
 describe("the OpenAPI document", () => {
-  test("is one of OpenAPI 3.1, by the official schema", async () => {
+  test("is valid by the official schema of OpenAPI 3.1", async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
     expect(errors).toBeUndefined();
     expect(valid).toBe(true);
@@ -29,7 +29,7 @@ describe("the OpenAPI document", () => {
     expect(documented.toSorted()).toEqual(endpoints.toSorted());
   });
 
-  test("names each parameter of a path", () => {
+  test("describes each parameter of a path", () => {
     for (const { path, operation } of ENDPOINTS) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const { parameters = [] } = operation;
@@ -37,41 +37,41 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("gives each operation an id of its own", () => {
+  test("has a unique id for each operation", () => {
     const ids = texts(document, "operationId");
     expect(ids.length).toBeGreaterThan(25);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("groups operations under titles that it explains, each with something below it", () => {
+  test("describes exactly the tags that operations have", () => {
     const titles = (document["tags"] as { name: string }[]).map(({ name }) => name);
     expect(titles.toSorted()).toEqual([...new Set(ENDPOINTS.map(({ operation }) => operation.tag))].toSorted());
   });
 
-  test("says of every field what it is", () => {
-    const silent = Object.entries(document.components["schemas"]!).flatMap(([name, schema]) =>
-      silentFields(name, schema),
+  test("describes every field", () => {
+    const missing = Object.entries(document.components["schemas"]!).flatMap(([name, schema]) =>
+      undescribedFields(name, schema),
     );
-    expect(silent).toEqual([]);
+    expect(missing).toEqual([]);
   });
 
-  test("shows examples that its own schemas allow", () => {
+  test("has examples that are valid by its schemas", () => {
     const examples = examplesIn(document, "#");
     expect(examples.length).toBeGreaterThan(150);
     expect(examples.flatMap(({ schema, value }) => schemaFaults(schema, value))).toEqual([]);
   });
 
-  test("has an example for each request and each answer with a body", () => {
-    const silent = contentsIn(document, "#").filter(({ content }) => Object.keys(content.examples ?? {}).length === 0);
-    expect(silent.map(({ reference }) => reference)).toEqual([]);
+  test("has an example for each request and answer with a body", () => {
+    const missing = contentsIn(document, "#").filter(({ content }) => Object.keys(content.examples ?? {}).length === 0);
+    expect(missing.map(({ reference }) => reference)).toEqual([]);
   });
 
-  test("has an example of every code, and each stands where it can occur", () => {
+  test("has an example of every problem code, at an operation that can answer it", () => {
     const shown = new Set(texts(document, "code"));
     expect(PROBLEM_CODES.filter((code) => !shown.has(code))).toEqual([]);
     const answered = new Set(ENDPOINTS.flatMap(problemCodesOf));
     const elsewhere = PROBLEM_CODES.filter((code) => !answered.has(code));
-    // The first two are of no operation, the others are of rows of an import alone.
+    // The first two codes belong to no operation, the others only to rows of an import.
     expect(elsewhere).toEqual<ProblemCode[]>([
       "ROUTE_NOT_FOUND",
       "METHOD_NOT_ALLOWED",
@@ -81,7 +81,7 @@ describe("the OpenAPI document", () => {
       "STALE_SNAPSHOT",
       "CURRENCY_MISMATCH",
     ]);
-    const rows = JSON.stringify(at("#/paths/~1api~1v1~1partner~1cases/post/responses/200"));
+    const rows = JSON.stringify(partOfDocument("#/paths/~1api~1v1~1partner~1cases/post/responses/200"));
     expect(elsewhere.slice(2).filter((code) => !rows.includes(`"${code}"`))).toEqual([]);
   });
 
@@ -89,12 +89,12 @@ describe("the OpenAPI document", () => {
     expect(Object.keys(document.webhooks)).toEqual([...EVENT_KINDS.map(({ kind }) => kind), "mint-link"]);
   });
 
-  test("is found where a proxy in front puts it", () => {
+  test("names the base path that a proxy adds", () => {
     expect(openApiDocument("/collections")["servers"]).toMatchObject([{ url: "/collections" }]);
   });
 });
 
-describe("an answer that is not as documented is found", () => {
+describe("answerFaults", () => {
   const health = {
     ok: true,
     lenderCode: "ACME",
@@ -124,7 +124,7 @@ describe("an answer that is not as documented is found", () => {
     return answerFaults({ method: "GET", url, status, header: (name) => headers[name], body: JSON.stringify(body) });
   }
 
-  test("unless it is right", () => {
+  test("finds nothing wrong with a documented answer", () => {
     expect(answered({})).toEqual([]);
     const cases = "/api/v1/partner/cases/LN%2F1?a=b";
     expect(answered({ url: cases, status: 404, type: "application/problem+json", body: problem })).toEqual([]);
@@ -134,13 +134,13 @@ describe("an answer that is not as documented is found", () => {
     ["a field that is not in the document", { body: { ...health, mood: "good" } }, "additional properties"],
     ["a field that is missing", { body: { ...health, env: undefined } }, "'env'"],
     ["a field of another type", { body: { ...health, skewMs: "0" } }, "/skewMs must be integer"],
-    ["a time that is none", { body: { ...health, serverTime: "now" } }, 'must match format "date-time"'],
+    ["an invalid time", { body: { ...health, serverTime: "now" } }, 'must match format "date-time"'],
     ["another media type", { type: "text/html" }, "is text/html"],
-    ["no request id", { id: undefined }, "has no X-Request-Id"],
-    ["a status that the operation has not", { status: 204 }, "is not documented"],
-    ["a path that is not there", { url: "/api/v1/partner/other", status: 200 }, "is not documented"],
+    ["a missing request id", { id: undefined }, "has no X-Request-Id"],
+    ["an undocumented status", { status: 204 }, "is not documented"],
+    ["an undocumented path", { url: "/api/v1/partner/other", status: 200 }, "is not documented"],
     [
-      "a code that the operation has not",
+      "a code that the operation does not have",
       {
         url: "/api/v1/partner/cases/1",
         status: 404,
@@ -149,12 +149,12 @@ describe("an answer that is not as documented is found", () => {
       },
       "must be equal to one of the allowed values",
     ],
-  ])("%s", (_, changes, fault) => {
+  ])("reports %s", (_, changes, fault) => {
     expect(answered(changes).join("\n")).toContain(fault);
   });
 });
 
-/** The texts that stand under a name, anywhere in the document. */
+/** All strings under a name, anywhere in the document. */
 function texts(node: unknown, name: string): string[] {
   if (typeof node !== "object" || node === null) return [];
   return Object.entries(node).flatMap(([key, value]) =>
@@ -167,7 +167,7 @@ interface Content {
   readonly examples?: Readonly<Record<string, { value?: unknown; $ref?: string }>>;
 }
 
-/** Every body that the document speaks of. */
+/** Every documented body. */
 function contentsIn(node: unknown, reference: string): { reference: string; content: Content }[] {
   if (typeof node !== "object" || node === null) return [];
   return Object.entries(node).flatMap(([key, value]) => {
@@ -181,18 +181,18 @@ function examplesIn(node: unknown, reference: string): { schema: string; value: 
   return contentsIn(node, reference).flatMap(({ reference, content }) =>
     Object.values(content.examples ?? {}).map(({ value, $ref }) => ({
       schema: `${reference}/schema`,
-      value: $ref === undefined ? value : (at($ref) as { value: unknown }).value,
+      value: $ref === undefined ? value : (partOfDocument($ref) as { value: unknown }).value,
     })),
   );
 }
 
-function silentFields(name: string, node: unknown): string[] {
+function undescribedFields(name: string, node: unknown): string[] {
   if (typeof node !== "object" || node === null) return [];
   const { properties } = node as {
     properties?: Record<string, { description?: string; $ref?: string; anyOf?: object[] }>;
   };
-  const silent = Object.entries(properties ?? {})
+  const missing = Object.entries(properties ?? {})
     .filter(([, field]) => !field.description && !field.$ref && !field.anyOf?.some((one) => "$ref" in one))
     .map(([field]) => `${name}.${field}`);
-  return [...silent, ...Object.entries(node).flatMap(([key, value]) => silentFields(`${name}/${key}`, value))];
+  return [...missing, ...Object.entries(node).flatMap(([key, value]) => undescribedFields(`${name}/${key}`, value))];
 }

@@ -14,23 +14,23 @@ import { answerTo } from "../fixtures/raw-socket.ts";
 const UNKNOWN_TOKEN = `fpt_${"A".repeat(43)}`;
 const SIGN_IN = "requestOtp(input: $input) { __typename }";
 const ASK = `mutation Ask($input: RequestOtpInput!) { ${SIGN_IN} }`;
-const WHO = "{ viewer { displayName } }";
-/** A parser refuses any document that ends like this: an answer other than BAD_INPUT shows that it was not parsed. */
+const VIEWER_QUERY = "{ viewer { displayName } }";
+/** Makes any document a syntax error. An answer other than BAD_INPUT shows that the document was not parsed. */
 const BROKEN_END = " } ] ?";
 
-let live: TestService;
+let production: TestService;
 let sandbox: TestService;
 let expiredToken: string;
 let accessToken: string;
 
 beforeAll(async () => {
   const settings = { ENVIRONMENT: "live", TRUST_PROXY: "loopback" };
-  live = await startTestService({ works: false, settings });
-  sandbox = await startTestService({ works: false, settings: { DATABASE_URL: live.databaseUrl } });
-  ({ accessToken } = await aFieldPartner(live));
-  ({ accessToken: expiredToken } = await aFieldPartner(live));
+  production = await startTestService({ hasWorker: false, settings });
+  sandbox = await startTestService({ hasWorker: false, settings: { DATABASE_URL: production.databaseUrl } });
+  ({ accessToken } = await aFieldPartner(production));
+  ({ accessToken: expiredToken } = await aFieldPartner(production));
   const hash = createHash("sha256").update(expiredToken).digest();
-  await live.app.database.pool.query(
+  await production.app.database.pool.query(
     "update field_partners.token_pair set access_expires_at = now() - interval '1 s' where access_token_hash = $1",
     [hash],
   );
@@ -43,7 +43,7 @@ interface Sent {
   readonly body: string | object;
 }
 
-interface Heard {
+interface ReceivedAnswer {
   readonly status: number;
   readonly type: string | undefined;
   readonly text: string;
@@ -51,7 +51,10 @@ interface Heard {
   readonly errors?: { message: string; extensions: { code: string; requestId: string; retryAfterS?: number } }[];
 }
 
-async function send({ url }: Pick<TestService, "url">, { token, address, accept, body }: Sent): Promise<Heard> {
+async function send(
+  { url }: Pick<TestService, "url">,
+  { token, address, accept, body }: Sent,
+): Promise<ReceivedAnswer> {
   const response = await fetch(`${url}/graphql`, {
     method: "POST",
     headers: {
@@ -68,14 +71,14 @@ async function send({ url }: Pick<TestService, "url">, { token, address, accept,
   return { status: response.status, type, text, ...(JSON.parse(json) as object) };
 }
 
-function codesOf({ errors = [] }: Heard): string[] {
+function codesOf({ errors = [] }: ReceivedAnswer): string[] {
   return errors.map(({ extensions }) => extensions.code);
 }
 
 const HOSTILE: readonly (readonly [string, string])[] = [
-  ["a field that needs a token", WHO],
+  ["a field that needs a token", VIEWER_QUERY],
   ["the same field hundreds of times", `{${"viewer{id}".repeat(390)}}`],
-  ["a field behind the alias of a sign-in", "mutation { requestOtp: signOut(input: {}) { __typename } }"],
+  ["a field with a sign-in mutation as its alias", "mutation { requestOtp: signOut(input: {}) { __typename } }"],
   ["a sign-in field of the wrong root type", `query { ${SIGN_IN} }`],
   ["a field beside a sign-in", `${ASK.slice(0, -1)} signOut(input: {}) { __typename } }`],
   ["a field in an inline fragment", `${ASK.slice(0, -1)} ... on Mutation { signOut(input: {}) { __typename } } }`],
@@ -85,41 +88,41 @@ const HOSTILE: readonly (readonly [string, string])[] = [
     "a field in a fragment",
     `${ASK.slice(0, -1)} ...Out } fragment Out on Mutation { signOut(input: {}) { __typename } }`,
   ],
-  ["a field in a fragment that nothing spreads", `${ASK} fragment Out on Query { viewer { id } }`],
-  ["a field in another operation", `${ASK} query Who ${WHO}`],
-  ["a field in an operation before it", `query Who ${WHO} ${ASK}`],
-  ["a field behind a directive", `${ASK.slice(0, -1)} viewer @skip(if: true) { id } }`],
-  ["a field behind braces in a value", `mutation { requestOtp(input: { phone: "}" }) { __typename } signOut }`],
-  ["a field behind braces in a default", `mutation Ask($input: X = { a: { b: 1 } }) { ${SIGN_IN} signOut }`],
-  ["a field behind a comment", `${ASK.slice(0, -1)} # }\n signOut }`],
-  [
-    "a field behind a block string",
-    `mutation { requestOtp(input: { phone: """ \\""" } """ }) { __typename } signOut }`,
-  ],
+  ["a field in an unused fragment", `${ASK} fragment Out on Query { viewer { id } }`],
+  ["a field in another operation", `${ASK} query Who ${VIEWER_QUERY}`],
+  ["a field in an operation before the sign-in", `query Who ${VIEWER_QUERY} ${ASK}`],
+  ["a field with a directive", `${ASK.slice(0, -1)} viewer @skip(if: true) { id } }`],
+  ["a field after braces in a value", `mutation { requestOtp(input: { phone: "}" }) { __typename } signOut }`],
+  ["a field after braces in a default", `mutation Ask($input: X = { a: { b: 1 } }) { ${SIGN_IN} signOut }`],
+  ["a field after a comment", `${ASK.slice(0, -1)} # }\n signOut }`],
+  ["a field after a block string", `mutation { requestOtp(input: { phone: """ \\""" } """ }) { __typename } signOut }`],
   ["a subscription", 'subscription { paymentLinkUpdated(id: "requestOtp") { id } }'],
   ["a subscription named as a sign-in", 'subscription requestOtp { requestOtp: paymentLinkUpdated(id: "x") { id } }'],
-  ["a sign-in in a comment alone", `${WHO} # requestOtp`],
-  ["the schema", getIntrospectionQuery()],
-  ["the schema beside a sign-in", `${ASK} query { __schema { types { name } } }`],
+  ["a sign-in only in a comment", `${VIEWER_QUERY} # requestOtp`],
+  ["an introspection query", getIntrospectionQuery()],
+  ["an introspection query beside a sign-in", `${ASK} query { __schema { types { name } } }`],
   ["a type definition", "type requestOtp { a: Int }"],
   ["no operation", "fragment requestOtp on UserError { code }"],
-  ["nothing", "# requestOtp"],
+  ["a comment only", "# requestOtp"],
   ["a circle of fragments", "mutation { ...requestOtp } fragment requestOtp on Mutation { ...requestOtp }"],
   ["more than 50 selections", `mutation { ${Array.from({ length: 26 }, (_, at) => `a${at}: ${SIGN_IN}`).join(" ")} }`],
   ["more than 4096 characters", `${ASK} # ${"x".repeat(4_096)}`],
-  ["a deep value", `mutation { requestOtp(input: ${"[".repeat(1_000)}${"]".repeat(1_000)}) { __typename } signOut }`],
-  ["deep selections", `mutation { requestOtp(input: $input) ${"{ a ".repeat(60)}`],
-  ["a sign-in that is cut off", "mutation { requestOtp(input: $input) { __typename }"],
-  ["a sign-in with a character that begins no token", "mutation { requestOtp(input: ?) { __typename } }"],
+  [
+    "a deeply nested value",
+    `mutation { requestOtp(input: ${"[".repeat(1_000)}${"]".repeat(1_000)}) { __typename } signOut }`,
+  ],
+  ["deeply nested selections", `mutation { requestOtp(input: $input) ${"{ a ".repeat(60)}`],
+  ["a truncated sign-in", "mutation { requestOtp(input: $input) { __typename }"],
+  ["a sign-in with a character that GraphQL does not know", "mutation { requestOtp(input: ?) { __typename } }"],
 ];
 
-describe("without a valid token a document is refused before it is parsed:", () => {
+describe("a request without a valid access token is rejected before its document is parsed:", () => {
   test.each(HOSTILE)("%s", async (_, document) => {
     const variables = { input: { phone: "+919800000001", idempotencyKey: randomUUID() } };
     for (const query of [document, document + BROKEN_END]) {
       for (const token of [undefined, UNKNOWN_TOKEN, "fpt_junk", expiredToken]) {
-        const heard = await send(live, { token, body: { query, variables, operationName: "Ask" } });
-        expect({ status: heard.status, data: heard.data, codes: codesOf(heard) }).toEqual({
+        const answer = await send(production, { token, body: { query, variables, operationName: "Ask" } });
+        expect({ status: answer.status, data: answer.data, codes: codesOf(answer) }).toEqual({
           status: 200,
           data: undefined,
           codes: ["UNAUTHENTICATED"],
@@ -129,25 +132,29 @@ describe("without a valid token a document is refused before it is parsed:", () 
   });
 
   test.each([
-    ["no JSON", "{", "UNAUTHENTICATED"],
-    ["no JSON that names a sign-in", '{"query":"requestOtp"', "BAD_INPUT"],
+    ["text that is not JSON", "{", "UNAUTHENTICATED"],
+    ["text that is not JSON and names a sign-in", '{"query":"requestOtp"', "BAD_INPUT"],
     ["a batch", [{ query: ASK }], "BAD_INPUT"],
-    ["a batch of nothing", "[]", "UNAUTHENTICATED"],
+    ["an empty batch", "[]", "UNAUTHENTICATED"],
     ["no document", {}, "UNAUTHENTICATED"],
-    ["a document that is no text", { query: { requestOtp: 1 } }, "UNAUTHENTICATED"],
-    ["a hash", { extensions: { persistedQuery: { version: 1, sha256Hash: "requestOtp" } } }, "UNAUTHENTICATED"],
+    ["a document that is not a string", { query: { requestOtp: 1 } }, "UNAUTHENTICATED"],
+    [
+      "the hash of a persisted query",
+      { extensions: { persistedQuery: { version: 1, sha256Hash: "requestOtp" } } },
+      "UNAUTHENTICATED",
+    ],
     ["17 KiB", { query: ASK, variables: { input: { phone: "x".repeat(17_000) } } }, "UNAUTHENTICATED"],
-    ["deep JSON", `${"[".repeat(8_000)}"requestOtp"`, "BAD_INPUT"],
-    ["a name that is escaped", JSON.stringify({ query: ASK }).replaceAll("Otp", "\\u004ftp"), "UNAUTHENTICATED"],
-    ["two queries", `{"query":${JSON.stringify(ASK)},"query":${JSON.stringify(WHO)}}`, "UNAUTHENTICATED"],
-  ])("a body with %s", async (_, body, code) => {
-    expect(codesOf(await send(live, { body }))).toEqual([code]);
+    ["deeply nested JSON", `${"[".repeat(8_000)}"requestOtp"`, "BAD_INPUT"],
+    ["an escaped mutation name", JSON.stringify({ query: ASK }).replaceAll("Otp", "\\u004ftp"), "UNAUTHENTICATED"],
+    ["two queries", `{"query":${JSON.stringify(ASK)},"query":${JSON.stringify(VIEWER_QUERY)}}`, "UNAUTHENTICATED"],
+  ])("a body that has %s", async (_, body, code) => {
+    expect(codesOf(await send(production, { body }))).toEqual([code]);
   });
 
-  test("a body without a length, which is not read to its end", async () => {
+  test("a chunked body, which is not read to its end", async () => {
     const chunks = `4000\r\n${"x".repeat(0x4000)}\r\n`.repeat(2);
     const bytes = `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
-    const { status, headers, body } = await answerTo(live.url, bytes);
+    const { status, headers, body } = await answerTo(production.url, bytes);
     expect({ status, body }).toMatchObject({
       status: 200,
       body: { errors: [{ extensions: { code: "UNAUTHENTICATED" } }] },
@@ -155,35 +162,35 @@ describe("without a valid token a document is refused before it is parsed:", () 
     expect(headers["connection"]).toBe("close");
   });
 
-  test("a body of 100 KB whose token has expired, which a valid token may send", async () => {
-    const body = JSON.stringify({ query: WHO, variables: { note: "x".repeat(100_000) } });
-    const heard = await send(live, { token: expiredToken, body });
-    expect(codesOf(heard)).toEqual(["UNAUTHENTICATED"]);
-    expect(await send(live, { token: accessToken, body })).toMatchObject({ data: { viewer: {} } });
+  test("a body of 100 KB with an expired token, although it is accepted with a valid one", async () => {
+    const body = JSON.stringify({ query: VIEWER_QUERY, variables: { note: "x".repeat(100_000) } });
+    const answer = await send(production, { token: expiredToken, body });
+    expect(codesOf(answer)).toEqual(["UNAUTHENTICATED"]);
+    expect(await send(production, { token: accessToken, body })).toMatchObject({ data: { viewer: {} } });
   });
 
-  test("a query in the address of a GET request, and a form", async () => {
+  test("a query in the URL of a GET request, and a form", async () => {
     const query = encodeURIComponent(`{${"viewer{id}".repeat(390)}`);
     const accept = { headers: { accept: "text/html" } };
-    expect((await fetch(`${live.url}/graphql?query=${query}`, accept)).status).toBe(405);
+    expect((await fetch(`${production.url}/graphql?query=${query}`, accept)).status).toBe(405);
     const page = await fetch(`${sandbox.url}/graphql?query=${query}`, accept);
     expect((await page.text()).slice(0, 100)).toMatch(/^\s*<!doctype html>/i);
     const form = new FormData();
-    form.set("operations", JSON.stringify({ query: WHO }));
-    expect((await fetch(`${live.url}/graphql`, { method: "POST", body: form })).status).toBe(415);
+    form.set("operations", JSON.stringify({ query: VIEWER_QUERY }));
+    expect((await fetch(`${production.url}/graphql`, { method: "POST", body: form })).status).toBe(415);
   });
 });
 
-describe("without a token one may", () => {
+describe("a request without an access token", () => {
   const variables = { input: { phone: "x", idempotencyKey: randomUUID() } };
 
-  test("sign in and renew, and nothing else", () => {
+  test("may use the mutations for signing in and renewing, and no other field", () => {
     expect([...OPEN_FIELDS]).toEqual(["Mutation.refreshSession", "Mutation.requestOtp", "Mutation.verifyOtp"]);
   });
 
   test.each([
-    ["alone", ASK],
-    ["behind an alias", `mutation Ask($input: RequestOtpInput!) { result: ${SIGN_IN} }`],
+    ["as its only operation", ASK],
+    ["under an alias", `mutation Ask($input: RequestOtpInput!) { result: ${SIGN_IN} }`],
     ["in a fragment", `mutation Ask($input: RequestOtpInput!) { ...A } fragment A on Mutation { ${SIGN_IN} }`],
     [
       "with fragments on its result",
@@ -197,22 +204,25 @@ describe("without a token one may", () => {
       "with directives and comments",
       `# Ask\nmutation Ask($input: RequestOtpInput!) { ${SIGN_IN} __typename @skip(if: true) }`,
     ],
-  ])("sign in by a document that has it %s", async (_, query) => {
+  ])("may sign in by a document that has the mutation %s", async (_, query) => {
     for (const token of [undefined, UNKNOWN_TOKEN, expiredToken]) {
-      for (const service of [live, sandbox]) {
-        const heard = await send(service, { token, body: { query, variables, operationName: "Ask" } });
-        expect(heard.errors).toBeUndefined();
-        expect(heard.text).toMatch(/"(OtpUnavailable|InvalidPhone)"/);
+      for (const service of [production, sandbox]) {
+        const answer = await send(service, { token, body: { query, variables, operationName: "Ask" } });
+        expect(answer.errors).toBeUndefined();
+        expect(answer.text).toMatch(/"(OtpUnavailable|InvalidPhone)"/);
       }
     }
   });
 
-  test.each(["RequestOtp", "VerifyOtp", "RefreshSession"])("send %s as the guide for apps writes it", async (name) => {
-    const query = documentedOperations().get(name)!;
-    expect(codesOf(await send(live, { body: { query, variables: {} } }))).toEqual(["BAD_INPUT"]);
-  });
+  test.each(["RequestOtp", "VerifyOtp", "RefreshSession"])(
+    "may send the operation %s of the guide for apps",
+    async (name) => {
+      const query = documentedOperations().get(name)!;
+      expect(codesOf(await send(production, { body: { query, variables: {} } }))).toEqual(["BAD_INPUT"]);
+    },
+  );
 
-  test("read the schema in a sandbox, and only that", async () => {
+  test("may read the schema in a sandbox, and nothing else with it", async () => {
     const schema = { query: getIntrospectionQuery(), operationName: "IntrospectionQuery" };
     expect(await send(sandbox, { body: schema })).toMatchObject({
       data: { __schema: { queryType: { name: "Query" } } },
@@ -222,7 +232,7 @@ describe("without a token one may", () => {
     });
     for (const query of [
       `{ __schema { types { name } } viewer { id } }`,
-      `{ __schema { types { name } } } query B ${WHO}`,
+      `{ __schema { types { name } } } query B ${VIEWER_QUERY}`,
       `{ __schema { types { name } } ...A } fragment A on Query { viewer { id } }`,
       `subscription { __schema { types { name } } }`,
       `{ ${"__schema { types { name } } ".repeat(70)} }`,
@@ -231,29 +241,29 @@ describe("without a token one may", () => {
     }
   });
 
-  test("hear a refusal as a stream, if one asks for a stream", async () => {
+  test("gets its error as an event stream when it asks for one", async () => {
     const body = { query: 'subscription { paymentLinkUpdated(id: "x") { id } }' };
-    const heard = await send(live, { accept: "text/event-stream", token: expiredToken, body });
-    expect(heard).toMatchObject({ status: 200, type: "text/event-stream" });
-    expect(heard.text).toMatch(/event: next\n.*UNAUTHENTICATED.*\n\nevent: complete/s);
+    const answer = await send(production, { accept: "text/event-stream", token: expiredToken, body });
+    expect(answer).toMatchObject({ status: 200, type: "text/event-stream" });
+    expect(answer.text).toMatch(/event: next\n.*UNAUTHENTICATED.*\n\nevent: complete/s);
   });
 });
 
-describe("registered operations", () => {
-  test("that sign in are done by their hash, others need a token", async () => {
+describe("registered operations before sign-in", () => {
+  test("that sign in are executed by their hash; others need an access token", async () => {
     const folder = await mkdtemp(join(tmpdir(), "operations-"));
     afterFile(() => rm(folder, { recursive: true }));
     const hashOf = (document: string) => createHash("sha256").update(document).digest("hex");
-    // The operator vouches for a document: it may be longer than others.
+    // The operator has registered this document, so it may be longer than others.
     const long = `${ASK} # ${"x".repeat(5_000)}`;
     const file = join(folder, "operations.json");
     await writeFile(
       file,
-      JSON.stringify(Object.fromEntries([ASK, long, WHO].map((document) => [hashOf(document), document]))),
+      JSON.stringify(Object.fromEntries([ASK, long, VIEWER_QUERY].map((document) => [hashOf(document), document]))),
     );
-    const settings = { DATABASE_URL: live.databaseUrl, ENVIRONMENT: "live", PERSISTED_OPERATIONS_FILE: file };
+    const settings = { DATABASE_URL: production.databaseUrl, ENVIRONMENT: "live", PERSISTED_OPERATIONS_FILE: file };
     for (const PERSISTED_OPERATIONS of ["allow", "only"]) {
-      const service = await startTestService({ works: false, settings: { ...settings, PERSISTED_OPERATIONS } });
+      const service = await startTestService({ hasWorker: false, settings: { ...settings, PERSISTED_OPERATIONS } });
       const byHash = (sha256Hash: string, token?: string) => {
         const variables = { input: { phone: "x", idempotencyKey: randomUUID() } };
         const extensions = { persistedQuery: { version: 1, sha256Hash } };
@@ -264,29 +274,32 @@ describe("registered operations", () => {
           data: { requestOtp: { __typename: "OtpUnavailable" } },
         });
       }
-      expect(codesOf(await byHash(hashOf(WHO)))).toEqual(["UNAUTHENTICATED"]);
-      expect(await byHash(hashOf(WHO), accessToken)).toMatchObject({ data: { viewer: {} } });
+      expect(codesOf(await byHash(hashOf(VIEWER_QUERY)))).toEqual(["UNAUTHENTICATED"]);
+      expect(await byHash(hashOf(VIEWER_QUERY), accessToken)).toMatchObject({ data: { viewer: {} } });
       expect((await byHash(hashOf("other"))).errors![0]!.message).toMatch(
         /^No operation is registered under this hash/,
       );
-      expect(codesOf(await send(service, { body: { query: WHO + BROKEN_END } }))).toEqual(["UNAUTHENTICATED"]);
+      expect(codesOf(await send(service, { body: { query: VIEWER_QUERY + BROKEN_END } }))).toEqual(["UNAUTHENTICATED"]);
     }
   });
 });
 
-describe("limits come first:", () => {
+describe("rate limits are checked before the body is read:", () => {
   let limited: TestService;
   beforeAll(async () => {
     const settings = { ENVIRONMENT: "live", TRUST_PROXY: "loopback", RATE_LIMITS: "failed-authentication=5,app=5" };
-    limited = await startTestService({ works: false, settings: { ...settings, DATABASE_URL: live.databaseUrl } });
+    limited = await startTestService({
+      hasWorker: false,
+      settings: { ...settings, DATABASE_URL: production.databaseUrl },
+    });
   });
 
-  test("an address over its limit is answered 429, also for a body that cannot be read, and may still sign in", async () => {
+  test("an address over its limit gets 429, also for an unreadable body, and can still sign in", async () => {
     const address = "203.0.113.20";
     const bodies = [
       "{",
       JSON.stringify({ query: "{" }),
-      JSON.stringify({ query: WHO }),
+      JSON.stringify({ query: VIEWER_QUERY }),
       "requestOtp",
       "x".repeat(20_000),
     ];
@@ -309,14 +322,14 @@ describe("limits come first:", () => {
     }
     const signIn = { query: ASK, variables: { input: { phone: "x", idempotencyKey: randomUUID() } } };
     expect(await send(limited, { address, body: signIn })).toMatchObject({ data: { requestOtp: {} } });
-    expect(await send(limited, { address, token: accessToken, body: { query: WHO } })).toMatchObject({
+    expect(await send(limited, { address, token: accessToken, body: { query: VIEWER_QUERY } })).toMatchObject({
       data: { viewer: {} },
     });
   });
 
-  test("a field partner over theirs is answered RATE_LIMITED, also for a body that cannot be read", async () => {
+  test("a field partner over their limit gets RATE_LIMITED, also for an unreadable body", async () => {
     const { accessToken: token } = await aFieldPartner(limited);
-    await Promise.all(Array.from({ length: 5 }, () => send(limited, { token, body: { query: WHO } })));
+    await Promise.all(Array.from({ length: 5 }, () => send(limited, { token, body: { query: VIEWER_QUERY } })));
     for (const body of ["{", JSON.stringify({ query: "{" }), "x".repeat(200_000)]) {
       expect(await send(limited, { token, body })).toMatchObject({
         status: 429,
@@ -326,20 +339,22 @@ describe("limits come first:", () => {
   });
 });
 
-test("a flood of invalid tokens takes two connections to the database at most, and does not keep out valid ones", async () => {
-  const { pool } = live.app.database;
+test("a flood of invalid access tokens uses at most two database connections, and valid tokens still get in", async () => {
+  const { pool } = production.app.database;
   const blocker = await pool.connect();
   const waiting =
     "select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and query like '%access_token_hash%'";
   await blocker.query("begin; lock table field_partners.token_pair in access exclusive mode");
   const tokens = Array.from({ length: 150 }, (_, at) => `fpt_${String(at).padStart(43, "A")}`);
-  const answers = Promise.all([...tokens, accessToken].map((token) => send(live, { token, body: { query: WHO } })));
+  const answers = Promise.all(
+    [...tokens, accessToken].map((token) => send(production, { token, body: { query: VIEWER_QUERY } })),
+  );
   await pause(500);
   const { rows } = await blocker.query<{ count: number }>(waiting);
   await blocker.query("rollback");
   blocker.release();
-  const heard = await answers;
+  const received = await answers;
   expect(rows).toEqual([{ count: 2 }]);
-  expect(heard.pop()).toMatchObject({ data: { viewer: { displayName: "Asha Rao" } } });
-  expect(new Set(heard.flatMap(codesOf))).toEqual(new Set(["UNAUTHENTICATED"]));
+  expect(received.pop()).toMatchObject({ data: { viewer: { displayName: "Asha Rao" } } });
+  expect(new Set(received.flatMap(codesOf))).toEqual(new Set(["UNAUTHENTICATED"]));
 });

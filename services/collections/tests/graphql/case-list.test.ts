@@ -9,12 +9,12 @@ let service: TestService;
 let lender: CaseLender;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
 });
 
-describe("the list of cases", () => {
-  test("comes page by page, and can be narrowed to states", async () => {
+describe("the query cases", () => {
+  test("returns pages, and filters by status", async () => {
     const me = await aCaseHolder(service);
     const { app } = me;
     const ids = await me.cases(lender, {}, {}, {});
@@ -39,7 +39,7 @@ describe("the list of cases", () => {
     expect(page.errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
   });
 
-  test("finds what looks the same, in whatever form its characters came or are typed, also from before", async () => {
+  test("finds text in any Unicode normal form, also in rows from before the migration", async () => {
     const me = await aCaseHolder(service);
     const names = ["रा\u0920\u094c\u095c", "Nguy\u00ea\u0303n", "Jose\u0301"];
     const ids = await me.cases(lender, ...names.map((borrowerName) => ({ borrowerName, bucket: "\u095c" })));
@@ -66,7 +66,7 @@ describe("the list of cases", () => {
     expect(await found('search: "josé"')).toEqual([ids[2]]);
   });
 
-  test("is narrowed, searched and sorted together, and a cursor stays with its list", async () => {
+  test("combines filter, search and sort, and rejects a cursor of another sort", async () => {
     const me = await aCaseHolder(service);
     const { app } = me;
     const pune = (latitude: number) => [
@@ -107,7 +107,7 @@ describe("the list of cases", () => {
     [`filter: { city: [${'"Pune",'.repeat(51)}] }`, "50 values"],
     [`search: "${"x".repeat(101)}"`, "100 characters"],
     ['search: "\\u0000"', "100 characters"],
-  ])("asked for with %.60s is BAD_INPUT that says what is expected", async (args, expected) => {
+  ])("with %.60s gets BAD_INPUT with the expected values", async (args, expected) => {
     const { app } = await aCaseHolder(service);
     const { data, errors } = await app.ask(`{ cases(${args}) { edges { node { id } } } }`);
     expect(data).toEqual({ cases: null });

@@ -11,12 +11,12 @@ let service: TestService;
 let lender: CaseLender;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
 });
 
-describe("a case", () => {
-  test("shows what its field partner needs at the door, and no more", async () => {
+describe("the query case", () => {
+  test("returns what the field partner needs at the borrower's door, and no more", async () => {
     const me = await aCaseHolder(service);
     const { app } = me;
     const [id] = await me.cases(lender, {
@@ -78,7 +78,7 @@ describe("a case", () => {
     });
   });
 
-  test("of another field partner does not exist, by whatever way one asks", async () => {
+  test("does not find another field partner's case, and neither do node, nodes, cases and startVisit", async () => {
     const me = await aCaseHolder(service);
     const { app } = me;
     const { app: stranger } = await aCaseHolder(service);
@@ -105,7 +105,7 @@ describe("a case", () => {
     });
   });
 
-  test("that was taken away, or is held, says so", async () => {
+  test("returns a held case as not workable, and null for an unassigned case", async () => {
     const me = await aCaseHolder(service);
     const { app } = me;
     const held = { sourceLoanNumber: "HELD-1" };
@@ -123,7 +123,7 @@ describe("a case", () => {
     });
   });
 
-  test("whose borrower asked for rest is not workable until that day", async () => {
+  test("returns a case as not workable until its doNotContactUntil", async () => {
     const me = await aCaseHolder(service);
     const { app } = me;
     const [id] = await me.cases(lender, { doNotContactUntil: IN_A_MONTH });
@@ -132,7 +132,7 @@ describe("a case", () => {
   });
 });
 
-test("a case that ended more than seven days ago shows its id, lender, status and earnings, and nothing else", async () => {
+test("a case that ended more than seven days ago has only its id, lender, status and earnings", async () => {
   const me = await aCaseHolder(service);
   const { app } = me;
   const [id] = await me.cases(lender, { dpd: 45, addresses: [{ line1: "1 MG Road", city: "Pune" }] });

@@ -6,20 +6,20 @@ import { aFieldPartner, aLender, aRow, assign, startTestService, type TestServic
 import { AppClient } from "../fixtures/graphql-client.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 
-// SEED=7 vitest run graphql/chains: the same chains in the same order again.
-const CHAINS = 500;
+// `SEED=7 vitest run graphql/chains` repeats a run: the same visits in the same order.
+const VISITS = 500;
 const SEED = seedOfRun();
-/** So many that what is held for each stays below its bound. */
+/** Enough phones that the queued requests of each stay below their limit. */
 const PHONES = 8;
 const AT_ONCE = 12;
 const IN_AN_OPERATION = 6;
 const DAY_MS = 24 * 3_600_000;
 
 const draw = seededRandom(SEED);
-/** The day before, so that every visit lies before any hold, whose moment is the service's. */
+/** Visits take place on the day before, so that all are earlier than any hold, which has the service's time. */
 const MORNING_MS = Date.now() - DAY_MS;
 
-/** One request of a phone. `minutes` is when, by its clock; `visit` counts within the case. */
+/** One request of a phone. `minutes` is its time by the phone's clock; `visit` counts the visits of the case. */
 type Step =
   | { readonly mutation: "startVisit"; readonly visit: number; readonly minutes: number }
   | {
@@ -31,7 +31,7 @@ type Step =
     }
   | { readonly mutation: "requestPaymentLink"; readonly visit: number; readonly minor: string };
 
-/** What is done on one case, in the order in which it happened. */
+/** The steps on one case, in the order in which they happened. */
 type Plan = readonly Step[];
 
 interface Sent {
@@ -41,21 +41,21 @@ interface Sent {
   readonly input: { readonly idempotencyKey: string; readonly visitId: string };
 }
 
-/** A lender with field partners of its own, whose phones send all the plans. */
+/** A lender with its own field partners, whose phones send all the plans. */
 interface Side {
   readonly lenderId: string;
   readonly apps: readonly AppClient[];
-  /** By the number of the plan. */
+  /** The requests of each plan, by the plan's index. */
   readonly sent: readonly (readonly Sent[])[];
 }
 
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
 });
 
-test(`${CHAINS} chains that come doubled and in any order leave what they leave in order (SEED=${SEED})`, async () => {
+test(`the requests of ${VISITS} visits have the same result repeated and in any order as in order (SEED=${SEED})`, async () => {
   const plans = drawPlans();
   const [inOrder, inAnyOrder] = [await aSide(plans), await aSide(plans)];
   const typesInOrder = new Map<string, string>();
@@ -74,37 +74,37 @@ test(`${CHAINS} chains that come doubled and in any order leave what they leave 
   const expected = await stateOf(inOrder);
   expect(await stateOf(inAnyOrder)).toEqual(expected);
 
-  // What was held is done by now: its repeat says so, and changes nothing.
+  // All queued requests have been processed by now. A repeat returns the result and changes nothing.
   const held = inAnyOrder.sent.flat().filter(({ input }) => types.get(input.idempotencyKey) === "VisitNotFound");
-  expect(held.length).toBeGreaterThan(CHAINS / 10);
+  expect(held.length).toBeGreaterThan(VISITS / 10);
   await each(batches(held), (batch) => post(inAnyOrder, batch, types));
   expect([...new Set(types.values())].toSorted()).toEqual(PAYLOADS);
   expect(await stateOf(inAnyOrder)).toEqual(expected);
-  expect(await cameOutOfOrder(inAnyOrder)).toBeGreaterThan(CHAINS / 10);
+  expect(await cameOutOfOrder(inAnyOrder)).toBeGreaterThan(VISITS / 10);
   expect(await cameOutOfOrder(inOrder)).toBe(0);
 }, 300_000);
 
 const PAYLOADS = ["CompleteVisitPayload", "RequestPaymentLinkPayload", "StartVisitPayload"];
 
-/** One to four chains a case; where one of them ends in a dispute nobody asks for a link: it is refused after it. */
+/** One to four visits for each case. No link is requested on a case with a dispute, which rejects later link requests. */
 function drawPlans(): Plan[] {
   const plans: Plan[] = [];
-  for (let chains = 0; chains < CHAINS;) {
-    const visits = Math.min(1 + Math.floor(draw() * 4), CHAINS - chains);
-    chains += visits;
+  for (let visitsDrawn = 0; visitsDrawn < VISITS;) {
+    const visits = Math.min(1 + Math.floor(draw() * 4), VISITS - visitsDrawn);
+    visitsDrawn += visits;
     const dispositions = Array.from({ length: visits }, () => one(DISPOSITIONS));
     const isDisputed = dispositions.includes("DISPUTE");
     const steps = dispositions.flatMap((disposition, visit) => {
-      const wishes = isDisputed ? 0 : Math.floor(draw() * 3);
-      return chainOf(visit, disposition, wishes);
+      const linkRequests = isDisputed ? 0 : Math.floor(draw() * 3);
+      return stepsOfVisit(visit, disposition, linkRequests);
     });
     plans.push(steps);
   }
   return plans;
 }
 
-/** Some visits of a case overlap, and some happen at the very same moment. */
-function chainOf(visit: number, disposition: string, wishes: number): Step[] {
+/** The steps of one visit. Some visits of a case overlap, and some happen at the same moment. */
+function stepsOfVisit(visit: number, disposition: string, linkRequests: number): Step[] {
   const minutes = Math.floor(draw() * 6) * 10;
   const until = minutes + Math.floor(draw() * 3) * 10;
   const promise = { minor: String(1_000 + visit), day: 1 + Math.floor(draw() * 20) };
@@ -112,7 +112,7 @@ function chainOf(visit: number, disposition: string, wishes: number): Step[] {
   return [
     { mutation: "startVisit", visit, minutes },
     { mutation: "completeVisit", visit, minutes: until, disposition, ...(isPromised && { promise }) },
-    ...Array.from({ length: wishes }, (): Step => ({
+    ...Array.from({ length: linkRequests }, (): Step => ({
       mutation: "requestPaymentLink",
       visit,
       minor: String(10_000 * (1 + Math.floor(draw() * 3))),
@@ -139,7 +139,7 @@ async function aSide(plans: readonly Plan[]): Promise<Side> {
   return { lenderId, apps, sent };
 }
 
-/** The ids of a case's visits grow, on either side: they decide between two visits of one moment. */
+/** Visit ids increase within a case on both sides, because the id decides the order of two visits of one moment. */
 function sentOf(plan: Plan, caseId: string, phone: number): Sent[] {
   const visitIds: string[] = [];
   return plan.map((step) => {
@@ -150,16 +150,16 @@ function sentOf(plan: Plan, caseId: string, phone: number): Sent[] {
         return { step, phone, input: { ...ids, caseId, occurredAt: at(step.minutes) } };
       case "completeVisit": {
         const { disposition, promise } = step;
-        const told = promise && { amount: inRupees(promise.minor), dueOn: at(promise.day * 24 * 60).slice(0, 10) };
-        return { step, phone, input: { ...ids, disposition, occurredAt: at(step.minutes), promise: told } };
+        const sentPromise = promise && { amount: rupees(promise.minor), dueOn: at(promise.day * 24 * 60).slice(0, 10) };
+        return { step, phone, input: { ...ids, disposition, occurredAt: at(step.minutes), promise: sentPromise } };
       }
       case "requestPaymentLink":
-        return { step, phone, input: { ...ids, amount: inRupees(step.minor) } };
+        return { step, phone, input: { ...ids, amount: rupees(step.minor) } };
     }
   });
 }
 
-/** Sends requests of one phone in one operation, and notes the type of each answer by its key. */
+/** Sends requests of one phone in one operation, and records the type of each result by its idempotency key. */
 async function post({ apps }: Side, batch: readonly Sent[], types: Map<string, string>): Promise<void> {
   const titled = ({ step: { mutation } }: Sent) => `${mutation[0]!.toUpperCase()}${mutation.slice(1)}`;
   const fields = batch.map((sent, index) => `m${index}: ${sent.step.mutation}(input: $i${index}) { __typename }`);
@@ -173,7 +173,7 @@ async function post({ apps }: Side, batch: readonly Sent[], types: Map<string, s
   }
 }
 
-/** All that a side's requests have left, by loan, without what is different by nature: ids and moments of arrival. */
+/** The stored effects of a side's requests, by loan, without ids and times of arrival, which differ between sides. */
 async function stateOf({ lenderId, sent }: Side): Promise<unknown> {
   const { rows } = await service.app.database.pool.query<Record<string, unknown>>(SELECT_STATE, [lenderId]);
   const places = new Map(sent.flat().map(({ step, input }) => [input.visitId, step.visit]));
@@ -209,7 +209,7 @@ async function cameOutOfOrder({ lenderId }: Side): Promise<number> {
   return Number(rows[0]!.count);
 }
 
-/** Some at the same time. */
+/** Runs `work` for each item, `AT_ONCE` at a time. */
 async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const waiting = [...items];
   const workers = Array.from({ length: AT_ONCE }, async () => {
@@ -218,7 +218,7 @@ async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<
   await Promise.all(workers);
 }
 
-/** A few of one phone at a time, the phones in turn. */
+/** Divides the requests into batches of one phone each, the phones in turn. */
 function batches(sent: readonly Sent[]): Sent[][] {
   const ofPhones = Map.groupBy(sent, ({ phone }) => phone);
   return [...ofPhones.values()]
@@ -247,6 +247,6 @@ function at(minutes: number): string {
   return new Date(MORNING_MS + minutes * 60_000).toISOString();
 }
 
-function inRupees(minor: string): object {
+function rupees(minor: string): object {
   return { minor, currency: "INR" };
 }

@@ -11,7 +11,7 @@ let lender: Awaited<ReturnType<typeof aLender>>;
 let app: AppClient;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   const { id, accessToken } = await aFieldPartner(service);
   app = new AppClient(service.url, accessToken);
@@ -24,8 +24,8 @@ beforeAll(async () => {
   await lender.confirm("LN-2", { amount: 5000.5, reference: "pay_2", paidAt: new Date().toISOString(), mode: "upi" });
 });
 
-describe("a field partner's money", () => {
-  test("is summed by what has become of it, in their own calendar", async () => {
+describe("earnings of a field partner", () => {
+  test("are summed by status for a period in the field partner's time zone", async () => {
     const periods = ["TODAY", "THIS_WEEK", "THIS_MONTH"];
     const fields = periods.map((period) => `${period}: earnings(period: ${period}) { period from to ${SUMS} }`);
     const { data, errors } = await app.ask(`{ ${fields.join(" ")} }`);
@@ -37,13 +37,13 @@ describe("a field partner's money", () => {
         pending: [{ decimal: "62.50" }],
         credited: [{ decimal: "125.00" }],
         paidOut: [{ decimal: "0.00" }],
-        // Midnight in India.
+        // This is midnight in India.
         from: expect.stringMatching(/T18:30:00\.000Z$/),
       });
     }
   });
 
-  test("is explained line by line", async () => {
+  test("are listed in pages of lines, which only their owner can read", async () => {
     const query = `query ($after: String) { earningLines(first: 1, after: $after) {
       edges { node { ${LINE} } } pageInfo { hasNextPage endCursor } } }`;
     const first = (await app.ask(query)).data!["earningLines"];
@@ -74,7 +74,7 @@ describe("a field partner's money", () => {
     expect((await stranger.ask(node, { id })).data).toEqual({ node: null });
   });
 
-  test("is on the case that it comes from", async () => {
+  test("are shown on the case that they come from", async () => {
     const { data } = await app.ask(
       "{ cases { edges { node { loanTail totalCollected { decimal } earnings { reference } } } } }",
     );
@@ -85,7 +85,7 @@ describe("a field partner's money", () => {
   });
 });
 
-test("the day so far is on one screen, and nobody else's", async () => {
+test("viewer.today sums up the field partner's own day", async () => {
   const query = "{ viewer { id displayName today { visits collected { display } earned { display } } } }";
   const { data } = await app.ask(query);
   expect(data!["viewer"]).toEqual({

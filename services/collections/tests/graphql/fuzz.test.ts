@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
-import { type Held, oddDocument } from "./fixtures/odd-documents.ts";
+import { type KnownIds, oddDocument } from "./fixtures/odd-documents.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 import { allRows } from "../fixtures/table-rows.ts";
 
-// FUZZ_REQUESTS=50000 FUZZ_SEED=7 vitest run graphql/fuzz: a longer run, or the same again.
+// `FUZZ_REQUESTS=50000 FUZZ_SEED=7 vitest run graphql/fuzz` makes a longer run, or repeats one.
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 400);
 const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
 const IN_A_ROUND = 400;
@@ -15,10 +15,10 @@ const CODES = new Set(["UNAUTHENTICATED", "FORBIDDEN", "BAD_INPUT", "RATE_LIMITE
 
 let service: TestService;
 let accessToken: string;
-let held: Held;
+let known: KnownIds;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   const lender = await aLender(service);
   const fieldPartner = await aFieldPartner(service);
   ({ accessToken } = fieldPartner);
@@ -33,17 +33,17 @@ beforeAll(async () => {
     const input = { caseId, visitId: visitIds[index], occurredAt: new Date().toISOString() };
     await app.mutate("startVisit", input, "visit { visitId }");
   }
-  held = { caseIds, visitIds };
+  known = { caseIds, visitIds };
 });
 
-test(`${REQUESTS} odd documents: no fault of ours, no word too many, nothing changed by what is refused`, async () => {
+test(`${REQUESTS} odd documents cause no server error, leak no internals, and change nothing when they are rejected`, async () => {
   const seen = new Map<string, number>();
   for (let drawn = 0; drawn < REQUESTS; drawn += IN_A_ROUND) {
     const count = Math.min(IN_A_ROUND, REQUESTS - drawn);
-    const bodies = Array.from({ length: count }, (_, index) => oddDocument(seededRandom(SEED + drawn + index), held));
-    const heard = await sendAll(bodies);
-    for (const { status, codes } of heard) countOne(seen, `${status} ${[...new Set(codes)].join(" ")}`);
-    let refused = heard.filter((one) => !mayChange(one)).map(({ bytes }) => bytes);
+    const bodies = Array.from({ length: count }, (_, index) => oddDocument(seededRandom(SEED + drawn + index), known));
+    const answers = await sendAll(bodies);
+    for (const { status, codes } of answers) countOne(seen, `${status} ${[...new Set(codes)].join(" ")}`);
+    let refused = answers.filter((one) => !mayChange(one)).map(({ bytes }) => bytes);
     let before = {};
     for (let areNew = true; areNew;) {
       before = await allRows(service.app);
@@ -58,7 +58,7 @@ test(`${REQUESTS} odd documents: no fault of ours, no word too many, nothing cha
   report(seen);
 }, 7_200_000);
 
-interface Heard {
+interface ReceivedAnswer {
   readonly bytes: Buffer;
   readonly status: number;
   readonly text: string;
@@ -66,19 +66,19 @@ interface Heard {
   readonly codes: readonly string[];
 }
 
-/** Throws for the first fault of ours, in words that lead back to the request. */
-async function sendAll(bodies: readonly Buffer[]): Promise<Heard[]> {
-  const heard: Heard[] = [];
+/** Sends all bodies. Fails the test for a server error or a leak of internals, and shows the request that led to it. */
+async function sendAll(bodies: readonly Buffer[]): Promise<ReceivedAnswer[]> {
+  const answers: ReceivedAnswer[] = [];
   const left = bodies.map((bytes, index) => ({ bytes, index }));
   async function sendSome(): Promise<void> {
-    for (let next = left.pop(); next; next = left.pop()) heard[next.index] = await send(next.bytes);
+    for (let next = left.pop(); next; next = left.pop()) answers[next.index] = await send(next.bytes);
   }
   await Promise.all(Array.from({ length: AT_ONCE }, sendSome));
-  expect(heard.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
-  return heard;
+  expect(answers.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
+  return answers;
 }
 
-async function send(bytes: Buffer): Promise<Heard> {
+async function send(bytes: Buffer): Promise<ReceivedAnswer> {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${accessToken}` };
   const response = await fetch(`${service.url}/graphql`, { method: "POST", headers, body: new Uint8Array(bytes) });
   const text = await response.text();
@@ -95,7 +95,7 @@ async function send(bytes: Buffer): Promise<Heard> {
   };
 }
 
-function faultsOf({ bytes, status, text, codes }: Heard): string[] {
+function faultsOf({ bytes, status, text, codes }: ReceivedAnswer): string[] {
   const isFault =
     status >= 500 ||
     codes.some((code) => !CODES.has(code)) ||
@@ -103,8 +103,8 @@ function faultsOf({ bytes, status, text, codes }: Heard): string[] {
   return isFault ? [`${status} ${text.slice(0, 500)} for ${JSON.stringify(bytes.toString().slice(0, 2_000))}`] : [];
 }
 
-/** A mutation keeps also why it did nothing: its key is used. */
-function mayChange({ bytes, data }: Heard): boolean {
+/** Whether the request may have written something. A rejected mutation has, too: it stores its result under its key. */
+function mayChange({ bytes, data }: ReceivedAnswer): boolean {
   return bytes.includes("mutation") && Object.values(data ?? {}).some((value) => value !== null);
 }
 
@@ -112,7 +112,7 @@ function countOne(seen: Map<string, number>, name: string): void {
   seen.set(name, (seen.get(name) ?? 0) + 1);
 }
 
-/** For whoever asked for a run of their own. */
+/** Prints a summary of a run that was started with FUZZ_REQUESTS. */
 function report(seen: ReadonlyMap<string, number>): void {
   if (process.env["FUZZ_REQUESTS"] === undefined) return;
   const lines = [...seen].toSorted(([a], [b]) => a.localeCompare(b)).map(([name, count]) => `${count} × ${name}`);

@@ -13,7 +13,7 @@ let accessToken: string;
 let app: AppClient;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   ({ accessToken } = await aFieldPartner(service));
   app = new AppClient(service.url, accessToken);
 });
@@ -24,36 +24,36 @@ async function refusalOf(query: string): Promise<{ code: string; message: string
   return { code: errors[0]!.extensions.code, message: errors[0]!.message };
 }
 
-describe("an operation is too much", () => {
+describe("an operation is rejected", () => {
   const nodes = Array.from({ length: 12 }, () => `"${encodeId("Case", randomUUID())}"`).join(", ");
   const visits = "visits(first: 100) { edges { node { note } } }";
   const deep = "edges { node { visits { edges { node { visitId } } } } }";
 
   test.each([
-    ["by lists in lists", `{ cases(first: 100) { edges { node { ${visits} } } } }`],
-    ["by aliases", `{ ${Array.from({ length: 35 }, (_, place) => `a${place}: cases { ${deep} }`).join(" ")} }`],
-    ["by many nodes", `{ nodes(ids: [${nodes}]) { ... on Case { ${visits} } } }`],
+    ["nested lists", `{ cases(first: 100) { edges { node { ${visits} } } } }`],
+    ["many aliases", `{ ${Array.from({ length: 35 }, (_, place) => `a${place}: cases { ${deep} }`).join(" ")} }`],
+    ["many nodes", `{ nodes(ids: [${nodes}]) { ... on Case { ${visits} } } }`],
     [
-      "by a fragment that is used often",
+      "a fragment that is used often",
       `{ ${Array.from({ length: 30 }, (_, place) => `a${place}: cases { ...Page }`).join(" ")} }
        fragment Page on QueryCasesConnection { ${deep} }`,
     ],
     [
-      "by many short lists",
+      "many short lists",
       `{ ${Array.from({ length: 80 }, (_, place) => `a${place}: cases(first: 12) { edges { cursor } }`).join(" ")} }`,
     ],
     [
-      "by ten changes at a time",
+      "ten mutations",
       `mutation { ${Array.from({ length: 10 }, (_, place) => `a${place}: signOut(input: { idempotencyKey: "019aa3b9-03f0-7a11-8c2d-3e4f5061728${place}" }) { __typename }`).join(" ")} }`,
     ],
-    ["by a list that is said to be endless", "{ cases(first: 2147483647) { edges { cursor } } }"],
-  ])("%s, and says what it costs", async (_, query) => {
+    ["a list with the largest possible `first`", "{ cases(first: 2147483647) { edges { cursor } } }"],
+  ])("for its cost, which the error states: %s", async (_, query) => {
     const { code, message } = await refusalOf(query);
     expect(code).toBe("TOO_COMPLEX");
     expect(message).toMatch(/^An operation may cost 1000; this one costs \d+: ask for less at a time\.$/);
   });
 
-  test("by its depth, also behind fragments: a circle is none at all", async () => {
+  test("for a circle of fragments, and no path through the schema is deeper than ten levels", async () => {
     const circle = "{ cases { edges { node { ...A } } } } fragment A on Case { id ...B } fragment B on Case { ...A }";
     expect(await refusalOf(circle)).toMatchObject({
       code: "BAD_INPUT",
@@ -62,7 +62,7 @@ describe("an operation is too much", () => {
     expect(longestPath()).toBeLessThanOrEqual(10);
   });
 
-  test("by its tokens, before it is parsed", async () => {
+  test("for more than 2000 tokens, before it is parsed", async () => {
     const directives = `{ viewer ${"@include(if: true) ".repeat(400)} { id } }`;
     expect((await refusalOf(directives)).message).toContain("2000 tokens");
   });
@@ -76,8 +76,8 @@ describe("an operation is too much", () => {
     ["400 fields and fragments selected", `{ ${"... { ".repeat(401)}`],
     ["50 fragments defined", `${fragmentsInACircle(51)} {`],
     ["65536 characters", `# ${"x".repeat(65_536)}`],
-  ])("by more than %s, before it is parsed", async (limit, query) => {
-    // These documents are cut off, so a parser would have found a syntax error.
+  ])("for more than %s, before it is parsed", async (limit, query) => {
+    // These documents are truncated, so a parser would have found a syntax error.
     const { code, message } = await refusalOf(query);
     expect({ code, message }).toEqual({
       code: "TOO_COMPLEX",
@@ -85,13 +85,13 @@ describe("an operation is too much", () => {
     });
   });
 
-  test("by a circle of fragments that would overflow the stack of the validation", async () => {
+  test("for a circle of fragments that would overflow the stack of the validation", async () => {
     expect(await refusalOf(`{ viewer { ...F0 } } ${fragmentsInACircle(99)}`)).toMatchObject({ code: "TOO_COMPLEX" });
     expect(await refusalOf(`{ viewer { ...F0 } } ${fragmentsInACircle(50)}`)).toMatchObject({ code: "BAD_INPUT" });
   });
 
   test.each(["scalar X", "extend type Query { x: Int }", '"A type" type X { x: Int }', "directive @x on FIELD"])(
-    "by what stands behind a definition of a type or a directive: %s",
+    "for a definition of a type or a directive, whatever follows it: %s",
     async (definition) => {
       const refused = {
         code: "BAD_INPUT",
@@ -103,7 +103,7 @@ describe("an operation is too much", () => {
     },
   );
 
-  test("by directives that nobody knows, with an answer that stays short", async () => {
+  test("for hundreds of unknown directives, with a short answer", async () => {
     const { errors } = await app.ask(`{ viewer ${"@a ".repeat(900)} { id } }`);
     expect(errors!.length).toBeLessThanOrEqual(101);
     expect(JSON.stringify(errors).length).toBeLessThan(64 * 1024);
@@ -120,7 +120,7 @@ function fragmentsInACircle(count: number): string {
   return fragments.join(" ");
 }
 
-/** Levels of the longest way through the schema that passes no type twice; what is deeper repeats itself. */
+/** The number of levels of the longest path through the schema that passes no type twice. Deeper paths repeat types. */
 function longestPath(type = schema.getQueryType()!, seen: readonly string[] = []): number {
   const below = Object.values(type.getFields()).map((field) => {
     const named = schema.getType(String(field.type).replaceAll(/[![\]]/g, ""))!;
@@ -130,18 +130,18 @@ function longestPath(type = schema.getQueryType()!, seen: readonly string[] = []
   return 1 + Math.max(...below);
 }
 
-describe("a body", () => {
+describe("a GraphQL request body", () => {
   function bytes(length: number | "chunked", body: string): string {
     const size = length === "chunked" ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`;
     return `POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${accessToken}\r\nContent-Type: application/json\r\nConnection: close\r\n${size}\r\n\r\n${body}`;
   }
 
-  test("of more than 256 KiB is answered 413 before it has come", async () => {
+  test("with a Content-Length of more than 256 KiB gets 413 before it arrives", async () => {
     const { status, body } = await answerTo(service.url, bytes(10 * 1024 * 1024, '{"query":"'));
     expect({ status, body }).toMatchObject({ status: 413, body: { errors: [{ extensions: { code: "BAD_INPUT" } }] } });
   });
 
-  test("that says no length is cut off at 256 KiB", async () => {
+  test("without a Content-Length gets 413 at 256 KiB", async () => {
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
@@ -162,7 +162,7 @@ describe("a body", () => {
   });
 });
 
-describe("content is negotiated:", () => {
+describe("content negotiation of GraphQL answers", () => {
   async function typesOf(accept: string, query: string) {
     const response = await fetch(app.url, {
       method: "POST",
@@ -172,7 +172,7 @@ describe("content is negotiated:", () => {
     return { status: response.status, type: response.headers.get("content-type")?.split(";", 1)[0] };
   }
 
-  test("JSON with 200 for who asks for JSON, and GraphQL's own type with a status that says what happened", async () => {
+  test("gives JSON with 200 for application/json, and a telling status for application/graphql-response+json", async () => {
     const [right, wrong] = ["{ viewer { id } }", "{ viewer { shoeSize } }"];
     const plain = "application/json";
     const own = "application/graphql-response+json";
@@ -185,8 +185,8 @@ describe("content is negotiated:", () => {
   });
 });
 
-describe("a mistake of ours", () => {
-  test("in a resolver shows nothing of itself, and has the id that the log has", async () => {
+describe("an unexpected error", () => {
+  test("in a resolver leaks no details, and carries the request id of the log", async () => {
     const field = schema.getQueryType()!.getFields()["viewer"]!;
     const { resolve } = field;
     field.resolve = () => {
@@ -204,7 +204,7 @@ describe("a mistake of ours", () => {
   });
 });
 
-test("an operation that takes too long is answered, and the same one again when the way is free", async () => {
+test("an operation over its time limit gets 503, and works again when the database is unblocked", async () => {
   const server = await startHttpServer(service.app, { ...HTTP_TIMES, operationMs: 200 });
   const hurried = new AppClient(server.url, accessToken);
   const client = await service.app.database.pool.connect();

@@ -5,41 +5,43 @@ import { type LoopStall, watchLoop } from "../fixtures/loop-stall.ts";
 import { startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 
-// FUZZ_REQUESTS=20000 FUZZ_SEED=7 vitest run graphql/hostile: a longer run, or the same again.
+// `FUZZ_REQUESTS=20000 FUZZ_SEED=7 vitest run graphql/hostile` makes a longer run, or repeats one.
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 200);
 const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
 const AT_ONCE = 4;
 const UNKNOWN_TOKEN = `fpt_${"A".repeat(43)}`;
-/** What a caller with a token may hear of a document that is broken, too large, or asks for what they have not. */
-const CALLERS_CODES = new Set(["answered", "BAD_INPUT", "TOO_COMPLEX", "UNAUTHENTICATED"]);
+/** The allowed outcomes for a caller with a valid token. */
+const ALLOWED_OUTCOMES = new Set(["answered", "BAD_INPUT", "TOO_COMPLEX", "UNAUTHENTICATED"]);
 
 let url: string;
 let accessToken: string;
 let loop: LoopStall;
 
 beforeAll(async () => {
-  const prepared = await startTestService({ works: false });
+  const prepared = await startTestService({ hasWorker: false });
   ({ accessToken } = await aFieldPartner(prepared));
-  // A process of its own, so that its event loop has nothing to do with the sending.
+  // The service runs in its own process, so that sending does not load its event loop.
   const settings = { DATABASE_URL: prepared.databaseUrl, ROLE: "server", RATE_LIMITS: "off", ENVIRONMENT: "live" };
   ({ url } = await startProcess(settings));
   loop = await watchLoop(new URL("/metrics", url).href);
 });
 
-test(`refuses ${REQUESTS} hostile documents without a valid token before it parses them`, async () => {
+test(`${REQUESTS} hostile documents without a valid token are rejected before they are parsed`, async () => {
   for (const token of [undefined, UNKNOWN_TOKEN]) {
-    const heard = await sendAll(token, (codes) => codes === "UNAUTHENTICATED");
-    expect(heard).toEqual([]);
+    const unexpected = await sendAll(token, (codes) => codes === "UNAUTHENTICATED");
+    expect(unexpected).toEqual([]);
   }
   await report("without a valid token");
 }, 7_200_000);
 
-test(`answers ${REQUESTS} hostile documents with a valid token without a fault`, async () => {
-  expect(await sendAll(accessToken, (codes) => codes.split(" ").every((code) => CALLERS_CODES.has(code)))).toEqual([]);
+test(`${REQUESTS} hostile documents with a valid token cause no server error`, async () => {
+  expect(await sendAll(accessToken, (codes) => codes.split(" ").every((code) => ALLOWED_OUTCOMES.has(code)))).toEqual(
+    [],
+  );
   await report("with a valid token");
 }, 7_200_000);
 
-/** Sends all documents and returns those that were not answered as they should be. */
+/** Sends all documents and returns those that got an unexpected answer. */
 async function sendAll(token: string | undefined, isRight: (codes: string) => boolean): Promise<string[]> {
   const wrong: string[] = [];
   let next = 0;
@@ -67,7 +69,7 @@ async function send(query: string, token: string | undefined): Promise<{ status:
   return { status: response.status, codes: codes.join(" ") };
 }
 
-/** Printed for whoever asked for a run of their own; CI asserts no times. */
+/** Prints the slowest stall of a run that was started with FUZZ_REQUESTS. No test asserts times. */
 async function report(how: string): Promise<void> {
   if (process.env["FUZZ_REQUESTS"] === undefined) return;
   const slowest = (await loop.slowestMs()).toFixed(0);

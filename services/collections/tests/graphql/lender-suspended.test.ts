@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { commandsHere } from "../fixtures/commands.ts";
-import { type DoorStage, doorStage, type DoorVisit } from "../fixtures/door-stage.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
+import { type VisitSetup, visitSetup, type StartedVisit } from "../fixtures/visit-setup.ts";
 import { aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 
@@ -20,9 +20,9 @@ const WAIT = { timeout: 20_000, interval: 50 };
 const HOUR_MS = 3_600_000;
 
 let service: TestService;
-let stage: DoorStage;
+let setup: VisitSetup;
 let cli: Cli;
-let visited: DoorVisit;
+let visited: StartedVisit;
 let unvisited: { loan: string; caseId: string };
 let liveLinkId: string;
 let queuedLinkId: string;
@@ -34,39 +34,39 @@ function payment(reference: string) {
 }
 
 function startVisit(caseId: string, occurredAt = new Date()) {
-  return stage.app.mutate("startVisit", { visitId: randomUUID(), caseId, occurredAt }, "visit { visitId }");
+  return setup.app.mutate("startVisit", { visitId: randomUUID(), caseId, occurredAt }, "visit { visitId }");
 }
 
-// Everything that a suspension stops exists before it: a visit under way, a live link, and a link whose mint call waits.
+// Creates before the suspension all that it affects: a started visit, a live link, and a link that waits for its mint call.
 beforeAll(async () => {
-  service = await startTestService({ works: false });
-  cli = commandsHere({ DATABASE_URL: service.databaseUrl });
-  stage = await doorStage(service);
-  visited = await stage.visit();
+  service = await startTestService({ hasWorker: false });
+  cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+  setup = await visitSetup(service);
+  visited = await setup.visit();
   const worker = await startTestService({ settings: { DATABASE_URL: service.databaseUrl } });
-  liveLinkId = (await stage.request(visited.visitId, { channels: [] }))["paymentLink"].id;
-  await vi.waitUntil(async () => (await stage.link(liveLinkId))["status"] === "MINTED", WAIT);
+  liveLinkId = (await setup.request(visited.visitId, { channels: [] }))["paymentLink"].id;
+  await vi.waitUntil(async () => (await setup.link(liveLinkId))["status"] === "MINTED", WAIT);
   await worker.worker!.stop(2_000);
-  const other = await stage.visit();
-  queuedLinkId = (await stage.request(other.visitId, { channels: ["EMAIL"] }))["paymentLink"].id;
-  unvisited = await stage.visit();
-  await cli.json("lender", "suspend", stage.lender.code, "--reason", "the contract ended");
-  await vi.waitUntil(async () => (await stage.lender.importCases([aRow("LN-POLL")])).status === 403, WAIT);
+  const other = await setup.visit();
+  queuedLinkId = (await setup.request(other.visitId, { channels: ["EMAIL"] }))["paymentLink"].id;
+  unvisited = await setup.visit();
+  await cli.json("lender", "suspend", setup.lender.code, "--reason", "the contract ended");
+  await vi.waitUntil(async () => (await setup.lender.importCases([aRow("LN-POLL")])).status === 403, WAIT);
 });
 
 describe("while the lender is suspended", () => {
-  test("visits, links, messages and contacts are refused with CaseNotWorkable, code LENDER_SUSPENDED", async () => {
+  test("visits, links, messages and contacts are rejected with CaseNotWorkable, code LENDER_SUSPENDED", async () => {
     const { caseId, visitId } = visited;
     expect(await startVisit(unvisited.caseId)).toEqual(REFUSED);
-    expect(await stage.request(visitId)).toEqual(REFUSED);
+    expect(await setup.request(visitId)).toEqual(REFUSED);
     const resent = { paymentLinkId: liveLinkId, channels: ["EMAIL"] };
-    expect(await stage.app.mutate("resendPaymentLink", resent, "paymentLink { id }")).toEqual(REFUSED);
-    expect(await stage.app.mutate("revealContact", { caseId }, "contact { __typename }")).toEqual(REFUSED);
+    expect(await setup.app.mutate("resendPaymentLink", resent, "paymentLink { id }")).toEqual(REFUSED);
+    expect(await setup.app.mutate("revealContact", { caseId }, "contact { __typename }")).toEqual(REFUSED);
   });
 
-  test("its cases are not workable, in the case and in the filter of the list", async () => {
+  test("its cases are not workable, in their field and in the list's filter", async () => {
     const list = (workable: boolean) =>
-      stage.app.ask(
+      setup.app.ask(
         `{ cases(filter: { workable: ${workable} }, first: 100) { edges { node { workable blockedReason } } } }`,
       );
     expect((await list(true)).data!["cases"].edges).toEqual([]);
@@ -75,36 +75,36 @@ describe("while the lender is suspended", () => {
     for (const { node } of blocked) expect(node).toEqual({ workable: false, blockedReason: REFUSED.message });
   });
 
-  test("a visit under way may end, and a visit from before that is reported late is recorded", async () => {
+  test("a started visit can be completed, and a visit from before the suspension is still recorded", async () => {
     const end = { visitId: visited.visitId, disposition: "NOT_AT_HOME", occurredAt: new Date() };
-    expect(await stage.app.mutate("completeVisit", end, "visit { visitId }")).toMatchObject({
+    expect(await setup.app.mutate("completeVisit", end, "visit { visitId }")).toMatchObject({
       __typename: "CompleteVisitPayload",
     });
     const late = await startVisit(unvisited.caseId, new Date(Date.now() - 5 * HOUR_MS));
     expect(late).toMatchObject({ __typename: "StartVisitPayload" });
   });
 
-  test("imports are refused with 403, also rehearsals, and nothing of them is applied", async () => {
+  test("imports and dry runs get 403, and apply nothing", async () => {
     for (const options of [{}, { dryRun: true }]) {
-      const { status, body } = await stage.lender.importCases([aRow("LN-NEW")], options);
+      const { status, body } = await setup.lender.importCases([aRow("LN-NEW")], options);
       expect({ status, code: body["code"] }).toEqual({ status: 403, code: "LENDER_SUSPENDED" });
     }
-    expect(await stage.lender.getCase("LN-NEW")).toMatchObject({ status: 404 });
+    expect(await setup.lender.getCase("LN-NEW")).toMatchObject({ status: 404 });
   });
 
-  test("the import of a file is refused with 1 before anything is applied", async () => {
+  test("`case import` of a file exits with 1 and applies nothing", async () => {
     const file = join(folder, "cases.csv");
     writeFileSync(file, "Loan No,Customer Name,Mob No,POS\nLN-FILE,Ravi Kumar,9820000001,5000\n");
     for (const how of ["--yes", "--dry-run"]) {
-      const { code, stdout } = await cli("case", "import", file, "--lender", stage.lender.code, how, "--json");
-      const detail = `Lender ${stage.lender.code} is suspended. Resume it first: lender resume ${stage.lender.code} --reason …`;
+      const { code, stdout } = await cli("case", "import", file, "--lender", setup.lender.code, how, "--json");
+      const detail = `Lender ${setup.lender.code} is suspended. Resume it first: lender resume ${setup.lender.code} --reason …`;
       expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 1, error: { code: "LENDER_SUSPENDED", detail } });
     }
-    expect(await stage.lender.getCase("LN-FILE")).toMatchObject({ status: 404 });
+    expect(await setup.lender.getCase("LN-FILE")).toMatchObject({ status: 404 });
   });
 
-  test("confirmations are booked, and health, cases, deliveries, replays and the webhook test answer", async () => {
-    const { lender } = stage;
+  test("confirmations are booked, and health, cases, deliveries, replays and the webhook test work", async () => {
+    const { lender } = setup;
     expect(await lender.health()).toMatchObject({ status: 200 });
     expect(await lender.confirm(visited.loan, payment("pay_1"))).toMatchObject({
       status: 200,
@@ -124,20 +124,20 @@ describe("while the lender is suspended", () => {
     });
   });
 
-  test("events are delivered, and a link that waited for its mint call gets none", async () => {
-    const calls = stage.lender.mints.length;
+  test("events are delivered, and a link that waited for its mint call becomes unavailable without the call", async () => {
+    const calls = setup.lender.mints.length;
     const worker = await startTestService({ settings: { DATABASE_URL: service.databaseUrl } });
-    await expect.poll(async () => (await stage.link(queuedLinkId))["status"], { timeout: 20_000 }).toBe("UNAVAILABLE");
-    const kinds = () => stage.lender.deliveries.map(({ kind }) => kind);
+    await expect.poll(async () => (await setup.link(queuedLinkId))["status"], { timeout: 20_000 }).toBe("UNAVAILABLE");
+    const kinds = () => setup.lender.deliveries.map(({ kind }) => kind);
     await expect.poll(kinds, { timeout: 20_000 }).toContain("payment.collected");
     await expect.poll(kinds, { timeout: 20_000 }).toContain("payment_link.unavailable");
-    expect(stage.lender.mints).toHaveLength(calls);
+    expect(setup.lender.mints).toHaveLength(calls);
     await worker.worker!.stop(2_000);
   });
 });
 
-test("the command says what stops, what goes on, and how to stop a leaked key", async () => {
-  const { code, stdout } = await cli("lender", "suspend", stage.lender.code, "--reason", "again");
+test("`lender suspend` says what stops, what continues, and how to revoke a leaked key", async () => {
+  const { code, stdout } = await cli("lender", "suspend", setup.lender.code, "--reason", "again");
   const help = await cli("lender", "suspend", "--help");
   expect(code).toBe(0);
   for (const text of [stdout, help.stdout]) {
@@ -147,10 +147,10 @@ test("the command says what stops, what goes on, and how to stop a leaked key", 
   }
 });
 
-test("after `lender resume` imports and visits go on", async () => {
-  await cli.json("lender", "resume", stage.lender.code, "--reason", "a new contract");
+test("after `lender resume` imports and visits work again", async () => {
+  await cli.json("lender", "resume", setup.lender.code, "--reason", "a new contract");
   await expect
-    .poll(async () => (await stage.lender.importCases([aRow("LN-AGAIN")])).status, { timeout: 5_000 })
+    .poll(async () => (await setup.lender.importCases([aRow("LN-AGAIN")])).status, { timeout: 5_000 })
     .toBe(200);
   expect(await startVisit(visited.caseId)).toMatchObject({ __typename: "StartVisitPayload" });
 });

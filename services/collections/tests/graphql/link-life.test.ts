@@ -5,12 +5,12 @@ import { runInNewContext } from "node:vm";
 import { startFakeWhatsApp, type FakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type DoorStage, doorStage, type DoorVisit } from "../fixtures/door-stage.ts";
+import { type VisitSetup, visitSetup, type StartedVisit } from "../fixtures/visit-setup.ts";
 import { aFieldPartner, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { AppClient, everything } from "../fixtures/graphql-client.ts";
+import { AppClient, allUpdates } from "../fixtures/graphql-client.ts";
 import { startProcess } from "../fixtures/processes.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const ACCOUNT = { token: "EAAG-token", phoneNumberId: "106540352242922" };
@@ -19,13 +19,13 @@ const AGAIN = "paymentLink { id status deliveries { channel status failureCode }
 
 let service: TestService;
 let whatsapp: FakeWhatsApp;
-let stage: DoorStage;
+let setup: VisitSetup;
 
 beforeAll(async () => {
   whatsapp = await startFakeWhatsApp(ACCOUNT);
   afterFile(() => whatsapp.close());
   service = await startTestService({ settings: { WHATSAPP_BASE_URL: whatsapp.url } });
-  stage = await doorStage(service, {
+  setup = await visitSetup(service, {
     whatsappPhoneNumberId: ACCOUNT.phoneNumberId,
     whatsappToken: ACCOUNT.token,
   });
@@ -35,17 +35,17 @@ beforeEach(() => {
   whatsapp.behaviour = "ok";
 });
 
-/** A link that may be shown, and sent where `channels` says. */
-async function aLiveLink(channels: string[] = [], fields = {}): Promise<DoorVisit & { id: string; url: string }> {
-  const visit = await stage.visit(fields);
-  const { paymentLink } = await stage.request(visit.visitId, { channels });
+/** A minted link, sent over `channels`. */
+async function aLiveLink(channels: string[] = [], fields = {}): Promise<StartedVisit & { id: string; url: string }> {
+  const visit = await setup.visit(fields);
+  const { paymentLink } = await setup.request(visit.visitId, { channels });
   const status = channels.includes("WHATSAPP") ? "SENT" : "MINTED";
-  await expect.poll(async () => (await stage.link(paymentLink.id)).status, { timeout: 10_000 }).toBe(status);
-  const { url } = await stage.link(paymentLink.id);
+  await expect.poll(async () => (await setup.link(paymentLink.id)).status, { timeout: 10_000 }).toBe(status);
+  const { url } = await setup.link(paymentLink.id);
   return { ...visit, id: paymentLink.id, url };
 }
 
-function resend(paymentLinkId: string, input: object = {}, as = stage.app) {
+function resend(paymentLinkId: string, input: object = {}, as = setup.app) {
   return as.mutate("resendPaymentLink", { paymentLinkId, channels: ["WHATSAPP"], ...input }, AGAIN);
 }
 
@@ -53,8 +53,8 @@ function messagesOf(url: string): number {
   return whatsapp.messages.filter(({ parameters }) => parameters.includes(url)).length;
 }
 
-describe("a link is sent again", () => {
-  test("up to three times over a channel, and says so when that is enough", async () => {
+describe("resendPaymentLink", () => {
+  test("sends a link at most three times over a channel, then returns ResendLimitReached", async () => {
     const { id, url } = await aLiveLink(["WHATSAPP"]);
     for (const sent of [2, 3]) {
       expect(await resend(id, { channels: undefined })).toMatchObject({ __typename: "ResendPaymentLinkPayload" });
@@ -68,47 +68,47 @@ describe("a link is sent again", () => {
     expect(messagesOf(url)).toBe(3);
   });
 
-  test("over one channel at least: none is a mistake of the app's", async () => {
+  test("rejects an empty list of channels with BAD_INPUT", async () => {
     const { id } = await aLiveLink();
     const input = { idempotencyKey: randomUUID(), paymentLinkId: id, channels: [] };
-    const { errors } = await stage.app.ask(
+    const { errors } = await setup.app.ask(
       "mutation ($input: ResendPaymentLinkInput!) { resendPaymentLink(input: $input) { __typename } }",
       { input },
     );
     expect(errors).toMatchObject([
       { message: "Name at least one channel, or leave `channels` out.", extensions: { code: "BAD_INPUT" } },
     ]);
-    expect((await stage.link(id)).deliveries).toEqual([]);
+    expect((await setup.link(id)).deliveries).toEqual([]);
   });
 
-  test("once for a key, ten times at once, also one that was only to be shown", async () => {
+  test("sends once for an idempotency key under ten concurrent requests, also a link without channels", async () => {
     const { id, url } = await aLiveLink();
     const idempotencyKey = randomUUID();
     const answers = await Promise.all(Array.from({ length: 10 }, () => resend(id, { idempotencyKey })));
     expect(answers.every(({ __typename }) => __typename === "ResendPaymentLinkPayload")).toBe(true);
-    await expect.poll(async () => (await stage.link(id)).status, { timeout: 10_000 }).toBe("SENT");
-    expect((await stage.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "SENT", failureCode: null }]);
+    await expect.poll(async () => (await setup.link(id)).status, { timeout: 10_000 }).toBe("SENT");
+    expect((await setup.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "SENT", failureCode: null }]);
     expect(messagesOf(url)).toBe(1);
     expect(await resend(id, { idempotencyKey, channels: ["EMAIL"] })).toMatchObject({ code: "IDEMPOTENCY_CONFLICT" });
   });
 
-  test("never more than three times, however many want it at once", async () => {
+  test("sends at most three times under eight concurrent requests", async () => {
     const { id } = await aLiveLink();
     const answers = await Promise.all(Array.from({ length: 8 }, () => resend(id)));
     expect(answers.filter(({ code }) => code === "RESEND_LIMIT_REACHED")).toHaveLength(5);
-    expect((await stage.link(id)).deliveries).toHaveLength(3);
+    expect((await setup.link(id)).deliveries).toHaveLength(3);
   });
 
-  test("only while it may be paid by, on a case that may be worked, by whoever asked for it", async () => {
+  test("works only for a live link, on a workable case, for the field partner who requested the link", async () => {
     const paid = await aLiveLink();
-    await stage.lender.pay(linkIdOf(paid.url));
+    await setup.lender.pay(linkIdOf(paid.url));
     expect(await resend(paid.id)).toMatchObject({
       __typename: "PaymentLinkNotLive",
       message: "The link is paid: nobody is to pay by it now.",
     });
     const held = await aLiveLink();
     const dispute = { visitId: held.visitId, disposition: "DISPUTE", occurredAt: new Date().toISOString() };
-    await stage.app.mutate("completeVisit", dispute, "case { status }");
+    await setup.app.mutate("completeVisit", dispute, "case { status }");
     expect(await resend(held.id)).toMatchObject({ __typename: "CaseNotWorkable" });
     const guest = new AppClient(service.url, (await aFieldPartner(service)).accessToken);
     const live = await aLiveLink();
@@ -116,56 +116,56 @@ describe("a link is sent again", () => {
       __typename: "PaymentLinkNotFound",
       code: "PAYMENT_LINK_NOT_FOUND",
     });
-    expect((await stage.link(live.id)).deliveries).toEqual([]);
+    expect((await setup.link(live.id)).deliveries).toEqual([]);
   });
 });
 
-describe("a link that gave way to a newer one", () => {
-  test("can still be paid: the payment is booked, and the link is PAID", async () => {
+describe("a superseded link", () => {
+  test("can still be paid: the payment is booked, and the link becomes PAID", async () => {
     const old = await aLiveLink();
-    const { paymentLink: newer } = await stage.request(old.visitId, {
+    const { paymentLink: newer } = await setup.request(old.visitId, {
       amount: { minor: "100000", currency: "INR" },
       channels: [],
     });
-    const updates = await everything(stage.app.watch(WATCH, { id: old.id }));
+    const updates = await allUpdates(setup.app.watch(WATCH, { id: old.id }));
     expect(updates.at(-1)?.data?.["paymentLinkUpdated"].status).toBe("SUPERSEDED");
-    await stage.lender.pay(linkIdOf(old.url));
-    expect(await stage.link(old.id, "status")).toEqual({ status: "PAID" });
-    expect(await stage.link(newer.id, "status")).toEqual({ status: "MINTED" });
-    const { data } = await stage.app.ask("query ($id: ID!) { case(id: $id) { totalCollected { minor } } }", {
+    await setup.lender.pay(linkIdOf(old.url));
+    expect(await setup.link(old.id, "status")).toEqual({ status: "PAID" });
+    expect(await setup.link(newer.id, "status")).toEqual({ status: "MINTED" });
+    const { data } = await setup.app.ask("query ($id: ID!) { case(id: $id) { totalCollected { minor } } }", {
       id: old.caseId,
     });
     expect(data).toEqual({ case: { totalCollected: { minor: "250000" } } });
   });
 });
 
-test("who takes a case over sees no link of who had it, neither on the case nor by its id", async () => {
+test("a case's next field partner cannot see the links of the one before, neither on the case nor by id", async () => {
   const { loan, caseId, id } = await aLiveLink();
   const successor = await aFieldPartner(service);
-  await assign(service, stage.lender.code, loan, successor.id);
+  await assign(service, setup.lender.code, loan, successor.id);
   const query = `query ($caseId: ID!, $id: ID!) {
     case(id: $caseId) { activeLink { id } } paymentLink(id: $id) { id } node(id: $id) { id } }`;
   const theirs = await new AppClient(service.url, successor.accessToken).ask(query, { caseId, id });
   expect(theirs.data).toEqual({ case: { activeLink: null }, paymentLink: null, node: null });
-  const mine = await stage.app.ask(query, { caseId, id });
+  const mine = await setup.app.ask(query, { caseId, id });
   expect(mine.data).toEqual({ case: null, paymentLink: { id }, node: { id } });
 });
 
-describe("watching", () => {
-  test("over two processes shows each watcher its own link, and a new watcher how things are", async () => {
+describe("the subscription paymentLinkUpdated", () => {
+  test("sends each watcher on two processes its own link, and a new watcher the current state", async () => {
     const other = await startProcess({ DATABASE_URL: service.databaseUrl, ROLE: "server", LOG_LEVEL: "warn" });
-    const elsewhere = new AppClient(other.url, stage.app.accessToken);
-    stage.lender.mintBehaviour = "slow:500";
+    const elsewhere = new AppClient(other.url, setup.app.accessToken);
+    setup.lender.mintBehaviour = "slow:500";
     const links = await Promise.all(
       Array.from({ length: 8 }, async () => {
-        const { visitId } = await stage.visit();
-        return (await stage.request(visitId, { channels: [] })).paymentLink.id as string;
+        const { visitId } = await setup.visit();
+        return (await setup.request(visitId, { channels: [] })).paymentLink.id as string;
       }),
     );
     const seen = await Promise.all(
-      links.flatMap((id) => [stage.app, elsewhere].map((app) => seenUntilMinted(app, id))),
+      links.flatMap((id) => [setup.app, elsewhere].map((app) => seenUntilMinted(app, id))),
     );
-    stage.lender.mintBehaviour = "ok";
+    setup.lender.mintBehaviour = "ok";
     links.forEach((id, index) => {
       for (const updates of seen.slice(2 * index, 2 * index + 2)) {
         expect(new Set(updates.map((update) => update.id))).toEqual(new Set([id]));
@@ -173,42 +173,45 @@ describe("watching", () => {
       }
     });
 
-    // A process that goes away ends its streams; the app comes back anywhere, and has missed nothing.
+    // A process that stops ends its streams. The app subscribes again at any process and gets the current state.
     const watched = elsewhere.watch(WATCH, { id: links[0]! });
     expect((await watched.next()).value?.data).toEqual({ paymentLinkUpdated: { id: links[0], status: "MINTED" } });
     other.send("SIGTERM");
     expect(await watched.next()).toMatchObject({ done: true });
-    await stage.lender.pay(linkIdOf((await stage.link(links[0]!)).url));
-    const again = await everything(stage.app.watch(WATCH, { id: links[0]! }));
+    await setup.lender.pay(linkIdOf((await setup.link(links[0]!)).url));
+    const again = await allUpdates(setup.app.watch(WATCH, { id: links[0]! }));
     expect(again.map(({ data }) => data!["paymentLinkUpdated"].status)).toEqual(["PAID"]);
   });
 
-  test("leaves nothing behind: 300 watchers who came and went take no memory", async () => {
+  test("leaks no memory over 300 subscriptions that were opened and closed", async () => {
     const { id } = await aLiveLink();
-    await comeAndGo(id, 60);
+    await openAndClose(id, 60);
     const before = heapBytes();
-    await comeAndGo(id, 300);
+    await openAndClose(id, 300);
     expect(heapBytes() - before).toBeLessThan(3 * 1_024 * 1_024);
   });
 
-  test("has 20 places for each field partner: one more ends the oldest stream, and all the others go on", async () => {
+  test("allows 20 streams for each field partner: one more ends the oldest, and the others continue", async () => {
     const { id } = await aLiveLink();
-    const watched = Array.from({ length: 20 }, () => stage.app.watch(WATCH, { id }));
+    const watched = Array.from({ length: 20 }, () => setup.app.watch(WATCH, { id }));
     for (const updates of watched) expect((await updates.next()).value?.data).toBeTruthy();
-    const newest = stage.app.watch(WATCH, { id });
+    const newest = setup.app.watch(WATCH, { id });
     expect((await newest.next()).value?.data).toEqual({ paymentLinkUpdated: { id, status: "MINTED" } });
     expect(await watched[0]!.next()).toMatchObject({ done: true });
-    await stage.lender.pay(linkIdOf((await stage.link(id)).url));
+    await setup.lender.pay(linkIdOf((await setup.link(id)).url));
     for (const updates of [...watched.slice(1), newest]) {
       expect((await updates.next()).value?.data).toEqual({ paymentLinkUpdated: { id, status: "PAID" } });
     }
   });
 });
 
-/** So many watch for a moment, 10 at a time. Who has left is noticed a moment later: then there is a place again. */
-async function comeAndGo(id: string, watchers: number): Promise<void> {
+/**
+ * Opens and closes so many subscriptions, 10 at a time. The service notices a closed one a moment later, so a few attempts
+ * find no place and are not counted.
+ */
+async function openAndClose(id: string, watchers: number): Promise<void> {
   for (let gone = 0; gone < watchers;) {
-    const watched = Array.from({ length: 10 }, () => stage.app.watch(WATCH, { id }));
+    const watched = Array.from({ length: 10 }, () => setup.app.watch(WATCH, { id }));
     const firsts = await Promise.all(watched.map((updates) => updates.next()));
     gone += firsts.filter(({ value }) => value?.data).length;
     await Promise.all(watched.map((updates) => updates.return(undefined)));

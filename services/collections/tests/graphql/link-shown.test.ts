@@ -1,32 +1,32 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type DoorStage, doorStage } from "../fixtures/door-stage.ts";
+import { type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
 import { aFieldPartner, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 const LINK = "id status url paidAt amount { minor } deliveries { channel } fallback { upiUri } unavailableReason";
 const BOTH_WAYS = `query ($id: ID!) { paymentLink(id: $id) { ${LINK} } node(id: $id) { ... on PaymentLink { ${LINK} } } }`;
 
 let service: TestService;
-let stage: DoorStage;
+let setup: VisitSetup;
 
 beforeAll(async () => {
   service = await startTestService();
-  stage = await doorStage(service);
+  setup = await visitSetup(service);
 });
 
 beforeEach(() => {
-  stage.lender.mintBehaviour = "ok";
+  setup.lender.mintBehaviour = "ok";
 });
 
-/** A link once the lender has answered. */
+/** A link after the lender has answered the mint call. */
 async function aLink() {
-  const visit = await stage.visit({ borrowerEmail: "ravi@example.com" });
-  const { paymentLink } = await stage.request(visit.visitId);
-  await expect.poll(async () => (await stage.link(paymentLink.id)).status).not.toBe("REQUESTED");
+  const visit = await setup.visit({ borrowerEmail: "ravi@example.com" });
+  const { paymentLink } = await setup.request(visit.visitId);
+  await expect.poll(async () => (await setup.link(paymentLink.id)).status).not.toBe("REQUESTED");
   return { ...visit, id: paymentLink.id as string };
 }
 
 async function bothWays(id: string) {
-  const { data } = await stage.app.ask(BOTH_WAYS, { id });
+  const { data } = await setup.app.ask(BOTH_WAYS, { id });
   expect(data!["node"]).toEqual(data!["paymentLink"]);
   return data!["paymentLink"];
 }
@@ -39,58 +39,64 @@ async function endCase(loan: string, days: number): Promise<void> {
   );
 }
 
-describe("what is left of a link to see when its case", () => {
-  const gone = {
-    "is somebody else's": async ({ loan }: { loan: string }) => {
+describe("a payment link whose case", () => {
+  const endings = {
+    "belongs to another field partner": async ({ loan }: { loan: string }) => {
       const { id } = await aFieldPartner(service);
-      await assign(service, stage.lender.code, loan, id);
+      await assign(service, setup.lender.code, loan, id);
     },
     "ended more than a week ago": ({ loan }: { loan: string }) => endCase(loan, 8),
   };
 
-  test.each(Object.keys(gone) as (keyof typeof gone)[])("%s is no URL, no message and no fallback", async (how) => {
-    const minted = await aLink();
-    stage.lender.mintBehaviour = "error500";
-    const failed = await aLink();
-    expect(await bothWays(minted.id)).toMatchObject({
-      url: expect.stringMatching(/^http/),
-      deliveries: [{}, {}],
-      fallback: null,
-    });
-    expect(await bothWays(failed.id)).toMatchObject({ url: null, fallback: { upiUri: expect.stringMatching(/^upi/) } });
-    for (const link of [minted, failed]) {
-      await gone[how](link);
-      expect(await bothWays(link.id)).toMatchObject({
-        id: link.id,
-        url: null,
-        deliveries: [],
+  test.each(Object.keys(endings) as (keyof typeof endings)[])(
+    "%s shows no URL, no deliveries and no fallback",
+    async (how) => {
+      const minted = await aLink();
+      setup.lender.mintBehaviour = "error500";
+      const failed = await aLink();
+      expect(await bothWays(minted.id)).toMatchObject({
+        url: expect.stringMatching(/^http/),
+        deliveries: [{}, {}],
         fallback: null,
-        amount: { minor: "250000" },
       });
-    }
-    expect((await bothWays(failed.id)).status).toBe("UNAVAILABLE");
-  });
+      expect(await bothWays(failed.id)).toMatchObject({
+        url: null,
+        fallback: { upiUri: expect.stringMatching(/^upi/) },
+      });
+      for (const link of [minted, failed]) {
+        await endings[how](link);
+        expect(await bothWays(link.id)).toMatchObject({
+          id: link.id,
+          url: null,
+          deliveries: [],
+          fallback: null,
+          amount: { minor: "250000" },
+        });
+      }
+      expect((await bothWays(failed.id)).status).toBe("UNAVAILABLE");
+    },
+  );
 
-  test("ended a few days ago is all of it", async () => {
+  test("ended a few days ago is shown completely", async () => {
     const { loan, id } = await aLink();
     await endCase(loan, 6);
     expect(await bothWays(id)).toMatchObject({ url: expect.stringMatching(/^http/), deliveries: [{}, {}] });
   });
 });
 
-describe("the URL of a link is shown while the borrower may pay by it, and", () => {
-  test("not once it is paid, or has given way to a newer one", async () => {
+describe("the URL of a payment link", () => {
+  test("is not shown once the link is paid or superseded", async () => {
     const [paid, old] = [await aLink(), await aLink()];
     const { url } = await bothWays(paid.id);
-    await stage.lender.pay(decodeURIComponent(url.split("/").at(-1)));
+    await setup.lender.pay(decodeURIComponent(url.split("/").at(-1)));
     expect(await bothWays(paid.id)).toMatchObject({ status: "PAID", url: null });
-    await stage.request(old.visitId, { amount: { minor: "100000", currency: "INR" } });
+    await setup.request(old.visitId, { amount: { minor: "100000", currency: "INR" } });
     await expect.poll(async () => (await bothWays(old.id)).status).toBe("SUPERSEDED");
     expect(await bothWays(old.id)).toMatchObject({ url: null });
   });
 
-  test("not when the lender's answer came after the link was given up", async () => {
-    stage.lender.mintBehaviour = "error500";
+  test("is not shown when the lender's answer came after the link had become unavailable", async () => {
+    setup.lender.mintBehaviour = "error500";
     const { id } = await aLink();
     await service.app.database.pool.query(
       `update payment_links.payment_link set link_id = 'plink_late', url = 'https://pay.example/late'
@@ -104,8 +110,8 @@ describe("the URL of a link is shown while the borrower may pay by it, and", () 
   });
 });
 
-test("the fallback asks for no amount once less is owed than was asked for", async () => {
-  stage.lender.mintBehaviour = "error500";
+test("the fallback's UPI link has no amount when the link's amount is no longer allowed", async () => {
+  setup.lender.mintBehaviour = "error500";
   const { id } = await aLink();
   const [, encoded] = Buffer.from(id, "base64").toString().split(":");
   await service.app.database.pool.query(

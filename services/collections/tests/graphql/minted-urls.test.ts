@@ -3,25 +3,24 @@ import { transaction } from "@collections/database";
 import { updateLender } from "@collections/lenders";
 import type { MintBehaviour } from "@collections/lender-twin";
 import { describe, expect, test } from "vitest";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { anAssignedCase } from "../fixtures/assigned-case.ts";
+import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 const LINK = "id status url unavailableReason";
 const WATCH = `subscription ($id: ID!) { paymentLinkUpdated(id: $id) { ${LINK} } }`;
 const UNSAFE = "The lender's link is not safe to open.";
 
-let loansMade = 0;
-
 interface Minted {
   readonly status: string;
   readonly url: string | null;
   readonly unavailableReason: string | null;
-  /** What operators read about it. */
+  /** The detail that operators see. */
   readonly detail: string | null;
 }
 
-/** A service that may call 127.0.0.1, with a lender whose mint endpoint is there. */
-async function aStage(environment: string) {
+/** A service that may call 127.0.0.1, and a lender whose mint endpoint is on 127.0.0.1. */
+async function aService(environment: string) {
   const settings = { ENVIRONMENT: environment, OUTBOUND_ALLOW: "127.0.0.1:*" };
   const service = await startTestService({ settings });
   const lender = await aLender(service);
@@ -30,17 +29,13 @@ async function aStage(environment: string) {
 
   async function mint(behaviour: MintBehaviour): Promise<Minted> {
     lender.mintBehaviour = behaviour;
-    loansMade += 1;
-    const loan = `LN-${loansMade}`;
-    await lender.importCases([aRow(loan)]);
-    await assign(service, lender.code, loan, fieldPartner.id);
-    const { data } = await app.ask("{ cases(first: 1) { edges { node { id } } } }");
+    const { caseId } = await anAssignedCase(service, lender, fieldPartner.id);
     const visitId = randomUUID();
-    const start = { visitId, caseId: data!["cases"].edges[0].node.id as string, occurredAt: new Date().toISOString() };
+    const start = { visitId, caseId, occurredAt: new Date().toISOString() };
     await app.mutate("startVisit", start, "visit { visitId }");
     const amount = { minor: "250000", currency: "INR" };
-    const asked = await app.mutate("requestPaymentLink", { amount, visitId, channels: [] }, "paymentLink { id }");
-    const { id } = asked["paymentLink"] as { id: string };
+    const result = await app.mutate("requestPaymentLink", { amount, visitId, channels: [] }, "paymentLink { id }");
+    const { id } = result["paymentLink"] as { id: string };
     for await (const update of app.watch(WATCH, { id })) {
       const { status, url, unavailableReason } = update.data!["paymentLinkUpdated"] as Minted;
       if (status !== "REQUESTED") return { status, url, unavailableReason, detail: await detailOf(service, visitId) };
@@ -65,11 +60,11 @@ async function detailOf({ app }: TestService, visitId: string): Promise<string |
   return rows[0]!.detail;
 }
 
-describe("outside a sandbox", () => {
-  test("a minted URL is https and public, whatever OUTBOUND_ALLOW opens for our own calls", async () => {
-    const { mint } = await aStage("live");
+describe("minted URLs outside a sandbox", () => {
+  test("must be https and public, whatever OUTBOUND_ALLOW permits for the service's own calls", async () => {
+    const { mint } = await aService("live");
     const unavailable = { status: "UNAVAILABLE", url: null, unavailableReason: UNSAFE };
-    // The lender's pay page is plain http on 127.0.0.1, as its mint endpoint is, which was called.
+    // The lender's pay page is plain http on 127.0.0.1. So is its mint endpoint, but the service may call that.
     expect(await mint("ok")).toEqual({ ...unavailable, detail: "The URL must start with https://." });
     expect(await mint("publicUrl")).toMatchObject({
       status: "MINTED",
@@ -77,8 +72,8 @@ describe("outside a sandbox", () => {
     });
   });
 
-  test("a lender's links lead to its payment-link hosts only", async () => {
-    const { mint, pin } = await aStage("live");
+  test("must have one of the lender's payment-link hosts", async () => {
+    const { mint, pin } = await aService("live");
     await pin("pay.acme.example");
     expect(await mint("publicUrl")).toEqual({
       status: "UNAVAILABLE",
@@ -91,8 +86,8 @@ describe("outside a sandbox", () => {
   });
 });
 
-test("in a sandbox the allowed hosts stay allowed, also for a lender with payment-link hosts", async () => {
-  const { mint, pin } = await aStage("sandbox");
+test("in a sandbox minted URLs may have a host of OUTBOUND_ALLOW, also for a lender with payment-link hosts", async () => {
+  const { mint, pin } = await aService("sandbox");
   await pin("pay.acme.example");
   const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:/) as unknown;
   expect(await mint("ok")).toMatchObject({ status: "MINTED", url });

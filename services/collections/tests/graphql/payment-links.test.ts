@@ -4,8 +4,9 @@ import { issueAccessToken, revokeAccessToken } from "@collections/field-partners
 import { startMailCatcher } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { AppClient, everything } from "../fixtures/graphql-client.ts";
+import { anAssignedCase, type AssignedCase } from "../fixtures/assigned-case.ts";
+import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { AppClient, allUpdates } from "../fixtures/graphql-client.ts";
 
 const LINK = `id status url unavailableReason paidAt amount { minor currency }
   deliveries { channel status }
@@ -16,7 +17,6 @@ let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let fieldPartnerId: string;
 let app: AppClient;
-let loansMade = 0;
 
 beforeAll(async () => {
   const mail = await startMailCatcher();
@@ -32,8 +32,8 @@ beforeEach(() => {
   lender.mintBehaviour = "ok";
 });
 
-describe("a link to the door", () => {
-  test("is requested at once, minted, sent, and paid, and the app sees each step", async () => {
+describe("a payment link", () => {
+  test("goes from requested to minted, sent and paid, and the app sees each step", async () => {
     const { loan, visitId } = await aVisit({ borrowerEmail: "ravi@example.com" });
     const { paymentLink } = await requestLink({ visitId });
     expect(paymentLink).toMatchObject({ status: "REQUESTED", url: null, fallback: null, amount: { minor: "250000" } });
@@ -51,10 +51,10 @@ describe("a link to the door", () => {
       deliveries: expect.arrayContaining([{ channel: "EMAIL", status: "SENT" }]) as unknown,
     });
     expect([...seen.keys()].at(-1)).toBe("PAID");
-    expect(await linkNow(paymentLink.id)).toMatchObject({ status: "PAID", paidAt: expect.any(String) });
+    expect(await readLink(paymentLink.id)).toMatchObject({ status: "PAID", paidAt: expect.any(String) });
   });
 
-  test("is unavailable with the lender's QR and bank details when the lender fails", async () => {
+  test("is unavailable, with the lender's QR code and bank details, when the mint call fails", async () => {
     lender.mintBehaviour = "error500";
     const { loan, visitId } = await aVisit();
     const { paymentLink } = await requestLink({ visitId });
@@ -69,10 +69,10 @@ describe("a link to the door", () => {
         bankAccount: { accountNumber: "50100012345678", ifsc: "HDFC0000123" },
       },
     });
-    expect(await linkNow(paymentLink.id)).toEqual(last);
+    expect(await readLink(paymentLink.id)).toEqual(last);
   });
 
-  test("is unavailable, with the fallback, when it was asked for at a door that was left long ago", async () => {
+  test("is unavailable, with the fallback, when its request arrives more than ten minutes late", async () => {
     const { loan, visitId } = await aVisit();
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
     const { paymentLink: old } = await requestLink({ visitId, occurredAt: minutesAgo(11) });
@@ -88,7 +88,7 @@ describe("a link to the door", () => {
     await expect(requestLink({ visitId, occurredAt: "2999-01-01T00:00:00Z" })).rejects.toThrow(/occurredAt must lie/);
   });
 
-  test("takes the place of the case's live one, whose watchers see that", async () => {
+  test("supersedes the live link of its case, whose watchers see that", async () => {
     const { visitId, caseId } = await aVisit();
     const { paymentLink: older } = await requestLink({ visitId, channels: [] });
     const watched = app.watch(WATCH, { id: older.id });
@@ -96,15 +96,15 @@ describe("a link to the door", () => {
     const { paymentLink: newer } = await requestLink({ visitId, minor: "100000", channels: [] });
     expect((await until(watched, "SUPERSEDED")).status).toBe("SUPERSEDED");
     expect(await watched.next()).toMatchObject({ done: true });
-    await expect.poll(() => linkNow(newer.id)).toMatchObject({ status: "MINTED" });
+    await expect.poll(() => readLink(newer.id)).toMatchObject({ status: "MINTED" });
     const { data } = await app.ask("query ($id: ID!) { case(id: $id) { status activeLink { id status } } }", {
       id: caseId,
     });
     expect(data).toEqual({ case: { status: "IN_PROGRESS", activeLink: { id: newer.id, status: "MINTED" } } });
   });
 
-  test("is watched from a process that does not work it", async () => {
-    const other = await startTestService({ settings: { DATABASE_URL: service.databaseUrl }, works: false });
+  test("can be watched at a process without a worker", async () => {
+    const other = await startTestService({ settings: { DATABASE_URL: service.databaseUrl }, hasWorker: false });
     const { visitId } = await aVisit();
     lender.mintBehaviour = "slow:300";
     const { paymentLink } = await requestLink({ visitId, channels: [] });
@@ -112,36 +112,36 @@ describe("a link to the door", () => {
     const updates = elsewhere.watch(WATCH, { id: paymentLink.id });
     expect((await updates.next()).value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
     expect((await updates.next()).value).toMatchObject({ data: { paymentLinkUpdated: { status: "MINTED" } } });
-    // A process that stops ends its streams properly, so that apps ask elsewhere.
+    // A stopping process completes its streams, so that apps subscribe at another one.
     await other.server.stop(5_000);
     expect(await updates.next()).toMatchObject({ done: true });
   });
 });
 
-describe("what is watched", () => {
-  test("ends for nobody's listening once the app goes away", async () => {
+describe("the subscription to a payment link", () => {
+  test("removes its listener when the app disconnects", async () => {
     const { visitId } = await aVisit();
     const { paymentLink } = await requestLink({ visitId, channels: [] });
     const { signals } = service.app.database;
-    let heard = 0;
+    let listeners = 0;
     const on = signals.on.bind(signals);
     signals.on = (channel, listener) => {
-      heard += 1;
+      listeners += 1;
       const off = on(channel, listener);
       return () => {
-        heard -= 1;
+        listeners -= 1;
         off();
       };
     };
     const updates = app.watch(WATCH, { id: paymentLink.id });
     await until(updates, "MINTED");
-    expect(heard).toBe(1);
+    expect(listeners).toBe(1);
     await updates.return(undefined);
-    await expect.poll(() => heard).toBe(0);
+    await expect.poll(() => listeners).toBe(0);
     signals.on = on;
   });
 
-  test("ends when the session does", async () => {
+  test("ends when the session ends", async () => {
     const { visitId } = await aVisit();
     const { paymentLink } = await requestLink({ visitId, channels: [] });
     const em = service.app.database.em();
@@ -154,22 +154,22 @@ describe("what is watched", () => {
     expect(await updates.next()).toMatchObject({ done: true });
   });
 
-  test("is one's own", async () => {
+  test("is refused for another field partner's link and without a token", async () => {
     const { visitId } = await aVisit();
     const { paymentLink } = await requestLink({ visitId, channels: [] });
     const guest = new AppClient(service.url, (await aFieldPartner(service)).accessToken);
-    const [first] = await everything(guest.watch(WATCH, { id: paymentLink.id }));
+    const [first] = await allUpdates(guest.watch(WATCH, { id: paymentLink.id }));
     expect(first?.errors).toMatchObject([
       { message: "There is no such payment link of yours.", extensions: { code: "BAD_INPUT" } },
     ]);
-    const nobody = await everything(new AppClient(service.url).watch(WATCH, { id: paymentLink.id }));
-    expect(nobody[0]?.errors).toMatchObject([{ extensions: { code: "UNAUTHENTICATED" } }]);
+    const unauthenticated = await allUpdates(new AppClient(service.url).watch(WATCH, { id: paymentLink.id }));
+    expect(unauthenticated[0]?.errors).toMatchObject([{ extensions: { code: "UNAUTHENTICATED" } }]);
   });
 });
 
-describe("a request for a link", () => {
-  test("ten times at once, with one key and as the first thing that a process does, asks the lender once", async () => {
-    const fresh = await startTestService({ settings: { DATABASE_URL: service.databaseUrl }, works: false });
+describe("requestPaymentLink", () => {
+  test("calls the lender once for ten concurrent requests with one key at a newly started process", async () => {
+    const fresh = await startTestService({ settings: { DATABASE_URL: service.databaseUrl }, hasWorker: false });
     const { visitId, loan } = await aVisit();
     const idempotencyKey = randomUUID();
     const elsewhere = new AppClient(fresh.url, app.accessToken);
@@ -190,7 +190,7 @@ describe("a request for a link", () => {
     { minor: "500001", currency: "INR" },
     { minor: "0", currency: "INR" },
     { minor: "250000", currency: "USD" },
-  ])("of $minor $currency is outside what the case allows", async (amount) => {
+  ])("rejects $minor $currency as outside the allowed amounts of the case", async (amount) => {
     const { visitId } = await aVisit({ minimumAmount: 1000 });
     const query = `mutation ($input: RequestPaymentLinkInput!) { requestPaymentLink(input: $input) {
       ... on AmountNotAllowed { code message minimum { decimal } maximum { decimal currency } } } }`;
@@ -203,7 +203,7 @@ describe("a request for a link", () => {
     });
   });
 
-  test("on a held case, or on another's visit, is refused", async () => {
+  test("rejects a request on a held case or for another field partner's visit", async () => {
     const { visitId } = await aVisit();
     const guest = new AppClient(service.url, (await aFieldPartner(service)).accessToken);
     expect(await requestLink({ visitId }, guest)).toMatchObject({
@@ -220,7 +220,7 @@ describe("a request for a link", () => {
     });
   });
 
-  test("is answered for its field partner only", async () => {
+  test("makes a link that only its field partner can read", async () => {
     const { visitId } = await aVisit();
     const { paymentLink } = await requestLink({ visitId, channels: [] });
     const guest = new AppClient(service.url, (await aFieldPartner(service)).accessToken);
@@ -233,18 +233,13 @@ describe("a request for a link", () => {
   });
 });
 
-/** A visit on a new case of ₹5,000, just begun. */
-async function aVisit(fields: object = {}): Promise<{ loan: string; caseId: string; visitId: string }> {
-  loansMade += 1;
-  const loan = `LN-${loansMade}`;
-  await lender.importCases([aRow(loan, { ...fields })]);
-  await assign(service, lender.code, loan, fieldPartnerId);
-  const { data } = await app.ask("{ cases(first: 1) { edges { node { id } } } }");
-  const caseId = data!["cases"].edges[0].node.id as string;
+/** A newly started visit on a new case of ₹5,000. */
+async function aVisit(fields: object = {}): Promise<AssignedCase & { visitId: string }> {
+  const assigned = await anAssignedCase(service, lender, fieldPartnerId, fields);
   const visitId = randomUUID();
-  const start = { visitId, caseId, occurredAt: new Date().toISOString() };
+  const start = { visitId, caseId: assigned.caseId, occurredAt: new Date().toISOString() };
   expect(await app.mutate("startVisit", start, "visit { visitId }")).toMatchObject({ visit: { visitId } });
-  return { loan, caseId, visitId };
+  return { ...assigned, visitId };
 }
 
 function requestLink(
@@ -254,17 +249,17 @@ function requestLink(
   return as.mutate("requestPaymentLink", { amount: { minor, currency: "INR" }, ...input }, `paymentLink { ${LINK} }`);
 }
 
-async function linkNow(id: string) {
+async function readLink(id: string) {
   const { data } = await app.ask(`query ($id: ID!) { paymentLink(id: $id) { ${LINK} } }`, { id });
   return data!["paymentLink"];
 }
 
 async function lastSeen(id: string) {
-  const updates = await everything(app.watch(WATCH, { id }));
+  const updates = await allUpdates(app.watch(WATCH, { id }));
   return updates.at(-1)!.data!["paymentLinkUpdated"];
 }
 
-/** Watches on until the link has a status. */
+/** Reads updates until the link has this status. */
 async function until(updates: ReturnType<AppClient["watch"]>, status: string) {
   for (;;) {
     const { value } = await updates.next();

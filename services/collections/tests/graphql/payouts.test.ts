@@ -12,15 +12,15 @@ import { AppClient } from "../fixtures/graphql-client.ts";
 
 const INR = currency("INR");
 const lenderIds = [newId(), newId()];
-const statements: string[] = [];
+const queries: string[] = [];
 
 let service: TestService;
 let countedUrl: string;
 let people = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
-  const onStatement = ({ name, text }: { name: string | undefined; text: string }) => statements.push(name ?? text);
+  service = await startTestService({ hasWorker: false });
+  const onStatement = ({ name, text }: { name: string | undefined; text: string }) => queries.push(name ?? text);
   const database = await createDatabase({ url: service.databaseUrl, schemas, onStatement });
   const server = await startHttpServer({ ...service.app, database });
   countedUrl = server.url;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   });
 });
 
-async function somebodyIn(timeZone: string): Promise<{ id: string; accessToken: string }> {
+async function aFieldPartnerIn(timeZone: string): Promise<{ id: string; accessToken: string }> {
   const phone = `+9197${String(20_000_000 + (people += 1))}`;
   return transaction(service.app.database.em(), async (tx) => {
     const { id } = await createFieldPartner(tx, { displayName: "Asha Rao", phone, timeZone });
@@ -38,7 +38,7 @@ async function somebodyIn(timeZone: string): Promise<{ id: string; accessToken: 
   });
 }
 
-/** Credited lines of one rupee each, earned at these moments. */
+/** Adds credited earnings of one rupee each, earned at these moments. */
 async function earn(fieldPartnerId: string, moments: readonly Date[]): Promise<void> {
   const lines = moments.map((earnedAt, index) => {
     const payment = {
@@ -58,15 +58,15 @@ async function earn(fieldPartnerId: string, moments: readonly Date[]): Promise<v
   }
 }
 
-/** Records that all that is credited, which comes to this, was sent today. */
+/** Records a payout of today over all credited earnings, which add up to `amountMinor`. */
 async function pay(fieldPartnerId: string, reference: string, amountMinor: bigint): Promise<void> {
   const paidOn = new Date().toISOString().slice(0, 10);
   const order = { fieldPartnerId, currency: INR, reference, paidOn, until: null, amountMinor };
   expect(await recordPayout(service.app.database.em(), order)).toMatchObject({ kind: "recorded" });
 }
 
-test("a page of money takes as many statements for 100 lines of ten payouts as for one", async () => {
-  const { id, accessToken } = await somebodyIn("Asia/Kolkata");
+test("a page of earnings takes as many SQL queries for 100 lines of ten payouts as for one line", async () => {
+  const { id, accessToken } = await aFieldPartnerIn("Asia/Kolkata");
   for (let payout = 1; payout <= 10; payout += 1) {
     await earn(
       id,
@@ -79,20 +79,20 @@ test("a page of money takes as many statements for 100 lines of ten payouts as f
     earningLines(first: $first) { edges { node { status payout { reference amount { display } } } } } }`;
   const counts: number[] = [];
   for (const first of [1, 20, 100]) {
-    statements.length = 0;
+    queries.length = 0;
     const { data } = await counted.ask(query, { first });
     expect(data!["earnings"]).toEqual({ earned: [{ display: "₹100.00" }], paidOut: [{ display: "₹100.00" }] });
     const nodes = data!["earningLines"].edges.map(({ node }: { node: object }) => node);
     expect(nodes).toHaveLength(first);
     expect(nodes.at(-1)).toMatchObject({ status: "PAID_OUT", payout: { amount: { display: "₹10.00" } } });
-    counts.push(statements.length);
+    counts.push(queries.length);
   }
-  // The token, the sums, the lines, their payouts.
+  // One query each for the token, the sums, the lines and their payouts.
   expect(counts).toEqual([4, 4, 4]);
 });
 
-test("each period has what was earned from its first moment on and before its end, where the field partner is", async () => {
-  const { id, accessToken } = await somebodyIn("Europe/Berlin");
+test("a period contains earnings from its first moment to before its end, in the field partner's time zone", async () => {
+  const { id, accessToken } = await aFieldPartnerIn("Europe/Berlin");
   const app = new AppClient(service.url, accessToken);
   const PERIODS = ["TODAY", "YESTERDAY", "THIS_WEEK", "LAST_WEEK", "THIS_MONTH", "LAST_MONTH"];
   const query = `{ ${PERIODS.map((period) => `${period}: earnings(period: ${period}) { from to earned { minor } }`).join(" ")} }`;
@@ -116,8 +116,8 @@ test("each period has what was earned from its first moment on and before its en
   }
 });
 
-test("what another was paid is nobody else's to see", async () => {
-  const [mine, theirs] = [await somebodyIn("UTC"), await somebodyIn("UTC")];
+test("a field partner cannot see another's payouts", async () => {
+  const [mine, theirs] = [await aFieldPartnerIn("UTC"), await aFieldPartnerIn("UTC")];
   await earn(mine.id, [new Date()]);
   await earn(theirs.id, [new Date()]);
   await pay(theirs.id, "UTR-theirs", 100n);

@@ -5,11 +5,11 @@ import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { InvalidConfigError } from "../../src/settings/config.ts";
 import { hashOf } from "../../src/graphql/requests/persisted-operations.ts";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, startTestService, type TestService } from "../fixtures/fixture.ts";
 
-const WHO = "query Who { viewer { displayName } }\n";
-const ONE_OF = "query Line($first: Int!) { earningLines(first: $first) { edges { cursor } } }\n";
+const VIEWER_QUERY = "query Who { viewer { displayName } }\n";
+const EARNINGS_QUERY = "query Line($first: Int!) { earningLines(first: $first) { edges { cursor } } }\n";
 
 let folder: string;
 let file: string;
@@ -20,14 +20,17 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "operations-"));
   afterFile(() => rm(folder, { recursive: true }));
   file = join(folder, "operations.json");
-  await writeFile(file, JSON.stringify({ [hashOf(WHO)]: WHO, [hashOf(ONE_OF)]: ONE_OF }));
-  off = await startTestService({ works: false });
+  await writeFile(
+    file,
+    JSON.stringify({ [hashOf(VIEWER_QUERY)]: VIEWER_QUERY, [hashOf(EARNINGS_QUERY)]: EARNINGS_QUERY }),
+  );
+  off = await startTestService({ hasWorker: false });
   ({ accessToken } = await aFieldPartner(off));
 });
 
 function withOperations(mode: string, at = file): Promise<TestService> {
   const settings = { DATABASE_URL: off.databaseUrl, PERSISTED_OPERATIONS: mode, PERSISTED_OPERATIONS_FILE: at };
-  return startTestService({ works: false, settings });
+  return startTestService({ hasWorker: false, settings });
 }
 
 async function post({ url }: TestService, body: object) {
@@ -39,29 +42,31 @@ async function post({ url }: TestService, body: object) {
   return (await response.json()) as { data?: unknown; errors?: { message: string; extensions: { code: string } }[] };
 }
 
-function named(document: string, variables: object = {}) {
+function byHash(document: string, variables: object = {}) {
   return { variables, extensions: { persistedQuery: { version: 1, sha256Hash: hashOf(document) } } };
 }
 
 describe("a registered operation", () => {
-  test("is done by its hash where it is allowed, beside any other", async () => {
+  test("is executed by its hash where PERSISTED_OPERATIONS is allow, beside any other operation", async () => {
     const service = await withOperations("allow");
     const who = { data: { viewer: { displayName: "Asha Rao" } } };
-    expect(await post(service, named(WHO))).toEqual(who);
-    expect(await post(service, { query: WHO })).toEqual(who);
-    expect(await post(service, named(ONE_OF, { first: 3 }))).toEqual({ data: { earningLines: { edges: [] } } });
+    expect(await post(service, byHash(VIEWER_QUERY))).toEqual(who);
+    expect(await post(service, { query: VIEWER_QUERY })).toEqual(who);
+    expect(await post(service, byHash(EARNINGS_QUERY, { first: 3 }))).toEqual({
+      data: { earningLines: { edges: [] } },
+    });
   });
 
-  test("is all that is done where only such are, and who sends another is told what to send", async () => {
+  test("is the only kind executed where PERSISTED_OPERATIONS is only, and other operations get an error that says so", async () => {
     const service = await withOperations("only");
-    expect(await post(service, named(WHO))).toMatchObject({ data: { viewer: { displayName: "Asha Rao" } } });
-    for (const query of [WHO, "{ viewer { id } }", "{ __schema { types { name } } }"]) {
+    expect(await post(service, byHash(VIEWER_QUERY))).toMatchObject({ data: { viewer: { displayName: "Asha Rao" } } });
+    for (const query of [VIEWER_QUERY, "{ viewer { id } }", "{ __schema { types { name } } }"]) {
       const { data, errors } = await post(service, { query });
       expect(data).toBeUndefined();
       expect(errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
       expect(errors![0]!.message).toMatch(/^Only registered operations are taken here: send .*sha256Hash/);
     }
-    const unknown = await post(service, named("{ viewer { id } }"));
+    const unknown = await post(service, byHash("{ viewer { id } }"));
     expect(unknown.errors).toMatchObject([
       {
         message: expect.stringMatching(/^No operation is registered under this hash/),
@@ -75,12 +80,12 @@ describe("a registered operation", () => {
     expect((await post(service, {})).errors![0]!.message).toMatch(/^Name a registered operation: send /);
   });
 
-  test("is not known by its hash where it is off", async () => {
-    expect(await post(off, named(WHO))).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
+  test("is not found by its hash where PERSISTED_OPERATIONS is off", async () => {
+    expect(await post(off, byHash(VIEWER_QUERY))).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
   });
 });
 
-describe("a service does not start", () => {
+describe("a service refuses to start with PERSISTED_OPERATIONS_FILE", () => {
   async function problemsWith(content: string): Promise<string[]> {
     const at = join(folder, "wrong.json");
     await writeFile(at, content);
@@ -89,26 +94,30 @@ describe("a service does not start", () => {
   }
 
   test.each([
-    ["with text that is no JSON", "{", /cannot be read: /],
+    ["with text that is not JSON", "{", /cannot be read: /],
     ["with a list", "[]", /holds one JSON object/],
-    ["with nothing", "{}", /it names no operation$/],
+    ["with no operation", "{}", /it names no operation$/],
     [
-      "with a hash of something else",
-      JSON.stringify({ abc: WHO }),
+      "with a wrong hash",
+      JSON.stringify({ abc: VIEWER_QUERY }),
       /abc is not the SHA-256 of its document, [0-9a-f]{64}$/,
     ],
-    ["with a document that is no text", JSON.stringify({ abc: 7 }), /abc has no document$/],
-    ["with half a document", JSON.stringify({ [hashOf("{")]: "{" }), /does not fit the schema: Syntax Error/],
+    ["with a document that is not a string", JSON.stringify({ abc: 7 }), /abc has no document$/],
     [
-      "with a field that there is not",
+      "with a syntax error in a document",
+      JSON.stringify({ [hashOf("{")]: "{" }),
+      /does not fit the schema: Syntax Error/,
+    ],
+    [
+      "with an unknown field",
       JSON.stringify({ [hashOf("{ shoe }")]: "{ shoe }" }),
       /does not fit the schema: Cannot query field "shoe"/,
     ],
-  ])("%s, and says so", async (_, content, words) => {
+  ])("%s, and names the fault", async (_, content, words) => {
     expect(await problemsWith(content)).toEqual([expect.stringMatching(words)]);
   });
 
-  test("without the file, or with one that is not there", async () => {
+  test("missing, or naming a file that does not exist", async () => {
     await expect(withOperations("only", "")).rejects.toThrow(
       "PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only",
     );
@@ -117,21 +126,24 @@ describe("a service does not start", () => {
 });
 
 describe("persisted-operations make", () => {
-  const cli = commandsHere({});
+  const cli = commandsInProcess({});
 
-  test("writes what a service can be started with, from files and folders", async () => {
+  test("writes a file from documents and folders that a service starts with", async () => {
     await mkdir(join(folder, "app", "money"), { recursive: true });
-    await writeFile(join(folder, "app", "who.graphql"), WHO);
-    await writeFile(join(folder, "app", "money", "lines.graphql"), ONE_OF);
+    await writeFile(join(folder, "app", "who.graphql"), VIEWER_QUERY);
+    await writeFile(join(folder, "app", "money", "lines.graphql"), EARNINGS_QUERY);
     await writeFile(join(folder, "app", "notes.txt"), "not this");
     const out = join(folder, "made.json");
     const { operations } = await cli.json("persisted-operations", "make", join(folder, "app"), "--out", out);
     expect(operations).toHaveLength(2);
-    expect(JSON.parse(await readFile(out, "utf8"))).toEqual({ [hashOf(WHO)]: WHO, [hashOf(ONE_OF)]: ONE_OF });
-    expect(await post(await withOperations("only", out), named(WHO))).toHaveProperty("data");
+    expect(JSON.parse(await readFile(out, "utf8"))).toEqual({
+      [hashOf(VIEWER_QUERY)]: VIEWER_QUERY,
+      [hashOf(EARNINGS_QUERY)]: EARNINGS_QUERY,
+    });
+    expect(await post(await withOperations("only", out), byHash(VIEWER_QUERY))).toHaveProperty("data");
   });
 
-  test("names every fault and writes nothing", async () => {
+  test("reports every fault and writes nothing", async () => {
     const [shoe, half] = [join(folder, "shoe.graphql"), join(folder, "half.graphql")];
     await writeFile(shoe, "{ shoe }");
     await writeFile(half, "{ viewer {");

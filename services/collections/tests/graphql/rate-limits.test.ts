@@ -5,21 +5,21 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { aFieldPartner, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient, type GraphqlAnswer } from "../fixtures/graphql-client.ts";
 
-const WHO = "{ viewer { displayName } }";
+const VIEWER_QUERY = "{ viewer { displayName } }";
 const REFRESH = `mutation ($input: RefreshSessionInput!) { refreshSession(input: $input) { __typename } }`;
 
-/** Two processes' worth of service on one database, with few operations a minute. */
+/** Two instances of the service on one database, with a low limit on operations a minute. */
 let one: TestService;
 let other: TestService;
 
 beforeAll(async () => {
   const settings = { RATE_LIMITS: "app=12,failed-authentication=6", TRUST_PROXY: "loopback" };
-  one = await startTestService({ works: false, settings });
-  other = await startTestService({ works: false, settings: { ...settings, DATABASE_URL: one.databaseUrl } });
+  one = await startTestService({ hasWorker: false, settings });
+  other = await startTestService({ hasWorker: false, settings: { ...settings, DATABASE_URL: one.databaseUrl } });
 });
 
-/** Asks so many times at once, in turn the one process and the other. */
-async function atOnce(count: number, accessToken: string | undefined, query = WHO): Promise<GraphqlAnswer[]> {
+/** Sends so many concurrent operations, alternately to the two instances. */
+async function atOnce(count: number, accessToken: string | undefined, query = VIEWER_QUERY): Promise<GraphqlAnswer[]> {
   const clients = [one, other].map(({ url }) => new AppClient(url, accessToken));
   return Promise.all(Array.from({ length: count }, (_, place) => clients[place % 2]!.ask(query)));
 }
@@ -41,8 +41,8 @@ async function pass(subject: string, ms: number): Promise<void> {
   ]);
 }
 
-describe("a field partner's operations", () => {
-  test("are limited over all phones and processes together, exactly, and nobody else's with them", async () => {
+describe("the rate limit on a field partner's operations", () => {
+  test("admits an exact number over all processes, and does not affect other field partners", async () => {
     const { id, accessToken } = await aFieldPartner(one);
     expect(codesOf(await atOnce(40, accessToken))).toEqual({ answered: 12, RATE_LIMITED: 28 });
     const neighbour = await aFieldPartner(one);
@@ -51,7 +51,7 @@ describe("a field partner's operations", () => {
     await expect.poll(async () => codesOf(await atOnce(1, accessToken))).toEqual({ answered: 1 });
   });
 
-  test("are refused before anything is done, and told when to come again", async () => {
+  test("rejects an operation before it is executed, with the time to retry", async () => {
     const { accessToken } = await aFieldPartner(one);
     await atOnce(12, accessToken);
     const app = new AppClient(one.url, accessToken);
@@ -77,7 +77,7 @@ describe("a field partner's operations", () => {
     expect(rows).toEqual([{ revoked: "0" }]);
   });
 
-  test("are counted once each, however much one asks for or watches", async () => {
+  test("counts each operation and each subscription once", async () => {
     const { accessToken } = await aFieldPartner(one);
     const many = Array.from({ length: 30 }, (_, place) => `a${place}: viewer { displayName }`).join(" ");
     expect(codesOf(await atOnce(12, accessToken, `{ ${many} }`))).toEqual({ answered: 12 });
@@ -88,7 +88,7 @@ describe("a field partner's operations", () => {
     expect((await watching.next()).value).toMatchObject({ errors: [{ extensions: { code: "RATE_LIMITED" } }] });
   });
 
-  test("take nothing from their owner with a token that counts no more", async () => {
+  test("does not count operations with a revoked token", async () => {
     const { id, accessToken } = await aFieldPartner(one);
     await atOnce(4, accessToken);
     await transaction(one.app.database.em(), (tx) => revokeAccessToken(tx, accessToken));
@@ -97,7 +97,7 @@ describe("a field partner's operations", () => {
       "select (select sum(n) from unnest(counts) n)::int as uses from rate_limits.permit_window where subject = $1",
       [id],
     );
-    // One in each process may have been under way together with the look-up that found no owner.
+    // In each process, one operation may have started before the look-up of the token had failed.
     expect((rows as [{ uses: number }])[0].uses).toBeLessThanOrEqual(6);
     await atOnce(4, accessToken);
     const later = await one.app.database.pool.query(
@@ -108,7 +108,7 @@ describe("a field partner's operations", () => {
   });
 });
 
-describe("operations without a right token", () => {
+describe("the rate limit on operations without a valid token", () => {
   function from(address: string, accessToken?: string) {
     const headers = { "content-type": "application/json", "x-forwarded-for": address };
     return async (query: string, variables: object = {}) => {
@@ -121,34 +121,36 @@ describe("operations without a right token", () => {
     };
   }
 
-  test("are counted by their address; only they are refused there, and signing in again still works", async () => {
+  test("counts by address, and does not affect valid tokens and sign-ins from that address", async () => {
     const { accessToken } = await aFieldPartner(one);
     const stranger = from("203.0.113.7", `fpt_${"A".repeat(43)}`);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => stranger(WHO)));
-    // The code stays: whose token has expired renews it, instead of waiting for strangers.
+    const answers = await Promise.all(Array.from({ length: 20 }, () => stranger(VIEWER_QUERY)));
+    // The code stays UNAUTHENTICATED, so that an app with an expired token renews it instead of waiting.
     expect(codesOf(answers as unknown as GraphqlAnswer[])).toEqual({ UNAUTHENTICATED: 20 });
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(14);
-    const refused = await stranger(WHO);
+    const refused = await stranger(VIEWER_QUERY);
     expect(refused).toMatchObject({ status: 429, errors: [{ extensions: { retryAfterS: expect.any(Number) } }] });
     expect(refused).not.toHaveProperty("data");
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(30);
 
-    expect(await from("203.0.113.7", accessToken)(WHO)).toMatchObject({ data: { viewer: {} } });
+    expect(await from("203.0.113.7", accessToken)(VIEWER_QUERY)).toMatchObject({ data: { viewer: {} } });
     const input = { idempotencyKey: randomUUID(), refreshToken: `fpr_${"A".repeat(43)}` };
     for (const someone of [stranger, from("203.0.113.7")]) {
       expect(await someone(REFRESH, { input })).toMatchObject({
         data: { refreshSession: { __typename: "SessionEnded" } },
       });
     }
-    expect(await from("203.0.113.8")(WHO)).toMatchObject({ errors: [{ extensions: { code: "UNAUTHENTICATED" } }] });
+    expect(await from("203.0.113.8")(VIEWER_QUERY)).toMatchObject({
+      errors: [{ extensions: { code: "UNAUTHENTICATED" } }],
+    });
   });
 });
 
-test("switched off, there is no limit", async () => {
+test("with RATE_LIMITS=off there is no limit on operations", async () => {
   const settings = { DATABASE_URL: one.databaseUrl, RATE_LIMITS: "off" };
-  const unlimited = await startTestService({ works: false, settings });
+  const unlimited = await startTestService({ hasWorker: false, settings });
   const { accessToken } = await aFieldPartner(one);
   const app = new AppClient(unlimited.url, accessToken);
-  const answers = await Promise.all(Array.from({ length: 130 }, () => app.ask(WHO)));
+  const answers = await Promise.all(Array.from({ length: 130 }, () => app.ask(VIEWER_QUERY)));
   expect(codesOf(answers)).toEqual({ answered: 130 });
 });

@@ -3,14 +3,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { getNamedType, type GraphQLNamedOutputType, isLeafType, isObjectType, isUnionType } from "graphql";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
-import { type DoorStage, doorStage } from "../fixtures/door-stage.ts";
+import { type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import {
   type Answer,
-  type DoableWish,
+  type AcceptedRequest,
   MUTATION_STORIES,
-  type RefusedWish,
-  type Wish,
+  type RejectedRequest,
+  type StoryRequest,
 } from "./fixtures/mutation-stories.ts";
 import { startSmsGateway } from "../fixtures/sms-gateway.ts";
 import { allRows } from "../fixtures/table-rows.ts";
@@ -21,18 +21,18 @@ const MUTATIONS = Object.keys(schema.getMutationType()!.getFields());
 const AT_ONCE = 8;
 
 interface Prepared {
-  /** Three of the same kind: to be sent once, to be sent many times at once, to be sent while another is at work. */
-  readonly single: DoableWish;
-  readonly crowd: DoableWish;
-  readonly slow: DoableWish;
-  /** One of somebody else's. */
-  readonly stranger: DoableWish;
-  readonly refused: RefusedWish | undefined;
+  /** Three requests of the mutation: sent once, sent several times concurrently, sent again while the first is running. */
+  readonly single: AcceptedRequest;
+  readonly concurrent: AcceptedRequest;
+  readonly slow: AcceptedRequest;
+  /** A request of another field partner. */
+  readonly stranger: AcceptedRequest;
+  readonly rejected: RejectedRequest | undefined;
   readonly key: string;
 }
 
 let service: TestService;
-let home: DoorStage;
+let setup: VisitSetup;
 const prepared: Record<string, Prepared> = {};
 const answers: Record<string, Answer> = {};
 
@@ -40,40 +40,40 @@ beforeAll(async () => {
   const gateway = await startSmsGateway();
   const settings = { ENVIRONMENT: "live", OTP_SMS_URL: gateway.url, OTP_SMS_HEADER: "Authorization: Key x" };
   service = await startTestService({ settings });
-  const [place, elsewhere] = [await aPlace(), await aPlace()];
-  home = place.stage;
+  const [context, otherContext] = [await aContext(), await aContext()];
+  setup = context.setup;
   for (const [name, story] of Object.entries(MUTATION_STORIES)) {
     prepared[name] = {
-      single: await story.wish(place),
-      crowd: await story.wish(place),
-      slow: await story.wish(place),
-      stranger: await story.wish(elsewhere),
-      refused: await story.refused?.(place),
+      single: await story.accepted(context),
+      concurrent: await story.accepted(context),
+      slow: await story.accepted(context),
+      stranger: await story.accepted(otherContext),
+      rejected: await story.rejected?.(context),
       key: randomUUID(),
     };
   }
-  // What changes from here on are the mutations' own doings.
+  // The worker is stopped, so that from here on only the mutations change rows.
   await service.worker!.stop(5_000);
 
-  async function aPlace() {
-    return { service, gateway, stage: await doorStage(service) };
+  async function aContext() {
+    return { service, gateway, setup: await visitSetup(service) };
   }
 });
 
-test("every mutation of the schema has its story; write that of a new one into mutation-stories.ts", () => {
+test("every mutation of the schema has a story in mutation-stories.ts", () => {
   expect(Object.keys(MUTATION_STORIES).toSorted()).toEqual(MUTATIONS.toSorted());
 });
 
-describe.each(Object.keys(MUTATION_STORIES))("%s", (name) => {
+describe.each(Object.keys(MUTATION_STORIES))("repeated mutation %s", (name) => {
   const story = MUTATION_STORIES[name]!;
   const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
 
-  test("eight times at once under one key is done once, and every one gets the same answer", async () => {
-    const { single, crowd, key } = prepared[name]!;
+  test("takes effect once for eight concurrent requests with one key, and gives all the same answer", async () => {
+    const { single, concurrent, key } = prepared[name]!;
     const once = await growth(() => send(name, single, randomUUID()));
     let all: Answer[] = [];
     const many = await growth(async () => {
-      all = await Promise.all(Array.from({ length: AT_ONCE }, () => send(name, crowd, key)));
+      all = await Promise.all(Array.from({ length: AT_ONCE }, () => send(name, concurrent, key)));
     });
     const first = all.find(({ __typename }) => __typename === `${title}Payload`);
     expect(first, JSON.stringify(all)).toBeDefined();
@@ -84,38 +84,38 @@ describe.each(Object.keys(MUTATION_STORIES))("%s", (name) => {
     answers[name] = first;
   });
 
-  test("again changes nothing and says the same", async () => {
-    const { crowd, key } = prepared[name]!;
+  test("changes nothing and gives the same answer when it is sent again", async () => {
+    const { concurrent, key } = prepared[name]!;
     const before = await allRows(service.app);
-    expect(await send(name, crowd, key)).toEqual(story.repeatIs ? { error: story.repeatIs } : answers[name]);
+    expect(await send(name, concurrent, key)).toEqual(story.repeatIs ? { error: story.repeatIs } : answers[name]);
     expect(await allRows(service.app)).toEqual(before);
   });
 
-  test("with another input under the same key is a conflict, and the first stays as it is", async () => {
-    const { crowd, key } = prepared[name]!;
-    const conflict = await send(name, await crowd.other(answers[name]), key);
+  test("gets IdempotencyConflict with another input under the same key, and the first request stays valid", async () => {
+    const { concurrent, key } = prepared[name]!;
+    const conflict = await send(name, await concurrent.other(answers[name]), key);
     expect(conflict).toMatchObject({ __typename: "IdempotencyConflict", code: "IDEMPOTENCY_CONFLICT" });
-    expect(await send(name, crowd, key)).toEqual(story.repeatIs ? { error: story.repeatIs } : answers[name]);
+    expect(await send(name, concurrent, key)).toEqual(story.repeatIs ? { error: story.repeatIs } : answers[name]);
   });
 
-  test(`under somebody else's key is ${story.isKeyOfAll ? "a conflict: nobody is known" : "something of one's own"}`, async () => {
+  test(`gets ${story.isKeyOfAll ? "IdempotencyConflict" : "a result of its own"} under a key that another field partner has used`, async () => {
     const { stranger, key } = prepared[name]!;
     const { __typename } = await send(name, stranger, key);
     expect(__typename).toBe(story.isKeyOfAll ? "IdempotencyConflict" : `${title}Payload`);
   });
 
-  test("again while the first is at work waits for it, and gets its answer", async () => {
+  test("waits for a running request with the same key, and gets its answer", async () => {
     const { slow } = prepared[name]!;
     const key = randomUUID();
     const client = await service.app.database.pool.connect();
     try {
       await client.query(`begin; lock table ${story.writes} in share mode`);
-      const asked = [send(name, slow, key)];
+      const requests = [send(name, slow, key)];
       await waiting(1);
-      asked.push(send(name, slow, key));
+      requests.push(send(name, slow, key));
       await waiting(2);
       await client.query("rollback");
-      const [first, second] = await Promise.all(asked);
+      const [first, second] = await Promise.all(requests);
       expect(first).toMatchObject({ __typename: `${title}Payload` });
       expect(second).toEqual(first);
     } finally {
@@ -123,31 +123,31 @@ describe.each(Object.keys(MUTATION_STORIES))("%s", (name) => {
     }
   });
 
-  if (story.refused)
-    test("that was refused is refused again, whatever has changed since", async () => {
-      const refused = prepared[name]!.refused!;
+  if (story.rejected)
+    test("that was rejected is rejected again, whatever has changed since", async () => {
+      const rejected = prepared[name]!.rejected!;
       const key = randomUUID();
-      const refusal = await send(name, refused, key);
-      expect(refusal).toMatchObject({ code: refused.code });
-      await refused.mend?.();
-      expect(await send(name, refused, key)).toEqual(refusal);
+      const refusal = await send(name, rejected, key);
+      expect(refusal).toMatchObject({ code: rejected.code });
+      await rejected.mend?.();
+      expect(await send(name, rejected, key)).toEqual(refusal);
     });
 });
 
-describe("a key", () => {
-  test.each(Object.keys(MUTATION_STORIES))("of %s is remembered for a week, and not for longer", async (name) => {
+describe("an idempotency key", () => {
+  test.each(Object.keys(MUTATION_STORIES))("of %s is remembered for a week, and no longer", async (name) => {
     const { repeatIs, afterAWeek } = MUTATION_STORIES[name]!;
-    const { crowd, key } = prepared[name]!;
+    const { concurrent, key } = prepared[name]!;
     await age("6 days 23 hours", key);
-    expect(await send(name, crowd, key)).toEqual(repeatIs ? { error: repeatIs } : answers[name]);
+    expect(await send(name, concurrent, key)).toEqual(repeatIs ? { error: repeatIs } : answers[name]);
     await age("2 hours", key);
     await ageSignIn("8 days", key);
-    const answer = await send(name, crowd, key);
+    const answer = await send(name, concurrent, key);
     expect(answer.__typename ?? answer.error).toBe(afterAWeek);
   });
 });
 
-describe("input under a used key", () => {
+describe("a changed input under a used idempotency key", () => {
   const moment = "2026-11-20T09:00:00Z";
   const ending = (visitId: string) => ({ visitId, disposition: "OTHER", occurredAt: moment });
   const noted = (visitId: string) => ({ ...ending(visitId), note: "Caf\u00e9" });
@@ -158,25 +158,31 @@ describe("input under a used key", () => {
   });
 
   test.each<[string, string, (visitId: string) => object, object, string]>([
-    ["with null for what was absent", "completeVisit", ending, { note: null, promise: null }, "CompleteVisitPayload"],
+    ["null for an absent field", "completeVisit", ending, { note: null, promise: null }, "CompleteVisitPayload"],
     [
-      "with a moment of another offset",
+      "the same moment with another offset",
       "completeVisit",
       ending,
       { occurredAt: "2026-11-20T14:30:00.000+05:30" },
       "CompleteVisitPayload",
     ],
-    ["with a text in another Unicode form", "completeVisit", noted, { note: "Caf\u0065\u0301" }, "IdempotencyConflict"],
-    ["with a blank more", "completeVisit", noted, { note: "Caf\u00e9 " }, "IdempotencyConflict"],
     [
-      "with a list in another order",
+      "a text in another Unicode normal form",
+      "completeVisit",
+      noted,
+      { note: "Caf\u0065\u0301" },
+      "IdempotencyConflict",
+    ],
+    ["a text with one more space", "completeVisit", noted, { note: "Caf\u00e9 " }, "IdempotencyConflict"],
+    [
+      "a list in another order",
       "requestPaymentLink",
       asking,
       { channels: ["EMAIL", "WHATSAPP"] },
       "IdempotencyConflict",
     ],
-  ])("%s is answered as the documents say", async (_, name, inputOf, change, type) => {
-    const { app, visit } = home;
+  ])("is a repeat or a conflict as documented: %s", async (_, name, inputOf, change, type) => {
+    const { app, visit } = setup;
     const input = { ...inputOf((await visit()).visitId), idempotencyKey: randomUUID() };
     const first = await send(name, { app, input }, input.idempotencyKey);
     const again = await send(name, { app, input: { ...input, ...change } }, input.idempotencyKey.toUpperCase());
@@ -184,8 +190,8 @@ describe("input under a used key", () => {
   });
 });
 
-/** The whole result, or the code of the error. */
-async function send(name: string, { app, input }: Wish, idempotencyKey: string): Promise<Answer> {
+/** Returns the whole result, or the code of the error. */
+async function send(name: string, { app, input }: StoryRequest, idempotencyKey: string): Promise<Answer> {
   const { data, errors } = await app.ask(documentOf(name), { input: { ...input, idempotencyKey } });
   return errors ? { error: errors[0]!.extensions.code } : data!["result"];
 }
@@ -193,12 +199,12 @@ async function send(name: string, { app, input }: Wish, idempotencyKey: string):
 function documentOf(name: string): string {
   const field = schema.getMutationType()!.getFields()[name]!;
   const result = getNamedType(field.type);
-  if (!isUnionType(result)) throw new Error(`${name} answers with no union.`);
+  if (!isUnionType(result)) throw new Error(`${name} does not return a union.`);
   const parts = result.getTypes().map((type) => `... on ${type.name} { ${selectionOf(type, 3)} }`);
   return `mutation ($input: ${String(field.args[0]!.type)}) { result: ${name}(input: $input) { __typename ${parts.join(" ")} } }`;
 }
 
-/** All that there is to read, some levels deep, without lists that have pages. */
+/** A selection of all fields down to `depth` levels, without connections. */
 function selectionOf(type: GraphQLNamedOutputType, depth: number): string {
   if (!isObjectType(type)) return "__typename";
   const parts = Object.values(type.getFields()).map((field) => {
@@ -210,7 +216,7 @@ function selectionOf(type: GraphQLNamedOutputType, depth: number): string {
   return ["__typename", ...parts].join(" ");
 }
 
-/** How many rows each table has got by `work`. */
+/** The number of rows that `work` adds to each table. */
 async function growth(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await allRows(service.app);
   await work();
@@ -219,7 +225,7 @@ async function growth(work: () => Promise<unknown>): Promise<Record<string, numb
   return Object.fromEntries(grown.filter(([, count]) => count !== 0));
 }
 
-/** Until so many sessions of the service wait for a lock. */
+/** Resolves once so many sessions of the service wait for a lock. */
 async function waiting(count: number): Promise<void> {
   const query = `select count(*)::int as waiting from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;
@@ -230,14 +236,14 @@ async function waiting(count: number): Promise<void> {
   }
 }
 
-/** Lets time pass for what is remembered under a key. The operators are IMMUTABLE: Citus allows no others. */
+/** Makes the result that is stored under a key older. The operators are IMMUTABLE, because Citus allows no others. */
 async function age(time: string, key: string): Promise<void> {
   const text =
     "update field_partners.mutation_result set created_at = (created_at at time zone 'UTC' - $1::interval) at time zone 'UTC' where key = $2";
   await service.app.database.pool.query(text, [time, key]);
 }
 
-/** The same for codes and tokens, which remember their keys themselves, for 15 minutes. */
+/** Does the same for one-time passwords and tokens, whose rows store the key for 15 minutes. */
 async function ageSignIn(time: string, key: string): Promise<void> {
   const texts = [
     "update field_partners.otp set verified_at = (verified_at at time zone 'UTC' - $1::interval) at time zone 'UTC' where verified_key = $2",

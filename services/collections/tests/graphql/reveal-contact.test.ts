@@ -3,21 +3,21 @@ import { actsOnFieldPartner } from "@collections/field-partners";
 import { holdCase, unassignCase } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { beforeAll, expect, test } from "vitest";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { anAssignedCase } from "../fixtures/assigned-case.ts";
+import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 const CONTACT = "contact { phone alternatePhones email }";
 
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
-let loansMade = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false, settings: { CONTACT_REVEALS_PER_DAY: "2" } });
+  service = await startTestService({ hasWorker: false, settings: { CONTACT_REVEALS_PER_DAY: "2" } });
   lender = await aLender(service);
 });
 
-test("a contact is shown to whoever works on the case, and kept in the audit without the phone", async () => {
+test("revealContact shows the contact to the case's field partner, and records an audit entry without the phone", async () => {
   const { app, fieldPartnerId, caseId } = await aCase({ alternatePhones: ["+919800000002"], borrowerEmail: "r@k.in" });
   expect(await app.mutate("revealContact", { caseId }, CONTACT)).toEqual({
     __typename: "RevealContactPayload",
@@ -28,7 +28,7 @@ test("a contact is shown to whoever works on the case, and kept in the audit wit
   expect(JSON.stringify(acts)).not.toContain("98000");
 });
 
-test("a contact of another field partner's case, or of one that may not be worked, is not shown", async () => {
+test("revealContact does not show the contact of another field partner's case or of a case that is not workable", async () => {
   const { app, fieldPartnerId, caseId, loan } = await aCase();
   const { app: stranger, fieldPartnerId: strangerId } = await aCase();
   expect(await stranger.mutate("revealContact", { caseId }, CONTACT)).toMatchObject({ code: "CASE_NOT_FOUND" });
@@ -37,13 +37,13 @@ test("a contact of another field partner's case, or of one that may not be worke
   expect([...(await actsOn(strangerId)), ...(await actsOn(fieldPartnerId))]).toEqual([]);
 });
 
-test("a repeat is one reveal, and shows nothing once the case is gone; another case under its key is a conflict", async () => {
+test("repeats of revealContact count once, conflict for another case, and show nothing once the case is unassigned", async () => {
   const { app, fieldPartnerId, caseId, loan } = await aCase();
   const input = { idempotencyKey: randomUUID(), caseId };
   const answers = await Promise.all([1, 2, 3].map(() => app.mutate("revealContact", input, CONTACT)));
   expect(new Set(answers.map(({ __typename }) => __typename))).toEqual(new Set(["RevealContactPayload"]));
   expect(await actsOn(fieldPartnerId)).toHaveLength(1);
-  const other = await addCase(fieldPartnerId, app);
+  const other = await anAssignedCase(service, lender, fieldPartnerId);
   expect(await app.mutate("revealContact", { ...input, caseId: other.caseId }, CONTACT)).toMatchObject({
     code: "IDEMPOTENCY_CONFLICT",
   });
@@ -51,7 +51,7 @@ test("a repeat is one reveal, and shows nothing once the case is gone; another c
   expect(await app.mutate("revealContact", input, CONTACT)).toMatchObject({ code: "CASE_NOT_FOUND" });
 });
 
-test("a repeat on another day is another look: it is kept, and counts", async () => {
+test("a repeat of revealContact on another day is recorded and counted again", async () => {
   const { app, fieldPartnerId, caseId } = await aCase();
   const input = { idempotencyKey: randomUUID(), caseId };
   await app.mutate("revealContact", input, CONTACT);
@@ -60,18 +60,18 @@ test("a repeat on another day is another look: it is kept, and counts", async ()
   expect(await actsOn(fieldPartnerId)).toHaveLength(2);
   await aDayPasses(fieldPartnerId);
   for (const _ of [1, 2]) {
-    const other = await addCase(fieldPartnerId, app);
+    const other = await anAssignedCase(service, lender, fieldPartnerId);
     expect(await app.mutate("revealContact", { caseId: other.caseId }, CONTACT)).toHaveProperty("contact");
   }
   expect(await app.mutate("revealContact", input, CONTACT)).toMatchObject({ code: "CONTACT_LIMIT_REACHED" });
 });
 
-test("so many cases a day may be seen and no more, also at once; those that were seen may be seen again", async () => {
+test("revealContact has a daily limit of cases, also for concurrent requests, which does not count the same case twice", async () => {
   const { app, fieldPartnerId, caseId } = await aCase();
   const more = [
-    await addCase(fieldPartnerId, app),
-    await addCase(fieldPartnerId, app),
-    await addCase(fieldPartnerId, app),
+    await anAssignedCase(service, lender, fieldPartnerId),
+    await anAssignedCase(service, lender, fieldPartnerId),
+    await anAssignedCase(service, lender, fieldPartnerId),
   ];
   const ids = [caseId, ...more.map((added) => added.caseId)];
   const answers = await Promise.all(ids.map((id) => app.mutate("revealContact", { caseId: id }, CONTACT)));
@@ -82,7 +82,7 @@ test("so many cases a day may be seen and no more, also at once; those that were
   expect(await actsOn(fieldPartnerId)).toHaveLength(3);
 });
 
-/** Nothing but a test may date the audit back. */
+/** Moves the field partner's audit entries to the day before. Triggers forbid that to everything but this test. */
 async function aDayPasses(fieldPartnerId: string): Promise<void> {
   const { pool } = service.app.database;
   await pool.query("alter table field_partners.audit_entry disable trigger all");
@@ -95,18 +95,7 @@ async function aDayPasses(fieldPartnerId: string): Promise<void> {
 async function aCase(fields: Record<string, unknown> = {}) {
   const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
   const app = new AppClient(service.url, accessToken);
-  return { app, fieldPartnerId, ...(await addCase(fieldPartnerId, app, fields)) };
-}
-
-async function addCase(fieldPartnerId: string, app: AppClient, fields: Record<string, unknown> = {}) {
-  loansMade += 1;
-  const loan = `LN-${String(loansMade).padStart(4, "0")}`;
-  await lender.importCases([aRow(loan, fields)]);
-  await assign(service, lender.code, loan, fieldPartnerId);
-  const { data } = await app.ask("query ($search: String) { cases(search: $search) { edges { node { id } } } }", {
-    search: loan,
-  });
-  return { loan, caseId: data!["cases"].edges[0].node.id as string };
+  return { app, fieldPartnerId, ...(await anAssignedCase(service, lender, fieldPartnerId, fields)) };
 }
 
 async function order(loan: string) {

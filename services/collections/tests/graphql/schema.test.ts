@@ -19,12 +19,12 @@ const types = Object.values(schema.getTypeMap()).filter(
   (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
 );
 
-test("the schema is the one in schema.graphql; `vitest run graphql/schema -u` writes the file anew", async () => {
+test("the schema equals schema.graphql; `vitest run graphql/schema -u` rewrites the file", async () => {
   await expect(`${printSchema(lexicographicSortSchema(schema))}\n`).toMatchFileSnapshot("../../schema.graphql");
 });
 
-test("every type, field, argument and value says what it is", () => {
-  const silent = types.flatMap((type) => {
+test("every type, field, argument and enum value has a description", () => {
+  const undescribed = types.flatMap((type) => {
     const outputs = isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : [];
     const inputs = isInputObjectType(type) ? Object.values(type.getFields()) : [];
     const values = isEnumType(type) ? type.getValues() : [];
@@ -34,14 +34,14 @@ test("every type, field, argument and value says what it is", () => {
       .filter(([, { description }]) => !description)
       .map(([name]) => `${type.name}.${name}`);
   });
-  expect(silent).toEqual([]);
+  expect(undescribed).toEqual([]);
 });
 
-describe("by the conventions", () => {
+describe("conventions of the schema", () => {
   const mutations = Object.values(schema.getMutationType()!.getFields());
 
   test.each(mutations.map((mutation) => [mutation.name, mutation] as const))(
-    "%s takes one input with an idempotency key, and answers with a union of a payload and errors",
+    "%s takes one input with an idempotency key, and returns a union of a payload and errors",
     (name, { args, type }) => {
       const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
       expect(args.map((arg) => `${arg.name}: ${String(arg.type)}`)).toEqual([`input: ${title}Input!`]);
@@ -55,14 +55,14 @@ describe("by the conventions", () => {
     },
   );
 
-  test("what a client asks for at the root may be null, so that one fault does not blank the screen", () => {
+  test("root fields are nullable, so that one error does not remove all other data", () => {
     const roots = [schema.getQueryType()!, schema.getMutationType()!].flatMap((type) =>
       Object.values(type.getFields()),
     );
     expect(roots.filter(({ type }) => isNonNullType(type)).map(({ name }) => name)).toEqual(["nodes"]);
   });
 
-  test("no answer has a float: money is exact", () => {
+  test("no output field is a Float, because money is exact", () => {
     const outputs = types.filter((type) => isObjectType(type) || isInterfaceType(type));
     const floats = outputs.flatMap((type) =>
       Object.values(type.getFields())
@@ -72,7 +72,7 @@ describe("by the conventions", () => {
     expect(floats).toEqual([]);
   });
 
-  test("a link is asked for with exactly these outcomes", () => {
+  test("requestPaymentLink has exactly the documented results", () => {
     const result = schema.getType("RequestPaymentLinkResult");
     expect(
       isUnionType(result) &&

@@ -7,8 +7,8 @@ import { startSmsGateway } from "../fixtures/sms-gateway.ts";
 
 const gateway = await startSmsGateway();
 
-test("a sandbox shows the code in its log; a live service's log has no code, token or phone", async () => {
-  const { databaseUrl } = await startTestService({ works: false });
+test("a sandbox logs the one-time password; a production environment logs no one-time password, token or phone", async () => {
+  const { databaseUrl } = await startTestService({ hasWorker: false });
   const settings = { DATABASE_URL: databaseUrl, LOG_LEVEL: "trace", ROLE: "all" };
   const phone = "+919710000001";
   await operatorsCli(settings).json("field-partner", "create", "--name", "Asha Rao", "--phone", phone);
@@ -23,19 +23,19 @@ test("a sandbox shows the code in its log; a live service's log has no code, tok
   sandbox.send("SIGTERM");
   await sandbox.ended;
   expect(sandbox.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${shown.accessToken}|${shown.refreshToken}`));
-  const live = await startProcess({
+  const production = await startProcess({
     ...settings,
     ENVIRONMENT: "live",
     OTP_SMS_URL: gateway.url,
     OTP_SMS_HEADER: "Authorization: Key x",
   });
-  const { code, ...tokens } = await signInBy(live, phone, async (otpId) => (await gateway.next(otpId)).code!);
-  await new AppClient(live.url, tokens.accessToken).ask("{ viewer { id } }");
-  live.send("SIGTERM");
-  await live.ended;
-  expect(live.log()).toContain("answered");
-  expect(live.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${tokens.accessToken}|${tokens.refreshToken}`));
-  expect(live.log()).not.toMatch(new RegExp(`\\b${code}\\b`));
+  const { code, ...tokens } = await signInBy(production, phone, async (otpId) => (await gateway.next(otpId)).code!);
+  await new AppClient(production.url, tokens.accessToken).ask("{ viewer { id } }");
+  production.send("SIGTERM");
+  await production.ended;
+  expect(production.log()).toContain("answered");
+  expect(production.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${tokens.accessToken}|${tokens.refreshToken}`));
+  expect(production.log()).not.toMatch(new RegExp(`\\b${code}\\b`));
 }, 60_000);
 
 async function signInBy(at: ServiceProcess, phone: string, codeFor: (otpId: string) => Promise<string>) {

@@ -70,27 +70,33 @@ async function codeOf(tokens: Tokens): Promise<string | undefined> {
 }
 
 describe("signing in", () => {
-  test("goes by a code on the phone, and the tokens open the app", async () => {
+  test("takes a one-time password sent to the phone, and returns working tokens", async () => {
     const { id, phone } = await aPerson();
-    const asked = await requestOtp(phone);
-    expect(asked).toMatchObject({ __typename: "RequestOtpPayload", otpId: expect.stringMatching(/^[0-9a-f-]{36}$/) });
-    const sms = await gateway.next(asked.otpId);
-    expect(sms).toEqual({ to: phone, code: expect.stringMatching(/^\d{6}$/), key: asked.otpId });
-    const wrong = await verifyOtp(asked.otpId, sms.code === "000000" ? "000001" : "000000");
+    const requested = await requestOtp(phone);
+    expect(requested).toMatchObject({
+      __typename: "RequestOtpPayload",
+      otpId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    const sms = await gateway.next(requested.otpId);
+    expect(sms).toEqual({ to: phone, code: expect.stringMatching(/^\d{6}$/), key: requested.otpId });
+    const wrong = await verifyOtp(requested.otpId, sms.code === "000000" ? "000001" : "000000");
     expect(wrong).toMatchObject({ __typename: "OtpWrong", code: "OTP_WRONG" });
-    const { tokens } = await verifyOtp(asked.otpId, sms.code!);
+    const { tokens } = await verifyOtp(requested.otpId, sms.code!);
     expect(tokens).toMatchObject({
       accessToken: expect.stringMatching(/^fpt_/),
       refreshToken: expect.stringMatching(/^fpr_/),
     });
     const { data } = await appOf(tokens).ask("{ viewer { displayName } sessions { isCurrent } }");
     expect(data).toEqual({ viewer: { displayName: "Asha Rao" }, sessions: [{ isCurrent: true }] });
-    expect(await verifyOtp(asked.otpId, sms.code!)).toMatchObject({ __typename: "OtpExpired", code: "OTP_EXPIRED" });
+    expect(await verifyOtp(requested.otpId, sms.code!)).toMatchObject({
+      __typename: "OtpExpired",
+      code: "OTP_EXPIRED",
+    });
     const acts = await actsOnFieldPartner(service.app.database.em(), id);
     expect(acts.map(({ act }) => act)).toEqual(["session.started", "otp.sent"]);
   });
 
-  test("whose answer was lost is repeated: the same tokens again", async () => {
+  test("returns the same tokens when a request is repeated after a lost answer", async () => {
     const { phone } = await aPerson();
     const key = { idempotencyKey: randomUUID() };
     const { otpId } = await requestOtp(phone, key);
@@ -101,7 +107,7 @@ describe("signing in", () => {
     expect(gateway.messages.filter(({ to }) => to === phone)).toHaveLength(1);
   });
 
-  test("gives an unknown phone the same answers, and sends it nothing", async () => {
+  test("gives an unknown phone the same answers, and sends no message", async () => {
     const { phone } = await aPerson();
     const unknown = "+919611111111";
     const answers = await Promise.all([requestOtp(phone), requestOtp(unknown)]);
@@ -121,7 +127,7 @@ describe("signing in", () => {
     expect(gateway.messages.filter(({ to }) => to === unknown)).toEqual([]);
   });
 
-  test("says what is wrong: no phone, too many codes, a key for another phone, a name that is none", async () => {
+  test("rejects an invalid phone, too many requests, a key used for another phone, and an invalid device name", async () => {
     expect(await requestOtp("9800000001")).toMatchObject({ __typename: "InvalidPhone", code: "INVALID_PHONE" });
     const { phone } = await aPerson();
     const key = { idempotencyKey: randomUUID() };
@@ -133,7 +139,7 @@ describe("signing in", () => {
     await expect(refused).rejects.toThrow("BAD_INPUT");
   });
 
-  test("refuses a device's name of 120,000 combining marks without normalizing it, which would take seconds", async () => {
+  test("rejects a device name of 120,000 combining marks without normalizing it, which would take seconds", async () => {
     const tokens = await signIn((await aPerson()).phone);
     const deviceName = "\u0301".repeat(60_000) + "\u0323".repeat(60_000);
     const input = { idempotencyKey: randomUUID(), otpId: randomUUID(), code: "123456", deviceName };
@@ -154,8 +160,8 @@ describe("signing in", () => {
   });
 });
 
-describe("a session", () => {
-  test("is renewed; the repeat of a lost answer gets the same tokens; a copy ends it", async () => {
+describe("a session of the app", () => {
+  test("is renewed once for a key, and ends when the old refresh token is used again", async () => {
     const tokens = await signIn((await aPerson()).phone);
     const key = randomUUID();
     const [first, again] = await Promise.all([refresh(tokens.refreshToken, key), refresh(tokens.refreshToken, key)]);
@@ -168,7 +174,7 @@ describe("a session", () => {
     expect(await refresh(first.tokens.refreshToken)).toMatchObject({ __typename: "SessionEnded" });
   });
 
-  test("that could not be renewed while the database was away is renewed by the same request after that", async () => {
+  test("is renewed by a repeat of a request that failed while the database was unavailable", async () => {
     const { refreshToken } = await signIn((await aPerson()).phone);
     const away = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas });
     const server = await startHttpServer({ ...service.app, database: away });
@@ -180,7 +186,7 @@ describe("a session", () => {
     expect(await refresh(refreshToken, input.idempotencyKey)).toMatchObject({ __typename: "RefreshSessionPayload" });
   });
 
-  test("ends by signing out, whole and at once", async () => {
+  test("ends with all its tokens at sign-out", async () => {
     const tokens = await signIn((await aPerson()).phone);
     expect(await appOf(tokens).mutate("signOut", {}, "signedOut")).toMatchObject({ signedOut: true });
     expect(await codeOf(tokens)).toBe("UNAUTHENTICATED");
@@ -188,7 +194,7 @@ describe("a session", () => {
     await expect(appOf(tokens).mutate("signOut", {}, "signedOut")).rejects.toThrow("UNAUTHENTICATED");
   });
 
-  test("on another phone is listed, and ended from here; somebody else's is not there", async () => {
+  test("on another phone is listed and can be ended, but not by another field partner", async () => {
     const { phone } = await aPerson();
     const [lost, kept] = [await signIn(phone, "Lost phone"), await signIn(phone, "New phone")];
     const list = "sessions { id deviceName isCurrent startedAt refreshedAt expiresAt }";
@@ -212,7 +218,7 @@ describe("a session", () => {
     expect(await codeOf(kept)).toBeUndefined();
   });
 
-  test("ends at once when its field partner is suspended, who then gets no code", async () => {
+  test("ends when its field partner is suspended, who then gets no one-time password", async () => {
     const { id, phone } = await aPerson();
     const tokens = await signIn(phone);
     await transaction(service.app.database.em(), (tx) => suspendFieldPartner(tx, id));
@@ -224,11 +230,11 @@ describe("a session", () => {
   });
 });
 
-describe("a code", () => {
-  test("goes by WhatsApp first, as an authentication template, and by SMS when that brought none, or does not take it", async () => {
+describe("a one-time password", () => {
+  test("is sent by WhatsApp first, and by SMS on a second request or when WhatsApp fails", async () => {
     const at = await startTestService({
       settings: {
-        DATABASE_URL: (await startTestService({ works: false })).databaseUrl,
+        DATABASE_URL: (await startTestService({ hasWorker: false })).databaseUrl,
         WHATSAPP_BASE_URL: whatsapp.url,
         OTP_WHATSAPP_PHONE_NUMBER_ID: PHONE_NUMBER_ID,
         OTP_WHATSAPP_TOKEN: TOKEN,
@@ -252,9 +258,9 @@ describe("a code", () => {
     whatsapp.behaviour = "ok";
   });
 
-  test("that the gateway does not take for a moment is sent again, the same", async () => {
+  test("is sent again unchanged after a temporary failure of the SMS gateway", async () => {
     const { phone } = await aPerson();
-    gateway.refuseNext(503);
+    gateway.failNext(503);
     const { otpId } = await requestOtp(phone);
     const { code } = await gateway.next(otpId);
     const all = gateway.tried.filter(({ key }) => key === otpId);
@@ -262,19 +268,19 @@ describe("a code", () => {
     expect(await verifyOtp(otpId, code!)).toMatchObject({ __typename: "VerifyOtpPayload" });
   });
 
-  test("is not to be had where nothing is set up, and the app is told so", async () => {
-    const mute = await startTestService({
+  test("is unavailable where no channel is configured, and the app gets OtpUnavailable", async () => {
+    const withoutChannels = await startTestService({
       settings: { ENVIRONMENT: "live", DATABASE_URL: service.databaseUrl },
-      works: false,
+      hasWorker: false,
     });
-    const answer = await requestOtp("+919633333333", {}, new AppClient(mute.url));
+    const answer = await requestOtp("+919633333333", {}, new AppClient(withoutChannels.url));
     expect(answer).toMatchObject({ __typename: "OtpUnavailable", code: "OTP_UNAVAILABLE" });
   });
 });
 
-test("questions from one address are limited, over all processes", async () => {
+test("sign-in requests from one address are limited over all processes", async () => {
   const settings = { DATABASE_URL: service.databaseUrl, RATE_LIMITS: "sign-in=4" };
-  const [one, two] = await Promise.all([1, 2].map(() => startTestService({ settings, works: false })));
+  const [one, two] = await Promise.all([1, 2].map(() => startTestService({ settings, hasWorker: false })));
   const apps = [new AppClient(one!.url), new AppClient(two!.url)];
   const answers = [];
   for (const app of [...apps, ...apps, ...apps]) {
@@ -287,7 +293,7 @@ test("questions from one address are limited, over all processes", async () => {
   ]);
 });
 
-describe("a device that was signed in before", () => {
+describe("a device that has been signed in before", () => {
   let at: TestService;
   let app: AppClient;
 
@@ -319,16 +325,16 @@ describe("a device that was signed in before", () => {
     return { phone, refreshToken: tokens.refreshToken };
   }
 
-  test("signs in again while strangers at the same address have used up its limit", async () => {
+  test("can sign in again although strangers have used up the limit of its address", async () => {
     const { phone, refreshToken } = await signedIn();
     await useUpAddress();
-    const asked = await requestOtp(phone, { refreshToken }, app);
-    expect(asked).toMatchObject({ __typename: "RequestOtpPayload" });
-    const { code } = await gateway.next(asked.otpId);
-    expect(await verify(asked.otpId, code!)).toMatchObject({ __typename: "VerifyOtpPayload" });
+    const requested = await requestOtp(phone, { refreshToken }, app);
+    expect(requested).toMatchObject({ __typename: "RequestOtpPayload" });
+    const { code } = await gateway.next(requested.otpId);
+    expect(await verify(requested.otpId, code!)).toMatchObject({ __typename: "VerifyOtpPayload" });
   });
 
-  test("cannot be claimed by a stranger: an invented token and the token of another phone count for the address", async () => {
+  test("cannot be claimed with an invented refresh token or the refresh token of another phone", async () => {
     const [own, other] = [await signedIn(), await signedIn()];
     await useUpAddress();
     for (const refreshToken of [`fpr_${"A".repeat(43)}`, "fpr_", own.refreshToken]) {
@@ -338,7 +344,7 @@ describe("a device that was signed in before", () => {
     expect(await requestOtp(other.phone, { refreshToken: other.refreshToken }, app)).toHaveProperty("otpId");
   });
 
-  test("has a limit of its own for requests, and another for the tries of each code", async () => {
+  test("has its own limit on requests, and another on the tries of each one-time password", async () => {
     const { phone, refreshToken } = await signedIn();
     const idempotencyKey = randomUUID();
     const ask = () =>
@@ -352,7 +358,7 @@ describe("a device that was signed in before", () => {
   });
 });
 
-/** Resolves once the job of a code has ended. */
+/** Resolves once the job that sends the one-time password has ended. */
 async function settled(otpId: string): Promise<void> {
   for (;;) {
     const { rows } = await service.app.database.pool.query<{ state: string }>(

@@ -13,14 +13,14 @@ import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 import { startSmsGateway } from "../fixtures/sms-gateway.ts";
 
 const WHATSAPP = { token: "EAAGtoken", phoneNumberId: "106540352242922" };
-/** Travels after the answer, with whatever else there is to tell by then. */
-const HINT = "pg_notify";
+/** Signals are sent after the answer, several together, so they do not count for an operation. */
+const SIGNAL = "pg_notify";
 
 const operations = documentedOperations();
-const statements: string[] = [];
+const queries: string[] = [];
 let service: TestService;
 let lender: CaseLender;
-/** Serves the same data from a database whose statements are counted. */
+/** The URL of a server on the same database that counts its SQL queries. */
 let countedUrl: string;
 
 const gateway = await startSmsGateway();
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const database = await createDatabase({
     url: service.databaseUrl,
     schemas,
-    onStatement: ({ name, text }) => text.includes(HINT) || statements.push(name ?? text),
+    onStatement: ({ name, text }) => text.includes(SIGNAL) || queries.push(name ?? text),
   });
   await database.jobs.start();
   const server = await startHttpServer({ ...service.app, database });
@@ -46,7 +46,7 @@ beforeAll(async () => {
   });
 });
 
-describe("the list of cases", () => {
+describe("SQL queries of the list of cases", () => {
   const LIST = `query ($first: Int!, $filter: CaseFilter, $search: String, $sort: CaseSort, $near: NearInput) {
     cases(first: $first, filter: $filter, search: $search, sort: $sort, near: $near) { edges { node {
       id outstanding { minor } workable distanceM
@@ -68,30 +68,30 @@ describe("the list of cases", () => {
     counted = new AppClient(countedUrl, me.accessToken);
   });
 
-  test("of 100 takes the six statements of 20 and of 1, relations included and however it is asked for", async () => {
+  test("are six for a page of 1, 20 and 100, with relations, for every filter and sort", async () => {
     const filter = { status: ["ASSIGNED", "IN_PROGRESS"], lender: bothLenders, workable: true };
     const near = { latitude: 19, longitude: 72 };
-    for (const asked of [{}, { filter }, { search: "ravi" }, { sort: "AMOUNT" }, { sort: "NEAR_ME", near, filter }]) {
+    for (const args of [{}, { filter }, { search: "ravi" }, { sort: "AMOUNT" }, { sort: "NEAR_ME", near, filter }]) {
       for (const first of [1, 20, 100]) {
-        statements.length = 0;
-        const { data } = await counted.ask(LIST, { first, ...asked });
+        queries.length = 0;
+        const { data } = await counted.ask(LIST, { first, ...args });
         expect(data?.["cases"].edges).toHaveLength(first);
-        expect(statements).toHaveLength(6);
+        expect(queries).toHaveLength(6);
       }
     }
   });
 
-  test("with every relation that there is takes as many for a page of any length", async () => {
+  test("are nine for a page of any length with every relation", async () => {
     for (const first of [5, 20]) {
-      statements.length = 0;
+      queries.length = 0;
       const { data } = await counted.ask(EVERYTHING, { first });
       expect(data?.["cases"].edges).toHaveLength(first);
-      expect(statements).toHaveLength(9);
+      expect(queries).toHaveLength(9);
     }
   });
 });
 
-test("a sync takes no more statements for a longer page, and one more once there may be losses", async () => {
+test("a sync takes no more SQL queries for a longer page, and one more after the first sync", async () => {
   const SYNC = `query ($since: String, $first: Int) { sync(since: $since, first: $first) { cursor goneCaseIds
     cases { id workable openPromise { dueOn } activeLink { id } } paymentLinks { id deliveries { status } } } }`;
   const me = await aCaseHolder(service);
@@ -103,15 +103,15 @@ test("a sync takes no more statements for a longer page, and one more once there
     [Buffer.from(String(Date.now())).toString("base64url"), 12],
   ] as const) {
     for (const first of [1, 10, 40]) {
-      statements.length = 0;
+      queries.length = 0;
       const { data } = await counted.ask(SYNC, { since, first });
       expect(data?.["sync"]).toMatchObject({ cases: { length: first }, paymentLinks: { length: first } });
-      expect(statements.length).toBeLessThanOrEqual(expected);
+      expect(queries.length).toBeLessThanOrEqual(expected);
     }
   }
 });
 
-/** Statements that each documented operation may take, the token's lookup, `begin` and `commit` included. */
+/** How many SQL queries each documented operation may take, including the token's look-up, `begin` and `commit`. */
 const ALLOWED: Readonly<Record<string, number>> = {
   RequestOtp: 8,
   VerifyOtp: 10,
@@ -133,74 +133,74 @@ const ALLOWED: Readonly<Record<string, number>> = {
   Sync: 8,
 };
 
-test("each documented operation takes so many statements, and no more", async () => {
+test("each documented operation takes at most its allowed number of SQL queries", async () => {
   const taken: Record<string, number> = {};
   let accessToken: string | undefined;
 
-  /** The answer to an operation, and for the record what it took. */
+  /** Runs an operation, records its number of queries, and returns its data. */
   async function count(name: string, variables: object = {}) {
     const app = new AppClient(countedUrl, accessToken);
-    statements.length = 0;
+    queries.length = 0;
     const { data, errors } = await app.ask(operations.get(name)!, variables);
     expect(errors, name).toBeUndefined();
-    taken[name] = statements.length;
+    taken[name] = queries.length;
     return data!;
   }
 
-  /** The payload of a mutation. */
-  async function did(name: string, input: object) {
+  /** Runs a mutation and returns its payload. */
+  async function payloadOf(name: string, input: object) {
     const data = await count(name, { input: { idempotencyKey: randomUUID(), ...input } });
     const [result] = Object.values(data) as [{ __typename: string }];
     expect(result.__typename, JSON.stringify(result)).toBe(`${name}Payload`);
     return result as Record<string, Selected>;
   }
 
-  // Sign in on two phones.
+  // Signs in on two phones.
   const phone = "+919700000001";
   const person = await transaction(service.app.database.em(), (tx) =>
     createFieldPartner(tx, { displayName: "Asha Rao", phone }),
   );
   for (const deviceName of ["Redmi", "Nokia"]) {
-    const { otpId } = await did("RequestOtp", { phone });
+    const { otpId } = await payloadOf("RequestOtp", { phone });
     const { code } = await gateway.next(otpId);
-    const { tokens } = await did("VerifyOtp", { otpId, code, deviceName });
-    ({ accessToken } = (await did("RefreshSession", { refreshToken: tokens.refreshToken })).tokens);
+    const { tokens } = await payloadOf("VerifyOtp", { otpId, code, deviceName });
+    ({ accessToken } = (await payloadOf("RefreshSession", { refreshToken: tokens.refreshToken })).tokens);
   }
   const { sessions } = await count("MySessions");
-  await did("EndSession", { sessionId: sessions.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent).id });
+  await payloadOf("EndSession", { sessionId: sessions.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent).id });
 
-  // A case, a visit, a link that is minted, sent and sent again.
+  // Makes a case, a visit, and a link that is minted, sent and sent again.
   await count("Today");
   const me = await aCaseHolder(service, { id: person.id, accessToken: accessToken! });
   const [caseId] = await me.cases(lender, {});
   await count("MyCases");
   await count("OneCase", { id: caseId });
-  await did("RevealContact", { caseId });
+  await payloadOf("RevealContact", { caseId });
   const visitId = randomUUID();
   const occurredAt = new Date();
-  await did("StartVisit", { caseId, visitId, occurredAt });
+  await payloadOf("StartVisit", { caseId, visitId, occurredAt });
   const amount = { minor: "250000", currency: "INR" };
-  const { paymentLink } = await did("RequestPaymentLink", { visitId, amount, channels: ["WHATSAPP"] });
+  const { paymentLink } = await payloadOf("RequestPaymentLink", { visitId, amount, channels: ["WHATSAPP"] });
   const { id } = paymentLink;
   await expect.poll(async () => (await count("AskAgain", { id }))["paymentLink"].status).toBe("SENT");
-  statements.length = 0;
+  queries.length = 0;
   for await (const { data } of new AppClient(countedUrl, accessToken).watch(operations.get("WatchLink")!, { id })) {
     expect(data).toMatchObject({ paymentLinkUpdated: { status: "SENT" } });
     break;
   }
-  taken["WatchLink"] = statements.length;
-  await did("ResendPaymentLink", { paymentLinkId: id, channels: ["WHATSAPP"] });
+  taken["WatchLink"] = queries.length;
+  await payloadOf("ResendPaymentLink", { paymentLinkId: id, channels: ["WHATSAPP"] });
   const promise = { amount, dueOn: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10) };
-  await did("CompleteVisit", { visitId, disposition: "PROMISE_TO_PAY", occurredAt, promise });
+  await payloadOf("CompleteVisit", { visitId, disposition: "PROMISE_TO_PAY", occurredAt, promise });
 
   await count("MyMoney");
   await count("Sync");
-  await did("SignOut", {});
+  await payloadOf("SignOut", {});
   const tooMany = Object.entries(taken).filter(([name, count]) => !(count <= (ALLOWED[name] ?? 0)));
-  expect(tooMany, "these take more statements than before").toEqual([]);
+  expect(tooMany, "these operations take more SQL queries than ALLOWED says").toEqual([]);
   const counted = Object.keys(taken).toSorted();
   expect(counted).toEqual(Object.keys(ALLOWED).toSorted());
-  expect(counted, "count what a new operation of docs/field-app takes, and allow it").toEqual(
+  expect(counted, "count each operation of docs/field-app here, and add it to ALLOWED").toEqual(
     [...operations.keys()].toSorted(),
   );
 });

@@ -14,13 +14,13 @@ let lender: Awaited<ReturnType<typeof aLender>>;
 let owner: { id: string; code: string };
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   owner = (await lenderByCode(service.app.database.em(), lender.code))!;
 });
 
 describe("the first sync", () => {
-  test("brings all cases page by page, each once, and says that it is full", async () => {
+  test("returns all cases in pages, each once, with isFull", async () => {
     const { phone } = await aPhone(7);
     expect(await phone.sync({ first: 3 })).toMatchObject([
       { isFull: true, hasMore: true, cases: { length: 3 } },
@@ -31,12 +31,12 @@ describe("the first sync", () => {
     expect(phone.caseIds()).toHaveLength(7);
   });
 
-  test("of somebody without a case is one empty page", async () => {
+  test("of a field partner without cases is one empty page", async () => {
     const { phone } = await aPhone(0);
     expect(await phone.sync()).toMatchObject([{ isFull: true, hasMore: false, cases: [], paymentLinks: [] }]);
   });
 
-  test("brings the links and earnings of the last 30 days, and nobody else's", async () => {
+  test("returns the field partner's own links and earnings of the last 30 days", async () => {
     const [mine, theirs] = [await aPhone(1), await aPhone(1)];
     for (const { phone, loans } of [mine, theirs]) await workAndPay(phone, loans[0]!);
     const [page] = await mine.phone.sync();
@@ -48,8 +48,8 @@ describe("the first sync", () => {
   });
 });
 
-describe("the next sync", () => {
-  test("brings what has changed, and nothing else", async () => {
+describe("a later sync", () => {
+  test("returns what has changed, and nothing else", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(5);
     await phone.sync();
     await age(fieldPartnerId, "1 hour");
@@ -66,7 +66,7 @@ describe("the next sync", () => {
     expect(page).toMatchObject({ paymentLinks: [{ status: "REQUESTED" }], earningLines: [{ status: "PENDING" }] });
   });
 
-  test("brings the same again for a while: a row may be seen later than its time says", async () => {
+  test("returns rows of the last 15 minutes again, because a row can become visible later than its timestamp", async () => {
     const { phone, fieldPartnerId } = await aPhone(2);
     await phone.sync();
     await age(fieldPartnerId, "14 minutes");
@@ -75,7 +75,7 @@ describe("the next sync", () => {
     expect(await phone.sync()).toMatchObject([{ cases: [] }]);
   });
 
-  test("brings what was written before the last one looked, and committed after it", async () => {
+  test("returns a change that was written before the last sync and committed after it", async () => {
     const { phone, fieldPartnerId } = await aPhone(2);
     await phone.sync();
     await age(fieldPartnerId, "1 hour");
@@ -96,7 +96,7 @@ describe("the next sync", () => {
     expect(phone.cases()).toEqual(await phone.listed());
   });
 
-  test("brings a link whose message has changed, and an earning that is credited", async () => {
+  test("returns a link whose delivery has changed, and an earning that was credited", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(1);
     await workAndPay(phone, loans[0]!);
     await phone.sync();
@@ -115,7 +115,7 @@ describe("the next sync", () => {
     ]);
   });
 
-  test("brings a case that time alone has changed: shrunk, or open again after a rest", async () => {
+  test("returns a case that changed by the passing of time: shrunk, or past its doNotContactUntil", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(3);
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
     await lender.importCases([aRow(loans[1]!, { doNotContactUntil: tomorrow })]);
@@ -129,7 +129,7 @@ describe("the next sync", () => {
     ]);
   });
 
-  test("names the cases that were lost, however, and not those that came back", async () => {
+  test("names the cases that the field partner has lost in any way, except those that came back", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(5);
     const [unassigned, reassigned, renewed, cameBack] = loans as [string, string, string, string];
     await phone.sync();
@@ -148,14 +148,14 @@ describe("the next sync", () => {
     expect(await another.phone.sync()).toMatchObject([{ cases: { length: 1 }, goneCaseIds: [] }]);
   });
 
-  test("is full when the one before is older than what is kept", async () => {
+  test("is full when the sync before is more than 30 days old", async () => {
     const { phone } = await aPhone(1);
     const settled = (daysAgo: number) => cursor(`${Date.now() - daysAgo * 86_400_000}`);
     expect(await phone.page({ since: settled(29) })).toMatchObject({ isFull: false, cases: { length: 1 } });
     expect(await phone.page({ since: settled(31) })).toMatchObject({ isFull: true, cases: { length: 1 } });
   });
 
-  test("wants a cursor that is one: half of an old sync, or none at all, is refused", async () => {
+  test("rejects an invalid cursor and a cursor within an outdated sync", async () => {
     const { phone } = await aPhone(0);
     const old = `${Date.now() - 31 * 86_400_000}/all/^/$/^/^`;
     for (const since of ["", "x", cursor("1"), cursor(old), cursor(`${Date.now()}/all/^/$/^/'`)]) {
@@ -165,7 +165,7 @@ describe("the next sync", () => {
   });
 });
 
-test(`whatever changes between the pages, the phone ends with what there is (SEED=${SEED})`, async () => {
+test(`a phone ends with the current cases, whatever changes between pages of a sync (SEED=${SEED})`, async () => {
   const { phone, fieldPartnerId, loans } = await aPhone(12);
   const other = (await aPhone(0)).fieldPartnerId;
   const draw = seededRandom(SEED);
@@ -191,7 +191,7 @@ test(`whatever changes between the pages, the phone ends with what there is (SEE
 
 let loansMade = 0;
 
-/** A field partner with cases, and their phone. */
+/** A field partner with so many cases, and their phone. */
 async function aPhone(cases: number): Promise<{ phone: SyncedPhone; fieldPartnerId: string; loans: string[] }> {
   const { id, accessToken } = await aFieldPartner(service);
   const loans = Array.from({ length: cases }, () => `LN-${10_000 + (loansMade += 1)}`);
@@ -222,7 +222,7 @@ async function confirm(loan: string, amount: number): Promise<void> {
   await lender.confirm(loan, { amount, reference: randomUUID(), paidAt, mode: "upi", linkId: "none" });
 }
 
-/** As if all that there is of a field partner's had happened so much earlier. */
+/** Moves all timestamps of a field partner's cases, links and earnings back by this interval. */
 async function age(fieldPartnerId: string, by: string): Promise<void> {
   const columns = {
     "cases.collection_case": ["updated_at", "closed_at"],
@@ -242,7 +242,7 @@ async function age(fieldPartnerId: string, by: string): Promise<void> {
   );
 }
 
-/** A moment minus $2. By way of UTC, because Citus refuses what depends on the time zone of the session. */
+/** The column minus $2. Computed in UTC, because Citus rejects expressions that depend on the session's time zone. */
 function earlier(column: string): string {
   return `(${column} at time zone 'utc' - $2::interval) at time zone 'utc'`;
 }

@@ -17,13 +17,13 @@ let accessToken: string;
 let app: AppClient;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   ({ accessToken } = await aFieldPartner(service));
   app = new AppClient(service.url, accessToken);
 });
 
-describe("who asks", () => {
-  test("is known by an access token and nothing else", async () => {
+describe("the caller of a GraphQL operation", () => {
+  test("is identified by the access token alone", async () => {
     const { status, data, errors, headers } = await app.ask("{ viewer { displayName timeZone } }");
     expect({ status, data, errors }).toEqual({
       status: 200,
@@ -59,7 +59,7 @@ describe("who asks", () => {
     }
   });
 
-  test("is nobody any more once the token is revoked or its field partner suspended", async () => {
+  test("gets UNAUTHENTICATED once the token is revoked or the field partner suspended", async () => {
     const [revoked, suspended] = [await aFieldPartner(service), await aFieldPartner(service)];
     const em = service.app.database.em();
     await transaction(em, (tx) => revokeAccessToken(tx, revoked.accessToken));
@@ -72,7 +72,7 @@ describe("who asks", () => {
   });
 });
 
-describe("what is not a GraphQL request", () => {
+describe("a request that is not a valid GraphQL request", () => {
   test.each([
     ["GET", { method: "GET" }, 405],
     ["a path below", { path: "/viewer" }, 404],
@@ -84,12 +84,12 @@ describe("what is not a GraphQL request", () => {
     ],
     ["plain text", { headers: { "content-type": "text/plain" }, body: '{"query":"{viewer{id}}"}' }, 415],
     ["bare GraphQL", { headers: { "content-type": "application/graphql" }, body: "{viewer{id}}" }, 415],
-    ["no JSON", { body: '{"query":' }, 200],
+    ["text that is not JSON", { body: '{"query":' }, 200],
     ["a number", { body: "7" }, 400],
     ["a batch", { body: '[{"query":"{viewer{id}}"}]' }, 400],
     ["more than 256 KiB", { body: JSON.stringify({ query: `{viewer{id}}#${"x".repeat(256 * 1024)}` }) }, 413],
     ["a compressed body", { headers: { "content-encoding": "gzip" }, body: gzipSync('{"query":"{viewer{id}}"}') }, 200],
-  ] as [string, Posted, number][])("%s is answered in GraphQL's words", async (_, request, status) => {
+  ] as [string, Posted, number][])("gets a GraphQL error with BAD_INPUT: %s", async (_, request, status) => {
     const answer = await post(request);
     expect(answer).toEqual({
       status,
@@ -101,7 +101,7 @@ describe("what is not a GraphQL request", () => {
     });
   });
 
-  test("a Host that is no host is answered so too", async () => {
+  test("gets a GraphQL error for an invalid Host header", async () => {
     const request = httpRequest(app.url, {
       method: "POST",
       headers: { host: "[::", "content-type": "application/json" },
@@ -111,7 +111,7 @@ describe("what is not a GraphQL request", () => {
     expect(JSON.parse(await text(response))).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
   });
 
-  test("an operation that does not fit the schema is bad input, in words", async () => {
+  test("gets BAD_INPUT with an explanation when the operation does not fit the schema", async () => {
     const { errors } = await app.ask("{ viewer { shoeSize } }");
     expect(errors).toMatchObject([{ message: expect.stringContaining("shoeSize"), extensions: { code: "BAD_INPUT" } }]);
     const unread = await app.ask("query ($id: ID!) { case(id: $id) { id } }", { id: "not an id" });
@@ -126,8 +126,8 @@ describe("what is not a GraphQL request", () => {
   });
 });
 
-describe("an operation may not be", () => {
-  test("too costly", async () => {
+describe("the complexity limit of a GraphQL operation", () => {
+  test("rejects an operation that costs too much", async () => {
     const list = "edges { node { visits(first: 50) { edges { node { note } } } } }";
     const { errors } = await app.ask(`{ cases(first: 100) { ${list} } }`);
     expect(errors).toMatchObject([{ extensions: { code: "TOO_COMPLEX" } }]);
@@ -135,12 +135,12 @@ describe("an operation may not be", () => {
     expect((await app.ask(`{ ${many} }`)).errors?.[0]).toMatchObject({ extensions: { code: "TOO_COMPLEX" } });
   });
 
-  test("too long to check", async () => {
+  test("rejects an operation with too many fields", async () => {
     const { errors } = await app.ask(`{ ${"viewer ".repeat(2_000)} }`);
     expect(errors).toMatchObject([{ extensions: { code: "TOO_COMPLEX" } }]);
   });
 
-  test("but may be a whole screen of 20 cases", async () => {
+  test("admits a whole screen of 20 cases", async () => {
     const { errors } = await app.ask(`{ cases { pageInfo { endCursor hasNextPage } edges { node {
       id caseId loanTail status workable blockedReason dpd bucket lender { code name }
       borrower { displayName maskedPhone language address } outstanding { display } totalCollected { display }
@@ -150,31 +150,31 @@ describe("an operation may not be", () => {
   });
 });
 
-describe("a live deployment", () => {
-  let live: AppClient;
+describe("GraphQL in a production environment", () => {
+  let production: AppClient;
   beforeAll(async () => {
     const { url } = await startTestService({
       settings: { DATABASE_URL: service.databaseUrl, ENVIRONMENT: "live" },
-      works: false,
+      hasWorker: false,
     });
-    live = new AppClient(url, accessToken);
+    production = new AppClient(url, accessToken);
   });
 
-  test("tells nobody its schema", async () => {
-    const { errors } = await live.ask("{ __schema { types { name } } }");
+  test("does not reveal its schema", async () => {
+    const { errors } = await production.ask("{ __schema { types { name } } }");
     expect(errors?.[0]).toMatchObject({ extensions: { code: "BAD_INPUT" } });
-    const suggestion = await live.ask("{ viewer { displayNam } }");
+    const suggestion = await production.ask("{ viewer { displayNam } }");
     expect(suggestion.errors?.[0]?.message).toBe('Cannot query field "displayNam" on type "FieldPartner".');
-    const { status } = await fetch(live.url, { headers: { accept: "text/html" } });
+    const { status } = await fetch(production.url, { headers: { accept: "text/html" } });
     expect(status).toBe(405);
   });
 
-  test("works all the same", async () => {
-    expect((await live.ask("{ viewer { displayName } }")).data).toEqual({ viewer: { displayName: "Asha Rao" } });
+  test("executes operations", async () => {
+    expect((await production.ask("{ viewer { displayName } }")).data).toEqual({ viewer: { displayName: "Asha Rao" } });
   });
 });
 
-test("a sandbox shows a page to try operations on, which needs nothing from elsewhere", async () => {
+test("a sandbox serves a page for trying operations, which loads nothing from other origins", async () => {
   expect((await app.ask("{ __schema { queryType { name } } }")).data).toEqual({
     __schema: { queryType: { name: "Query" } },
   });
@@ -184,7 +184,7 @@ test("a sandbox shows a page to try operations on, which needs nothing from else
   expect(await page.text()).not.toMatch(/<(?:script|link)[^>]+(?:src|href)="?https?:/);
 });
 
-test("what nobody expected is not told to anybody", async () => {
+test("an unexpected error leaks no details to the caller", async () => {
   const { database } = service.app;
   const broken = {
     ...database,
@@ -207,7 +207,7 @@ test("what nobody expected is not told to anybody", async () => {
   await server.stop(1_000);
 });
 
-test("a database that is away is answered as a passing trouble: try again in a moment", async () => {
+test("an unavailable database is answered with 503 and Retry-After", async () => {
   const database = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas });
   const server = await startHttpServer({ ...service.app, database });
   const answer = await new AppClient(server.url, accessToken).ask("{ viewer { id } }");

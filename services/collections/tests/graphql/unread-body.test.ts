@@ -10,7 +10,7 @@ let accessToken: string;
 let tokenOverLimit: string;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false, settings: { RATE_LIMITS: "app=2" } });
+  service = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "app=2" } });
   ({ accessToken } = await aFieldPartner(service));
   ({ accessToken: tokenOverLimit } = await aFieldPartner(service));
   const app = new AppClient(service.url, tokenOverLimit);
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await app.ask("{ viewer { id } }");
 });
 
-/** Sends headers and the first byte of a body. Returns the answer that comes all the same, once the connection is closed. */
+/** Sends headers and the first byte of a body. Returns the answer once the server has closed the connection. */
 async function answerToFirstByte(headers: Record<string, string>) {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname).on("error", () => {});
@@ -55,7 +55,7 @@ test.each([
   expect(body).toMatchObject({ errors: [{ extensions: { code } }] });
 });
 
-test("keeps the connection for a refused request whose body has arrived", async () => {
+test("keeps the connection open after a rejected request whose body has arrived", async () => {
   const { headers, errors } = await new AppClient(service.url, tokenOverLimit).ask("{ viewer { id } }");
   expect(errors).toMatchObject([{ extensions: { code: "RATE_LIMITED" } }]);
   expect(headers.get("connection")).not.toBe("close");

@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import { publicId } from "@collections/database";
 import { releaseCase } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
-import { eventsOf } from "@collections/webhooks";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aFieldPartner, aLender, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { anAssignedCase, type AssignedCase } from "../fixtures/assigned-case.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
+import { loanEvents } from "../fixtures/loan-events.ts";
 
 const VISIT = `visit { visitId isMine startedAt startCameLate completedAt completionCameLate disposition note }
   case { id status workable openPromise { amount { minor } dueOn } }`;
@@ -14,10 +15,9 @@ let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let fieldPartnerId: string;
 let app: AppClient;
-let loansMade = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   const fieldPartner = await aFieldPartner(service);
   fieldPartnerId = fieldPartner.id;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 describe("a visit", () => {
-  test("begins, puts the case to work and ends with a promise, which the lender is told", async () => {
+  test("starts, moves the case to in progress and ends with a promise, and the lender gets both events", async () => {
     const { caseId, loan } = await aCase();
     const visitId = randomUUID();
     const begun = await start({ visitId, caseId, latitude: 18.52, longitude: 73.85, accuracyM: 12 });
@@ -55,7 +55,7 @@ describe("a visit", () => {
     ]);
   });
 
-  test("that a phone tells of hours later is recorded, and flagged", async () => {
+  test("that the phone reports hours later is recorded as late", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
     const occurredAt = new Date(Date.now() - 3 * 3_600_000).toISOString();
@@ -65,7 +65,7 @@ describe("a visit", () => {
     expect(ended.visit).toMatchObject({ completedAt: occurredAt, completionCameLate: true });
   });
 
-  test("with a dispute holds the case: the next visit is refused", async () => {
+  test("with a dispute puts the case on hold, so that the next visit is rejected", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
     await start({ visitId, caseId });
@@ -79,7 +79,7 @@ describe("a visit", () => {
     });
   });
 
-  test("is the case's history, page by page, also where somebody else was there before", async () => {
+  test("is listed in the case's pages of visits, with those of earlier field partners", async () => {
     const { caseId, loan } = await aCase();
     const before = await aFieldPartner(service);
     await assign(service, lender.code, loan, before.id);
@@ -101,8 +101,8 @@ describe("a visit", () => {
   });
 });
 
-describe("a mutation", () => {
-  test("ten times at once is done once, and every one gets the same answer", async () => {
+describe("a mutation on visits", () => {
+  test("takes effect once for ten concurrent requests with one key, and gives all the same answer", async () => {
     const { caseId, loan } = await aCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
     const answers = await Promise.all(Array.from({ length: 10 }, () => start(input)));
@@ -111,7 +111,7 @@ describe("a mutation", () => {
     expect((await eventsOfLoan(loan)).filter(({ kind }) => kind === "visit.started")).toHaveLength(1);
   });
 
-  test("with a used key and another input is a conflict; with the same input, whatever its form, it is a repeat", async () => {
+  test("under a used key is a conflict with another input, and a repeat with the same input in another form", async () => {
     const { caseId } = await aCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: "2026-11-20T09:00:00Z" };
     const first = await start(input);
@@ -122,13 +122,13 @@ describe("a mutation", () => {
       code: "IDEMPOTENCY_CONFLICT",
       message: "This idempotencyKey was used with another input; make a new key for a new request.",
     });
-    // A key belongs to one mutation: another may have the same.
+    // A key belongs to one mutation, so another mutation may use the same key.
     const end = { idempotencyKey: input.idempotencyKey, visitId: input.visitId, disposition: "OTHER" };
     expect(await complete(end)).toMatchObject({ __typename: "CompleteVisitPayload" });
   });
 
-  test("that was refused is refused again, with the same words", async () => {
-    const { caseId } = await aCase();
+  test("that was rejected is rejected again with the same message", async () => {
+    const { caseId, loan } = await aCase();
     const visitId = randomUUID();
     await start({ visitId, caseId });
     await complete({ visitId, disposition: "DISPUTE" });
@@ -142,12 +142,12 @@ describe("a mutation", () => {
 
     async function release(): Promise<void> {
       const owner = (await lenderByCode(service.app.database.em(), lender.code))!;
-      const order = { lender: owner, loan: `LN-${loansMade}`, reason: null };
+      const order = { lender: owner, loan, reason: null };
       expect(await releaseCase(service.app.database.em(), order, "test")).toMatchObject({ kind: "done" });
     }
   });
 
-  test("in one operation with others sees what they have done", async () => {
+  test("sees the effects of earlier mutations in the same operation", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
     const occurredAt = new Date().toISOString();
@@ -165,7 +165,7 @@ describe("a mutation", () => {
     expect(data).toEqual({ begin: { case: { status: "IN_PROGRESS" } }, end: { case: { status: "ON_HOLD" } } });
   });
 
-  test("that repeats what was done under another key finds it done", async () => {
+  test("under a new key finds what was done under another key", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
     const occurredAt = new Date().toISOString();
@@ -185,21 +185,21 @@ describe("a mutation", () => {
   });
 });
 
-describe("input that can never be right", () => {
+describe("invalid input of a mutation on visits", () => {
   test.each([
     ["a visit from the future", { occurredAt: "2999-01-01T00:00:00Z" }, /occurredAt must lie/],
     ["a moment without its offset", { occurredAt: "2026-11-20T09:00:00" }, /offset/],
     ["a moment on a day that does not exist", { occurredAt: "2026-02-30T09:00:00Z" }, /moment/],
-    ["half a place", { latitude: 18.5 }, /latitude and longitude/],
-    ["a place off the earth", { latitude: 91, longitude: 0 }, /latitude/],
-    ["an id that is no UUID", { visitId: "vis_1" }, /Expected a UUID/],
+    ["a latitude without a longitude", { latitude: 18.5 }, /latitude and longitude/],
+    ["a latitude above 90", { latitude: 91, longitude: 0 }, /latitude/],
+    ["an id that is not a UUID", { visitId: "vis_1" }, /Expected a UUID/],
     [
-      "an id of something else",
+      "the id of another type",
       { caseId: Buffer.from(`PaymentLink:${randomUUID()}`).toString("base64url") },
       /not of type: Case/,
     ],
     ["the lender's id of a case", { caseId: "case_0192f0a17c3e7d429c550b2f6a1d8e01" }, /field named `id`/],
-  ])("such as %s is refused as a whole, and its key stays free", async (_, fields, words) => {
+  ])("such as %s is rejected as a whole, and its key stays unused", async (_, fields, words) => {
     const { caseId } = await aCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
     const query = "mutation ($input: StartVisitInput!) { startVisit(input: $input) { __typename } }";
@@ -216,11 +216,11 @@ describe("input that can never be right", () => {
     ],
     ["the disposition without a promise", { disposition: "PROMISE_TO_PAY" }],
     [
-      "a promise of nothing",
+      "a promise of amount 0",
       { disposition: "PROMISE_TO_PAY", promise: { amount: { minor: "0", currency: "INR" }, dueOn: dayFromNow(1) } },
     ],
     [
-      "a promise of a float",
+      "a promise of a fraction of a minor unit",
       { disposition: "PROMISE_TO_PAY", promise: { amount: { minor: "10.5", currency: "INR" }, dueOn: dayFromNow(1) } },
     ],
     [
@@ -228,12 +228,12 @@ describe("input that can never be right", () => {
       { disposition: "PROMISE_TO_PAY", promise: { amount: { minor: "1", currency: "JPY" }, dueOn: dayFromNow(1) } },
     ],
     [
-      "a promise on no day",
+      "a promise on a day that does not exist",
       { disposition: "PROMISE_TO_PAY", promise: { amount: { minor: "1", currency: "INR" }, dueOn: "2026-02-30" } },
     ],
-    ["an endless note", { disposition: "OTHER", note: "x".repeat(2_001) }],
+    ["a note that is too long", { disposition: "OTHER", note: "x".repeat(2_001) }],
     ["an unknown disposition", { disposition: "ON_HOLIDAY" }],
-  ])("such as %s does not end a visit", async (_, fields) => {
+  ])("such as %s does not complete a visit", async (_, fields) => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
     await start({ visitId, caseId });
@@ -244,13 +244,8 @@ describe("input that can never be right", () => {
   });
 });
 
-async function aCase(): Promise<{ loan: string; caseId: string }> {
-  loansMade += 1;
-  const loan = `LN-${loansMade}`;
-  await lender.importCases([aRow(loan)]);
-  await assign(service, lender.code, loan, fieldPartnerId);
-  const { data } = await app.ask("{ cases(first: 1) { edges { node { id } } } }");
-  return { loan, caseId: data!["cases"].edges[0].node.id };
+function aCase(): Promise<AssignedCase> {
+  return anAssignedCase(service, lender, fieldPartnerId);
 }
 
 function start(input: { visitId: string; caseId: string; [field: string]: unknown }, as = app) {
@@ -261,11 +256,8 @@ function complete(input: { visitId: string; disposition: string; [field: string]
   return app.mutate("completeVisit", { occurredAt: new Date().toISOString(), ...input }, VISIT);
 }
 
-async function eventsOfLoan(loan: string) {
-  const em = service.app.database.em();
-  const { id } = (await lenderByCode(em, lender.code))!;
-  const events = await eventsOf(em, id, loan);
-  return events.map(({ body }) => JSON.parse(body) as { kind: string; sequence: number; data: object });
+function eventsOfLoan(loan: string) {
+  return loanEvents(service, lender.code, loan);
 }
 
 function dayFromNow(days: number): string {

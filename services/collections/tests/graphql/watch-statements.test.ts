@@ -15,8 +15,8 @@ vi.setConfig({ testTimeout: 120_000 });
 const WATCHERS = 50;
 const PEOPLE = 5;
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { status } }";
-/** What one look takes: who is still signed in, the links, their messages. A cluster may have a text of its own. */
-const LOOK = [
+/** The queries of one poll: the sessions, the links, their deliveries. On a cluster a query may have its own text. */
+const POLL = [
   "field-partners.access-tokens-that-count",
   "payment-links.deliveries-of-links",
   "payment-links.own-links",
@@ -27,18 +27,18 @@ interface Watched {
   readonly accessToken: string;
 }
 
-const statements: string[] = [];
+const queries: string[] = [];
 let service: TestService;
 let countedUrl: string;
 let watched: Watched[];
 
 beforeAll(async () => {
-  service = await startTestService({ works: false, settings: { RATE_LIMITS: "off" } });
+  service = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "off" } });
   watched = await requestedLinks();
   const database = await createDatabase({
     url: service.databaseUrl,
     schemas,
-    onStatement: ({ name, text }) => statements.push((name ?? text).replace(/-on-cluster$/, "")),
+    onStatement: ({ name, text }) => queries.push((name ?? text).replace(/-on-cluster$/, "")),
   });
   const server = await startHttpServer({ ...service.app, database });
   countedUrl = server.url;
@@ -48,11 +48,11 @@ beforeAll(async () => {
   });
 });
 
-test(`a look takes ${LOOK.length} statements for 1 watcher and for ${WATCHERS}, and each is told of its own end only`, async () => {
-  const streams = [await begun(watched[0]!)];
-  expect(await statementsOfALook()).toEqual(LOOK);
-  streams.push(...(await Promise.all(watched.slice(1).map(begun))));
-  expect(await statementsOfALook()).toEqual(LOOK);
+test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS}, and ends only the watchers of an ended session`, async () => {
+  const streams = [await openStream(watched[0]!)];
+  expect(await queriesOfAPoll()).toEqual(POLL);
+  streams.push(...(await Promise.all(watched.slice(1).map(openStream))));
+  expect(await queriesOfAPoll()).toEqual(POLL);
 
   const [{ accessToken }] = watched as [Watched];
   const { sessionId, fieldPartner } = (await signedInByToken(service.app.database.em(), accessToken, new Date()))!;
@@ -63,17 +63,18 @@ test(`a look takes ${LOOK.length} statements for 1 watcher and for ${WATCHERS}, 
   expect(next).toHaveLength(WATCHERS / PEOPLE);
   for (const { value } of next) expect(value).toMatchObject({ errors: [{ extensions: { code: "UNAUTHENTICATED" } }] });
 
-  // Nobody else's has ended: they hear of what happens to their links.
+  // The other streams have not ended: they get the updates of their links.
   const others = streams.filter((_, at) => !isEnded(watched[at]!)).map((stream) => stream.next());
   await service.app.database.pool.query("update payment_links.payment_link set updated_at = now()");
-  const told = await Promise.all(others);
-  for (const { value } of told) expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
+  const updates = await Promise.all(others);
+  for (const { value } of updates)
+    expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
 });
 
-test("a look that the database cuts short ends nobody's watching", async () => {
-  // Those whose session goes on.
+test("a poll that fails in the database ends no watcher's stream", async () => {
+  // These are the watchers whose session has not ended.
   const last = watched.filter((_, at) => at % PEOPLE === PEOPLE - 1);
-  const streams = await Promise.all(last.map(begun));
+  const streams = await Promise.all(last.map(openStream));
   const { pool } = service.app.database;
   const holder = await pool.connect();
   try {
@@ -86,35 +87,36 @@ test("a look that the database cuts short ends nobody's watching", async () => {
     holder.release();
   }
   await pool.query("update payment_links.payment_link set updated_at = now()");
-  const told = await Promise.all(streams.map((stream) => stream.next()));
-  for (const { value } of told) expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
+  const updates = await Promise.all(streams.map((stream) => stream.next()));
+  for (const { value } of updates)
+    expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
 });
 
-test("who looks at another's link together with its owner sees nothing of it", async () => {
+test("a stranger who watches a link together with its owner sees nothing of it", async () => {
   const { rows } = await service.app.database.pool.query<OwnLinkKey>(
     'select lender_id as "lenderId", id, field_partner_id as "fieldPartnerId" from payment_links.payment_link order by id',
   );
   const [mine] = rows as [OwnLinkKey];
   const another = rows.find(({ fieldPartnerId }) => fieldPartnerId !== mine.fieldPartnerId)!;
-  const looks = createWatchedLinks(service.app.database);
+  const watchedLinks = createWatchedLinks(service.app.database);
   const seen = await Promise.all([
-    looks.link(mine),
-    looks.link({ ...mine, fieldPartnerId: another.fieldPartnerId }),
-    looks.link({ ...another, fieldPartnerId: mine.fieldPartnerId }),
-    looks.link(another),
+    watchedLinks.link(mine),
+    watchedLinks.link({ ...mine, fieldPartnerId: another.fieldPartnerId }),
+    watchedLinks.link({ ...another, fieldPartnerId: mine.fieldPartnerId }),
+    watchedLinks.link(another),
   ]);
   expect(seen.map((one) => one?.link.id)).toEqual([mine.id, undefined, undefined, another.id]);
 });
 
-/** Waits for the next look at everything, and for its end. */
-async function statementsOfALook(): Promise<string[]> {
-  statements.length = 0;
-  await expect.poll(() => statements.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(LOOK.length);
+/** Waits for the next poll of all links, and for its end. */
+async function queriesOfAPoll(): Promise<string[]> {
+  queries.length = 0;
+  await expect.poll(() => queries.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(POLL.length);
   await pause(500);
-  return statements.toSorted();
+  return queries.toSorted();
 }
 
-async function begun({ linkId, accessToken }: Watched) {
+async function openStream({ linkId, accessToken }: Watched) {
   const stream = new AppClient(countedUrl, accessToken).watch(WATCH, { id: linkId });
   expect((await stream.next()).value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
   return stream;
@@ -140,8 +142,8 @@ async function requestedLinks(): Promise<Watched[]> {
         { visitId, caseId: caseIds.get(loan), occurredAt: new Date() },
         "visit { visitId }",
       );
-      const wish = { visitId, amount: { minor: "250000", currency: "INR" }, channels: [] };
-      const { paymentLink } = await app.mutate("requestPaymentLink", wish, "paymentLink { id }");
+      const linkRequest = { visitId, amount: { minor: "250000", currency: "INR" }, channels: [] };
+      const { paymentLink } = await app.mutate("requestPaymentLink", linkRequest, "paymentLink { id }");
       return { linkId: paymentLink.id, accessToken };
     }),
   );

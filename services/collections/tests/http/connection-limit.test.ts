@@ -6,10 +6,10 @@ import { startTestService } from "../fixtures/fixture.ts";
 import { answerTo } from "../fixtures/raw-socket.ts";
 
 const READY = "GET /healthz HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n";
-const KEPT = READY.replace("Connection: close\r\n", "");
+const KEPT_ALIVE = READY.replace("Connection: close\r\n", "");
 
-/** Connections that say nothing. */
-async function silent(url: string, count: number): Promise<Socket[]> {
+/** Opens connections that send nothing. */
+async function openSilentSockets(url: string, count: number): Promise<Socket[]> {
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: count }, () => connect(Number(port), hostname).on("error", () => {}));
   afterFile(() => sockets.forEach((socket) => socket.destroy()));
@@ -17,32 +17,32 @@ async function silent(url: string, count: number): Promise<Socket[]> {
   return sockets;
 }
 
-function openOnes(sockets: readonly Socket[]): number {
+function countOpen(sockets: readonly Socket[]): number {
   return sockets.filter((socket) => socket.resume().readyState === "open").length;
 }
 
-test("one address has a quarter of all connections, and what is beyond is closed", async () => {
-  const { url } = await startTestService({ works: false, settings: { MAX_CONNECTIONS: "40" } });
-  const sockets = await silent(url, 15);
-  await expect.poll(() => openOnes(sockets)).toBe(10);
+test("one address gets a quarter of MAX_CONNECTIONS, and further connections are closed", async () => {
+  const { url } = await startTestService({ hasWorker: false, settings: { MAX_CONNECTIONS: "40" } });
+  const sockets = await openSilentSockets(url, 15);
+  await expect.poll(() => countOpen(sockets)).toBe(10);
   await expect(answerTo(url, READY)).rejects.toThrow("0 answers came");
   sockets.find((socket) => socket.readyState === "open")!.destroy();
   await expect.poll(() => answerTo(url, READY).catch(() => undefined)).toMatchObject({ status: 200 });
 });
 
-test("a trusted proxy has as many connections as the process, whose clients are told apart by what it forwards", async () => {
+test("a trusted proxy gets all of MAX_CONNECTIONS, because its clients are limited by their forwarded addresses", async () => {
   const settings = { MAX_CONNECTIONS: "40", TRUST_PROXY: "loopback" };
-  const { url } = await startTestService({ works: false, settings });
-  const sockets = await silent(url, 45);
-  await expect.poll(() => openOnes(sockets)).toBe(40);
+  const { url } = await startTestService({ hasWorker: false, settings });
+  const sockets = await openSilentSockets(url, 45);
+  await expect.poll(() => countOpen(sockets)).toBe(40);
 });
 
-test("at the limit idle connections make room for new ones", async () => {
+test("idle connections are closed for new ones at MAX_CONNECTIONS", async () => {
   const settings = { MAX_CONNECTIONS: "10", TRUST_PROXY: "loopback" };
-  const { url } = await startTestService({ works: false, settings });
-  const idle = await silent(url, 10);
-  await Promise.all(idle.map((socket) => (socket.write(KEPT), once(socket, "data"))));
-  // The one that finds the process full is closed; the next one is served.
+  const { url } = await startTestService({ hasWorker: false, settings });
+  const idle = await openSilentSockets(url, 10);
+  await Promise.all(idle.map((socket) => (socket.write(KEPT_ALIVE), once(socket, "data"))));
+  // The connection that arrives at the limit is closed, and the next one is served.
   await expect.poll(() => answerTo(url, READY).catch(() => undefined)).toMatchObject({ status: 200 });
-  expect(openOnes(idle)).toBe(0);
+  expect(countOpen(idle)).toBe(0);
 });

@@ -8,7 +8,7 @@ import { HTTP_TIMES, type HttpServer, startHttpServer } from "../../src/start/ht
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 const IMPORT = "/api/v1/partner/cases";
-/** As the real ones, many times shorter. */
+/** The time limits of the service, many times shorter. */
 const TIMES = {
   operationMs: 20_000,
   headersMs: 600,
@@ -23,13 +23,13 @@ let lender: LenderTwin;
 let server: HttpServer;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   server = await startHttpServer(service.app, { ...TIMES, checkEveryMs: 50 });
   afterFile(() => server.stop(0));
 });
 
-/** A client on a socket of its own; `answer` is what it has been sent once the server has closed the connection. */
+/** Opens a connection. `answer` resolves with everything received once the server has closed it. */
 async function aSocket(): Promise<{ socket: Socket; answer: Promise<string> }> {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
@@ -41,7 +41,7 @@ async function aSocket(): Promise<{ socket: Socket; answer: Promise<string> }> {
   return { socket, answer };
 }
 
-/** Writes a text in pieces, one each 50 ms, for as long as somebody listens. */
+/** Writes a text in pieces, one every 50 ms, until the connection is closed. */
 async function drip(socket: Socket, text: string, piece = 1): Promise<void> {
   for (let at = 0; at < text.length && !socket.destroyed; at += piece) {
     socket.write(text.slice(at, at + piece));
@@ -49,7 +49,7 @@ async function drip(socket: Socket, text: string, piece = 1): Promise<void> {
   }
 }
 
-/** The head of a signed import; `length` undefined sends it in chunks. */
+/** The headers of a signed import. Without `length` they announce chunks. */
 function headOf(body: string, length?: number): string {
   const [keyId, secret] = [...lender.secrets][0]!;
   const timestamp = String(Date.now());
@@ -66,39 +66,42 @@ function headOf(body: string, length?: number): string {
   return `POST ${IMPORT} HTTP/1.1\r\n${headers.join("")}\r\n`;
 }
 
-describe.concurrent("a client that holds a connection", () => {
-  test("without a word is let go", async () => {
+describe.concurrent("a slow client's connection", () => {
+  test("is closed when the client sends nothing", async () => {
     const { answer } = await aSocket();
     expect(await answer).toMatch(/^(HTTP\/1\.1 408 |$)/);
   });
 
-  test("and sends its headers byte by byte is told 408 and let go", async () => {
+  test("gets 408 and is closed when the headers arrive byte by byte", async () => {
     const { socket, answer } = await aSocket();
     void drip(socket, headOf("{}", 2));
     expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test.each([5 * 1_024 * 1_024, undefined])("and sends its body byte by byte too, length %s", async (length) => {
-    const { socket, answer } = await aSocket();
-    socket.write(headOf("", length));
-    void drip(socket, length === undefined ? "1\r\n \r\n".repeat(1_000) : " ".repeat(1_000), 6);
-    expect(await answer).toMatch(/^HTTP\/1\.1 408 [^]*Connection: close/);
-  });
+  test.each([5 * 1_024 * 1_024, undefined])(
+    "gets 408 and is closed when the body arrives byte by byte, Content-Length %s",
+    async (length) => {
+      const { socket, answer } = await aSocket();
+      socket.write(headOf("", length));
+      void drip(socket, length === undefined ? "1\r\n \r\n".repeat(1_000) : " ".repeat(1_000), 6);
+      expect(await answer).toMatch(/^HTTP\/1\.1 408 [^]*Connection: close/);
+    },
+  );
 
-  test("and sends its body fast enough, but for ever, is let go as well", async () => {
+  test("gets 408 when the body arrives fast enough but never ends", async () => {
     const { socket, answer } = await aSocket();
     socket.write(headOf("", undefined));
     void drip(socket, `3e8\r\n${" ".repeat(1_000)}\r\n`.repeat(200), 1_007);
     expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test("and has sent nothing more after its answer is let go", async () => {
+  test("is closed when no other request follows the answer", async () => {
     const { socket, answer } = await aSocket();
     socket.write("GET /healthz HTTP/1.1\r\nHost: service\r\n\r\n");
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test("keeps nobody else from being answered, be there two hundred of them", async () => {
+  test("does not keep other clients from being answered, even if there are 200", async () => {
     const slow = await Promise.all(Array.from({ length: 200 }, aSocket));
     for (const { socket } of slow) socket.write("GET /healthz HTTP/1.1\r\nHost: se");
     expect(await fetch(`${server.url}/healthz`)).toMatchObject({ status: 200 });
@@ -106,7 +109,7 @@ describe.concurrent("a client that holds a connection", () => {
   });
 });
 
-test("a large import over a slow line is taken", async () => {
+test("a large import over a slow connection is accepted", async () => {
   const body = JSON.stringify({ rows: [aRow("LN-SLOW")] }) + " ".repeat(16_000);
   const { socket, answer } = await aSocket();
   socket.write(headOf(body, body.length));
@@ -114,14 +117,14 @@ test("a large import over a slow line is taken", async () => {
   expect(await answer).toMatch(/^HTTP\/1\.1 200 [^]*"created":1/);
 });
 
-test("5 MiB at 1 Mbit/s fit into the times that the service gives", () => {
+test("the service's time limits allow a body of 5 MiB at 1 Mbit/s", () => {
   const bytesPerMs = 1_000_000 / 8 / 1_000;
   const { requestMs, pace } = HTTP_TIMES;
   expect((5 * 1_024 * 1_024) / bytesPerMs).toBeLessThan(requestMs / 2);
   expect(bytesPerMs * pace.everyMs).toBeGreaterThan(pace.minBytes * 2);
 });
 
-test("headers of more than 16 KiB are refused, and what is no HTTP", async () => {
+test("headers of more than 16 KiB get 431, and bytes that are not HTTP get 400", async () => {
   const answers = [
     "GET /healthz HTTP/1.1\r\nHost: service\r\nX: " + "x".repeat(17_000) + "\r\n\r\n",
     "\u0000\r\n\r\n",
@@ -136,7 +139,7 @@ test("headers of more than 16 KiB are refused, and what is no HTTP", async () =>
   ]);
 });
 
-test("who goes away in the middle of a body is no fault of ours", async () => {
+test("a client that disconnects during its body does not count as a server error", async () => {
   const { socket } = await aSocket();
   socket.write(headOf("", 1_000) + "{");
   await sleep(50);

@@ -8,14 +8,14 @@ import { runService, type ServiceProcess, type Settings, startProcess } from "..
 
 vi.setConfig({ testTimeout: 120_000 });
 
-async function onADatabase(settings: Settings = {}): Promise<Settings> {
+async function settingsWithDatabase(settings: Settings = {}): Promise<Settings> {
   const { url } = await testDatabase("service", async (at) => {
     await migrate({ url: at, schemas, jobs: true });
   });
   return { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl(url), ...settings };
 }
 
-async function started(settings: Settings): Promise<ServiceProcess> {
+async function startedProcess(settings: Settings): Promise<ServiceProcess> {
   const process = await startProcess(settings);
   afterFile(async () => {
     process.send("SIGTERM");
@@ -33,9 +33,9 @@ async function get(url: string): Promise<{ status: number; text: string }> {
   return { status: response.status, text: await response.text() };
 }
 
-test("with METRICS_PORT, /metrics is served there by each process of a host, and nowhere else", async () => {
-  const settings = await onADatabase({ METRICS_PORT: "0" });
-  const processes = await Promise.all(["server", "worker"].map((role) => started({ ...settings, ROLE: role })));
+test("with METRICS_PORT, each process serves /metrics on that port only", async () => {
+  const settings = await settingsWithDatabase({ METRICS_PORT: "0" });
+  const processes = await Promise.all(["server", "worker"].map((role) => startedProcess({ ...settings, ROLE: role })));
   expect(new Set(processes.map(metricsUrlOf)).size).toBe(2);
   for (const process of processes) {
     const metricsUrl = metricsUrlOf(process);
@@ -50,21 +50,21 @@ test("with METRICS_PORT, /metrics is served there by each process of a host, and
   }
 });
 
-test("without METRICS_PORT, /metrics stays on PORT, and a production is told so in its log", async () => {
-  const settings = await onADatabase({ ENVIRONMENT: "live" });
-  const production = await started(settings);
+test("without METRICS_PORT, /metrics is served on PORT, and a production environment logs a warning", async () => {
+  const settings = await settingsWithDatabase({ ENVIRONMENT: "live" });
+  const production = await startedProcess(settings);
   expect((await get(`${production.url}/metrics`)).status).toBe(200);
   expect(production.log()).toContain("set METRICS_PORT to serve it on its own port");
-  const sandbox = await started({ ...settings, ENVIRONMENT: "sandbox" });
+  const sandbox = await startedProcess({ ...settings, ENVIRONMENT: "sandbox" });
   expect(sandbox.log()).not.toContain("METRICS_PORT");
 });
 
-test("a METRICS_PORT that is taken, or a METRICS_HOST without one, ends the start with 2 and the setting's name", async () => {
+test("a METRICS_PORT in use, or METRICS_HOST without a port, ends the start with 2 and names the setting", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   afterFile(() => taken.close());
   const { port } = taken.address() as AddressInfo;
-  const settings = await onADatabase({ MASTER_KEY: "a".repeat(64), PORT: "0" });
+  const settings = await settingsWithDatabase({ MASTER_KEY: "a".repeat(64), PORT: "0" });
   const onTaken = await runService({ ...settings, METRICS_PORT: String(port) });
   expect({ code: onTaken.code, says: onTaken.stderr }).toMatchObject({
     code: 2,

@@ -7,7 +7,7 @@ import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-test("a worker's metrics tell of attempts, deliveries, probes, what waits and what is under way", async () => {
+test("a worker's metrics count attempts, deliveries, probes, the backlog and deliveries in flight", async () => {
   const service = await startTestService({
     settings: { WEBHOOK_SUSPEND_AFTER: "3", WEBHOOK_PROBE_INTERVAL: "1h", WEBHOOK_LADDER: "0s,1ms,6h" },
   });
@@ -45,19 +45,19 @@ test("a worker's metrics tell of attempts, deliveries, probes, what waits and wh
   expect(metrics.get(`backlog{state="parked"}`)).toBe(0);
   expect(metrics.get(`oldest_waiting_seconds{endpoint="unregistered"}`)).toBeGreaterThan(0);
 
-  // Read ten seconds ago at the most: what is scraped often costs the database little.
+  // The backlog is cached for ten seconds, so that frequent scrapes cost the database little.
   await nowhere.importCases([aRow("LN-2")]);
   const soon = await scrape(service.url);
   expect(soon.get(`backlog{state="waiting"}`)).toBe(waiting);
   hanging.receiverBehaviour = "ok";
 });
 
-test("every metric of ours is in the runbook, and every one of the runbook is measured", async () => {
+test("the runbook lists exactly the metrics of the service", async () => {
   const service = await startTestService();
   const runbook = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
-  const told = [...runbook.matchAll(/^\| `(collections_\w+)`/gm)].map(([, name]) => name!);
+  const documented = [...runbook.matchAll(/^\| `(collections_\w+)`/gm)].map(([, name]) => name!);
   const measured = (await service.app.metrics.registry.getMetricsAsJSON()).map(({ name }) => name);
-  expect(new Set(measured.filter((name) => name.startsWith("collections_")))).toEqual(new Set(told));
+  expect(new Set(measured.filter((name) => name.startsWith("collections_")))).toEqual(new Set(documented));
 });
 
 async function unregister(em: EntityManager, lenderCode: string): Promise<void> {
@@ -65,7 +65,7 @@ async function unregister(em: EntityManager, lenderCode: string): Promise<void> 
   await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: null }));
 }
 
-/** Values of the metrics of webhooks by what follows "collections_webhook_". */
+/** Values of the webhook metrics by their names without "collections_webhook_". */
 async function scrape(url: string): Promise<Map<string, number>> {
   const response = await fetch(`${url}/metrics`);
   expect(response.status).toBe(200);

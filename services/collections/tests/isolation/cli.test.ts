@@ -4,33 +4,35 @@ import { createProgram } from "../../src/cli/program.ts";
 import { EXIT } from "../../src/cli/terminal/refusal.ts";
 import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isolation-world.ts";
 
-// It takes seconds, and much longer on a machine that does much else.
+// The matrix takes seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** What a command is tried with: it names lender A by its code, and something of B's. */
+/** Arguments that name lender A by its code and something of lender B's. */
 interface Trial {
   readonly args: (world: World) => readonly string[];
-  /** How it ends: not found, unless the command finds nothing among A's, or leaves alone what it names beside a code. */
+  /** The expected exit code. The default is "not found". */
   readonly code?: number;
-  /** A part of what it says then. */
+  /** A part of the expected output. */
   readonly says?: string;
 }
 
-/** Why nothing of another lender's can be named: no code of a lender is said, or nothing else. */
+/** Why the command cannot name a lender's code together with another lender's thing. */
 interface NothingToName {
   readonly because: string;
 }
 
-const ONE_LENDER: NothingToName = { because: "it names a lender, and nothing else that is a lender's" };
-const NO_LENDER: NothingToName = { because: "what it names says itself whose it is: operators act for every lender" };
+const ONE_LENDER: NothingToName = { because: "it names a lender and nothing else that belongs to a lender" };
+const NO_LENDER: NothingToName = {
+  because: "it names a thing that belongs to one lender, and operators act for every lender",
+};
 const PEOPLE: NothingToName = { because: "field partners work for every lender" };
 const REASON = ["--reason", "tried by a test"];
 
-/** By command and, behind it, what of it names something: each argument and option that the program has. */
+/** For each command, the arguments and options that name something, and the trial. */
 const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial: Trial | NothingToName }>> = {
   "lender create": {
     names: "",
-    trial: { because: "what it makes is new; a code that is taken is refused, see cli/lender.test.ts" },
+    trial: { because: "it makes something new; an existing code is rejected, see cli/lender.test.ts" },
   },
   "lender update": { names: "<code>", trial: ONE_LENDER },
   "lender list": { names: "", trial: { because: "it names nothing" } },
@@ -51,7 +53,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "case import": {
     names: "<file> --lender",
     trial: {
-      because: "a file has loan numbers alone, which mean the lender's own: as POST import, see isolation/rest.test.ts",
+      because: "a file has only loan numbers of the lender's own, as POST import has, see isolation/rest.test.ts",
     },
   },
   "case assign": {
@@ -94,10 +96,10 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "persisted-operations make": { names: "<paths>", trial: { because: "it reads files, and no database" } },
 };
 
-/** Options that say how, and name nothing that is stored. */
-const SAY_HOW =
+/** Options that name nothing that is stored. */
+const OTHER_OPTIONS =
   /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|out|name|phone|time-zone|currency|paid-on|amount|distribute|anchor|anchor-key)$/;
-/** What is a lender's own: given together with its code, they change that lender. */
+/** Commands whose options are fields of the lender that the command names. */
 const OF_LENDER = /^lender (create|update)$/;
 
 let world: World;
@@ -106,19 +108,19 @@ beforeAll(async () => {
   world = await isolationWorld();
 });
 
-describe("every command of the program is known, and each argument and option of it,", () => {
+describe("the list of commands in isolation/cli.test.ts", () => {
   test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command] as const))(
-    "of %s",
+    "has every argument and option of %s",
     (path, command) => {
-      expect(namesOf(path, command), unknownWords(path)).toBe(COMMANDS[path]?.names);
+      expect(namesOf(path, command), adviceFor(path)).toBe(COMMANDS[path]?.names);
     },
   );
 
-  test("and none is told of that is gone", () => {
+  test("has no command that no longer exists", () => {
     expect(Object.keys(COMMANDS).toSorted()).toEqual(commandsOf(createProgram()).map(pathOf).toSorted());
   });
 
-  test("and one that is new is found out", () => {
+  test("would miss a new command, and show what the new command names", () => {
     const program = createProgram();
     program.commands
       .find((command) => command.name() === "case")!
@@ -131,23 +133,26 @@ describe("every command of the program is known, and each argument and option of
   });
 });
 
-describe("with one lender's code and what is another's", () => {
+describe("a command with one lender's code and another lender's thing", () => {
   const trials = Object.entries(COMMANDS).flatMap(([path, { trial }]) =>
     "args" in trial ? [[path, trial] as const] : [],
   );
 
-  test.each(trials)("%s says what it says of nothing, and changes nothing", async (path, { args, code, says }) => {
-    const given = [...path.split(" "), ...args(world)];
-    const changes = await changesAtB(world, async () => {
-      const result = await world.cli(...given);
-      expect(result, result.stderr).toMatchObject({ code: code ?? EXIT.notFound });
-      expect(result.stdout + result.stderr).toContain(says ?? "There is no");
-      expect(leaksIn(world, result.stdout + result.stderr, given)).toEqual([]);
-    });
-    expect(changes).toEqual([]);
-  });
+  test.each(trials)(
+    "%s answers as for a thing that does not exist, and changes nothing",
+    async (path, { args, code, says }) => {
+      const given = [...path.split(" "), ...args(world)];
+      const changes = await changesAtB(world, async () => {
+        const result = await world.cli(...given);
+        expect(result, result.stderr).toMatchObject({ code: code ?? EXIT.notFound });
+        expect(result.stdout + result.stderr).toContain(says ?? "There is no");
+        expect(leaksIn(world, result.stdout + result.stderr, given)).toEqual([]);
+      });
+      expect(changes).toEqual([]);
+    },
+  );
 
-  test("its owner's code finds it: there was something to find", async () => {
+  test("finds the thing with its owner's code, so there was something to find", async () => {
     const { b, loanOfB } = world;
     expect(await world.cli("ledger", "statement", b.twin.code, loanOfB())).toMatchObject({ code: EXIT.done });
     const held = await world.cli("case", "hold", b.twin.code, loanOfB(), ...REASON);
@@ -169,7 +174,7 @@ describe("with one lender's code and what is another's", () => {
     expect(leaksIn(world, await show(world.b.twin.code))).not.toEqual([]);
   });
 
-  test("a replay of one lender's events by another's loan sends nothing", async () => {
+  test("delivery replay with another lender's loan sends nothing", async () => {
     const { a, cli, loanOfB } = world;
     const changes = await changesAtB(world, async () => {
       const options = ["--lender", a.twin.code, "--loan", loanOfB(), "--state", "delivered", ...REASON];
@@ -178,7 +183,7 @@ describe("with one lender's code and what is another's", () => {
     expect(changes).toEqual([]);
   });
 
-  test("a page that goes on where another lender's ended shows one's own", async () => {
+  test("delivery list with another lender's cursor shows the own lender's deliveries", async () => {
     const { a, b, cli } = world;
     const cursor = b.eventIds[1]!.replace("evt_", "").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
     const { code, stdout, stderr } = await cli("delivery", "list", "--lender", a.twin.code, "--cursor", cursor);
@@ -192,7 +197,7 @@ function aLoan({ a, loanOfB }: World): readonly string[] {
   return [a.twin.code, loanOfB()];
 }
 
-/** The commands that do something: groups only lead to them. */
+/** All commands that are not groups of commands. */
 function commandsOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }
@@ -206,10 +211,10 @@ function namesOf(path: string, command: Command): string {
   const named = command.registeredArguments.map((arg) => (arg.required ? `<${arg.name()}>` : `[${arg.name()}]`));
   const options = OF_LENDER.test(path)
     ? []
-    : command.options.map(({ long }) => long!).filter((long) => !SAY_HOW.test(long));
+    : command.options.map(({ long }) => long!).filter((long) => !OTHER_OPTIONS.test(long));
   return [...named, ...options].join(" ");
 }
 
-function unknownWords(path: string): string {
-  return `say in COMMANDS of isolation/cli.test.ts what "${path}" names of a lender's, and try it with another lender's`;
+function adviceFor(path: string): string {
+  return `add to COMMANDS of isolation/cli.test.ts what "${path}" names, and a trial with another lender's thing`;
 }

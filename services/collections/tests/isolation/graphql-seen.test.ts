@@ -14,7 +14,7 @@ import {
 import { NoValueError, operationsOf } from "./fixtures/matrix-operations.ts";
 import { matrixWorld, type World } from "./fixtures/matrix-world.ts";
 
-// It takes seconds, and much longer on a machine that does much else.
+// The matrix takes seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 type Field = GraphQLField<unknown, Context>;
@@ -31,8 +31,8 @@ beforeAll(async () => {
   owner = await fieldPartnerById(world.service.app.database.em(), world.owner.id);
 });
 
-/** Does something while a field answers everybody as if they were the owner. */
-async function whileOpen<Done>(field: Field, work: () => Promise<Done>): Promise<Done> {
+/** Runs `work` while the field answers every caller as if they were the owner. */
+async function withoutAuthorisation<Done>(field: Field, work: () => Promise<Done>): Promise<Done> {
   const { resolve, subscribe } = field;
   const opened = (resolver: GraphQLFieldResolver<unknown, Context> | undefined) =>
     resolver &&
@@ -49,10 +49,10 @@ async function whileOpen<Done>(field: Field, work: () => Promise<Done>): Promise
   }
 }
 
-describe("the matrix sees it when authorisation is forgotten", () => {
-  test.each(roots.map((field) => [field.name, field] as const))("on %s", async (name, field) => {
-    const blanks = operationsOf(schema, world.nobodys);
-    const [withoutCaller, ofStranger] = await whileOpen(field, async () => {
+describe("the authorisation matrix finds a missing authorisation", () => {
+  test.each(roots.map((field) => [field.name, field] as const))("of the root field %s", async (name, field) => {
+    const blanks = operationsOf(schema, world.missing);
+    const [withoutCaller, ofStranger] = await withoutAuthorisation(field, async () => {
       const withoutCaller: string[] = [];
       const ofStranger: string[] = [];
       const changes = await changesWhile(world, async () => {
@@ -69,7 +69,7 @@ describe("the matrix sees it when authorisation is forgotten", () => {
     expect(ofStranger).not.toEqual([]);
   });
 
-  test.each(["activeLink", "earnings"])("on Case.%s alone, for a case that has changed hands", async (name) => {
+  test.each(["activeLink", "earnings"])("of the field Case.%s, for a reassigned case", async (name) => {
     const type = schema.getType("Case") as unknown as { getFields(): Record<string, Field> };
     const shown = async () => {
       const findings: string[] = [];
@@ -79,11 +79,11 @@ describe("the matrix sees it when authorisation is forgotten", () => {
       return findings;
     };
     expect(await shown()).toEqual([]);
-    expect(await whileOpen(type.getFields()[name]!, shown)).not.toEqual([]);
+    expect(await withoutAuthorisation(type.getFields()[name]!, shown)).not.toEqual([]);
   });
 });
 
-test("an argument that nobody has thought of stops the matrix, and is told where to go", () => {
+test("an argument without values makes the authorisation matrix fail with advice", () => {
   const grown = extendSchema(schema, parse("extend type Query { casesOf(colleagueId: ID!): Case }"));
   expect(() => operationsOf(grown, world.known)).toThrow(NoValueError);
   expect(() => operationsOf(grown, world.known)).toThrow('Add "Query.casesOf.colleagueId" to VALUES in tests/');

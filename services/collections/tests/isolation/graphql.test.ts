@@ -14,9 +14,9 @@ import {
   OPEN_TO_ALL,
 } from "./fixtures/matrix-findings.ts";
 import { fieldsOf, type Operation, operationsOf, valuesSeenIn } from "./fixtures/matrix-operations.ts";
-import { matrixWorld, nobodysPhone, oneByOne, type World } from "./fixtures/matrix-world.ts";
+import { matrixWorld, unusedPhone, namesWithOneForeign, type World } from "./fixtures/matrix-world.ts";
 
-// It takes seconds, and much longer on a machine that does much else.
+// The matrix takes seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let world: World;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   seen = await seenByOwner(world);
 });
 
-/** What the owner reads of everything: what nobody can read proves nothing when a stranger cannot. */
+/** The fields that the owner can read. A field that even the owner cannot read would prove nothing. */
 async function seenByOwner({ owner, owned }: World): Promise<Set<string>> {
   const seen = new Set<string>();
   for (const operation of operationsOf(schema, owned)) {
@@ -38,65 +38,71 @@ async function seenByOwner({ owner, owned }: World): Promise<Set<string>> {
   return seen;
 }
 
-test("the owner reads every field of every type that the matrix tries on others", () => {
-  // What a mutation says when it does nothing is compared with what it says of ids of nothing.
+test("the owner can read every field that the authorisation matrix tries as a stranger", () => {
+  // Errors of mutations are covered by the comparison with ids that do not exist.
   const refusals = new Set(schema.getPossibleTypes(schema.getType("UserError") as never).map(({ name }) => name));
   const unseen = fieldsOf(schema).filter((field) => !seen.has(field) && !refusals.has(field.split(".")[0]!));
-  expect(unseen, "give the world in matrix-world.ts something that has a value there").toEqual([]);
+  expect(unseen, "make something in matrix-world.ts that has a value for these fields").toEqual([]);
 });
 
-describe.each(["none", "unknown", "expired", "signed out", "suspended"])("with a token that is %s", (kind) => {
-  test("nothing is answered but that one is to sign in", async () => {
-    const accessToken = await badToken(kind);
-    const operations = operationsOf(schema, { ...world.known, phone: nobodysPhone() });
-    const changes = await changesWhile(world, async () => {
-      for (const operation of operations) {
-        expect(await findingsWithoutToken(world, operation, accessToken), described(operation)).toEqual([]);
-      }
+describe.each(["none", "unknown", "expired", "signed out", "suspended"])(
+  "a GraphQL operation with an access token that is %s",
+  (kind) => {
+    test("gets UNAUTHENTICATED on every root field, and changes nothing", async () => {
+      const accessToken = await badToken(kind);
+      const operations = operationsOf(schema, { ...world.known, phone: unusedPhone() });
+      const changes = await changesWhile(world, async () => {
+        for (const operation of operations) {
+          expect(await findingsWithoutToken(world, operation, accessToken), describeOperation(operation)).toEqual([]);
+        }
+      });
+      expect(changes).toEqual([]);
     });
-    expect(changes).toEqual([]);
-  });
-});
+  },
+);
 
-test("without a caller the schema refuses every operation by itself, whatever checked the token before it", async () => {
-  const operations = operationsOf(schema, { ...world.known, phone: nobodysPhone() });
+test("the schema itself rejects every operation without a caller, independently of the earlier check of the token", async () => {
+  const operations = operationsOf(schema, { ...world.known, phone: unusedPhone() });
   const changes = await changesWhile(world, async () => {
     for (const operation of operations) {
-      expect(await findingsWithoutCaller(world, schema, operation), described(operation)).toEqual([]);
+      expect(await findingsWithoutCaller(world, schema, operation), describeOperation(operation)).toEqual([]);
     }
   });
   expect(changes).toEqual([]);
 });
 
-describe("a stranger", () => {
+describe("a stranger in GraphQL", () => {
   const kinds = ["query", "mutation", "subscription"] as const;
-  test.each(kinds)("by a %s gets for another's ids what ids of nothing get, and changes nothing", async (kind) => {
-    const blanks = operationsOf(schema, world.nobodys);
-    const changes = await changesWhile(world, async () => {
-      for (const [place, operation] of operationsOf(schema, world.known).entries()) {
-        if (operation.kind !== kind) continue;
-        const findings = await findingsOfStranger(world, schema, operation, blanks[place]!);
-        expect(findings, described(operation)).toEqual([]);
-      }
-    });
-    expect(changes).toEqual([]);
-  });
+  test.each(kinds)(
+    "gets the same answer to a %s for another's ids as for ids that do not exist, and changes nothing",
+    async (kind) => {
+      const blanks = operationsOf(schema, world.missing);
+      const changes = await changesWhile(world, async () => {
+        for (const [place, operation] of operationsOf(schema, world.known).entries()) {
+          if (operation.kind !== kind) continue;
+          const findings = await findingsOfStranger(world, schema, operation, blanks[place]!);
+          expect(findings, describeOperation(operation)).toEqual([]);
+        }
+      });
+      expect(changes).toEqual([]);
+    },
+  );
 
-  test("finds nothing of another's among their own, not even on a case that both have had", async () => {
+  test("sees nothing of another field partner's among their own, not even on a reassigned case", async () => {
     for (const operation of operationsOf(schema, world.own)) {
       if (operation.kind !== "query") continue;
-      expect(await findingsAmongOwn(world, operation), described(operation)).toEqual([]);
+      expect(await findingsAmongOwn(world, operation), describeOperation(operation)).toEqual([]);
     }
   });
 
-  // The last one: what is one's own is done.
-  test("by one thing of another's among their own gets what one of nobody's gets, and changes nothing", async () => {
+  // This test must be the last one, because its operations change the stranger's own things.
+  test("gets the same answer for one thing of another's among their own as for one that does not exist", async () => {
     const changes = await changesWhile(world, async () => {
-      for (const { what, theirs, nobodys } of oneByOne(world)) {
-        const blanks = operationsOf(schema, nobodys);
-        for (const [place, operation] of operationsOf(schema, theirs).entries()) {
+      for (const { what, foreign, missing } of namesWithOneForeign(world)) {
+        const blanks = operationsOf(schema, missing);
+        for (const [place, operation] of operationsOf(schema, foreign).entries()) {
           const findings = await findingsOfMixed(world, operation, blanks[place]!);
-          expect(findings, `${what} of ${described(operation)}`).toEqual([]);
+          expect(findings, `${what} of ${describeOperation(operation)}`).toEqual([]);
         }
       }
     });
@@ -104,12 +110,12 @@ describe("a stranger", () => {
   });
 });
 
-test("what needs no token are the three steps of signing in", () => {
+test("only the three mutations for signing in need no access token", () => {
   const mutations = Object.keys(schema.getMutationType()!.getFields());
   expect(mutations.filter((name) => OPEN_TO_ALL.has(name)).toSorted()).toEqual([...OPEN_TO_ALL].toSorted());
 });
 
-/** A token of the owner's that counts no more, or of somebody who may not come in. */
+/** An invalid token of the owner's, or the token of a suspended field partner. */
 async function badToken(kind: string): Promise<string | undefined> {
   if (kind === "none") return undefined;
   if (kind === "unknown") return `fpt_${"A".repeat(43)}`;
@@ -127,6 +133,6 @@ async function badToken(kind: string): Promise<string | undefined> {
   return accessToken;
 }
 
-function described({ kind, field, variables }: Operation): string {
+function describeOperation({ kind, field, variables }: Operation): string {
   return `${kind} ${field} ${JSON.stringify(variables)}`;
 }

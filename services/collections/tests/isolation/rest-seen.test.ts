@@ -15,7 +15,7 @@ import { asText, type Caller, findingsOf, send } from "./fixtures/isolation-find
 import { ownCalls, trialsOf } from "./fixtures/isolation-requests.ts";
 import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isolation-world.ts";
 
-// It takes seconds, and much longer on a machine that does much else.
+// The matrix takes seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const document = openApiDocument();
@@ -26,12 +26,12 @@ beforeAll(async () => {
   world = await isolationWorld();
 });
 
-describe("the matrix sees it when who calls is forgotten", () => {
-  test.each(ENDPOINTS)("by $name", async (endpoint) => {
+describe("the isolation matrix finds an endpoint that ignores the caller", () => {
+  test.each(ENDPOINTS)("$name", async (endpoint) => {
     const { app } = world.service;
     const lender = (await lenderById(app.database.em(), world.b.id))!;
     const handle = endpoint.handle as (request: object, app: App) => Promise<never>;
-    // The endpoint's own handler, which takes every caller for B.
+    // The endpoint's own handler gets B as the caller of every request.
     const broken: Endpoint = {
       ...endpoint,
       handle: (request: object) => handle({ ...request, lender, keyId: world.b.key.apiKeyId }, app),
@@ -41,9 +41,9 @@ describe("the matrix sees it when who calls is forgotten", () => {
   });
 });
 
-describe("the matrix sees it when a statement does not say whose rows it means,", () => {
+describe("the isolation matrix finds an SQL query without its condition on the lender", () => {
   test.each(["get-case", "deliveries-list", "deliveries-get", "deliveries-replay-one", "replays-get"])(
-    "behind %s",
+    "of %s",
     async (name) => {
       const { app, databaseUrl } = world.service;
       const careless = await testApp(databaseUrl);
@@ -70,15 +70,15 @@ async function findingsAt(asA: Caller, endpoints: readonly Endpoint[]): Promise<
   return [...findings, ...changes];
 }
 
-/** From now on a connection's statements hold for whatever lender, as if that condition had been forgotten. */
+/** Removes the condition on the lender from all further queries of a connection. */
 function forgetLender(client: ClientBase): void {
   const careless = (text: string) => text.replaceAll(OF_LENDER, "($1 = $2 or true)");
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;
-  client.query = ((said: string | { text: string }, ...more: unknown[]) =>
-    send(typeof said === "string" ? careless(said) : { ...said, text: careless(said.text) }, ...more)) as never;
+  client.query = ((query: string | { text: string }, ...more: unknown[]) =>
+    send(typeof query === "string" ? careless(query) : { ...query, text: careless(query.text) }, ...more)) as never;
 }
 
-/** The router of the service with other endpoints, on a socket of its own. */
+/** Serves the router of the service with other endpoints, and returns the URL. */
 async function served(endpoints: readonly Endpoint[], app: App): Promise<string> {
   const server = createServer(express().use(endpointRouter(endpoints, app)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

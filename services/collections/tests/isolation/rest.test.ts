@@ -3,9 +3,9 @@ import { openApiDocument } from "../../src/rest/openapi/document.ts";
 import { ENDPOINTS } from "../../src/rest/v1/endpoints.ts";
 import { asText, bothAnswers, type Caller, differences, findingsOf, send } from "./fixtures/isolation-findings.ts";
 import { type Call, NoValueError, ownCalls, trialsOf } from "./fixtures/isolation-requests.ts";
-import { changesAtB, isolationWorld, leaksIn, usedUpNowhere, type World } from "./fixtures/isolation-world.ts";
+import { changesAtB, isolationWorld, leaksIn, withReusableLoans, type World } from "./fixtures/isolation-world.ts";
 
-// It takes seconds, and much longer on a machine that does much else.
+// The matrix takes seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const document = openApiDocument();
@@ -17,16 +17,16 @@ beforeAll(async () => {
   asA = { url: world.service.url, key: world.a.key };
 });
 
-test("another lender's ids are to a lender what ids of nothing are, and what they name stays as it is", async () => {
+test("every REST route answers another lender's ids as ids that do not exist, and changes nothing", async () => {
   const changes = await changesAtB(world, async () => {
     for (const trial of trialsOf(ENDPOINTS, document, world)) {
-      expect(await findingsOf(world, asA, trial), `${trial.title} ${JSON.stringify(trial.theirs)}`).toEqual([]);
+      expect(await findingsOf(world, asA, trial), `${trial.title} ${JSON.stringify(trial.foreign)}`).toEqual([]);
     }
   });
   expect(changes).toEqual([]);
 });
 
-test("with one's own ids one is answered by every route, and finds nothing of another lender's", async () => {
+test("every REST route answers a lender's own ids, and shows nothing of another lender's", async () => {
   const accepted = new Set<string>();
   const changes = await changesAtB(world, async () => {
     for (const { endpoint, call } of ownCalls(ENDPOINTS, document, world)) {
@@ -39,24 +39,29 @@ test("with one's own ids one is answered by every route, and finds nothing of an
   expect(changes).toEqual([]);
 });
 
-describe("signed by what is not a key of the caller's,", () => {
+describe("a REST request without a valid key of the caller", () => {
   test.each<[string, number, (world: World) => Caller["key"], null?]>([
-    ["another lender's key with one's own secret", 401, ({ a, b }) => ({ ...b.key, hmacSecret: a.key.hmacSecret })],
-    ["one's own key with another lender's secret", 401, ({ a, b }) => ({ ...a.key, hmacSecret: b.key.hmacSecret })],
+    ["another lender's key with the own secret", 401, ({ a, b }) => ({ ...b.key, hmacSecret: a.key.hmacSecret })],
+    ["the own key with another lender's secret", 401, ({ a, b }) => ({ ...a.key, hmacSecret: b.key.hmacSecret })],
     ["a revoked key", 401, ({ a }) => a.revokedKey],
     ["a retired key", 401, ({ a }) => a.retiredKey],
-    ["a key that nobody has", 401, ({ a }) => ({ ...a.key, apiKeyId: `lk_${"0".repeat(32)}` })],
-    ["one's own key without a signature", 401, ({ a }) => a.key, null],
+    ["an unknown key", 401, ({ a }) => ({ ...a.key, apiKeyId: `lk_${"0".repeat(32)}` })],
+    ["the own key without a signature", 401, ({ a }) => a.key, null],
     ["another lender's key without a signature", 401, ({ b }) => b.key, null],
-  ])("%s, no route tells or does anything", async (_, status, keyOf, signature) => {
+  ])("shows and changes nothing on any route: %s", async (_, status, keyOf, signature) => {
     const caller = { ...asA, key: keyOf(world) };
-    // Who names a key is answered by the debugger, which tells nothing of what the key is of.
+    // The signature debugger needs no signature. It answers for any key, and shows nothing about the key's lender.
     const needsNone = new Set(ENDPOINTS.flatMap(({ name, signed }): string[] => (signed === false ? [name] : [])));
     const changes = await changesAtB(world, async () => {
       for (const { endpoint, call } of eachOnce()) {
         const answer = await send(caller, call, signature);
-        const said = [call.path, JSON.stringify(call.body ?? ""), caller.key.apiKeyId];
-        const sent = [...said, ...Object.values(call.headers), ...valuesIn(call.body), ...call.path.split(/[/=&?]/)];
+        const sentTexts = [call.path, JSON.stringify(call.body ?? ""), caller.key.apiKeyId];
+        const sent = [
+          ...sentTexts,
+          ...Object.values(call.headers),
+          ...valuesIn(call.body),
+          ...call.path.split(/[/=&?]/),
+        ];
         expect(needsNone.has(endpoint) || answer.status === status, `${endpoint} ${answer.rawBody}`).toBe(true);
         expect(leaksIn(world, asText(answer), sent), `${endpoint} ${answer.rawBody}`).toEqual([]);
       }
@@ -65,55 +70,55 @@ describe("signed by what is not a key of the caller's,", () => {
   });
 });
 
-test("a secret of another lender's is to the caller's key no other than one that nobody has", async () => {
-  const [call] = ownCalls(ENDPOINTS, document, usedUpNowhere(world)).map((own) => own.call);
+test("a diagnosis does not distinguish another lender's secret from an unknown one", async () => {
+  const [call] = ownCalls(ENDPOINTS, document, withReusableLoans(world)).map((own) => own.call);
   const answers = [world.b.key.hmacSecret, "0".repeat(64)].map(async (hmacSecret) => {
     const { status, body } = await send({ ...asA, key: { ...world.a.key, hmacSecret } }, call!);
     return { status, code: body["code"], diagnosis: body["diagnosis"] };
   });
-  const [theirs, nobodys] = await Promise.all(answers);
-  expect(theirs).toEqual(nobodys);
+  const [foreign, missing] = await Promise.all(answers);
+  expect(foreign).toEqual(missing);
 });
 
-// The last one: it changes what is B's.
-test("at each place that is tried, what is theirs tells its owner something", async () => {
+// This test must be the last one, because it changes B's things.
+test("every place that the isolation matrix tries makes a difference to the owner", async () => {
   const asB = { ...asA, key: world.b.key };
-  const told = new Map<string, boolean>();
+  const differing = new Map<string, boolean>();
   for (const trial of trialsOf(ENDPOINTS, document, world)) {
-    const [theirs, nobodys] = await bothAnswers(asB, trial);
-    told.set(trial.title, told.get(trial.title) || differences(theirs, nobodys, trial).length > 0);
+    const [foreign, missing] = await bothAnswers(asB, trial);
+    differing.set(trial.title, differing.get(trial.title) || differences(foreign, missing, trial).length > 0);
   }
-  const silent = [...told].flatMap(([title, isTold]) => (isTold ? [] : [title]));
-  expect(silent, "there is nothing to find out at these places: give them values in isolation-values.ts").toEqual([]);
+  const withoutDifference = [...differing].flatMap(([title, isDifferent]) => (isDifferent ? [] : [title]));
+  expect(withoutDifference, "these places prove nothing: give them other values in isolation-values.ts").toEqual([]);
 });
 
-test("a parameter that nobody has thought of stops the matrix, and is told where to go", () => {
+test("a parameter without values makes the isolation matrix fail with advice", () => {
   const [health] = ENDPOINTS;
   const grown = { ...health!, path: `${health!.path}/{colleague}` };
   const paths = { [`/api/v1/partner/health/{colleague}`]: document.paths["/api/v1/partner/health"]! };
-  const trials = () => trialsOf([grown], { ...document, paths }, usedUpNowhere(world));
+  const trials = () => trialsOf([grown], { ...document, paths }, withReusableLoans(world));
   expect(trials).toThrow(NoValueError);
   expect(trials).toThrow('Add "path.colleague" to VALUES in tests/isolation/fixtures/isolation-values.ts');
 });
 
-test("a field of a body that nobody has thought of stops the matrix as well", () => {
+test("a body field without values makes the isolation matrix fail with advice", () => {
   const schemas = structuredClone(document.components["schemas"]!) as Record<string, { properties: object }>;
   Object.assign(schemas["PaymentConfirmation"]!.properties, { caseId: { type: "string" } });
   const grown = { ...document, components: { ...document.components, schemas } };
-  expect(() => trialsOf(ENDPOINTS, grown, usedUpNowhere(world))).toThrow(
+  expect(() => trialsOf(ENDPOINTS, grown, withReusableLoans(world))).toThrow(
     "no value for PaymentConfirmation.caseId of POST /api",
   );
 });
 
-/** Of each route one request about one's own and, for each place that names something, one about what is B's. */
+/** For each route one request about A's own things, and one for each place that names something of B's. */
 function eachOnce(): { endpoint: string; call: Call }[] {
-  const still = usedUpNowhere(world);
+  const still = withReusableLoans(world);
   const own = ownCalls(ENDPOINTS, document, still).map((one) => ({ ...one, title: one.endpoint }));
-  const theirs = trialsOf(ENDPOINTS, document, still).map((trial) => ({ ...trial, call: trial.theirs }));
-  return [...new Map([...own, ...theirs].map((one) => [one.title, one])).values()];
+  const foreign = trialsOf(ENDPOINTS, document, still).map((trial) => ({ ...trial, call: trial.foreign }));
+  return [...new Map([...own, ...foreign].map((one) => [one.title, one])).values()];
 }
 
-/** Every text in a body. */
+/** Every string in a body. */
 function valuesIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(valuesIn) : [];

@@ -16,35 +16,35 @@ import {
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 import { type PublishedEvent, type WebhookRows, webhookRows } from "../fixtures/webhook-rows.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
 
 const SEED = seedOfRun();
 const WORKERS = 3;
 const LOANS = 40;
 const BACKLOG_PER_LOAN = 8;
-/** Attempts under way that kills have to hit, of each kind. */
-const HITS = 2;
+/** How many attempts of each kind the kills must interrupt. */
+const MIN_INTERRUPTED = 2;
 const MOST_KILLS = 25;
-/** So long that a kill finds attempts under way also where a signal takes its time, and well below the timeout. */
+/** Long enough that a kill interrupts attempts even where a signal is slow, and well below the timeout. */
 const LONG = "slow:1200";
-/** Nothing is added to a backlog that drains, so it must not be gone before processes that start slowly are there. */
+/** The draining backlog does not grow, so it must last until slowly starting processes are ready. */
 const LONGER = "slow:2400";
 const LADDER = "0s,200ms,200ms,400ms";
-/** What the dead had leased waits for 20 seconds, a retry whose job died with them for up to 25. */
+/** Leases of killed processes last 20 seconds; a retry whose job was lost with them waits for up to 25 seconds. */
 const SETTLED_WITHIN_MS = 120_000;
 
 const random = seededRandom(SEED);
 const loans = Array.from({ length: LOANS }, (_, index) => `LN-${String(index).padStart(2, "0")}`);
 
-/** Deliveries that were under way to the lenders when a worker was killed. */
-interface Hits {
+/** Deliveries that were in flight when a worker was killed. */
+interface InterruptedDeliveries {
   attempts: ReceivedDelivery[];
   retries: ReceivedDelivery[];
   drained: ReceivedDelivery[];
 }
 
-test(`kill -9 of workers amid attempts, retries and a drain strands no event and keeps the drain in order (SEED=${SEED})`, async () => {
+test(`kill -9 of workers during attempts, retries and a drain loses no event and keeps the drain in order (SEED=${SEED})`, async () => {
   const settings: Settings = {
     DATABASE_URL: (await aDurablePostgres()).url,
     RATE_LIMITS: "off",
@@ -57,15 +57,15 @@ test(`kill -9 of workers amid attempts, retries and a drain strands no event and
   const [steady, flaky, drained] = await threeLenders(settings, server.url);
   const rows = webhookRows(settings["DATABASE_URL"]!);
 
-  // One lender answers slowly now and then, one refuses many first attempts, and one is down until it is suspended.
+  // One lender answers slowly now and then, one rejects many first attempts, and one fails until it is suspended.
   let isUp = false;
   let isOver = false;
-  const hits: Hits = { drained: [], retries: [], attempts: [] };
+  const interrupted: InterruptedDeliveries = { drained: [], retries: [], attempts: [] };
   steady.receiverBehaviour = () => (!isOver && random() < 0.3 ? LONG : "slow:20");
   flaky.receiverBehaviour = (event) => (isRefused(event) ? "status:422" : isOver ? "ok" : LONG);
   drained.receiverBehaviour = (event) => {
     if (!isUp) return "error500";
-    return isRefusedInDrain(event) ? "status:422" : hits.drained.length < HITS ? LONGER : "slow:20";
+    return isRefusedInDrain(event) ? "status:422" : interrupted.drained.length < MIN_INTERRUPTED ? LONGER : "slow:20";
   };
   await Promise.all(
     [steady, flaky, drained].map((lender) => lender.importCases(loans.map((loan) => aLoan(loan, 9_000)))),
@@ -73,12 +73,12 @@ test(`kill -9 of workers amid attempts, retries and a drain strands no event and
   await payEach(drained, BACKLOG_PER_LOAN - 1);
   await expect.poll(async () => (await rows.endpoint("DRAINED")).state, { timeout: 30_000 }).toBe("suspended");
 
-  // It is back, and its backlog drains; workers are killed at random moments, and new ones take their places.
+  // The third lender is back, and its backlog drains. Workers are killed at random moments and replaced.
   const payments = [steady, flaky].map((lender) => keepPaying(lender, () => isOver));
   try {
     isUp = true;
     while ((await rows.endpoint("DRAINED")).state === "suspended") await pause(5);
-    await killUntilHit(hits, crew, { steady, flaky, drained }, rows);
+    await killUntilInterrupted(interrupted, crew, { steady, flaky, drained }, rows);
   } finally {
     isOver = true;
     await Promise.all(payments);
@@ -86,7 +86,7 @@ test(`kill -9 of workers amid attempts, retries and a drain strands no event and
 
   await rows.settled(["STEADY", "FLAKY", "DRAINED"], SETTLED_WITHIN_MS);
   await expectAllArrived({ STEADY: steady, FLAKY: flaky, DRAINED: drained }, rows);
-  for (const hit of Object.values(hits).flat()) expectMadeAgain(hit, [steady, flaky, drained]);
+  for (const one of Object.values(interrupted).flat()) expectMadeAgain(one, [steady, flaky, drained]);
 
   const published = await rows.published("DRAINED");
   const lastPing = drained.deliveries.findLastIndex(({ kind, outcome }) => kind === "ping" && outcome === "accepted");
@@ -104,7 +104,7 @@ async function threeLenders(settings: Settings, serviceUrl: string): Promise<[Le
   ];
 }
 
-/** Each second event at its first attempt, and one event for good: it is parked. */
+/** Rejects each second event at its first attempt, and one event always, so that it is parked. */
 function isRefused({ sourceLoanNumber, sequence, attempt }: ReceivedEvent): boolean {
   if (sourceLoanNumber === loans[0] && sequence === 1) return true;
   return attempt === 1 && (sequence ?? 0) % 2 === 0;
@@ -112,7 +112,7 @@ function isRefused({ sourceLoanNumber, sequence, attempt }: ReceivedEvent): bool
 
 const refusedInDrain = new Set<string>();
 
-/** An event of each loan once, and of some loans one event for good. */
+/** Rejects one event of each loan once, and one event of some loans always. */
 function isRefusedInDrain({ eventId, sourceLoanNumber, sequence }: ReceivedEvent): boolean {
   if (sequence === 3 && loans.indexOf(sourceLoanNumber!) % 8 === 0) return true;
   if (sequence !== 5 || refusedInDrain.has(eventId)) return false;
@@ -149,22 +149,22 @@ async function keepPaying(lender: LenderTwin, isOver: () => boolean): Promise<vo
 
 type Lenders = Record<"steady" | "flaky" | "drained", LenderTwin>;
 
-/** Kills until attempts of every kind were hit, the drain first: without that the test would have shown nothing. */
-async function killUntilHit(
-  hits: Hits,
+/** Kills workers until attempts of every kind were interrupted, the drain first. Otherwise the test proves nothing. */
+async function killUntilInterrupted(
+  interrupted: InterruptedDeliveries,
   crew: Crew,
   { steady, flaky, drained }: Lenders,
   rows: WebhookRows,
 ): Promise<void> {
-  const underWay = (): Hits => ({
+  const underWay = (): InterruptedDeliveries => ({
     drained: [...drained.underWay],
     retries: [...flaky.underWay].filter(({ attempt }) => attempt! > 1),
     attempts: [...steady.underWay],
   });
   const lost = new Set([drained, flaky, steady].map(({ unanswered }) => unanswered));
-  const kinds = Object.keys(hits) as (keyof Hits)[];
+  const kinds = Object.keys(interrupted) as (keyof InterruptedDeliveries)[];
   for (let kills = 0; kills < MOST_KILLS; kills += 1) {
-    const missing = kinds.find((kind) => hits[kind].length < HITS);
+    const missing = kinds.find((kind) => interrupted[kind].length < MIN_INTERRUPTED);
     if (missing === undefined) return;
     await crew.untilRunning(WORKERS - 1);
     const areSeveral = { timeout: 60_000, interval: 5, message: `${missing} under way` };
@@ -172,19 +172,19 @@ async function killUntilHit(
     await pause(random() * 100);
     const before = underWay();
     await crew.replaceOne(random);
-    // What the dead process held open is closed by the system, and the lenders notice.
+    // The operating system closes the killed process's connections, and the lenders notice.
     await pause(50);
     for (const kind of kinds) {
-      hits[kind].push(...before[kind].filter((one) => [...lost].some((unanswered) => unanswered.includes(one))));
+      interrupted[kind].push(...before[kind].filter((one) => [...lost].some((unanswered) => unanswered.includes(one))));
     }
     const published = await Promise.all(["STEADY", "FLAKY", "DRAINED"].map((code) => rows.published(code)));
     expect(published.flat().filter(({ state }) => state === null)).toEqual([]);
   }
-  const counts = kinds.map((kind) => `${hits[kind].length} ${kind}`).join(", ");
-  throw new Error(`${MOST_KILLS} kills hit ${counts}: nothing was shown.`);
+  const counts = kinds.map((kind) => `${interrupted[kind].length} ${kind}`).join(", ");
+  throw new Error(`${MOST_KILLS} kills interrupted ${counts}: too few of a kind, so the test proves nothing.`);
 }
 
-/** Every event was accepted, or refused as often as the ladder says and parked; first attempts came in sequence. */
+/** Every event was accepted, or parked after every step of the ladder; first attempts came in sequence. */
 async function expectAllArrived(lenders: Record<string, LenderTwin>, rows: WebhookRows): Promise<void> {
   for (const [code, lender] of Object.entries(lenders)) {
     const published = await rows.published(code);
@@ -206,7 +206,7 @@ async function expectAllArrived(lenders: Record<string, LenderTwin>, rows: Webho
   }
 }
 
-/** The attempt that died with its process was made again, under its number, by one that took over the lease. */
+/** The interrupted attempt was made again under its number by a process that took over the lease. */
 function expectMadeAgain({ eventId, attempt }: ReceivedDelivery, lenders: LenderTwin[]): void {
   const made = lenders.flatMap(({ deliveries }) => deliveries.filter((one) => one.eventId === eventId));
   expect(made.filter((one) => one.attempt === attempt).length, `${eventId}, attempt ${attempt}`).toBeGreaterThan(1);

@@ -8,26 +8,26 @@ import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
 import type { App } from "../../src/app.ts";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
-import { WRONG_THINGS } from "./fixtures/half-effects.ts";
+import { PARTIAL_EFFECTS } from "./fixtures/partial-effects.ts";
 import { aLender, aRow, assign, testApp } from "../fixtures/fixture.ts";
 import type { Selected } from "../fixtures/graphql-client.ts";
-import { MortalPhone, type Queued, queued } from "./fixtures/mortal-phone.ts";
+import { RetryingPhone, type PhoneRequest, phoneRequest } from "./fixtures/retrying-phone.ts";
 import { operatorsCli, type ServiceProcess, type Settings, startCrew, startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const SEED = seedOfRun();
 const SERVERS = 3;
 const PEOPLE = 8;
-/** A case takes ten links a day: with three cases, a person reached that limit before the last kill. */
+/** A case may have ten links a day. With three cases, a person reached that limit before the last kill. */
 const CASES_EACH = 12;
 const KILLS = 20;
-/** Enough for a machine that does much else, on which a process takes ten seconds to start. */
+/** Enough kills on a busy machine, where a process takes ten seconds to start. */
 const KILLS_IF_SLOW = 6;
 const SLOW_MS = 40_000;
-/** A run in which no commit lost its answer has shown nothing, so it goes on. */
+/** A run in which the answer of no commit was lost proves nothing, so it continues up to this number. */
 const MOST_KILLS = 60;
 const SIGN_INS = [1, 4];
 
@@ -39,13 +39,13 @@ let app: App;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let people: Person[];
 let kills = 0;
-/** Commits whose answer nobody heard, found in the database before the request was repeated. */
-let unheard = 0;
+/** Commits whose answer was lost, found in the database before the request was repeated. */
+let lostCommits = 0;
 
 interface Person {
   readonly id: string;
   readonly number: string;
-  readonly phone: MortalPhone;
+  readonly phone: RetryingPhone;
   readonly caseIds: string[];
   refreshToken: string;
   usedRefreshToken: string;
@@ -55,7 +55,7 @@ interface Person {
 beforeAll(async () => {
   const postgres = await aDurablePostgres();
   settings = { DATABASE_URL: postgres.url, RATE_LIMITS: "off" };
-  // It sends the codes and mints the links; that workers may die is shown elsewhere.
+  // The worker sends the one-time passwords and mints the links. Other tests kill workers.
   worker = await startProcess({ ...settings, ROLE: "worker" });
   servers = await startCrew({ ...settings, ROLE: "server" }, SERVERS);
   app = await testApp(postgres.url);
@@ -64,10 +64,10 @@ beforeAll(async () => {
   people = await Promise.all(Array.from({ length: PEOPLE }, (_, index) => aPerson(index)));
 });
 
-test(`kill -9 amid every mutation: what was acknowledged is there once, and nothing is there in half (SEED=${SEED})`, async () => {
+test(`kill -9 of servers during every mutation leaves each acknowledged effect once and no partial effect (SEED=${SEED})`, async () => {
   const startedAt = Date.now();
   const isSlow = () => Date.now() - startedAt > SLOW_MS;
-  const hasKilledEnough = () => (unheard > 0 && kills >= (isSlow() ? KILLS_IF_SLOW : KILLS)) || kills >= MOST_KILLS;
+  const hasKilledEnough = () => (lostCommits > 0 && kills >= (isSlow() ? KILLS_IF_SLOW : KILLS)) || kills >= MOST_KILLS;
   const acknowledged = () => people.reduce((sum, { phone }) => sum + phone.done.length, 0);
 
   async function keepKilling(): Promise<void> {
@@ -83,11 +83,11 @@ test(`kill -9 amid every mutation: what was acknowledged is there once, and noth
 
   await Promise.all([keepKilling(), ...people.map((person) => keepWorking(person, hasKilledEnough))]);
   await servers.untilRunning(SERVERS);
-  process.stdout.write(`${kills} kills, ${unheard} commits whose answer nobody heard\n`);
-  expect(unheard, `no commit lost its answer in ${kills} kills: nothing was shown`).toBeGreaterThan(0);
+  process.stdout.write(`${kills} kills, ${lostCommits} commits whose answer was lost\n`);
+  expect(lostCommits, `no commit lost its answer in ${kills} kills, so the test proves nothing`).toBeGreaterThan(0);
 
   await Promise.all(people.map(expectSameAnswers));
-  expect(await rowsOf(WRONG_THINGS)).toEqual([]);
+  expect(await rowsOf(PARTIAL_EFFECTS)).toEqual([]);
   for (const person of people) await expectOwnRows(person);
   for (const person of people) await expectNothingForThieves(person);
   await expectBooksHold();
@@ -95,7 +95,7 @@ test(`kill -9 amid every mutation: what was acknowledged is there once, and noth
 
 let turn = 0;
 
-/** The URL of a server that is not known to be dead, another one each time; waits while all are. */
+/** The URLs of running servers in turn; waits while there is none. */
 async function serverUrl(): Promise<string> {
   await servers.untilRunning(1);
   turn += 1;
@@ -103,7 +103,7 @@ async function serverUrl(): Promise<string> {
   return urls[turn % urls.length]!;
 }
 
-/** One round after the other: a visit with all that belongs to it, new tokens, now and then another phone. */
+/** Makes rounds until the end: new tokens, a visit with its mutations, now and then a sign-in on another phone. */
 async function keepWorking(person: Person, isOver: () => boolean): Promise<void> {
   for (let round = 0; !isOver() || round <= Math.max(...SIGN_INS); round += 1) {
     await renew(person);
@@ -112,71 +112,73 @@ async function keepWorking(person: Person, isOver: () => boolean): Promise<void>
   }
 }
 
-/** The requests of a visit, sometimes in an order in which its start comes last. */
+/** Sends the requests of a visit, sometimes with its end before its start. */
 async function visit({ phone }: Person, caseId: string): Promise<void> {
   const [visitId, occurredAt] = [randomUUID(), new Date().toISOString()];
-  const start = queued("startVisit", { visitId, caseId, occurredAt });
-  const ask = queued("requestPaymentLink", { visitId, amount: { minor: "1000", currency: "INR" }, channels: [] });
-  const end = queued("completeVisit", { visitId, disposition: "NOT_AT_HOME", occurredAt });
+  const start = phoneRequest("startVisit", { visitId, caseId, occurredAt });
+  const ask = phoneRequest("requestPaymentLink", { visitId, amount: { minor: "1000", currency: "INR" }, channels: [] });
+  const end = phoneRequest("completeVisit", { visitId, disposition: "NOT_AT_HOME", occurredAt });
   if (random() < 0.1) return phone.sendOnce(start);
   if (random() < 0.3) {
     expect(await phone.send(end)).toMatchObject({ __typename: "VisitNotFound", isHeld: true });
     phone.done.pop();
   }
   expect(await phone.send(start)).toMatchObject({ visit: { visitId } });
-  const asked = await phone.send(ask);
-  expect(asked).toMatchObject({ paymentLink: { id: expect.any(String) } });
+  const requested = await phone.send(ask);
+  expect(requested).toMatchObject({ paymentLink: { id: expect.any(String) } });
   expect(await phone.send(end)).toMatchObject({ visit: { disposition: "NOT_AT_HOME" } });
-  expect(await phone.send(queued("revealContact", { caseId }))).toHaveProperty("contact");
-  await resend(phone, asked.paymentLink.id);
+  expect(await phone.send(phoneRequest("revealContact", { caseId }))).toHaveProperty("contact");
+  await resend(phone, requested.paymentLink.id);
 }
 
-async function resend(phone: MortalPhone, paymentLinkId: string): Promise<void> {
+async function resend(phone: RetryingPhone, paymentLinkId: string): Promise<void> {
   const query = "query ($id: ID!) { paymentLink(id: $id) { status } }";
   while ((await phone.read(query, { id: paymentLinkId })).paymentLink.status === "REQUESTED") await pause(5);
-  const answer = await phone.send(queued("resendPaymentLink", { paymentLinkId, channels: ["EMAIL"] }));
+  const answer = await phone.send(phoneRequest("resendPaymentLink", { paymentLinkId, channels: ["EMAIL"] }));
   expect(answer).toEqual({ __typename: "ResendPaymentLinkPayload", paymentLink: { id: paymentLinkId } });
 }
 
-/** As docs/field-app says: the key of the request that uses a refresh token is kept with it. */
+/** Renews the session as docs/field-app says: the app keeps the idempotency key of the request with the refresh token. */
 async function renew(person: Person): Promise<void> {
   const { refreshToken } = person;
-  const { tokens, code } = await person.phone.send(queued("refreshSession", { refreshToken }));
+  const { tokens, code } = await person.phone.send(phoneRequest("refreshSession", { refreshToken }));
   expect(code, "a client that repeats its request is never signed out").toBeUndefined();
   person.usedRefreshToken = refreshToken;
   takeTokens(person, tokens);
 }
 
-/** Signs in once more after a wrong code, and ends that session, or goes on in it and ends it itself. */
+/** Signs in on another phone after wrong codes, then ends that session from the first phone or by signing out there. */
 async function useAnotherPhone(person: Person, endsFromHere: boolean): Promise<void> {
-  const other = new MortalPhone(serverUrl, onLost);
-  const { otpId } = await other.send(queued("requestOtp", { phone: person.number }));
+  const other = new RetryingPhone(serverUrl, onLost);
+  const { otpId } = await other.send(phoneRequest("requestOtp", { phone: person.number }));
   const code = await codeFor(otpId);
   const wrong = code === "000000" ? "000001" : "000000";
   for (const triesLeft of [4, 3]) {
-    const refusal = await other.send(queued("verifyOtp", { otpId, code: wrong }));
+    const refusal = await other.send(phoneRequest("verifyOtp", { otpId, code: wrong }));
     expect(refusal).toEqual({ __typename: "OtpWrong", code: "OTP_WRONG", triesLeft });
     if (!endsFromHere) break;
   }
   person.wrongCodes.set(otpId, endsFromHere ? 2 : 1);
-  const { tokens } = await other.send(queued("verifyOtp", { otpId, code, deviceName: "another" }));
+  const { tokens } = await other.send(phoneRequest("verifyOtp", { otpId, code, deviceName: "another" }));
   other.accessToken = tokens.accessToken;
   if (endsFromHere) {
     const { sessions } = await other.read("{ sessions { id isCurrent } }");
     const { id: sessionId } = sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
-    expect(await person.phone.send(queued("endSession", { sessionId }))).toEqual({ __typename: "EndSessionPayload" });
+    expect(await person.phone.send(phoneRequest("endSession", { sessionId }))).toEqual({
+      __typename: "EndSessionPayload",
+    });
   } else {
-    const left = await other.send(queued("signOut", {}));
+    const left = await other.send(phoneRequest("signOut", {}));
     expect([left.signedOut, left.error]).toContainEqual(left.error === undefined ? true : "UNAUTHENTICATED");
   }
-  expect((await other.attempt(queued("signOut", {}))) ?? { result: { error: "UNAUTHENTICATED" } }).toEqual({
+  expect((await other.attempt(phoneRequest("signOut", {}))) ?? { result: { error: "UNAUTHENTICATED" } }).toEqual({
     result: { error: "UNAUTHENTICATED" },
   });
-  // Those of a session that has ended cannot be repeated under its token.
+  // A sign-out cannot be repeated with the token of the ended session.
   person.phone.done.push(...other.done.filter(({ mutation }) => mutation !== "signOut"));
 }
 
-/** What is acknowledged answers its repeats with the same: done then, and there since. */
+/** Repeats of acknowledged requests get the same answers. */
 async function expectSameAnswers({ phone }: Person): Promise<void> {
   for (const { mutation, input, answer } of phone.done) {
     if (["verifyOtp", "refreshSession"].includes(mutation)) continue;
@@ -203,25 +205,25 @@ async function expectOwnRows({ id, phone, wrongCodes }: Person): Promise<void> {
   for (const otpId of wrongCodes.keys()) expect(codesSent(otpId)).toHaveLength(1);
 }
 
-/** Whoever finds an old refresh token gets nothing, and the owner learns of it. */
+/** A used refresh token gets no new tokens, and its session ends. */
 async function expectNothingForThieves({ phone, refreshToken, usedRefreshToken }: Person): Promise<void> {
-  const thief = new MortalPhone(serverUrl, onLost);
-  expect(await thief.send(queued("refreshSession", { refreshToken: usedRefreshToken }))).toEqual(ENDED);
-  expect(await phone.send(queued("refreshSession", { refreshToken }))).toEqual(ENDED);
+  const thief = new RetryingPhone(serverUrl, onLost);
+  expect(await thief.send(phoneRequest("refreshSession", { refreshToken: usedRefreshToken }))).toEqual(ENDED);
+  expect(await phone.send(phoneRequest("refreshSession", { refreshToken }))).toEqual(ENDED);
 }
 
-/** Links that were minted meanwhile can be paid, and the books are right. */
+/** Minted links can be paid, and the verification of the books succeeds. */
 async function expectBooksHold(): Promise<void> {
   lender.connect({ serviceUrl: await serverUrl() });
   for (const linkId of [...lender.links.keys()].slice(-5)) expect((await lender.pay(linkId)).status).toBe(200);
   const cli = operatorsCli(settings);
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, totalProblems: 0, counts: { bookings: 5 } });
-  expect(await rowsOf(WRONG_THINGS)).toEqual([]);
+  expect(await rowsOf(PARTIAL_EFFECTS)).toEqual([]);
 }
 
 const ENDED = { __typename: "SessionEnded", code: "SESSION_ENDED" };
 
-/** Signed in by a code, with cases to work on. */
+/** A field partner who has signed in and has cases. */
 async function aPerson(index: number): Promise<Person> {
   const number = `+91970000000${index}`;
   const { id } = await transaction(app.database.em(), (tx) =>
@@ -230,9 +232,9 @@ async function aPerson(index: number): Promise<Person> {
   const loans = Array.from({ length: CASES_EACH }, (_, at) => `LN-${index}-${at}`);
   await lender.importCases(loans.map((loan) => aRow(loan)));
   for (const loan of loans) await assign({ app }, lender.code, loan, id);
-  const phone = new MortalPhone(serverUrl, onLost);
-  const { otpId } = await phone.send(queued("requestOtp", { phone: number }));
-  const { tokens } = await phone.send(queued("verifyOtp", { otpId, code: await codeFor(otpId) }));
+  const phone = new RetryingPhone(serverUrl, onLost);
+  const { otpId } = await phone.send(phoneRequest("requestOtp", { phone: number }));
+  const { tokens } = await phone.send(phoneRequest("verifyOtp", { otpId, code: await codeFor(otpId) }));
   phone.accessToken = tokens.accessToken;
   const { cases } = await phone.read("{ cases { edges { node { id } } } }");
   const caseIds = cases.edges.map(({ node }: Selected) => node.id as string);
@@ -258,10 +260,10 @@ async function codeFor(otpId: string): Promise<string> {
   return codesSent(otpId)[0]!;
 }
 
-/** An attempt has had no answer: was it done all the same? */
-async function onLost({ input }: Queued): Promise<void> {
+/** Checks after an attempt without an answer whether its effects were committed. */
+async function onLost({ input }: PhoneRequest): Promise<void> {
   const { idempotencyKey } = input;
-  if ((await rowsOf(DONE_UNDER_KEY, [idempotencyKey])).length > 0) unheard += 1;
+  if ((await rowsOf(DONE_UNDER_KEY, [idempotencyKey])).length > 0) lostCommits += 1;
 }
 
 async function rowsOf<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {

@@ -10,15 +10,15 @@ import { aFieldPartner, aLender, aRow, assign, startTestService, type TestServic
 import { operatorsCli } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 
 const SEED = seedOfRun();
 const RECORDER = fileURLToPath(new URL("fixtures/payout-process.ts", import.meta.url));
 const LOANS = 2;
 const KILLS = 10;
-/** A run that killed hardly any amid its transaction, or none behind it, has shown nothing, so it goes on. */
-const AMID = 3;
+/** A run continues until it killed this many processes within their transaction, and one after it. */
+const KILLS_IN_TRANSACTION = 3;
 const MOST_KILLS = 60;
 
 let service: TestService;
@@ -27,17 +27,17 @@ let fieldPartnerId: string;
 let orders = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lenders = [await aLender(service), await aLender(service)];
   fieldPartnerId = (await aFieldPartner(service)).id;
 });
 
-test(`kill -9 leaves a payout recorded whole or not at all, and the same again ends it (SEED=${SEED})`, async () => {
+test(`kill -9 leaves a payout recorded completely or not at all, and a repeat completes it (SEED=${SEED})`, async () => {
   const random = seededRandom(SEED);
   const seen = { kills: 0, amid: 0, recorded: 0 };
   let spare = startRecorder();
   let withinMs = 15;
-  while (seen.kills < KILLS || seen.amid < AMID || seen.recorded === 0) {
+  while (seen.kills < KILLS || seen.amid < KILLS_IN_TRANSACTION || seen.recorded === 0) {
     expect(seen.kills, `kills so far: ${JSON.stringify(seen)}`).toBeLessThan(MOST_KILLS);
     const order = await anOrder();
     const recorder = await spare;
@@ -49,20 +49,20 @@ test(`kill -9 leaves a payout recorded whole or not at all, and the same again e
     seen.kills += 1;
 
     const traces = await tracesOf(order);
-    expect(traces).toBeOneOf([nothing, everything]);
-    if (hadBegun && traces === nothing) seen.amid += 1;
-    if (traces === everything) seen.recorded += 1;
-    // However fast the machine is, about half of the kills come before the commit.
-    withinMs *= traces === everything ? 0.7 : 1.3;
+    expect(traces).toBeOneOf([noTraces, allTraces]);
+    if (hadBegun && traces === noTraces) seen.amid += 1;
+    if (traces === allTraces) seen.recorded += 1;
+    // Adapts to the machine, so that about half of the kills come before the commit.
+    withinMs *= traces === allTraces ? 0.7 : 1.3;
     const again = await recordPayout(service.app.database.em(), order);
-    expect(again.kind).toBe(traces === everything ? "repeated" : "recorded");
-    expect(await tracesOf(order)).toBe(everything);
+    expect(again.kind).toBe(traces === allTraces ? "repeated" : "recorded");
+    expect(await tracesOf(order)).toBe(allTraces);
   }
   await kill(await spare);
   await expectBooks();
 });
 
-test("commands at the same time record a payout once, and each prints it", async () => {
+test("concurrent `payout record` commands record a payout once, and each prints it", async () => {
   const { reference, paidOn } = await anOrder();
   const cli = operatorsCli({ DATABASE_URL: service.databaseUrl });
   const args = ["payout", "record", publicId("fp", fieldPartnerId), "--currency", "INR", "--amount", "500"];
@@ -74,7 +74,7 @@ test("commands at the same time record a payout once, and each prints it", async
   await expectBooks();
 });
 
-/** A payout of what is credited now: 2.5 % of 5,000 on new loans at each lender. */
+/** Credits 2.5 % of 5,000 on new loans at each lender, and returns the payout to record for them. */
 async function anOrder(): Promise<PayoutToRecord> {
   orders += 1;
   for (const lender of lenders) {
@@ -129,10 +129,10 @@ function nameOf({ pid }: ChildProcess): string {
   return `payout-${pid}`;
 }
 
-const nothing = "0 parts, 0 lines, 0 transfers, 0 acts";
-const everything = `2 parts, ${2 * LOANS} lines, ${2 * LOANS} transfers, 2 acts`;
+const noTraces = "0 parts, 0 lines, 0 transfers, 0 acts";
+const allTraces = `2 parts, ${2 * LOANS} lines, ${2 * LOANS} transfers, 2 acts`;
 
-/** What a payout has left in each table. */
+/** Counts the payout's rows in each table. */
 async function tracesOf({ reference }: PayoutToRecord): Promise<string> {
   const { rows } = await service.app.database.pool.query<{ traces: string }>(
     `select format('%s parts, %s lines, %s transfers, %s acts',

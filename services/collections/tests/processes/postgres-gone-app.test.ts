@@ -5,11 +5,11 @@ import { afterFile } from "@collections/testing";
 import { expect, test, vi } from "vitest";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
 import { aFieldPartner, aLender, aRow, assign, testApp } from "../fixtures/fixture.ts";
-import { WRONG_THINGS } from "./fixtures/half-effects.ts";
-import { MortalPhone, queued } from "./fixtures/mortal-phone.ts";
+import { PARTIAL_EFFECTS } from "./fixtures/partial-effects.ts";
+import { RetryingPhone, phoneRequest } from "./fixtures/retrying-phone.ts";
 import { operatorsCli, startProcess } from "../fixtures/processes.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
 
 const PEOPLE = 4;
@@ -17,12 +17,12 @@ const AWAY_MS = 5_000;
 const ROUNDS = 3;
 
 interface Person {
-  readonly phone: MortalPhone;
+  readonly phone: RetryingPhone;
   readonly caseId: string;
   rounds: number;
 }
 
-test("PostgreSQL is gone for five seconds amid mutations: clear errors, nothing in half, and the same requests are done afterwards", async () => {
+test("mutations during five seconds without PostgreSQL get clear errors, have no partial effects, and succeed when repeated", async () => {
   const postgres = await aDurablePostgres();
   const settings = { DATABASE_URL: postgres.url, RATE_LIMITS: "off" };
   const service = await startProcess(settings);
@@ -40,15 +40,15 @@ test("PostgreSQL is gone for five seconds amid mutations: clear errors, nothing 
   isOver = true;
   await working;
 
-  // Everybody was told, and nobody was left without an answer.
+  // Every person got errors, and no request was left without an answer.
   const faults = people.flatMap(({ phone }) => phone.faults);
   expect(people.filter(({ phone }) => phone.faults.length === 0)).toEqual([]);
   expect(noAnswers).toBe(0);
   for (const { status, headers, data, errors } of faults) {
     expect(errors).toMatchObject([{ extensions: { code: "INTERNAL", retryAfterS: 2, requestId: expect.any(String) } }]);
-    const toldByHttp = { status, retryAfter: headers.get("retry-after") };
-    // The token could not be looked up; or it could, and only the field has no answer.
-    expect(toldByHttp).toEqual(data ? { status: 200, retryAfter: null } : { status: 503, retryAfter: "2" });
+    const httpAnswer = { status, retryAfter: headers.get("retry-after") };
+    // Either the look-up of the token failed, or it succeeded and only the field has no result.
+    expect(httpAnswer).toEqual(data ? { status: 200, retryAfter: null } : { status: 503, retryAfter: "2" });
   }
 
   for (const { phone } of people) {
@@ -56,7 +56,7 @@ test("PostgreSQL is gone for five seconds amid mutations: clear errors, nothing 
       expect(await phone.attempt({ mutation, input }), mutation).toEqual({ result: answer });
     }
   }
-  expect((await app.database.pool.query(WRONG_THINGS)).rows).toEqual([]);
+  expect((await app.database.pool.query(PARTIAL_EFFECTS)).rows).toEqual([]);
   const { rows } = await app.database.pool.query("select count(*)::int as visits from cases.visit");
   expect(rows).toEqual([{ visits: people.flatMap(({ phone }) => phone.done.filter(isStart)).length }]);
   expect(await operatorsCli(settings).json("ledger", "verify")).toMatchObject({ ok: true, totalProblems: 0 });
@@ -65,7 +65,7 @@ test("PostgreSQL is gone for five seconds amid mutations: clear errors, nothing 
     const { id, accessToken } = await aFieldPartner({ app });
     await lender.importCases([aRow(`LN-${index}`)]);
     await assign({ app }, lender.code, `LN-${index}`, id);
-    const phone = new MortalPhone(
+    const phone = new RetryingPhone(
       () => Promise.resolve(service.url),
       async () => void (noAnswers += 1),
     );
@@ -74,7 +74,7 @@ test("PostgreSQL is gone for five seconds amid mutations: clear errors, nothing 
     return { phone, caseId: cases.edges[0].node.id, rounds: 0 };
   }
 
-  /** Waits until everybody has made so many more. */
+  /** Waits until each person has made so many more rounds. */
   async function roundsOf(more: number): Promise<void> {
     const enough = people.map(({ rounds }) => rounds + more);
     while (people.some(({ rounds }, index) => rounds < enough[index]!)) await pause(5);
@@ -86,12 +86,12 @@ async function keepVisiting(person: Person, isOver: () => boolean): Promise<void
   while (!isOver()) {
     const [visitId, occurredAt] = [randomUUID(), new Date().toISOString()];
     const amount = { minor: "1000", currency: "INR" };
-    expect(await phone.send(queued("startVisit", { visitId, caseId, occurredAt }))).toHaveProperty("visit");
-    const asked = await phone.send(queued("requestPaymentLink", { visitId, amount, channels: [] }));
-    expect(asked).toHaveProperty("paymentLink");
-    const end = queued("completeVisit", { visitId, disposition: "NOT_AT_HOME", occurredAt });
+    expect(await phone.send(phoneRequest("startVisit", { visitId, caseId, occurredAt }))).toHaveProperty("visit");
+    const requested = await phone.send(phoneRequest("requestPaymentLink", { visitId, amount, channels: [] }));
+    expect(requested).toHaveProperty("paymentLink");
+    const end = phoneRequest("completeVisit", { visitId, disposition: "NOT_AT_HOME", occurredAt });
     expect(await phone.send(end)).toHaveProperty("visit");
-    expect(await phone.send(queued("revealContact", { caseId }))).toHaveProperty("contact");
+    expect(await phone.send(phoneRequest("revealContact", { caseId }))).toHaveProperty("contact");
     person.rounds += 1;
   }
 }

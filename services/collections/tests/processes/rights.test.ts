@@ -9,11 +9,11 @@ import {
   anApp,
   aRegisteredFieldPartner,
   aRegisteredLender,
-  askForLink,
+  requestLink,
   BORROWER_PHONE,
   type Cli,
   FIELD_PARTNER_PHONE,
-  linkNow,
+  readLink,
   operatorsCli,
   runService,
   type ServiceProcess,
@@ -40,10 +40,10 @@ let service: ServiceProcess;
 let cli: Cli;
 let app: AppClient;
 let link: string;
-/** Whatever was told to one party alone, by what it is. */
+/** Secrets that only one party may know, by what they are. */
 const secrets: Record<string, string> = {};
 
-// A lender with everything that can be registered works one case to its end, through a role that owns nothing.
+// A lender with every kind of registration works one case to its end. The service's database role owns nothing.
 beforeAll(async () => {
   const { ownerUrl, runtimeUrl } = await aDatabaseWithTwoRoles();
   secrets["WhatsApp token"] = `EAAG${randomBytes(24).toString("hex")}`;
@@ -80,11 +80,11 @@ beforeAll(async () => {
   await cli.json("case", "assign", "ACME", "LN-1", fieldPartnerId);
   app = await anApp(cli, service.url, fieldPartnerId);
   secrets["access token"] = app.accessToken!;
-  link = await askForLink(app, ["WHATSAPP", "EMAIL"]);
+  link = await requestLink(app, ["WHATSAPP", "EMAIL"]);
   await whatsapp.waitForMessages((messages) => messages.length === 1);
   await mail.waitForMail(({ to }) => to.includes(BORROWER_EMAIL));
 
-  // The first attempt of a payment's event fails, so that a job retries it; and a call is signed with a wrong secret.
+  // The first attempt of a payment's event fails, so that a job retries it. Later a call has a wrong signature.
   lender.receiverBehaviour = ({ kind, attempt }) => (kind === "payment.collected" && attempt === 1 ? "error500" : "ok");
   await lender.pay([...lender.links.keys()][0]!);
   await lender.confirm("LN-1", { amount: 2_500, reference: "cash_1", paidAt: new Date().toISOString(), mode: "cash" });
@@ -99,8 +99,8 @@ beforeAll(async () => {
   await lender.testWebhook();
 });
 
-test("the whole story runs through a role that owns nothing, and the books hold", async () => {
-  expect(await linkNow(app, link)).toMatchObject({ status: "PAID" });
+test("the service handles a case to its end with a database role that owns nothing", async () => {
+  expect(await readLink(app, link)).toMatchObject({ status: "PAID" });
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, counts: { bookings: 2 } });
   const { rows } = await owner.query(
     "select count(*)::int as owned from pg_class where relowner = (select oid from pg_roles where rolname = $1)",
@@ -110,10 +110,10 @@ test("the whole story runs through a role that owns nothing, and the books hold"
   expect(service.log()).not.toMatch(/permission denied|must be owner/);
 });
 
-describe("a role that owns nothing", () => {
+describe("a database role that owns nothing", () => {
   const releaseStep = expect.stringContaining("services/collections/src/main.ts migrate") as string;
 
-  test("migrates a database that is up to date without changing anything", async () => {
+  test("runs migrate on an up-to-date database without changing anything", async () => {
     expect(await runService({ DATABASE_URL: settings["DATABASE_URL"]!, MASTER_KEY }, "migrate")).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('"applied":[]') as string,
@@ -121,7 +121,7 @@ describe("a role that owns nothing", () => {
     expect(await cli.json("migrate")).toEqual({ applied: [], unknown: [] });
   });
 
-  test("ends starts and commands with 2 on a schema that is older than this version, and names what it lacks", async () => {
+  test("makes starts and commands exit with 2 on an older schema, and names the missing migrations", async () => {
     const applied = "lenders/0004-whatsapp-webhook";
     const rename = "update collections_migration set name = $2 where name = $1";
     await owner.query(rename, [applied, "another"]);
@@ -134,14 +134,14 @@ describe("a role that owns nothing", () => {
     expect(await cli("lender", "list")).toMatchObject({ code: 0 });
   });
 
-  test("ends with 2 where the tables of pg-boss are older than this version", async () => {
+  test("makes commands exit with 2 where the tables of pg-boss are older than this version", async () => {
     await owner.query("update pgboss.version set version = version - 1");
     const stderr = expect.stringContaining("it lacks pg-boss.") as string;
     expect(await cli("lender", "list")).toMatchObject({ code: 2, stderr });
     await owner.query("update pgboss.version set version = version + 1");
   });
 
-  test("ends a start with 2 on an empty database, and on one that was migrated for another role", async () => {
+  test("makes a start exit with 2 on an empty database, and on one that was migrated for another role", async () => {
     const [empty, foreign] = [await emptyDatabase(), await emptyDatabase()];
     expect(await runService({ DATABASE_URL: directUrl(foreign.url), MASTER_KEY }, "migrate")).toMatchObject({
       code: 0,
@@ -159,9 +159,9 @@ describe("a role that owns nothing", () => {
   });
 });
 
-describe("what is append-only", () => {
+describe("append-only tables", () => {
   test.each(APPEND_ONLY)(
-    "%s: the run-time role may neither change, delete nor truncate, whatever triggers do",
+    "%s: the run-time role may not update, delete or truncate, even without triggers",
     async (table) => {
       await owner.query(`alter table ${table} disable trigger all`);
       for (const change of changesOf(table)) expect(await sqlStateOf(runtime, change)).toBe(INSUFFICIENT_PRIVILEGE);
@@ -169,11 +169,11 @@ describe("what is append-only", () => {
     },
   );
 
-  test.each(LEDGER)("%s: its owner is stopped by triggers", async (table) => {
+  test.each(LEDGER)("%s: triggers stop even its owner from changing rows", async (table) => {
     for (const change of changesOf(table)) expect(await sqlStateOf(owner, change)).toBe(RESTRICT_VIOLATION);
   });
 
-  test("the run-time role can neither make tables, drop them, nor switch triggers off", async () => {
+  test("the run-time role cannot create or drop tables, or disable triggers", async () => {
     for (const change of [
       "create table ledger.mine (id int)",
       "create schema mine",
@@ -186,8 +186,8 @@ describe("what is append-only", () => {
   });
 });
 
-describe("what is partitioned", () => {
-  test("is reached through its table alone: of a partition the run-time role may not even read", async () => {
+describe("partitioned tables", () => {
+  test("are accessible to the run-time role only as a whole: it may not even read a partition", async () => {
     await expect.poll(() => partitions().then((names) => names.length)).toBeGreaterThan(8);
     const [first, made] = [await partitions("_first"), await partitions("_2")];
     expect([first.length, made.length > 4]).toEqual([2, true]);
@@ -199,7 +199,7 @@ describe("what is partitioned", () => {
     expect(await sqlStateOf(runtime, "drop table webhooks.event_default")).toBe(INSUFFICIENT_PRIVILEGE);
   });
 
-  test("is made and dropped for that role, but never what is younger than the contract keeps", async () => {
+  test("have partitions made and dropped for that role by functions, which keep what the contract promises to keep", async () => {
     const before = await partitions();
     for (const call of [
       "select webhooks.advance_retention('event', 31)",
@@ -221,7 +221,7 @@ describe("what is partitioned", () => {
     );
   });
 
-  /** Of events and attempts, those with this in their name. */
+  /** Partitions of events and attempts whose name contains `part`. */
   async function partitions(part = ""): Promise<string[]> {
     const { rows } = await owner.query<{ name: string }>(
       `select oid::regclass::text as name from pg_class
@@ -233,8 +233,8 @@ describe("what is partitioned", () => {
   }
 });
 
-describe("what was told to one party alone", () => {
-  test("stands in no row of any table", async () => {
+describe("secrets and personal data", () => {
+  test("no secret is stored in plain form in any table", async () => {
     const everything = await everyRow();
     expect(everything).toContain("Ravi Kumar");
     expect(everything).toMatch(/v1:[0-9a-f]{8}:/);
@@ -244,7 +244,7 @@ describe("what was told to one party alone", () => {
     }
   });
 
-  test("stands in no log, however much is logged; nor do phone numbers and addresses", () => {
+  test("no secret, phone number or e-mail address is logged, even at level trace", () => {
     const log = service.log();
     expect(log).toContain('"level":20');
     expect(log).toContain("webhook attempt");
@@ -304,7 +304,7 @@ async function sqlStateOf(client: Client, text: string): Promise<string | undefi
   }
 }
 
-/** Every row of every table as text, those of the job queue and the migrations included. */
+/** Every row of every table as text, including the job queue and the migrations. */
 async function everyRow(): Promise<string> {
   const { rows: tables } = await owner.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -318,7 +318,7 @@ async function everyRow(): Promise<string> {
   return texts.join("\n");
 }
 
-/** As it is, as bytea shows it, and as base64. */
+/** The secret itself, in hex as bytea shows it, and in base64. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [secret, bytes.toString("hex"), bytes.toString("base64").replace(/=+$/, "").slice(0, -1)];

@@ -7,31 +7,31 @@ import {
   anApp,
   aRegisteredFieldPartner,
   aRegisteredLender,
-  askForLink,
-  aWire,
+  requestLink,
+  aRelay,
   type Cli,
-  linkNow,
+  readLink,
   operatorsCli,
   type ServiceProcess,
   startProcess,
 } from "../fixtures/processes.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const LOANS = Array.from({ length: 12 }, (_, index) => `LN-${index}`);
 
-let wire: Awaited<ReturnType<typeof aWire>>;
+let relay: Awaited<ReturnType<typeof aRelay>>;
 let cli: Cli;
 let servers: ServiceProcess[];
 let workers: ServiceProcess[];
 let lender: LenderTwin;
-/** The lender's connection to the second server; the twin's own leads to the first. */
+/** The lender's client of the second server. The twin itself uses the first server. */
 let elsewhere: LenderClient;
 
 beforeAll(async () => {
-  wire = await aWire((await emptyDatabase()).url);
-  const settings = { DATABASE_URL: wire.url };
+  relay = await aRelay((await emptyDatabase()).url);
+  const settings = { DATABASE_URL: relay.url };
   const roles = ["server", "worker", "server", "worker"];
   const started = await Promise.all(roles.map((role) => startProcess({ ...settings, ROLE: role })));
   servers = started.filter((_, index) => roles[index] === "server");
@@ -44,7 +44,7 @@ beforeAll(async () => {
   await lender.importCases(LOANS.map((loan) => aLoan(loan, 5_000)));
 });
 
-test("of four processes that start at once on an empty database, one migrates it", () => {
+test("only one of four processes that start together migrates an empty database", () => {
   const applied = [...servers, ...workers].map(
     ({ log }) => logLines(log()).find(({ msg }) => msg === "database is up to date")?.["applied"] as string[],
   );
@@ -53,7 +53,7 @@ test("of four processes that start at once on an empty database, one migrates it
   expect(others).toEqual([[], [], []]);
 });
 
-test("what is confirmed at either server is booked once, and each event is delivered once", async () => {
+test("a payment confirmed at both servers is booked once, and each event is delivered once", async () => {
   const answers = await Promise.all(
     LOANS.flatMap((loan) =>
       [1, 2, 3, 4].flatMap((number) => [
@@ -74,14 +74,14 @@ test("what is confirmed at either server is booked once, and each event is deliv
   expect(lender.gaps).toEqual([]);
 });
 
-test("a link asked for at one server is minted by a worker and seen at the other server", async () => {
+test("a link requested at one server is minted by a worker and visible at the other server", async () => {
   const fieldPartnerId = await aRegisteredFieldPartner(cli);
   await cli.json("case", "assign", "ACME", "LN-0", fieldPartnerId);
   const app = await anApp(cli, servers[0]!.url, fieldPartnerId);
-  const link = await askForLink(app);
+  const link = await requestLink(app);
   const appElsewhere = new AppClient(servers[1]!.url, app.accessToken);
   await expect
-    .poll(() => linkNow(appElsewhere, link))
+    .poll(() => readLink(appElsewhere, link))
     .toMatchObject({
       status: "MINTED",
       url: expect.stringContaining(lender.url) as string,
@@ -89,7 +89,7 @@ test("a link asked for at one server is minted by a worker and seen at the other
   expect(lender.mints).toHaveLength(1);
 });
 
-test("every process tells its health, and only a server has an API", async () => {
+test("every process has health endpoints, and only a server has the APIs", async () => {
   for (const { url } of [...servers, ...workers]) {
     expect(await get(`${url}/healthz`)).toEqual({ status: 200, body: '{"ok":true}' });
     expect(await get(`${url}/readyz`)).toMatchObject({ status: 200 });
@@ -101,7 +101,7 @@ test("every process tells its health, and only a server has an API", async () =>
   }
 });
 
-test("metrics count answers, batches and attempts under the names of the runbook", async () => {
+test("metrics have the names in the runbook", async () => {
   const [server, worker] = await Promise.all([servers[0]!, workers[0]!].map(({ url }) => get(`${url}/metrics`)));
   expect(server?.body).toMatch(
     /^collections_http_request_duration_seconds_count\{endpoint="confirm",status="(200|409)"\} \d/m,
@@ -116,24 +116,24 @@ test("metrics count answers, batches and attempts under the names of the runbook
   await expect.poll(recordedDeliveries).toBe(lender.deliveries.length);
 });
 
-test("nobody is ready while PostgreSQL is away, and everybody is again by themselves once it is back", async () => {
+test("no process is ready while PostgreSQL is unavailable, and all are ready again afterwards", async () => {
   const all = [...servers, ...workers];
-  wire.cut();
+  relay.cut();
   for (const { url } of all) expect((await get(`${url}/readyz`)).status).toBe(503);
   expect((await get(`${servers[0]!.url}/healthz`)).status).toBe(200);
   const refused = await lender.confirm("LN-1", aPayment("away"));
   expect(refused).toMatchObject({ status: 503, body: { code: "SERVICE_UNAVAILABLE", retryable: true } });
   expect(refused.headers["retry-after"]).toMatch(/^\d+$/);
 
-  wire.mend();
+  relay.mend();
   for (const { url } of all) await expect.poll(async () => (await get(`${url}/readyz`)).status).toBe(200);
   expect((await lender.confirm("LN-1", aPayment("away"))).status).toBe(200);
   await lender.waitForEvents(() => lender.loans.get("LN-1")?.sequence === 6);
 });
 
-test("every process stops in time although PostgreSQL is away", async () => {
+test("every process stops in time although PostgreSQL is unavailable", async () => {
   await expect.poll(recordedDeliveries).toBe(lender.deliveries.length);
-  wire.cut();
+  relay.cut();
   const all = [...servers, ...workers];
   for (const { send } of all) send("SIGTERM");
   const signalledAt = performance.now();

@@ -11,23 +11,23 @@ import {
   anApp,
   aRegisteredFieldPartner,
   aRegisteredLender,
-  askForLink,
-  linkNow,
+  requestLink,
+  readLink,
   operatorsCli,
   runService,
   type ServiceProcess,
   startProcess,
 } from "../fixtures/processes.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-/** A checkout of the version before, as `pnpm rolling` gives it; else this version is the older one of two. */
+/** A checkout of the version before, set by `pnpm rolling`. Without it, this version plays the older one as well. */
 const CHECKOUT = process.env["OLDER_CHECKOUT"];
 const OLDER = CHECKOUT === undefined ? undefined : join(CHECKOUT, "services/collections/src/main.ts");
 const LOANS = Array.from({ length: 10 }, (_, index) => `LN-${index}`);
 
-/** What a later version could do to the schema: a table where no row may be changed, a column, an index of its own. */
+/** The name of a migration of a later version, which adds an append-only table and a column. */
 const NEXT = "9999-next";
 const laterSchemas: readonly PackageSchema[] = schemas.map((schema) =>
   schema.name === "cases"
@@ -63,8 +63,8 @@ beforeAll(async () => {
   afterFile(() => owner.end());
 });
 
-describe("on a database that a later version has migrated", () => {
-  test("this version's migrate changes nothing, not even a right, and says so", async () => {
+describe("a database that a later version has migrated", () => {
+  test("is not changed by this version's migrate, which says so", async () => {
     const before = await schemaNow();
     const { code, stderr } = await runService({ ...settings(), LOG_LEVEL: "info" }, "migrate");
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("is of a later version") });
@@ -75,7 +75,7 @@ describe("on a database that a later version has migrated", () => {
     expect(unknown).toEqual([`cases/${NEXT}`]);
   });
 
-  test("servers and workers of two versions work beside each other: each payment once, each event once", async () => {
+  test("serves processes of two versions together, with each payment booked once and each event delivered once", async () => {
     const roles = ["server", "worker"];
     const older = await Promise.all(roles.map((ROLE) => startProcess({ ...settings(), ROLE }, OLDER)));
     const newer = await Promise.all(roles.map((ROLE) => startProcess({ ...settings(), ROLE })));
@@ -88,7 +88,7 @@ describe("on a database that a later version has migrated", () => {
     }
     await lender.waitForEvents(() => LOANS.every((loan) => lender.loans.get(loan)?.sequence === 4));
     expect(lender.gaps).toEqual([]);
-    // A worker that is killed between sending and writing sends again; nobody is killed here.
+    // Only a worker that is killed between sending and writing sends an event again, and no worker is killed here.
     expect(lender.deliveries).toHaveLength(LOANS.length * 4);
     expect(await operatorsCli(settings()).json("ledger", "verify")).toMatchObject({ ok: true });
     await endWithoutFaults([...older, ...newer]);
@@ -97,7 +97,7 @@ describe("on a database that a later version has migrated", () => {
   test.each([
     { asked: "OLDER", worked: "newer", server: OLDER, worker: undefined, phone: "+919820000001" },
     { asked: "NEWER", worked: "older", server: undefined, worker: OLDER, phone: "+919820000002" },
-  ])("a link that is asked for at the $asked server is made by the $worked worker, and paid", async (one) => {
+  ])("lets the $worked worker mint a link requested at the $asked server, and the link is paid", async (one) => {
     const processes = await Promise.all([
       startProcess({ ...settings(), ROLE: "server" }, one.server),
       startProcess({ ...settings(), ROLE: "worker" }, one.worker),
@@ -108,16 +108,16 @@ describe("on a database that a later version has migrated", () => {
     const person = await aRegisteredFieldPartner(cli, one.phone);
     await cli.json("case", "assign", one.asked, "LN-1", person);
     const app = await anApp(cli, processes[0].url, person);
-    const asked = await askForLink(app);
-    await expect.poll(() => linkNow(app, asked), { timeout: 30_000 }).toMatchObject({ status: "MINTED" });
+    const asked = await requestLink(app);
+    await expect.poll(() => readLink(app, asked), { timeout: 30_000 }).toMatchObject({ status: "MINTED" });
     const [linkId] = lender.links.keys();
     expect(await lender.pay(linkId!)).toMatchObject({ status: 200 });
-    expect(await linkNow(app, asked)).toMatchObject({ status: "PAID" });
+    expect(await readLink(app, asked)).toMatchObject({ status: "PAID" });
     await endWithoutFaults(processes);
   });
 });
 
-/** So that whoever comes next is alone. */
+/** Stops the processes, so that the next test runs without them, and checks that they logged no error. */
 async function endWithoutFaults(processes: readonly ServiceProcess[]): Promise<void> {
   for (const one of processes) one.send("SIGTERM");
   await Promise.all(processes.map(({ ended }) => ended));
@@ -126,7 +126,7 @@ async function endWithoutFaults(processes: readonly ServiceProcess[]): Promise<v
 
 let payments = 0;
 
-/** Pays once for each loan at one server, and says it again at the other, where it is known. */
+/** Confirms a payment for each loan at one server, and repeats it at the other, which answers 409. */
 async function payAtBoth(lender: LenderTwin, first: ServiceProcess, second: ServiceProcess): Promise<void> {
   payments += 1;
   const payment = { amount: 100, reference: `pay_${payments}`, paidAt: new Date().toISOString(), mode: "upi" };
@@ -141,7 +141,7 @@ function settings() {
   return { DATABASE_URL: runtimeUrl, DATABASE_MIGRATION_URL: url };
 }
 
-/** Every column, and every right of the role that the service runs as. */
+/** Every column, and every privilege of the service's role. */
 async function schemaNow(): Promise<string[]> {
   const role = new URL(runtimeUrl).username;
   const { rows } = await owner.query<{ line: string }>(
@@ -155,7 +155,7 @@ async function schemaNow(): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
-/** A role that owns nothing, as operators are told to give the service one. */
+/** A role that owns nothing, as the operators' guide recommends for the service. */
 async function aRuntimeRole(): Promise<string> {
   const role = `rolling_${randomBytes(6).toString("hex")}`;
   const admin = new Client({ connectionString: inject("adminUrl") });

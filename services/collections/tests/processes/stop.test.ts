@@ -12,8 +12,8 @@ import {
   anApp,
   aRegisteredFieldPartner,
   aRegisteredLender,
-  askForLink,
-  linkNow,
+  requestLink,
+  readLink,
   operatorsCli,
   type ServiceProcess,
   startProcess,
@@ -24,7 +24,7 @@ vi.setConfig({ testTimeout: 180_000 });
 const STOPS_WITHIN_MS = 15_000;
 const CLIENTS = 16;
 
-test.concurrent("SIGTERM under load: what was taken is answered, nothing new is taken, and it ends with 0", async ({
+test.concurrent("SIGTERM under load answers accepted requests, accepts no new ones, and exits with 0", async ({
   expect,
 }) => {
   const { url: databaseUrl } = await emptyDatabase();
@@ -51,7 +51,7 @@ test.concurrent("SIGTERM under load: what was taken is answered, nothing new is 
     }
   });
   await expect.poll(() => answered, { timeout: 60_000 }).toBeGreaterThan(200);
-  const underWay = await aRequestWithoutItsEnd(service.url);
+  const incompleteRequest = await anIncompleteRequest(service.url);
 
   const signalledAt = performance.now();
   service.send("SIGTERM");
@@ -60,16 +60,16 @@ test.concurrent("SIGTERM under load: what was taken is answered, nothing new is 
   service.send("SIGTERM");
   service.send("SIGINT");
   await Promise.all(clients);
-  // One answer may have been on its way, and the next one closes the connection.
+  // One answer may have been in transit, and the next one closes the connection.
   expect(Math.max(0, ...afterRefusal.values())).toBeLessThanOrEqual(2);
-  expect(await underWay.end()).toMatch(/^HTTP\/1\.1 503 [^]*"draining":true/);
+  expect(await incompleteRequest.end()).toMatch(/^HTTP\/1\.1 503 [^]*"draining":true/);
 
   expect(await service.ended).toEqual({ code: 0, signal: null });
   expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, counts: { bookings: answered } });
 });
 
-test.concurrent("SIGINT: a receiver and a mint endpoint that hang hold the end up no longer, and lose nothing", async ({
+test.concurrent("SIGINT stops the service in time and loses nothing although a receiver and a mint endpoint hang", async ({
   expect,
 }) => {
   const { url: databaseUrl } = await emptyDatabase();
@@ -83,7 +83,7 @@ test.concurrent("SIGINT: a receiver and a mint endpoint that hang hold the end u
   await lender.importCases([aLoan("LN-1", 5_000), aLoan("LN-2", 5_000)]);
   await cli.json("case", "assign", "ACME", "LN-1", fieldPartnerId);
   const app = await anApp(cli, service.url, fieldPartnerId);
-  const link = await askForLink(app);
+  const link = await requestLink(app);
   await lender.waitFor(() => lender.mints.length === 1 && lender.deliveries.length === 2, 30_000);
 
   await expectEnd(service, "SIGINT");
@@ -94,13 +94,13 @@ test.concurrent("SIGINT: a receiver and a mint endpoint that hang hold the end u
   lender.connect({ serviceUrl: next.url });
   await lender.waitForEvents(() => lender.loans.get("LN-1")?.sequence === 3 && lender.loans.has("LN-2"));
   expect(lender.gaps).toEqual([]);
-  // Whether the lender has made a link nobody here knows: it is not asked again.
+  // The service cannot know whether the lender has made a link, so it does not call again.
   expect(lender.mints).toHaveLength(1);
   const appNext = new AppClient(next.url, app.accessToken);
-  await expect.poll(() => linkNow(appNext, link)).toEqual({ status: "UNAVAILABLE", url: null });
+  await expect.poll(() => readLink(appNext, link)).toEqual({ status: "UNAVAILABLE", url: null });
 });
 
-test.concurrent("the embedded PostgreSQL is released", async () => {
+test.concurrent("the embedded PostgreSQL stops with the service", async () => {
   const checkout = aCheckout();
   const service = await startProcess({}, join(checkout, "services/collections/src/main.ts"));
   const lockFile = join(checkout, ".data/postgres/postmaster.pid");
@@ -119,8 +119,8 @@ async function expectEnd(service: ServiceProcess, signal: NodeJS.Signals): Promi
   expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
 }
 
-/** Asks for /readyz and keeps the last line back: `end` sends it and resolves with the answer. */
-async function aRequestWithoutItsEnd(serviceUrl: string): Promise<{ end(): Promise<string> }> {
+/** Requests /readyz without its last line. `end` sends that line and resolves with the answer. */
+async function anIncompleteRequest(serviceUrl: string): Promise<{ end(): Promise<string> }> {
   const socket = await connected(serviceUrl);
   let answer = "";
   socket.setEncoding("utf8").on("data", (text: string) => (answer += text));
@@ -150,7 +150,7 @@ function connected(serviceUrl: string): Promise<Socket> {
   });
 }
 
-/** A checkout of its own, so that no developer's `.data` is touched: the service's files, and what they need. */
+/** A copy of the service with its dependencies, so that the developer's `.data` is not touched. */
 function aCheckout(): string {
   const root = temporaryDataDir("collections-checkout-");
   chmodSync(root, 0o755);

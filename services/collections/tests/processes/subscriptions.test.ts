@@ -6,13 +6,13 @@ import { aFieldPartner, aLender, aRow, assign, startTestService, type TestServic
 import { AppClient } from "../fixtures/graphql-client.ts";
 import { type ServiceProcess, startProcess } from "../fixtures/processes.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-/** `SUBSCRIPTIONS=300 vitest run processes/subscriptions` is the run that the figures of docs/decisions/0021 are from. */
+/** The figures of docs/decisions/0021 are from `SUBSCRIPTIONS=300 vitest run processes/subscriptions`. */
 const SUBSCRIPTIONS = Number(process.env["SUBSCRIPTIONS"] ?? 40);
 const PEOPLE = 20;
-const COMINGS_AND_GOINGS = 10;
+const ROUNDS = 10;
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { id status } }";
 const FINAL = new Set(["PAID", "UNAVAILABLE", "SUPERSEDED"]);
 
@@ -20,61 +20,61 @@ interface Watcher {
   readonly loan: string;
   readonly linkId: string;
   readonly accessToken: string;
-  /** The ids of all links that it was told of, and the statuses, each once as long as it stays. */
+  /** The ids of all links that the watcher got, and their statuses without repetitions. */
   readonly ids: Set<string>;
   readonly statuses: string[];
-  /** Streams that broke off before the link had its final status. */
+  /** The number of streams that broke before the link had its final status. */
   breaks: number;
 }
 
-let setUp: TestService;
+let setUpService: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let watchers: Watcher[];
 let processes: ServiceProcess[];
 let settings: Record<string, string>;
 
 beforeAll(async () => {
-  setUp = await startTestService({ works: false });
-  lender = await aLender(setUp);
+  setUpService = await startTestService({ hasWorker: false });
+  lender = await aLender(setUpService);
   watchers = await requestedLinks();
-  settings = { DATABASE_URL: setUp.databaseUrl, RATE_LIMITS: "off", LOG_LEVEL: "error" };
+  settings = { DATABASE_URL: setUpService.databaseUrl, RATE_LIMITS: "off", LOG_LEVEL: "error" };
   processes = await Promise.all([1, 2].map(() => startProcess({ ...settings, ROLE: "server" })));
 });
 
-// Only Linux tells what another process has open.
+// Only Linux shows the open files of another process.
 test.runIf(process.platform === "linux")(
-  "whoever comes and goes leaves no connection and no memory behind",
+  "opened and closed subscriptions leak no connection and no memory",
   async () => {
     const [one] = processes as [ServiceProcess];
     const files: number[] = [];
     const memoryMb: number[] = [];
-    for (let round = 0; round < COMINGS_AND_GOINGS; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const streams = await atMost(30, watchers, ({ accessToken, linkId }) =>
-        begun(new AppClient(one.url, accessToken), linkId),
+        openStream(new AppClient(one.url, accessToken), linkId),
       );
       await Promise.all(streams.map((stream) => stream.return(undefined)));
-      // Each of them has a place of 20 again once the service has noticed.
+      // Each person can open 20 streams again once the service has noticed the closed ones.
       await expect.poll(() => openFiles(one.pid), { timeout: 30_000 }).toBeLessThan(60);
       files.push(openFiles(one.pid));
       memoryMb.push(residentMb(one.pid));
     }
     process.stdout.write(`open files and resident MB after each round: ${files.join(" ")}; ${memoryMb.join(" ")}\n`);
-    // Node takes more at first and keeps it; what is left behind would go on growing. graphql-link-life looks at the heap.
+    // Node takes more memory at first and keeps it. A leak would keep growing. graphql/link-life measures the heap.
     expect(memoryMb.at(-1)! - memoryMb.at(-4)!, `resident MB: ${memoryMb.join(" ")}`).toBeLessThan(24);
   },
 );
 
-test(`${SUBSCRIPTIONS} subscriptions over two processes each hear of their own link, and miss nothing`, async () => {
+test(`${SUBSCRIPTIONS} subscriptions over two processes each get all updates of their own link`, async () => {
   const [one, two] = processes as [ServiceProcess, ServiceProcess];
   const watching = watchers.map((watcher, index) => watch(watcher, index % 2 === 0 ? [one, two] : [two, one]));
-  await everybodySees("REQUESTED", watchers);
+  await waitUntilAllSee("REQUESTED", watchers);
 
-  // A third process works the jobs, so that every change happens elsewhere.
+  // A third process runs the jobs, so that every change happens in another process.
   const worker = await startProcess({ ...settings, ROLE: "worker" });
-  await everybodySees("MINTED", watchers);
+  await waitUntilAllSee("MINTED", watchers);
 
-  // Nobody hears anything for a second: the processes listen over connections that are cut.
-  const { rowCount } = await setUp.app.database.pool.query(
+  // Cuts the connections over which the processes listen for signals, so that no signal arrives for a second.
+  const { rowCount } = await setUpService.app.database.pool.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'collections-signals' and datname = current_database()",
   );
   expect(rowCount).toBeGreaterThanOrEqual(3);
@@ -83,13 +83,13 @@ test(`${SUBSCRIPTIONS} subscriptions over two processes each hear of their own l
     watchers.filter((_, index) => index % 3 !== 0),
   ];
   await pay(paidFirst, one);
-  await everybodySees("PAID", paidFirst);
+  await waitUntilAllSee("PAID", paidFirst);
 
-  // One of the two dies: its clients ask again at the other.
+  // One of the two processes is killed, and its clients subscribe at the other.
   two.send("SIGKILL");
   await two.ended;
   await pay(paidLater, one);
-  await everybodySees("PAID", paidLater);
+  await waitUntilAllSee("PAID", paidLater);
   await Promise.all(watching);
 
   expect(watchers.filter(({ ids, linkId }) => ids.size !== 1 || !ids.has(linkId))).toEqual([]);
@@ -100,7 +100,7 @@ test(`${SUBSCRIPTIONS} subscriptions over two processes each hear of their own l
   worker.send("SIGTERM");
 });
 
-/** As an app does: watches until the end, and asks again, at whichever process answers, when the stream breaks. */
+/** Watches as an app does: subscribes again at any process that answers until the link has its final status. */
 async function watch(watcher: Watcher, from: readonly ServiceProcess[]): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const client = new AppClient(from[attempt % from.length]!.url, watcher.accessToken);
@@ -114,7 +114,7 @@ async function watch(watcher: Watcher, from: readonly ServiceProcess[]): Promise
         if (watcher.statuses.at(-1) !== status) watcher.statuses.push(status);
       }
     } catch {
-      // Broken off, or nobody there.
+      // The stream broke, or the process was not there.
     }
     if (FINAL.has(watcher.statuses.at(-1)!)) return;
     if (!isRefused) watcher.breaks += 1;
@@ -122,8 +122,8 @@ async function watch(watcher: Watcher, from: readonly ServiceProcess[]): Promise
   }
 }
 
-/** A stream that has shown the link; refused for want of a place or a connection, it is asked for again. */
-async function begun(client: AppClient, id: string): Promise<ReturnType<AppClient["watch"]>> {
+/** Opens a stream that has sent the link. Tries again when there is no place or no connection. */
+async function openStream(client: AppClient, id: string): Promise<ReturnType<AppClient["watch"]>> {
   for (;;) {
     const stream = client.watch(WATCH, { id });
     const { value } = await stream.next();
@@ -146,38 +146,38 @@ async function atMost<Item, Result>(
   return results;
 }
 
-async function everybodySees(status: string, whom: readonly Watcher[]): Promise<void> {
-  const missing = () => whom.filter(({ statuses }) => statuses.at(-1) !== status).map(({ loan }) => loan);
+async function waitUntilAllSee(status: string, some: readonly Watcher[]): Promise<void> {
+  const missing = () => some.filter(({ statuses }) => statuses.at(-1) !== status).map(({ loan }) => loan);
   await expect.poll(missing, { timeout: 60_000 }).toEqual([]);
 }
 
-/** The lender confirms a payment by each of the links, at one process. */
-async function pay(whom: readonly Watcher[], { url }: ServiceProcess): Promise<void> {
+/** Lets the lender confirm a payment by each of the links at one process. */
+async function pay(some: readonly Watcher[], { url }: ServiceProcess): Promise<void> {
   lender.connect({ serviceUrl: url });
-  for (const { loan } of whom) {
+  for (const { loan } of some) {
     const linkId = [...lender.links].find(([, { sourceLoanNumber }]) => sourceLoanNumber === loan)![0];
     expect(await lender.pay(linkId)).toMatchObject({ status: 200 });
   }
 }
 
-/** Field partners with a link each for every of their cases, which nobody has minted yet. */
+/** Requests a link for each case of several field partners. No worker has minted the links yet. */
 async function requestedLinks(): Promise<Watcher[]> {
   const loans = Array.from({ length: SUBSCRIPTIONS }, (_, index) => `WATCHED-${index}`);
   await lender.importCases(loans.map((loan) => aRow(loan)));
-  const people = await Promise.all(Array.from({ length: PEOPLE }, () => aFieldPartner(setUp)));
+  const people = await Promise.all(Array.from({ length: PEOPLE }, () => aFieldPartner(setUpService)));
   const requested: Watcher[] = [];
   for (const [index, loan] of loans.entries()) {
     const { id, accessToken } = people[index % PEOPLE]!;
-    await assign(setUp, lender.code, loan, id);
-    const app = new AppClient(setUp.url, accessToken);
+    await assign(setUpService, lender.code, loan, id);
+    const app = new AppClient(setUpService.url, accessToken);
     const { data } = await app.ask("query ($loan: String) { cases(search: $loan) { edges { node { id } } } }", {
       loan,
     });
     const caseId = data!["cases"].edges[0].node.id;
     const visitId = randomUUID();
     await app.mutate("startVisit", { visitId, caseId, occurredAt: new Date() }, "visit { visitId }");
-    const wish = { visitId, amount: { minor: "250000", currency: "INR" }, channels: [] };
-    const { paymentLink } = await app.mutate("requestPaymentLink", wish, "paymentLink { id }");
+    const linkRequest = { visitId, amount: { minor: "250000", currency: "INR" }, channels: [] };
+    const { paymentLink } = await app.mutate("requestPaymentLink", linkRequest, "paymentLink { id }");
     requested.push({ loan, linkId: paymentLink.id, accessToken, ids: new Set(), statuses: [], breaks: 0 });
   }
   return requested;

@@ -17,7 +17,7 @@ let lender: LenderTwin;
 let fieldPartner: { accessToken: string };
 
 beforeAll(async () => {
-  service = await startTestService({ works: false, settings: { TRUST_PROXY: "loopback" } });
+  service = await startTestService({ hasWorker: false, settings: { TRUST_PROXY: "loopback" } });
   lender = await aLender(service);
   fieldPartner = await aFieldPartner(service);
   await lender.importCases([aRow("LN-1")]);
@@ -25,14 +25,14 @@ beforeAll(async () => {
 
 const heldBytes = () => service.app.bodyMemory.heldBytes;
 
-/** As if requests from there were sending this much. */
+/** Takes memory as if requests from this address had sent so many bytes. */
 function holdFrom(address: string, bytes: number): HeldBody {
   const held = service.app.bodyMemory.hold(address);
   held.grow(bytes);
   return held;
 }
 
-/** The head of an import, signed with `secret` by the key `keyId`; `length` undefined announces chunks. */
+/** The signed headers of an import. Without `length` they announce a chunked body. */
 function head(body: string | Buffer, length?: number, [keyId, secret] = [...lender.secrets][0]!): string {
   const timestamp = String(Date.now());
   const lines = [
@@ -55,18 +55,18 @@ function opened(text: string): Socket {
   return socket.on("error", () => {}).resume();
 }
 
-describe("a body takes memory as it arrives, until its signature is known to hold", () => {
+describe("memory that request bodies hold until their signature is checked", () => {
   test.each([
-    ["of the announced length", (body: string) => head(body, body.length) + body],
+    ["with a Content-Length", (body: string) => head(body, body.length) + body],
     ["in chunks", (body: string) => `${head(body)}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
     ["in chunks of one byte", (body: string) => `${head(body)}${body.replaceAll(/./gs, "1\r\n$&\r\n")}0\r\n\r\n`],
-  ])("%s", async (_, text) => {
+  ])("accepts a body sent %s and then releases its memory", async (_, text) => {
     const body = JSON.stringify({ rows: [aRow("LN-1")] }) + " ".repeat(100_000);
     expect(await answerTo(service.url, text(body))).toMatchObject({ status: 200, body: { success: true } });
     expect(heldBytes()).toBe(0);
   });
 
-  test("not as it is announced", async () => {
+  test("counts the bytes that have arrived, not the Content-Length", async () => {
     const socket = opened(head("", 5 * MIB) + "x".repeat(100_000));
     await expect.poll(heldBytes).toBeGreaterThanOrEqual(100_000);
     expect(heldBytes()).toBeLessThan(300_000);
@@ -74,7 +74,7 @@ describe("a body takes memory as it arrives, until its signature is known to hol
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test("and nothing is kept for a key that nobody has", async () => {
+  test("keeps no bytes of a body that is sent with an unknown key", async () => {
     const socket = opened(head("", 5 * MIB, ["lk_000000000000000000000000", "sk"]) + "x".repeat(4 * MIB));
     await expect.poll(() => socket.bytesWritten - socket.writableLength).toBeGreaterThan(4 * MIB);
     expect(heldBytes()).toBe(0);
@@ -82,7 +82,7 @@ describe("a body takes memory as it arrives, until its signature is known to hol
   });
 });
 
-test("a key that is revoked while a body arrives does not pass", async () => {
+test("rejects a request whose key is revoked while its body arrives", async () => {
   const victim = await aLender(service);
   const em = service.app.database.em();
   const { id: lenderId } = (await lenderByCode(em, victim.code))!;
@@ -98,17 +98,17 @@ test("a key that is revoked while a body arrives does not pass", async () => {
   await expect.poll(() => answer).toMatch(/^HTTP\/1\.1 401 [^]*"code":"KEY_REVOKED"/);
 });
 
-describe("the memory is given back", () => {
+describe("memory of rejected request bodies", () => {
   const broken = Buffer.alloc(200_000, "x");
 
   test.each<[name: string, code: string, send: () => Promise<Answer>]>([
     ["a wrong signature", "BAD_SIGNATURE", () => lender.call("POST", IMPORT, broken, { signature: "00".repeat(32) })],
-    ["what is no JSON", "MALFORMED_JSON", () => lender.call("POST", IMPORT, broken)],
-    ["too large a body in chunks", "PAYLOAD_TOO_LARGE", () => answerTo(service.url, chunks(6 * MIB))],
-    ["chunks that are none", "MALFORMED_HTTP", () => answerTo(service.url, `${head("")}5\r\nxxxxx\r\nzz\r\n`)],
-    ["a body for a key that nobody has", "UNKNOWN_KEY", () => answerTo(service.url, invented(100))],
-    ["too large a body for such a key", "PAYLOAD_TOO_LARGE", () => answerTo(service.url, invented(6 * MIB))],
-  ])("after %s", async (_, code, send) => {
+    ["a body that is not JSON", "MALFORMED_JSON", () => lender.call("POST", IMPORT, broken)],
+    ["a chunked body that is too large", "PAYLOAD_TOO_LARGE", () => answerTo(service.url, chunks(6 * MIB))],
+    ["malformed chunks", "MALFORMED_HTTP", () => answerTo(service.url, `${head("")}5\r\nxxxxx\r\nzz\r\n`)],
+    ["a body sent with an unknown key", "UNKNOWN_KEY", () => answerTo(service.url, invented(100))],
+    ["a too large body sent with an unknown key", "PAYLOAD_TOO_LARGE", () => answerTo(service.url, invented(6 * MIB))],
+  ])("is released after %s", async (_, code, send) => {
     expect(await send()).toMatchObject({ body: { code } });
     await expect.poll(heldBytes).toBe(0);
   });
@@ -123,7 +123,7 @@ describe("the memory is given back", () => {
   }
 });
 
-describe("an address whose bodies take too much", () => {
+describe("limit on the memory that the bodies of one address hold", () => {
   const headers = { "X-Forwarded-For": "203.0.113.7" };
   const graphql = () =>
     fetch(`${service.url}/graphql`, {
@@ -136,7 +136,7 @@ describe("an address whose bodies take too much", () => {
       body: JSON.stringify({ query: "{ viewer { id } }" }),
     });
 
-  test("is told to send less at once, and nobody else is", async () => {
+  test("answers 429 to further bodies of an address at its limit, and serves other addresses", async () => {
     const held = holdFrom("203.0.113.7", addressBytes);
     const refused = await lender.call("POST", IMPORT, { rows: [] }, { headers });
     expect(refused).toMatchObject({ status: 429, headers: { "retry-after": "2" }, body: { code: "RATE_LIMITED" } });
@@ -150,7 +150,7 @@ describe("an address whose bodies take too much", () => {
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test("has its oldest request cut off for another address, when no memory is left", async () => {
+  test("closes the oldest request of the largest address when another address finds no memory left", async () => {
     const socket = opened(head("", 5 * MIB) + "x".repeat(4 * MIB));
     let answer = "";
     socket.setEncoding("utf8").on("data", (text: string) => (answer += text));

@@ -2,9 +2,9 @@ import { lenderByCode } from "@collections/lenders";
 import { statementOf } from "@collections/ledger";
 import { caseByLoan } from "@collections/cases";
 import { verifyBooks } from "@collections/flows";
-import { eventsOf } from "@collections/webhooks";
 import { beforeAll, describe, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { type LoanEvent, loanEvents } from "../fixtures/loan-events.ts";
 
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
@@ -22,13 +22,12 @@ async function lenderId(): Promise<string> {
   return (await lenderByCode(service.app.database.em(), lender.code))!.id;
 }
 
-async function events(loan: string) {
-  const found = await eventsOf(service.app.database.em(), await lenderId(), loan);
-  return found.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+function events(loan: string): Promise<LoanEvent[]> {
+  return loanEvents(service, lender.code, loan);
 }
 
-describe("a confirmation", () => {
-  test("that leaves an amount makes the case in progress and tells the lender", async () => {
+describe("a payment confirmation", () => {
+  test("of a part moves the case to in_progress and emits payment.collected", async () => {
     await lender.importCases([aRow("LN-1")]);
     const answer = await lender.confirm("LN-1", payment());
     expect(answer.status).toBe(200);
@@ -64,7 +63,7 @@ describe("a confirmation", () => {
     });
   });
 
-  test("that clears the case closes it once: two events, the earning credited, the rest excess", async () => {
+  test("of the whole amount closes the case once, credits the earning, and books what is left over as excess", async () => {
     const fieldPartner = await aFieldPartner(service);
     await lender.importCases([aRow("LN-2", { outstandingAmount: 100 })]);
     await assign(service, lender.code, "LN-2", fieldPartner.id);
@@ -96,7 +95,7 @@ describe("a confirmation", () => {
     expect((await events("LN-2")).map(({ kind }) => kind).filter((kind) => kind === "case.closed")).toHaveLength(1);
   });
 
-  test("that repeats a booking is answered with the original and says what differs", async () => {
+  test("that repeats a booking gets 409 with the original booking and the fields that differ", async () => {
     await lender.importCases([aRow("LN-3")]);
     const first = await lender.confirm("LN-3", payment({ linkId: "unknown" }));
     expect(first.body["warnings"]).toMatchObject([{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId" }]);
@@ -113,7 +112,7 @@ describe("a confirmation", () => {
     expect(changed.body).toMatchObject({ matches: false, differences: ["amount"], original: same.body["original"] });
   });
 
-  test("is read from the text of its amount, in every way to write it", async () => {
+  test("reads every JSON notation of an amount exactly, and rejects amounts that are not valid", async () => {
     await lender.importCases([aRow("LN-4", { outstandingAmount: 1_000_000 })]);
     const texts = ["2500", "2500.0", "2.5E3", "25e2", "0.1", "0.10", "1234.56"];
     for (const [index, amount] of texts.entries()) {
@@ -132,7 +131,7 @@ describe("a confirmation", () => {
     }
   });
 
-  test("of 100 times what is owed is refused unless it is meant", async () => {
+  test("of 100 times the outstanding amount is rejected unless amountIsMajorUnits is set", async () => {
     await lender.importCases([aRow("LN-5", { outstandingAmount: 25 })]);
     const doubtful = await lender.confirm("LN-5", payment());
     expect(doubtful.body).toMatchObject({ code: "AMOUNT_LOOKS_LIKE_MINOR_UNITS" });
@@ -140,7 +139,7 @@ describe("a confirmation", () => {
     expect(meant.body).toMatchObject({ status: "collected", excessAmount: 2475 });
   });
 
-  test("with an unknown mode or a misspelt field is booked and warned about", async () => {
+  test("with an unknown mode or a misspelt field is booked with a warning", async () => {
     await lender.importCases([aRow("LN-6")]);
     const answer = await lender.confirm("LN-6", payment({ mode: "Barter", linkID: "x" }));
     expect(answer.status).toBe(200);
@@ -150,7 +149,7 @@ describe("a confirmation", () => {
     ]);
   });
 
-  test("is not refused for a linkId that no link can have", async () => {
+  test("with an impossible linkId is booked with a warning", async () => {
     await lender.importCases([aRow("LN-7")]);
     const blank = await lender.confirm("LN-7", payment({ linkId: " " }));
     expect([blank.status, blank.body["warnings"]]).toEqual([200, []]);
@@ -161,7 +160,7 @@ describe("a confirmation", () => {
     }
   });
 
-  test("is booked whatever its unknown fields are called", async () => {
+  test("is booked whatever the names of its unknown fields are", async () => {
     await lender.importCases([aRow("LN-8")]);
     const names = ["a\u0000b", "\ud800", `${"x".repeat(63)}😀`, "__proto__", ""];
     for (const [index, name] of names.entries()) {
@@ -175,26 +174,26 @@ describe("a confirmation", () => {
     }
   });
 
-  test("of a loan that no database could hold is of no loan", async () => {
+  test("of a loan number with a NUL gets LOAN_NOT_FOUND", async () => {
     const answer = await lender.call("POST", "/api/v1/partner/cases/LN%00/payments/confirm", payment());
     expect(answer.body).toMatchObject({ status: 404, code: "LOAN_NOT_FOUND" });
   });
 
-  test("without a body is not JSON, whatever its type", async () => {
+  test("without a body gets MALFORMED_JSON, also without a Content-Type", async () => {
     const path = "/api/v1/partner/cases/LN-1/payments/confirm";
     const empty = await lender.call("POST", path, "", { contentType: null });
     expect(empty.body).toMatchObject({ code: "MALFORMED_JSON" });
   });
 
-  test("works for a loan number with a slash, signed as it stands in the path", async () => {
+  test("works for a loan number with a slash, signed as encoded in the path", async () => {
     await lender.importCases([aRow("MUM/2023/00123")]);
     expect((await lender.confirm("MUM/2023/00123", payment())).status).toBe(200);
     expect((await lender.getCase("MUM/2023/00123")).body).toMatchObject({ sourceLoanNumber: "MUM/2023/00123" });
   });
 });
 
-describe("at the same time", () => {
-  test("24 identical confirmations are one booking and 23 repeats of it", async () => {
+describe("concurrent payment confirmations", () => {
+  test("books 24 identical confirmations once and answers the other 23 as repeats", async () => {
     await lender.importCases([aRow("RACE-1")]);
     const answers = await Promise.all(Array.from({ length: 24 }, () => lender.confirm("RACE-1", payment())));
     const booked = answers.filter(({ status }) => status === 200);
@@ -204,7 +203,7 @@ describe("at the same time", () => {
     expect(new Set(repeats.map(({ body }) => JSON.stringify(body["original"]))).size).toBe(1);
   });
 
-  test("100 different ones add up exactly, without a gap in the sequence", async () => {
+  test("adds up 100 different confirmations of a loan exactly, without a gap in the sequence", async () => {
     await lender.importCases([aRow("RACE-2", { outstandingAmount: 1_000 })]);
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
@@ -221,7 +220,7 @@ describe("at the same time", () => {
     });
   });
 
-  test("30 racing payments of one case close it exactly once", async () => {
+  test("closes a case exactly once under 30 concurrent payments", async () => {
     await lender.importCases([aRow("RACE-3", { outstandingAmount: 300 })]);
     await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -238,7 +237,7 @@ describe("at the same time", () => {
     });
   });
 
-  test("a loan that somebody has locked holds up no other loan", async () => {
+  test("confirms payments of other loans while some loans are locked", async () => {
     const other = await aLender(service);
     await lender.importCases(["HELD-1", "HELD-2", "HELD-3"].map((loan) => aRow(loan)));
     await other.importCases([aRow("FREE-1")]);
@@ -258,8 +257,8 @@ describe("at the same time", () => {
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test("two processes book what arrives at both exactly once", async () => {
-    const second = await startTestService({ works: false, settings: { DATABASE_URL: service.databaseUrl } });
+  test("books a payment exactly once when it is confirmed at two processes", async () => {
+    const second = await startTestService({ hasWorker: false, settings: { DATABASE_URL: service.databaseUrl } });
     await lender.importCases([aRow("RACE-4", { outstandingAmount: 10_000 })]);
     const before = service.url;
     const both = Array.from({ length: 60 }, (_, index) => {
@@ -274,7 +273,7 @@ describe("at the same time", () => {
   });
 });
 
-test("afterwards the books hold and every event has arrived, in order", async () => {
+test("leaves correct books, and delivers every event in order, after all these confirmations", async () => {
   const em = service.app.database.em();
   const verdict = await verifyBooks(em, { now: new Date() });
   expect(verdict.problems).toEqual([]);

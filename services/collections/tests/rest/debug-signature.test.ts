@@ -18,12 +18,12 @@ let lender: Lender;
 let secret: string;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   secret = identityOf(lender).hmacSecret;
 });
 
-/** Asks the debugger with nothing but the key id. */
+/** Calls the signature debugger with the key id only, without a signature. */
 function ask(body: unknown, asking: Lender = lender): Promise<Answer> {
   return asking.call("POST", DEBUG, body as object, { signature: null, headers: { "X-Service-Timestamp": null } });
 }
@@ -36,7 +36,7 @@ function hmac(key: string | Buffer, text: string): Buffer {
   return createHmac("sha256", key).update(text).digest();
 }
 
-/** Ways to sign wrongly: each gets the right text and the key, and answers a signature. */
+/** Wrong ways to sign. Each gets the timestamp and the lender, and returns the wrong signature. */
 const CLIENTS: Record<string, (timestamp: string, lender: Lender) => string> = {
   METHOD_IN_LOWER_CASE: (timestamp) => hmac(secret, `post\n${PATH}\n${timestamp}\n${BODY}`).toString("hex"),
   QUERY_STRING_SIGNED: (timestamp) => hmac(secret, `POST\n${PATH}?a=1\n${timestamp}\n${BODY}`).toString("hex"),
@@ -55,27 +55,27 @@ const CLIENTS: Record<string, (timestamp: string, lender: Lender) => string> = {
   PLAIN_HASH: (timestamp) => createHash("sha256").update(`POST\n${PATH}\n${timestamp}\n${BODY}`).digest("hex"),
 };
 
-describe("a mistake is named for certain, by the debugger and by the 401 of a sandbox:", () => {
-  test.each(Object.keys(CLIENTS))("%s", async (cause) => {
+describe("diagnosis of a wrong signature, by the debugger and in the 401 of a sandbox", () => {
+  test.each(Object.keys(CLIENTS))("names %s as the certain cause", async (cause) => {
     const timestamp = String(Date.now());
     const signature = CLIENTS[cause]!(timestamp, lender);
-    const asked = await ask({ method: "POST", path: `${PATH}?a=1`, timestamp, body: BODY, signature });
-    expect(asked.status).toBe(200);
-    expect(asked.body).toMatchObject({ success: true, signatureMatches: false, searchComplete: true });
-    expect(findings(asked)).toMatchObject([{ cause, certain: true }]);
+    const debugged = await ask({ method: "POST", path: `${PATH}?a=1`, timestamp, body: BODY, signature });
+    expect(debugged.status).toBe(200);
+    expect(debugged.body).toMatchObject({ success: true, signatureMatches: false, searchComplete: true });
+    expect(findings(debugged)).toMatchObject([{ cause, certain: true }]);
 
     const refused = await lender.call("POST", `${PATH}?a=1`, BODY, { timestamp, signature });
-    expect(refused.body).toMatchObject({ code: "BAD_SIGNATURE", diagnosis: findings(asked) });
-    const { canonicalSha256, bodySha256 } = asked.body;
+    expect(refused.body).toMatchObject({ code: "BAD_SIGNATURE", diagnosis: findings(debugged) });
+    const { canonicalSha256, bodySha256 } = debugged.body;
     const known = new Set([signature, canonicalSha256, bodySha256]);
-    for (const { rawBody } of [asked, refused]) {
+    for (const { rawBody } of [debugged, refused]) {
       expect((rawBody.match(/[0-9a-f]{40,}/gi) ?? []).filter((digest) => !known.has(digest))).toEqual([]);
     }
     expect(known).not.toContain(rightSignature(timestamp));
   });
 });
 
-test("the answer says what has to be signed, and how far the clock is away", async () => {
+test("the signature debugger returns the text to sign and the clock skew", async () => {
   const timestamp = String(Date.now());
   const signature = rightSignature(timestamp);
   const answer = await ask({ method: "post", path: PATH, timestamp: Number(timestamp), body: BODY, signature });
@@ -97,7 +97,7 @@ test("the answer says what has to be signed, and how far the clock is away", asy
   });
 });
 
-test("seconds that are sent as they were signed are named although the signature matches", async () => {
+test("the signature debugger reports a timestamp in seconds although the signature matches", async () => {
   const timestamp = String(Math.floor(Date.now() / 1000));
   const answer = await ask({ method: "POST", path: PATH, timestamp, body: BODY, signature: rightSignature(timestamp) });
   expect(answer.body).toMatchObject({
@@ -107,7 +107,7 @@ test("seconds that are sent as they were signed are named although the signature
   });
 });
 
-test("a secret of another key of the lender is found, by its id, also when that key is revoked", async () => {
+test("a diagnosis names the lender's key whose secret was used, also when that key is revoked", async () => {
   const rotated = await aLender(service);
   const { em, id } = await registered(rotated);
   const older = identityOf(rotated);
@@ -121,7 +121,7 @@ test("a secret of another key of the lender is found, by its id, also when that 
   expect(findings(refused)[0]!.fix).toContain(older.apiKeyId);
 });
 
-test("the headers that were sent, a whole URL and bytes are understood", async () => {
+test("the signature debugger accepts sent headers, a full URL and a body in base64", async () => {
   const [sent, signed] = ["1795167667123", "1795160000000"];
   const body = Buffer.from([0xff, 0x00, 0x80]);
   const path = "https://acme.example:8443/hooks/collections?x=1";
@@ -144,16 +144,16 @@ test("the headers that were sent, a whole URL and bytes are understood", async (
   ]);
 });
 
-describe("outside of a sandbox", () => {
+describe("the signature debugger outside a sandbox", () => {
   let live: TestService;
   let customer: Lender;
   beforeAll(async () => {
-    live = await startTestService({ works: false, settings: { ENVIRONMENT: "live" } });
+    live = await startTestService({ hasWorker: false, settings: { ENVIRONMENT: "live" } });
     customer = await aLender(live);
   });
   const request = { method: "GET", path: "/x", timestamp: "1795167667123", signature: "00" };
 
-  test("the debugger is closed until an operator opens it for one key, and closes by itself", async () => {
+  test("is closed until an operator opens it for one key, and closes again after its time", async () => {
     const { em, id, keyId } = await registered(customer, live);
     expect((await ask({}, customer)).body).toMatchObject({ status: 403, code: "DEBUGGER_CLOSED" });
     await transaction(em, (tx) => openDebugger(tx, { lenderId: id, keyId, reason: "first deployment" }));
@@ -163,7 +163,7 @@ describe("outside of a sandbox", () => {
     await expect.poll(async () => (await ask(request, customer)).status).toBe(403);
   });
 
-  test("a wrong signature is answered without the text that was signed and without a diagnosis", async () => {
+  test("gives no signed text and no diagnosis in the 401 for a wrong signature", async () => {
     const { body } = await customer.call("GET", "/api/v1/partner/health", "", { hmacSecret: "another" });
     expect(body).toMatchObject({ code: "BAD_SIGNATURE", bodyBytes: 0 });
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["canonicalString"]));
@@ -171,8 +171,8 @@ describe("outside of a sandbox", () => {
   });
 });
 
-describe("who asks", () => {
-  test("has to name a key that is known and in use; the lender may be suspended", async () => {
+describe("a call of the signature debugger", () => {
+  test("needs a known key that is not revoked; its lender may be suspended", async () => {
     const unsigned = { signature: null, headers: { "X-Service-Timestamp": null } };
     const without = await lender.call("POST", DEBUG, {}, { ...unsigned, authorization: null });
     const unknown = await lender.call("POST", DEBUG, {}, { ...unsigned, authorization: "Bearer lk_nobody" });
@@ -190,7 +190,7 @@ describe("who asks", () => {
     ]);
   });
 
-  test("has not used the key by that: only a signature does", async () => {
+  test("does not count as a use of the key", async () => {
     const fresh = await aLender(service);
     service.app.keyUses.take();
     const signature = hmac(identityOf(fresh).hmacSecret, "GET\n/x\n1795167667123\n").toString("hex");
@@ -200,9 +200,9 @@ describe("who asks", () => {
   });
 
   test.each<[string, unknown, object]>([
-    ["no JSON", "{", { status: 400, code: "MALFORMED_JSON" }],
+    ["a body that is not JSON", "{", { status: 400, code: "MALFORMED_JSON" }],
     [
-      "nothing",
+      "an empty object",
       {},
       {
         code: "VALIDATION_FAILED",
@@ -215,38 +215,38 @@ describe("who asks", () => {
       { code: "WRONG_TYPE", detail: expect.stringContaining("exact text") as string },
     ],
     [
-      "two bodies",
+      "both body and bodyBase64",
       { ...aRequest(), body: "", bodyBase64: "" },
       { code: "VALIDATION_FAILED", errors: [{ pointer: "/bodyBase64" }] },
     ],
     [
-      "bytes that are no base64",
+      "a bodyBase64 that is not base64",
       { ...aRequest(), bodyBase64: "?" },
       { code: "WRONG_TYPE", errors: [{ pointer: "/bodyBase64" }] },
     ],
     [
-      "headers of numbers",
+      "a header whose value is a number",
       { ...aRequest(), headers: { Host: 1 } },
       { code: "WRONG_TYPE", errors: [{ pointer: "/headers/Host" }] },
     ],
-    ["a signature without end", { ...aRequest(), signature: "0".repeat(2_000) }, { code: "TOO_LONG" }],
+    ["a signature of 2,000 characters", { ...aRequest(), signature: "0".repeat(2_000) }, { code: "TOO_LONG" }],
     [
       "more than 64 KiB",
       { ...aRequest(), body: "x".repeat(65_536) },
       { code: "PAYLOAD_TOO_LARGE", limitBytes: 65_536 },
     ],
-  ])("and sends %s is told what to send", async (_, body, expected) => {
+  ])("with %s is rejected and says what to send", async (_, body, expected) => {
     expect((await ask(body)).body).toMatchObject(expected);
   });
 
-  test("and misspells a field is told its name", async () => {
+  test("with a misspelt field gets a warning with the field's name", async () => {
     const { body } = await ask({ ...aRequest(), bodyBase46: "" });
     expect(body["warnings"]).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/bodyBase46" }]);
   });
 
-  test("is limited by key and address: a stranger who knows the key's id does not use up its owner's limit", async () => {
+  test("is limited by key and address, so that a stranger with the key's id cannot use up its owner's limit", async () => {
     const settings = { RATE_LIMITS: "debug-signature=3", TRUST_PROXY: "loopback" };
-    const limited = await startTestService({ works: false, settings });
+    const limited = await startTestService({ hasWorker: false, settings });
     const owner = await aLender(limited);
     const from = async (address: string, count: number) => {
       const headers = { "X-Service-Timestamp": null, "X-Forwarded-For": address };
@@ -256,21 +256,21 @@ describe("who asks", () => {
     };
     expect(await from("203.0.113.7", 6)).toEqual([200, 200, 200, 429, 429, 429]);
     expect(await from("203.0.113.8", 4)).toEqual([200, 200, 200, 429]);
-    // Of an IPv6 address its /64 network counts.
+    // An IPv6 address is counted by its /64 network.
     expect(await from("2001:db8::1", 2)).toEqual([200, 200]);
     expect(await from("2001:db8::2", 2)).toEqual([200, 429]);
   });
 
-  test("is limited by key, and told where it stands", async () => {
-    const limited = await startTestService({ works: false, settings: { RATE_LIMITS: "debug-signature=1" } });
+  test("is limited by key, and its answer states the limit", async () => {
+    const limited = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "debug-signature=1" } });
     const asking = await aLender(limited);
     const first = await ask(aRequest(), asking);
     expect(first.headers["ratelimit-policy"]).toBe('"debug-signature";q=1;w=60');
     expect((await ask(aRequest(), asking)).body).toMatchObject({ code: "RATE_LIMITED" });
   });
 
-  test("and fails too often is not diagnosed any more: that is work", async () => {
-    const limited = await startTestService({ works: false, settings: { RATE_LIMITS: "failed-authentication=2" } });
+  test("gets no diagnosis once the failed authentications have reached their limit, because a diagnosis is expensive", async () => {
+    const limited = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "failed-authentication=2" } });
     const failing = await aLender(limited);
     const fail = () => failing.call("GET", "/api/v1/partner/health", "", { hmacSecret: "another" });
     const answers = [await fail(), await fail(), await fail()];
@@ -282,24 +282,26 @@ describe("who asks", () => {
   });
 });
 
-describe("the contract", () => {
+describe("the contract's section on the signature debugger", () => {
   let section: string;
   beforeAll(async () => {
     const contract = await readFile(new URL("../../../../docs/interface.md", import.meta.url), "utf8");
     section = /^### Signature debugger$([\s\S]*?)^##/m.exec(contract)![1]!;
   });
 
-  test("lists every cause that there is", () => {
+  test("lists every cause of a wrong signature", () => {
     const rows = section.split("\n").filter((line) => line.startsWith("| `"));
     const cells = rows.map((row) => row.split("|")[1]!);
     const listed = cells.flatMap((cell) => [...cell.matchAll(/`([A-Z_0-9]+)`/g)].map(([, cause]) => cause!));
     expect(listed.toSorted()).toEqual([...SIGNATURE_CAUSES].toSorted());
   });
 
-  test("shows what is answered to the request that it shows", () => {
-    const [asked, answered] = [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) => JSON.parse(text!));
+  test("shows the real answer to its example request", () => {
+    const [debugged, answered] = [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) =>
+      JSON.parse(text!),
+    );
     const secrets = { secret: "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f" };
-    const { search, ...answer } = diagnose(asked, secrets, Date.parse(answered.clock.serverTime));
+    const { search, ...answer } = diagnose(debugged, secrets, Date.parse(answered.clock.serverTime));
     expect({ success: true, ...answer, searchComplete: search.complete }).toEqual(answered);
   });
 });

@@ -11,7 +11,7 @@ let service: TestService;
 let lender: Lender;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   const other = await aLender(service);
   await lender.importCases(["LN-1", "LN-2", "MUM/3", "LN-4", "LN-5"].map((loan) => aRow(loan)));
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await put("LN-5", "in flight");
 });
 
-test("lists a lender's own, the newest first, each with what is known of it", async () => {
+test("GET deliveries lists the lender's own deliveries, newest first, with all their fields", async () => {
   const { status, body } = await list(lender);
   expect(status).toBe(200);
   expect(body["success"]).toBe(true);
@@ -63,11 +63,11 @@ test.each([
   ["since=2020-01-01T00:00:00%2B05:30&state=parked", ["LN-2"]],
   ["since=2199-01-01T00:00:00Z", []],
   ["limit=2", ["LN-1", "LN-5"]],
-])("is narrowed by %s", async (query, loans) => {
+])("GET deliveries filters by %s", async (query, loans) => {
   expect(loansIn((await list(lender, query)).body)).toEqual(loans);
 });
 
-test("goes on where a page ended, also while rows change and come", async () => {
+test("GET deliveries continues after the cursor, also while deliveries change and new ones appear", async () => {
   const reader = await aLender(service);
   await reader.importCases(Array.from({ length: 5 }, (_, index) => aRow(`P-${index}`)));
   const first = await list(reader, "limit=2");
@@ -97,14 +97,14 @@ test.each([
   ["limit=201", "INVALID_ENUM", /from 1 to 200/],
   ["limit=1e2", "INVALID_ENUM", /from 1 to 200/],
   ["limit=-1", "INVALID_ENUM", /from 1 to 200/],
-])("refuses %s, and says what it takes", async (query, code, detail) => {
+])("GET deliveries rejects %s and says which values are valid", async (query, code, detail) => {
   const { status, body } = await list(lender, query);
   expect(status).toBe(422);
   expect(body).toMatchObject({ code, errors: [{ code, pointer: "" }] });
   expect(body["detail"]).toMatch(detail);
 });
 
-test("names every fault at once, and the parameters that it does not know", async () => {
+test("GET deliveries reports all invalid parameters at once, and warns of unknown ones", async () => {
   const { status, body } = await list(lender, "state=odd&limit=odd&stat=parked");
   expect(status).toBe(422);
   expect(body).toMatchObject({ code: "VALIDATION_FAILED", warnings: [{ code: "UNKNOWN_PARAMETER" }] });

@@ -8,18 +8,18 @@ type Delivery = Record<string, unknown> & { eventId: string; sourceLoanNumber: s
 
 const DELIVERIES = "/api/v1/partner/webhooks/deliveries";
 
-/** With a worker: its events go out. */
+/** Has a worker, which delivers events. */
 let service: TestService;
-/** Without one: its events stay where they are. */
+/** Has no worker: events stay undelivered. */
 let quiet: TestService;
 
 beforeAll(async () => {
   service = await startTestService({ settings: { WEBHOOK_LADDER: "0s,50ms", WEBHOOK_SUSPEND_AFTER: "1000" } });
-  quiet = await startTestService({ works: false });
+  quiet = await startTestService({ hasWorker: false });
 });
 
 describe("GET deliveries/{eventId}", () => {
-  test("shows the exact bytes and each attempt with its cause and what to do", async () => {
+  test("returns the exact body of the event and each attempt, with the cause of its failure and a remedy", async () => {
     const lender = await aLender(service);
     lender.receiverBehaviour = ({ attempt }) => (attempt === 1 ? "redirect" : "status:503");
     const eventId = await parkedEvent(lender, "LN-1");
@@ -68,7 +68,7 @@ describe("GET deliveries/{eventId}", () => {
     ]);
   });
 
-  test("has no error where there was none, and no answer where none came", async () => {
+  test("shows no error for a successful attempt and no response for an attempt that got none", async () => {
     const lender = await aLender(service);
     lender.receiverBehaviour = ({ attempt }) => (attempt === 1 ? "reset" : "ok");
     await lender.importCases([aRow("LN-1")]);
@@ -82,7 +82,7 @@ describe("GET deliveries/{eventId}", () => {
     ]);
   });
 
-  test("answers the same of what is another lender's, unknown, or no id at all", async () => {
+  test("gives the same 404 for another lender's event, an unknown event and an invalid id", async () => {
     const [lender, other] = [await aLender(quiet), await aLender(quiet)];
     await lender.importCases([aRow("LN-1")]);
     const [{ eventId } = { eventId: "" }] = deliveriesIn((await list(lender)).body);
@@ -109,7 +109,7 @@ describe("GET deliveries/{eventId}", () => {
 });
 
 describe("POST deliveries/{eventId}/replay", () => {
-  test("sends a parked event again: same id, bytes and sequence, marked as a replay", async () => {
+  test("sends a parked event again with the same id, body and sequence, marked as a replay", async () => {
     const lender = await aLender(service);
     lender.receiverBehaviour = "error500";
     const eventId = await parkedEvent(lender, "LN-1");
@@ -129,7 +129,7 @@ describe("POST deliveries/{eventId}/replay", () => {
     ]);
   });
 
-  test("sends a delivered event again, and the receiver knows it by its id", async () => {
+  test("sends a delivered event again, and the receiver recognises it by its id", async () => {
     const lender = await aLender(service);
     await lender.importCases([aRow("LN-1")]);
     await lender.waitForEvents((events) => events.length === 1);
@@ -140,7 +140,7 @@ describe("POST deliveries/{eventId}/replay", () => {
     expect(lender.deliveries[1]).toMatchObject({ eventId, outcome: "duplicate" });
   });
 
-  test("leaves alone what is on its way", async () => {
+  test("does not change an event that still waits for delivery", async () => {
     const lender = await aLender(quiet);
     await lender.importCases([aRow("LN-1")]);
     const [{ eventId } = { eventId: "" }] = deliveriesIn((await list(lender)).body);
@@ -152,7 +152,7 @@ describe("POST deliveries/{eventId}/replay", () => {
     expect(await get(lender, eventId)).toMatchObject({ state: "waiting", attempts: 0 });
   });
 
-  test("takes POST only", async () => {
+  test("answers 405 to other methods than POST", async () => {
     const lender = await aLender(quiet);
     const answer = await lender.call("GET", `${DELIVERIES}/evt_1/replay`);
     expect(answer).toMatchObject({ status: 405, headers: { allow: "POST" } });
@@ -160,7 +160,7 @@ describe("POST deliveries/{eventId}/replay", () => {
 });
 
 describe("POST webhooks/test", () => {
-  test("says why a ping failed and what to do", async () => {
+  test("reports the cause of a failed ping and a remedy", async () => {
     const lender = await aLender(quiet);
     lender.receiverBehaviour = "status:401";
     const { status, body } = await lender.testWebhook();
@@ -192,7 +192,7 @@ function deliveriesIn(body: Record<string, unknown>): Delivery[] {
   return body["deliveries"] as Delivery[];
 }
 
-/** Imports a case and waits until its event has failed as often as the ladder allows. */
+/** Imports a case and waits until its event has used up the ladder and is parked. */
 async function parkedEvent(lender: Lender, loan: string): Promise<string> {
   await lender.importCases([aRow(loan)]);
   await expect.poll(async () => deliveriesIn((await list(lender, `loan=${loan}`)).body)[0]?.state).toBe("parked");

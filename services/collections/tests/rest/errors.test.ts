@@ -5,7 +5,7 @@ import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
 import { HTTP_TIMES, startHttpServer } from "../../src/start/http-server.ts";
 import { type ProblemCode, PROBLEM_CODES, problemBody, Problem } from "../../src/http/problem.ts";
-import { aWire } from "../fixtures/processes.ts";
+import { aRelay } from "../fixtures/processes.ts";
 import { answerTo } from "../fixtures/raw-socket.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 
@@ -18,7 +18,7 @@ let lender: Lender;
 let other: Lender;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   other = await aLender(service);
   await lender.importCases([aRow("LN-1"), aRow("LN-2"), aRow("PAID", { outstandingAmount: 100 })]);
@@ -38,11 +38,11 @@ function importRow(fields: object): Promise<Answer> {
   return lender.importCases([aRow("LN-9", fields as Record<string, unknown>)]);
 }
 
-/** A way to each code. A code without one does not compile. */
+/** A request that gets the problem code, for each code. A code without a request does not compile. */
 const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   RATE_LIMITED: async () => {
     const { databaseUrl: DATABASE_URL } = service;
-    const limited = await startTestService({ works: false, settings: { DATABASE_URL, RATE_LIMITS: "health=1" } });
+    const limited = await startTestService({ hasWorker: false, settings: { DATABASE_URL, RATE_LIMITS: "health=1" } });
     const busy = await aLender(limited);
     await busy.health();
     return busy.health();
@@ -79,7 +79,7 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
     return suspended.importCases([aRow("LN-1")]);
   },
   DEBUGGER_CLOSED: async () => {
-    const live = await startTestService({ works: false, settings: { ENVIRONMENT: "live" } });
+    const live = await startTestService({ hasWorker: false, settings: { ENVIRONMENT: "live" } });
     const stranger = await aLender(live);
     return stranger.call("POST", "/api/v1/partner/debug/signature", {}, { signature: null });
   },
@@ -114,22 +114,22 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   TOO_MANY_ROWS: () => lender.importCases(Array.from({ length: 1_001 }, (_, index) => aRow(`MANY-${index}`))),
   IMPORT_REJECTED: () => lender.importCases([aRow("LN-7"), aRow("LN-7")], { atomic: true }),
   INTERNAL_ERROR: async () => {
-    const broken = await startTestService({ works: false });
+    const broken = await startTestService({ hasWorker: false });
     const victim = await aLender(broken);
     await broken.app.database.pool.query("alter table ledger.payment_booking rename to gone");
     await victim.importCases([aRow("LN-1")]);
     return victim.confirm("LN-1", payment());
   },
   SERVICE_UNAVAILABLE: async () => {
-    const wire = await aWire(service.databaseUrl);
-    const cutOff = await startTestService({ works: false, settings: { DATABASE_URL: wire.url } });
+    const relay = await aRelay(service.databaseUrl);
+    const cutOff = await startTestService({ hasWorker: false, settings: { DATABASE_URL: relay.url } });
     const victim = await aLender(cutOff);
-    wire.cut();
+    relay.cut();
     return victim.health();
   },
 };
 
-/** Codes that one row of an import gets, in an answer of 200. */
+/** Codes that a rejected row of an import gets, in an answer with status 200. */
 const ROW_CODES: ReadonlySet<ProblemCode> = new Set([
   "INVALID_PHONE",
   "INVALID_CURRENCY",
@@ -138,39 +138,45 @@ const ROW_CODES: ReadonlySet<ProblemCode> = new Set([
   "CURRENCY_MISMATCH",
 ]);
 
-test.each([...ROW_CODES])("%s rejects a row", async (code) => {
+test.each([...ROW_CODES])("%s is reported for a row of an import", async (code) => {
   const answer = await scenes[code]();
   const rows = answer.body["results"] as { errors?: { code: string }[] }[];
   expect(answer.status).toBe(200);
   expect(rows.flatMap(({ errors }) => errors ?? []).map((fault) => fault.code)).toContain(code);
 });
 
-test.each(PROBLEM_CODES.filter((code) => !ROW_CODES.has(code)))("%s is answered as the contract says", async (code) => {
-  const answer = await scenes[code]();
-  const expected = problemBody(new Problem(code, ""), "");
-  expect(answer.body).toMatchObject({
-    type: expected["type"],
-    title: expected["title"],
-    status: expected["status"],
-    code,
-    success: false,
-    retryable: expected["retryable"],
-  });
-  expect(answer.status).toBe(expected["status"]);
-  expect(answer.body["detail"]).toMatch(/\w.*\.$/);
-  expect(answer.headers["content-type"]).toBe("application/problem+json");
-  expect(answer.headers["cache-control"]).toBe("no-store");
-  expect(answer.headers["x-request-id"]).toBe(answer.body["requestId"]);
-  expect(answer.rawBody).not.toMatch(/node_modules|at \w+ \(/);
-});
+test.each(PROBLEM_CODES.filter((code) => !ROW_CODES.has(code)))(
+  "%s has the status, type and headers that the contract states",
+  async (code) => {
+    const answer = await scenes[code]();
+    const expected = problemBody(new Problem(code, ""), "");
+    expect(answer.body).toMatchObject({
+      type: expected["type"],
+      title: expected["title"],
+      status: expected["status"],
+      code,
+      success: false,
+      retryable: expected["retryable"],
+    });
+    expect(answer.status).toBe(expected["status"]);
+    expect(answer.body["detail"]).toMatch(/\w.*\.$/);
+    expect(answer.headers["content-type"]).toBe("application/problem+json");
+    expect(answer.headers["cache-control"]).toBe("no-store");
+    expect(answer.headers["x-request-id"]).toBe(answer.body["requestId"]);
+    expect(answer.rawBody).not.toMatch(/node_modules|at \w+ \(/);
+  },
+);
 
-test.each(["9".repeat(19), "9".repeat(400)])("a timestamp of %s is answered with a skew too", async (timestamp) => {
-  const { status, body } = await lender.call("GET", "/api/v1/partner/health", "", { timestamp });
-  expect({ status, code: body["code"] }).toEqual({ status: 401, code: "TIMESTAMP_OUT_OF_RANGE" });
-  expect(body["skewMs"]).toSatisfy((skewMs: number) => Number.isSafeInteger(skewMs) && skewMs < 0);
-});
+test.each(["9".repeat(19), "9".repeat(400)])(
+  "a timestamp of %s gets TIMESTAMP_OUT_OF_RANGE with a skewMs that is a safe integer",
+  async (timestamp) => {
+    const { status, body } = await lender.call("GET", "/api/v1/partner/health", "", { timestamp });
+    expect({ status, code: body["code"] }).toEqual({ status: 401, code: "TIMESTAMP_OUT_OF_RANGE" });
+    expect(body["skewMs"]).toSatisfy((skewMs: number) => Number.isSafeInteger(skewMs) && skewMs < 0);
+  },
+);
 
-test("a wrong signature over much is answered with little", async () => {
+test("a wrong signature over a large body gets a short answer without a diagnosis", async () => {
   const [keyId] = [...lender.secrets][0]!;
   const body = "x".repeat(2 * 1024 * 1024);
   const { status, ...answer } = await fetch(`${service.url}/api/v1/partner/cases`, {
@@ -184,15 +190,15 @@ test("a wrong signature over much is answered with little", async () => {
   }).then(async (response) => ({ status: response.status, text: await response.text() }));
   expect(status).toBe(401);
   expect(answer.text.length).toBeLessThan(80_000);
-  const told = JSON.parse(answer.text) as Record<string, unknown>;
-  expect(told).toMatchObject({ code: "BAD_SIGNATURE", bodyBytes: body.length });
-  expect(told["canonicalString"]).toMatch(/^POST\n.*\n\d+\nx+… \(cut: \d+ bytes in all\)$/s);
-  // The diagnosis computes hundreds of signatures over the body, so it is made for short bodies only.
-  expect(told).not.toHaveProperty("diagnosis");
-  expect(told["detail"]).toContain("Sign a body of at most 65536 bytes in the same way to see a diagnosis.");
+  const problem = JSON.parse(answer.text) as Record<string, unknown>;
+  expect(problem).toMatchObject({ code: "BAD_SIGNATURE", bodyBytes: body.length });
+  expect(problem["canonicalString"]).toMatch(/^POST\n.*\n\d+\nx+… \(cut: \d+ bytes in all\)$/s);
+  // A diagnosis computes hundreds of signatures over the body, so the service makes one for short bodies only.
+  expect(problem).not.toHaveProperty("diagnosis");
+  expect(problem["detail"]).toContain("Sign a body of at most 65536 bytes in the same way to see a diagnosis.");
 });
 
-test("an answer says what its code promises beside the code", async () => {
+test("problems carry the further fields and headers of their code", async () => {
   expect((await scenes.TIMESTAMP_OUT_OF_RANGE()).body).toMatchObject({
     detail: expect.stringContaining("looks like seconds") as string,
     serverTime: expect.any(String) as string,
@@ -217,7 +223,7 @@ test("an answer says what its code promises beside the code", async () => {
   ]);
 });
 
-test("nothing is parsed before the signature holds, and the checks come in their order", async () => {
+test("checks a request in the documented order, and parses nothing before the signature is verified", async () => {
   const order: [ProblemCode, () => Promise<Answer>][] = [
     [
       "ROUTE_NOT_FOUND",
@@ -240,8 +246,8 @@ test("nothing is parsed before the signature holds, and the checks come in their
   for (const [code, send] of order) expect((await send()).body["code"]).toBe(code);
 });
 
-test("outside a sandbox a bad signature is not shown what the server saw", async () => {
-  const live = await startTestService({ works: false, settings: { ENVIRONMENT: "live" } });
+test("outside a sandbox, BAD_SIGNATURE does not contain the canonical string", async () => {
+  const live = await startTestService({ hasWorker: false, settings: { ENVIRONMENT: "live" } });
   const customer = await aLender(live);
   const answer = await customer.call("GET", "/api/v1/partner/health", "", { signature: "00" });
   expect(answer.body).toMatchObject({ code: "BAD_SIGNATURE" });
@@ -255,7 +261,7 @@ async function keyOf(twin: Lender) {
   return { em, id, keyId };
 }
 
-/** A link that was minted for LN-2 and is named in a confirmation of LN-1. */
+/** Confirms a payment of LN-1 with the id of a link that was minted for LN-2. */
 async function linkOfAnotherLoan(): Promise<Answer> {
   const fieldPartner = await aFieldPartner(service);
   await assign(service, lender.code, "LN-2", fieldPartner.id);

@@ -12,10 +12,11 @@ import { startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 import { allRows, type Rows } from "../fixtures/table-rows.ts";
 
-// FUZZ_REQUESTS=50000 FUZZ_SEED=7 vitest run rest/fuzz: a longer run, or the same again. Each is sent three times or so.
+// `FUZZ_REQUESTS=50000 FUZZ_SEED=7 vitest run rest/fuzz` makes a longer run, or repeats one. Each request is sent about
+// three times.
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 750);
 const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
-/** So many are drawn, sent and sent again before the next: what is signed is taken for five minutes. */
+/** Requests in a round are sent, and sent again within five minutes, while their signature is still valid. */
 const IN_A_ROUND = 1_000;
 const AT_ONCE = 24;
 const QUIET_MS = 500;
@@ -28,20 +29,23 @@ type Lender = Awaited<ReturnType<typeof aLender>>;
 let service: TestService;
 let lender: Lender;
 let known: Known;
-/** Where requests are sent in turn. A long run has a process that only serves beside this one: its loop is watched. */
+/**
+ * Requests go to these URLs in turn. A long run also has a separate server process, so that the stalls of its event loop
+ * can be measured.
+ */
 let urls: string[];
 let loop: LoopStall | undefined;
 let sent = 0;
-const done = nothingDone();
+const done = noEffects();
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   const loans = ["LN-1", "LN-2", "LN/3 ü", "LN-4", "LN-5"];
-  note(done, await lender.importCases(loans.map((loan) => aRow(loan, { outstandingAmount: 1_000_000 }))));
+  recordEffects(done, await lender.importCases(loans.map((loan) => aRow(loan, { outstandingAmount: 1_000_000 }))));
   const { body } = await lender.call<{ deliveries: { eventId: string }[] }>("GET", `${DELIVERIES}?limit=3`);
   const replay = await lender.call("POST", `${DELIVERIES}/replay`, { loan: "LN-5" });
-  note(done, replay);
+  recordEffects(done, replay);
   const [keyId, secret] = [...lender.secrets][0]!;
   const eventIds = body.deliveries.map(({ eventId }) => eventId);
   urls = [service.url];
@@ -57,17 +61,17 @@ beforeAll(async () => {
   };
 });
 
-test(`${REQUESTS} odd requests: no fault of ours, no word too many, nothing changed by what is refused`, async () => {
+test(`${REQUESTS} odd requests cause no 5xx, leak no internals, and change nothing when they are rejected`, async () => {
   const seen = new Map<string, number>();
   const heaps: number[] = [];
   let drawn = 0;
   while (drawn < REQUESTS) {
     const count = Math.min(IN_A_ROUND, REQUESTS - drawn);
     const requests = Array.from({ length: count }, (_, index) => oddRequest(seededRandom(SEED + drawn + index), known));
-    const heard = await sendAll(requests);
-    expect(heard.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
-    for (const { status, code } of heard) seen.set(`${status} ${code}`, (seen.get(`${status} ${code}`) ?? 0) + 1);
-    await expectNoChange(heard.filter((one) => !mayChange(one)).map(({ request }) => request));
+    const answers = await sendAll(requests);
+    expect(answers.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
+    for (const { status, code } of answers) seen.set(`${status} ${code}`, (seen.get(`${status} ${code}`) ?? 0) + 1);
+    await expectNoChange(answers.filter((one) => !mayChange(one)).map(({ request }) => request));
     heaps.push(usedHeap());
     drawn += count;
   }
@@ -78,8 +82,8 @@ test(`${REQUESTS} odd requests: no fault of ours, no word too many, nothing chan
   expect(Math.max(...heaps) - heaps[0]!).toBeLessThan(MAX_GROWTH_BYTES);
 }, 7_200_000);
 
-/** What came back for a request; status 0 for nothing. */
-interface Heard {
+/** The answer to a request. Status 0 means that none came. */
+interface ReceivedAnswer {
   readonly request: OddRequest;
   readonly status: number;
   readonly type: string | undefined;
@@ -88,31 +92,31 @@ interface Heard {
   readonly code: string;
 }
 
-async function sendAll(requests: readonly OddRequest[]): Promise<Heard[]> {
+async function sendAll(requests: readonly OddRequest[]): Promise<ReceivedAnswer[]> {
   sent += requests.length;
-  const heard: Heard[] = [];
+  const answers: ReceivedAnswer[] = [];
   const left = requests.map((request, index) => ({ request, index }));
   async function sendSome(): Promise<void> {
-    for (let next = left.pop(); next; next = left.pop()) heard[next.index] = await send(next.request, next.index);
+    for (let next = left.pop(); next; next = left.pop()) answers[next.index] = await send(next.request, next.index);
   }
   await Promise.all(Array.from({ length: AT_ONCE }, sendSome));
-  for (const one of heard) note(done, one);
-  return heard;
+  for (const one of answers) recordEffects(done, one);
+  return answers;
 }
 
-/** Every third one that can goes out as an HTTP client sends it, over a connection that stays; the others byte by byte. */
-async function send(request: OddRequest, index: number): Promise<Heard> {
+/** Sends every third complete request by an HTTP client with keep-alive, and the others as raw bytes. */
+async function send(request: OddRequest, index: number): Promise<ReceivedAnswer> {
   if (index % 3 > 0 || !request.isWhole || request.method === "HEAD")
-    return heardIn(request, await sendBytes(request, urls[index % urls.length]!));
+    return parseAnswer(request, await sendBytes(request, urls[index % urls.length]!));
   try {
     const { status, headers, rawBody } = await lender.call(request.method, request.path, request.body);
-    return heardAs(request, status, headers["content-type"], rawBody);
+    return receivedAnswer(request, status, headers["content-type"], rawBody);
   } catch (error) {
-    return heardAs(request, 0, undefined, (error as Error).message);
+    return receivedAnswer(request, 0, undefined, (error as Error).message);
   }
 }
 
-/** Whoever sends half a request says after a while that no more will come. */
+/** Sends raw bytes. After an incomplete request it half-closes the connection when the server has been silent for a while. */
 function sendBytes({ bytes, isWhole }: OddRequest, url: string): Promise<Buffer> {
   const { hostname, port } = new URL(url);
   const chunks: Buffer[] = [];
@@ -124,57 +128,57 @@ function sendBytes({ bytes, isWhole }: OddRequest, url: string): Promise<Buffer>
   });
 }
 
-function heardIn(request: OddRequest, bytes: Buffer): Heard {
+function parseAnswer(request: OddRequest, bytes: Buffer): ReceivedAnswer {
   const text = bytes.toString("latin1").replace(/^(HTTP\/1\.1 1\d\d [^\r]*\r\n\r\n)+/, "");
   const [, status = "0", head = "", rest = ""] = /^HTTP\/1\.1 (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n(.*)$/s.exec(text) ?? [];
   const [, length] = /^content-length: (\d+)/im.exec(head) ?? [];
   const body = Buffer.from(rest, "latin1").subarray(0, length === undefined ? undefined : Number(length));
-  return heardAs(request, Number(status), /^content-type: (.*?)\r?$/im.exec(head)?.[1], body.toString());
+  return receivedAnswer(request, Number(status), /^content-type: (.*?)\r?$/im.exec(head)?.[1], body.toString());
 }
 
-function heardAs(request: OddRequest, status: number, type: string | undefined, text: string): Heard {
+function receivedAnswer(request: OddRequest, status: number, type: string | undefined, text: string): ReceivedAnswer {
   const body = text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
   return { request, status, type, text, body, code: typeof body["code"] === "string" ? body["code"] : "" };
 }
 
-/** What must not be, in words that lead back to the request. */
-function faultsOf(heard: Heard): string[] {
-  const { request, status, type, text, body, code } = heard;
+/** What is wrong with an answer, each with the request that led to it. */
+function faultsOf(answer: ReceivedAnswer): string[] {
+  const { request, status, type, text, body, code } = answer;
   const faults: string[] = [];
   if (status === 0 && request.isWhole) faults.push("no answer");
-  if (status >= 500) faults.push("a fault of ours");
-  if (/node_modules|\n\s+at |\.ts:\d|[Ee]rror: |SQLSTATE|relation "/.test(text)) faults.push("shows what is inside");
-  if (status < 300 && hasNameTwice(request.body.toString())) faults.push("takes one of two fields with one name");
+  if (status >= 500) faults.push("a server error");
+  if (/node_modules|\n\s+at |\.ts:\d|[Ee]rror: |SQLSTATE|relation "/.test(text)) faults.push("leaks internals");
+  if (status < 300 && hasNameTwice(request.body.toString())) faults.push("accepts an object with a duplicate field");
   const isProblem = (PROBLEM_CODES as readonly string[]).includes(code) && body["status"] === status;
   if (status >= 400 && request.method !== "HEAD" && (!isProblem || type !== "application/problem+json")) {
-    faults.push("no problem of the contract");
+    faults.push("is not a problem that the contract lists");
   }
-  const asked = JSON.stringify(request.bytes.toString("latin1").slice(0, 2_000));
-  return faults.map((fault) => `${fault}: ${status} ${text.slice(0, 500)} for ${asked}`);
+  const shownRequest = JSON.stringify(request.bytes.toString("latin1").slice(0, 2_000));
+  return faults.map((fault) => `${fault}: ${status} ${text.slice(0, 500)} for ${shownRequest}`);
 }
 
-function mayChange({ request, status }: Heard): boolean {
+function mayChange({ request, status }: ReceivedAnswer): boolean {
   return request.method === "POST" && status >= 200 && status < 300;
 }
 
 /**
- * Sends again what was refused. Some are accepted now, for a loan that another request has made meanwhile; without them
- * nothing may change.
+ * Sends the rejected requests again until all of them are rejected again, then expects that this last pass changed
+ * nothing. A request can be accepted on a later pass, because another request has created its loan since.
  */
 async function expectNoChange(refused: readonly OddRequest[]): Promise<void> {
   let requests = refused;
   let before = {};
   for (let areNew = true; areNew;) {
     before = await changedRows();
-    const heard = await sendAll(requests);
-    expect(heard.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
-    areNew = heard.some(mayChange);
-    requests = heard.filter((one) => !mayChange(one)).map(({ request }) => request);
+    const answers = await sendAll(requests);
+    expect(answers.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
+    areNew = answers.some(mayChange);
+    requests = answers.filter((one) => !mayChange(one)).map(({ request }) => request);
   }
   expect(await changedRows()).toEqual(before);
 }
 
-/** All rows but the records of imports that wrote nothing: a refused request that is signed anew leaves another one. */
+/** All rows except the records of imports that applied nothing: a rejected import that is signed anew adds one. */
 async function changedRows(): Promise<Rows> {
   const rows = await allRows(service.app);
   return { ...rows, "cases.import_run": appliedImports(rows) };
@@ -184,19 +188,19 @@ function appliedImports(rows: Rows): string[] {
   return (rows["cases.import_run"] ?? []).filter((row) => row.includes('"applied": true'));
 }
 
-/** What answers have told of: one that was lost is told of when its request comes again. */
-interface Done {
+/** The effects that answers have reported. The answer to a repeat makes up for an answer that was lost. */
+interface ReportedEffects {
   readonly bookings: Set<string>;
   readonly imports: Set<string>;
   readonly cases: Set<string>;
   readonly replays: Set<string>;
 }
 
-function nothingDone(): Done {
+function noEffects(): ReportedEffects {
   return { bookings: new Set(), imports: new Set(), cases: new Set(), replays: new Set() };
 }
 
-function note(done: Done, { body }: Pick<Heard, "body">): void {
+function recordEffects(done: ReportedEffects, { body }: Pick<ReceivedAnswer, "body">): void {
   const { caseId, reference } = (body["original"] ?? body) as { caseId?: string; reference?: string };
   if (caseId !== undefined && reference !== undefined) done.bookings.add(`${caseId} ${reference}`);
   if (typeof body["replayId"] === "string") done.replays.add(body["replayId"]);
@@ -205,11 +209,11 @@ function note(done: Done, { body }: Pick<Heard, "body">): void {
   for (const row of body["results"] as { caseId?: string }[]) if (row.caseId !== undefined) done.cases.add(row.caseId);
 }
 
-function countsOf(done: Done): Record<string, number> {
+function countsOf(done: ReportedEffects): Record<string, number> {
   return Object.fromEntries(Object.entries(done).map(([name, some]: [string, Set<string>]) => [name, some.size]));
 }
 
-async function storedCounts(): Promise<Record<keyof Done, number>> {
+async function storedCounts(): Promise<Record<keyof ReportedEffects, number>> {
   const rows = await allRows(service.app);
   const count = (table: string) => rows[table]?.length ?? 0;
   return {
@@ -226,7 +230,7 @@ function usedHeap(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** For whoever asked for a run of their own. */
+/** Prints a summary of a run that was started with FUZZ_REQUESTS. */
 function report(seen: ReadonlyMap<string, number>, heaps: readonly number[], slowestMs = 0): void {
   if (process.env["FUZZ_REQUESTS"] === undefined) return;
   const mebibytes = heaps.map((heap) => (heap / 1_048_576).toFixed(0));

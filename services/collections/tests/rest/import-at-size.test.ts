@@ -14,7 +14,7 @@ let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
 });
 
@@ -37,7 +37,7 @@ function aClientOf(twin: LenderTwin, serviceUrl: string): LenderClient {
   return client;
 }
 
-/** A connection past the service. */
+/** A database connection of the test's own. */
 async function aConnection(): Promise<Client> {
   const client = new Client({ connectionString: service.databaseUrl });
   await client.connect();
@@ -45,7 +45,7 @@ async function aConnection(): Promise<Client> {
   return client;
 }
 
-async function untilSomebodyWaits(client: Client): Promise<void> {
+async function waitForBlockedSession(client: Client): Promise<void> {
   await expect.poll(() => sessionsWaitingForLocks(client)).toBeGreaterThan(0);
 }
 
@@ -64,8 +64,8 @@ async function written(prefix: string): Promise<object> {
 const all = String(MOST_ROWS);
 const allOnce = { cases: all, events: all, deliveries: all, transfers: all };
 
-describe("a full request", () => {
-  test("sent by three at once, in different orders, makes each case once, and the books hold", async () => {
+describe("an import of 1,000 rows", () => {
+  test("creates each case once when three concurrent requests have the same rows in different orders", async () => {
     const rows = rowsOf("ONCE", MOST_ROWS);
     const summaries = await Promise.all([
       importRows(rows),
@@ -78,7 +78,7 @@ describe("a full request", () => {
     expect(await verifyBooks(service.app.database.em(), { now: new Date() })).toMatchObject({ ok: true });
   });
 
-  test("mixes new, changed, settled, held, released, withdrawn and reopened loans", async () => {
+  test("creates, changes, settles, holds, releases, withdraws and reopens loans in one request", async () => {
     await importRows(rowsOf("MIX", 800));
     await importRows(rowsOf("MIX", 100, () => ({ outstandingAmount: 0 })));
     await importRows(rowsOf("MIX", 200, () => ({ action: "hold" })).slice(100));
@@ -122,18 +122,18 @@ describe("a full request", () => {
     expect(await verifyBooks(service.app.database.em(), { now: new Date() })).toMatchObject({ ok: true });
   });
 
-  test("waits for a case that somebody holds, and judges the row by what they left", async () => {
+  test("waits for a locked case, and compares the row with the case as the other transaction committed it", async () => {
     await importRows(rowsOf("HELD", MOST_ROWS));
     const [holder, observer] = [await aConnection(), await aConnection()];
     await holder.query("begin");
     await holder.query("update cases.collection_case set dpd = 7 where source_loan_number = 'HELD-500'");
     const sent = importRows(rowsOf("HELD", MOST_ROWS, () => ({ dpd: 7 })));
-    await untilSomebodyWaits(observer);
+    await waitForBlockedSession(observer);
     await holder.query("commit");
     expect(await sent).toMatchObject({ updated: MOST_ROWS - 1, unchanged: 1 });
   });
 
-  test("that waits for another in a circle is taken up again", async () => {
+  test("is retried after a deadlock", async () => {
     await importRows(rowsOf("CIRCLE", 1));
     const [holder, observer] = [await aConnection(), await aConnection()];
     await holder.query("begin");
@@ -144,7 +144,7 @@ describe("a full request", () => {
        from cases.collection_case c where source_loan_number = 'CIRCLE-0'`,
     );
     const sent = importRows(rowsOf("CIRCLE", 2, () => ({ dpd: 7 })));
-    await untilSomebodyWaits(observer);
+    await waitForBlockedSession(observer);
     const { rows } = await observer.query<{ id: string }>(
       "select lender_id as id from cases.collection_case where source_loan_number = 'CIRCLE-0'",
     );
@@ -156,18 +156,18 @@ describe("a full request", () => {
     expect(await sent).toMatchObject({ updated: 1, created: 1 });
   });
 
-  test("leaves nothing when its process is killed in the middle, and sent again makes every case once", async () => {
+  test("writes nothing when its process is killed halfway, and creates every case once when it is sent again", async () => {
     const victim = await startProcess({ DATABASE_URL: service.databaseUrl, RATE_LIMITS: "off", ROLE: "server" });
     await importRows(rowsOf("KILLED", 1), aClientOf(lender, victim.url));
     const [holder, observer] = [await aConnection(), await aConnection()];
-    // The events are the last thing that is written.
+    // An import writes its events last.
     await holder.query("begin; lock table webhooks.delivery in exclusive mode");
     const sent = aClientOf(lender, victim.url).importCases(rowsOf("KILLED", MOST_ROWS));
     const outcome = sent.then(
       () => "answered",
       () => "lost",
     );
-    await untilSomebodyWaits(observer);
+    await waitForBlockedSession(observer);
     victim.send("SIGKILL");
     await victim.ended;
     expect(await outcome).toBe("lost");

@@ -11,7 +11,7 @@ let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
 });
 
@@ -26,19 +26,19 @@ async function rowsIn(table: string): Promise<number> {
 }
 
 describe("an import", () => {
-  test("that is rehearsed answers as it would and keeps nothing, whichever way the rehearsal is asked for", async () => {
+  test("as a dry run gives the results of an import and stores nothing, however the dry run is requested", async () => {
     const applied = "cases.import_run where applied";
     const tables = ["cases.collection_case", "webhooks.event", "ledger.transfer", "ledger.account", applied];
     await importRows([aRow("DRY-2")]);
     const before = await Promise.all(tables.map(rowsIn));
     const rows = [aRow("DRY-1"), aRow("DRY-2", { outstandingAmount: 1 })];
-    const asked = [
+    const answers = [
       await lender.call("POST", `${PATH}?dryRun=true`, { rows }),
       await lender.call("POST", `${PATH}?dryRun`, { rows }),
       await lender.call("POST", `${PATH}?dryRun=1`, { rows, dryRun: false }),
       await lender.call("POST", PATH, { rows, dryRun: true }),
     ];
-    for (const { status, body } of asked) {
+    for (const { status, body } of answers) {
       expect(status).toBe(200);
       expect(body).toMatchObject({ dryRun: true, importId: null, summary: { created: 1, updated: 1 } });
       const [created, updated] = body["results"] as RowResult[];
@@ -49,7 +49,7 @@ describe("an import", () => {
     expect(await Promise.all(tables.map(rowsIn))).toEqual(before);
   });
 
-  test("that is atomic applies all of its rows or none", async () => {
+  test("with atomic applies all of its rows or none", async () => {
     const refused = await importRows([aRow("ATOM-1"), aRow("ATOM-2", { borrowerPhone: "1" })], { atomic: true });
     expect(refused.status).toBe(422);
     expect(refused.body).toMatchObject({
@@ -67,9 +67,9 @@ describe("an import", () => {
   });
 });
 
-describe("a switch of the query string", () => {
+describe("a query parameter of an import", () => {
   test.each(["dryRun=maybe", "dryRun=TRUE", "dryRun=yes", "atomic=on", "dryRun=true&dryRun=maybe", "atomic=2"])(
-    "%s is neither yes nor no, whatever the body says",
+    "%s is rejected as neither true nor false, whatever the body says",
     async (query) => {
       const body = { rows: [aRow("ODD-1")], dryRun: true, atomic: true };
       const answer = await lender.call("POST", `${PATH}?${query}`, body);
@@ -78,13 +78,13 @@ describe("a switch of the query string", () => {
     },
   );
 
-  test.each(["dryRun=0&atomic=false", "", "atomic"])("%s is an import for good", async (query) => {
+  test.each(["dryRun=0&atomic=false", "", "atomic"])("'%s' imports the rows for real", async (query) => {
     const answer = await lender.call("POST", `${PATH}?${query}`, { rows: [aRow(`GOOD-${query}`)] });
     expect(answer.body).toMatchObject({ success: true, dryRun: false, summary: { created: 1 } });
     expect(answer.body).not.toHaveProperty("warnings");
   });
 
-  test("that nobody knows is ignored, but not without a word", async () => {
+  test("that is unknown is ignored with a warning", async () => {
     const answer = await lender.call("POST", `${PATH}?dryrun=true&%0a=1`, { rows: [aRow("WORD-1")] });
     expect(answer.body).toMatchObject({
       success: true,
@@ -101,7 +101,7 @@ describe("a switch of the query string", () => {
   });
 });
 
-test("what is wrong with a request as a whole is told together with what is odd about it", async () => {
+test("an import that is rejected as a whole reports its errors together with its warnings", async () => {
   const refused = await lender.call("POST", `${PATH}?dryRun=maybe&dryrun`, { row: [], rows: "none" });
   expect(refused.status).toBe(422);
   expect(refused.body).toMatchObject({

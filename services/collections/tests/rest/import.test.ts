@@ -18,7 +18,7 @@ let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
 });
 
@@ -31,8 +31,8 @@ async function importRow(row: object): Promise<RowResult> {
   return (await importRows([row])).results[0]!;
 }
 
-describe("an import", () => {
-  test("applies good rows although others fail, and says what is wrong with those", async () => {
+describe("an import of cases", () => {
+  test("applies valid rows although others are rejected, and reports each fault of those", async () => {
     const { status, body, results, summary } = await importRows([
       aRow("A-1"),
       aRow("A-2", { borrowerPhone: "12345", dpd: "ten" }),
@@ -88,7 +88,7 @@ describe("an import", () => {
     expect(results).toMatchObject([{ outcome: "rejected" }, { outcome: "created" }]);
   });
 
-  test("sent twice changes nothing the second time, also at the same time", async () => {
+  test("changes nothing when it is sent again, also concurrently", async () => {
     const rows = Array.from({ length: 50 }, (_, index) => aRow(`TWICE-${index}`, { outstandingAmount: 100 + index }));
     const answers = await Promise.all([importRows(rows), importRows(rows), importRows(rows)]);
     const created = answers.reduce((sum, { summary }) => sum + summary["created"]!, 0);
@@ -99,7 +99,7 @@ describe("an import", () => {
     expect(again.results.every(({ sequence }) => sequence === 1)).toBe(true);
   });
 
-  test("updates what a row says, leaves what it does not say, clears what it says null to", async () => {
+  test("updates the fields that a row has, keeps those that it lacks, and clears those that are null", async () => {
     await importRow(aRow("B-1", { borrowerEmail: "ravi@example.com", branchCode: "MUM", dpd: 10 }));
     const updated = await importRow(aRow("B-1", { outstandingAmount: 4000.5, branchCode: null }));
     expect(updated).toMatchObject({ outcome: "updated", outstandingAmount: 4000.5, sequence: 2 });
@@ -112,7 +112,7 @@ describe("an import", () => {
     expect((await lender.getCase("B-1")).body).toMatchObject({ outstandingAfter: 4000.5, dpd: 10, bucket: "1-30" });
   });
 
-  test("warns of a misspelt field with the nearest name", async () => {
+  test("warns of a misspelt field", async () => {
     const { warnings } = await importRow(aRow("C-1", { borowerEmail: "x@example.com" }));
     expect(warnings).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/rows/0/borowerEmail" }]);
     const rejected = await importRow(aRow("C-2", { borrowerPhone: "1", outstandingAsof: "2026-11-20T00:00:00Z" }));
@@ -143,7 +143,7 @@ describe("an import", () => {
     expect((await lender.getCase("CUR-1")).body).toMatchObject({ currency: "KWD", outstandingAfter: 9.875 });
   });
 
-  test("refuses metadata of a kind that is not kept, and goes on with the other rows", async () => {
+  test("rejects a row whose metadata has personal data, and applies the other rows", async () => {
     const { results } = await importRows([aRow("META-1", { metadata: { panNumber: "ABCDE1234F" } }), aRow("META-2")]);
     expect(results[0]).toMatchObject({
       outcome: "rejected",
@@ -153,8 +153,8 @@ describe("an import", () => {
   });
 });
 
-describe("a balance", () => {
-  test("is a snapshot: payments after it are taken off, and the difference is a line in the ledger", async () => {
+describe("an imported balance", () => {
+  test("is a balance as of a moment: later payments are subtracted, and the ledger gets an adjustment", async () => {
     await importRow(aRow("S-1"));
     await lender.confirm("S-1", { amount: 1000, reference: "p1", paidAt: "2026-11-20T12:00:00Z", mode: "upi" });
     const row = await importRow(aRow("S-1", { outstandingAmount: 5200, outstandingAsOf: "2026-11-20T00:00:00Z" }));
@@ -172,7 +172,7 @@ describe("a balance", () => {
     ]);
   });
 
-  test("of 0 closes the case as settled by the lender; a confirmation after that makes it collected, all excess", async () => {
+  test("of 0 closes the case as settled by the lender; a later confirmation makes it collected, all of it excess", async () => {
     await importRow(aRow("S-2"));
     expect(await importRow(aRow("S-2", { outstandingAmount: 0, reason: "waived" }))).toMatchObject({
       outcome: "updated",
@@ -192,7 +192,7 @@ describe("a balance", () => {
     expect(paid.body).toMatchObject({ status: "collected", outstandingAfter: 0, excessAmount: 10 });
   });
 
-  test("above 0 on a loan that has ended opens the next cycle, whose sequence goes on", async () => {
+  test("above 0 for a loan whose case has ended opens the next cycle and continues the sequence", async () => {
     await importRow(aRow("S-3", { outstandingAmount: 100 }));
     await lender.confirm("S-3", { amount: 100, reference: "p1", paidAt: "2026-11-20T12:00:00Z", mode: "upi" });
     const reopened = await importRow(aRow("S-3", { outstandingAmount: 70 }));
@@ -208,7 +208,7 @@ describe("a balance", () => {
   });
 });
 
-test("a snapshot of the new cycle is not lowered by what the earlier one was paid", async () => {
+test("a balance imported in a new cycle is not reduced by payments of the earlier cycle", async () => {
   await importRow(aRow("S-4", { outstandingAmount: 100 }));
   await lender.confirm("S-4", { amount: 100, reference: "p1", paidAt: new Date().toISOString(), mode: "upi" });
   await importRow(aRow("S-4", { outstandingAmount: 70 }));
@@ -216,7 +216,7 @@ test("a snapshot of the new cycle is not lowered by what the earlier one was pai
   expect(await importRow(older)).toMatchObject({ outcome: "updated", outstandingAmount: 65, warnings: [] });
 });
 
-describe("control rows", () => {
+describe("control rows of an import", () => {
   test("hold, release and withdraw a case", async () => {
     const fieldPartner = await aFieldPartner(service);
     await importRow(aRow("K-1"));
@@ -238,8 +238,8 @@ describe("control rows", () => {
   });
 });
 
-describe("the snapshot of a case", () => {
-  test("has the names of an event, an ETag of its sequence, and no contact data", async () => {
+describe("GET cases/{loan}", () => {
+  test("has the field names of an event, the sequence as ETag, and no contact data", async () => {
     await importRow(aRow("G-1", { borrowerEmail: "ravi@example.com" }));
     const answer = await lender.getCase("G-1");
     expect(Object.keys(answer.body)).toEqual([
@@ -259,8 +259,8 @@ describe("the snapshot of a case", () => {
   });
 });
 
-describe("a test of the callback", () => {
-  test("sends a signed ping and tells what came of it", async () => {
+describe("POST webhooks/test", () => {
+  test("sends a signed ping and returns the outcome", async () => {
     const answer = await lender.testWebhook();
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({
@@ -281,7 +281,7 @@ describe("a test of the callback", () => {
     });
   });
 
-  test("is answered 200 when the callback fails, with the cause", async () => {
+  test("answers 200 with the cause when the callback fails", async () => {
     lender.receiverBehaviour = "error500";
     const answer = await lender.testWebhook();
     lender.receiverBehaviour = "ok";

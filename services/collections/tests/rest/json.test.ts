@@ -10,20 +10,35 @@ let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   await lender.importCases([aRow("LN-1")]);
 });
 
-describe("an object with the same field twice is refused, and nothing is done", () => {
+describe("rejects a body with a duplicate field, without effects:", () => {
   test.each<[name: string, path: string, body: string, pointer: string]>([
     ["two amounts", CONFIRM, `{"amount":1,"amount":7,${REST_OF_PAYMENT}}`, "/amount"],
     ["the same amount twice", CONFIRM, `{"amount":7,${REST_OF_PAYMENT},"amount":7}`, "/amount"],
-    ["one of them escaped", CONFIRM, `{"amount":1,"\\u0061mount":7,${REST_OF_PAYMENT}}`, "/amount"],
-    ["a field that is ignored", CONFIRM, `{"amount":1,${REST_OF_PAYMENT},"note":{"a":[{"b":1,"b":2}]}}`, "/note/a/0/b"],
-    ["a name that is a path", CONFIRM, `{"a/b~":1,"a/b~":2,"amount":1,${REST_OF_PAYMENT}}`, "/a~1b~0"],
+    [
+      "two amounts, one of them with an escaped name",
+      CONFIRM,
+      `{"amount":1,"\\u0061mount":7,${REST_OF_PAYMENT}}`,
+      "/amount",
+    ],
+    [
+      "a duplicate inside a field that is ignored",
+      CONFIRM,
+      `{"amount":1,${REST_OF_PAYMENT},"note":{"a":[{"b":1,"b":2}]}}`,
+      "/note/a/0/b",
+    ],
+    [
+      "a name with the special characters of a JSON pointer",
+      CONFIRM,
+      `{"a/b~":1,"a/b~":2,"amount":1,${REST_OF_PAYMENT}}`,
+      "/a~1b~0",
+    ],
     ["a name of 5,000 letters", CONFIRM, `{"${"n".repeat(5_000)}":1,"${"n".repeat(5_000)}":1}`, `/${"n".repeat(64)}…`],
-    ["__proto__", CONFIRM, `{"__proto__":1,"__proto__":{},"amount":1,${REST_OF_PAYMENT}}`, "/__proto__"],
+    ["two fields __proto__", CONFIRM, `{"__proto__":1,"__proto__":{},"amount":1,${REST_OF_PAYMENT}}`, "/__proto__"],
     ["two lists of rows", CASES, '{"rows":[],"rows":[]}', "/rows"],
     [
       "two balances in a row",
@@ -31,8 +46,8 @@ describe("an object with the same field twice is refused, and nothing is done", 
       `{"rows":[${JSON.stringify(aRow("LN-2"))},{"sourceLoanNumber":"LN-1","outstandingAmount":1,"outstandingAmount":2}]}`,
       "/rows/1/outstandingAmount",
     ],
-    ["dryRun", CASES, `{"rows":[${JSON.stringify(aRow("LN-2"))}],"dryRun":true,"dryRun":false}`, "/dryRun"],
-    ["a filter", "/api/v1/partner/webhooks/deliveries/replay", '{"loan":"LN-1","loan":null}', "/loan"],
+    ["two fields dryRun", CASES, `{"rows":[${JSON.stringify(aRow("LN-2"))}],"dryRun":true,"dryRun":false}`, "/dryRun"],
+    ["two filters of a replay", "/api/v1/partner/webhooks/deliveries/replay", '{"loan":"LN-1","loan":null}', "/loan"],
   ])("%s", async (_, path, body, pointer) => {
     const answer = await lender.call("POST", path, body);
     expect(answer).toMatchObject({
@@ -49,25 +64,25 @@ describe("an object with the same field twice is refused, and nothing is done", 
   });
 });
 
-describe("JSON that would hold up other lenders is refused", () => {
+describe("JSON that is too complex", () => {
   const row = JSON.stringify(aRow("LN-3"));
 
   test.each([
-    ["5 MiB of arrays inside each other", `{"rows":${"[".repeat(2_600_000)}${"]".repeat(2_600_000)}}`],
+    ["5 MiB of nested arrays", `{"rows":${"[".repeat(2_600_000)}${"]".repeat(2_600_000)}}`],
     ["5 MiB of opening brackets", "[".repeat(5 * MIB)],
-    ["objects inside each other", `{"rows":[${row},${'{"a":'.repeat(500_000)}1${"}".repeat(500_000)}]}`],
+    ["500,000 nested objects", `{"rows":[${row},${'{"a":'.repeat(500_000)}1${"}".repeat(500_000)}]}`],
     ["1,700,000 empty arrays", `{"rows":[${row},[${"[],".repeat(1_700_000)}[]]]}`],
     ["200,000 numbers", `{"rows":[${row}],"x":[${"1,".repeat(200_000)}1]}`],
     ["300,000 names", `{"rows":[${row},{${Array.from({ length: 300_000 }, (_, at) => `"a${at}":1`).join(",")}}]}`],
     ["an amount of 5,000,000 digits", `{"rows":[{"sourceLoanNumber":"LN-3","outstandingAmount":${"1".repeat(5e6)}}]}`],
     ["an exponent of 5,000,000 digits", `{"rows":[${row}],"x":1e${"9".repeat(5e6)}}`],
-  ])("%s", async (_, body) => {
+  ])("is rejected: %s", async (_, body) => {
     const answer = await lender.call("POST", CASES, body);
     expect(answer).toMatchObject({ status: 400, body: { code: "JSON_TOO_COMPLEX", retryable: false } });
     expect(await lender.getCase("LN-3")).toMatchObject({ status: 404 });
   });
 
-  test("but not 1,000 rows with every field filled", async () => {
+  test("does not include 1,000 rows with every field filled", async () => {
     const answer = await lender.call<{ summary: object }>("POST", CASES, { dryRun: true, rows: fullRows(1_000) });
     expect(answer).toMatchObject({ status: 200, body: { success: true, summary: { created: 1_000 } } });
   });
@@ -108,7 +123,7 @@ function fullRows(count: number): object[] {
   );
 }
 
-test("numbers at the edge of what doubles hold are booked digit by digit, or refused", async () => {
+test("an amount at the limits of a double is booked exactly or rejected", async () => {
   const sent: [amount: string, expected: object][] = [
     ["0.1e1", { status: 200, body: { totalCollected: 1 } }],
     ["1e400", { status: 422, body: { code: "AMOUNT_OUT_OF_RANGE" } }],

@@ -38,7 +38,7 @@ beforeAll(async () => {
   lender = await aLenderByTheSdk(service);
 });
 
-/** A lender made of the SDK: two processes behind one callback URL, over one database of its own. */
+/** A lender that uses the SDK: two receivers behind one callback URL, over one database of the lender's. */
 async function aLenderByTheSdk({ app, url }: TestService) {
   const pool = new Pool({ connectionString: (await emptyDatabase()).url, max: 10 });
   afterFile(() => pool.end());
@@ -95,14 +95,14 @@ async function store({ state }: LoanUpdate, tx: PoolClient): Promise<void> {
   );
 }
 
-/** The first answer to each request gets lost, after the service has acted. */
+/** A `fetch` that loses the first answer to each request, after the service has processed the request. */
 function losingAnswers(network: { losesAnswers: boolean }): typeof fetch {
-  const asked = new Set<string>();
+  const seen = new Set<string>();
   return async (input, init) => {
     const response = await fetch(input, init);
     const request = `${init?.method} ${(input as URL).href} ${init?.body as string}`;
-    if (!network.losesAnswers || asked.has(request)) return response;
-    asked.add(request);
+    if (!network.losesAnswers || seen.has(request)) return response;
+    seen.add(request);
     await response.text();
     throw new TypeError("fetch failed", { cause: new Error("The answer got lost.") });
   };
@@ -126,13 +126,13 @@ function aPayment(loan: string, number: number): CapturedPayment {
   return { amount: `${number}.05`, reference: `${loan} ${number}`, paidAt: "2026-11-20T09:40:55Z", mode: "upi" };
 }
 
-test("a signed ping comes through, and the client is known by its key", async () => {
+test("the SDK's client authenticates, and its receiver accepts a signed ping", async () => {
   expect(await lender.client.health()).toMatchObject({ ok: true, lenderCode: lender.code });
   expect(await lender.client.testWebhook()).toMatchObject({ delivered: true, response: { status: 200 } });
   expect(lender.reports).toMatchObject([{ outcome: "ping" }]);
 });
 
-test("an import is rehearsed, then made, and what it made can be read", async () => {
+test("the SDK makes a dry run of an import, then the import, and reads the case back", async () => {
   const rows = LOANS.map(aRow);
   expect(await lender.client.rehearseImport(rows)).toMatchObject({ dryRun: true, summary: { created: LOANS.length } });
   const made = await lender.client.importCases(rows);
@@ -144,10 +144,10 @@ test("an import is rehearsed, then made, and what it made can be read", async ()
   expect(await lender.client.getCaseIfChanged(LOANS[1]!, read.etag)).toBeUndefined();
 });
 
-test("payments whose answers get lost are booked once, to the paisa, while the receiver stumbles", async () => {
+test("payments whose answers are lost are booked once and exactly, while the receiver fails now and then", async () => {
   lender.network.losesAnswers = true;
   let applied = 0;
-  // Every third event fails at first, so that later ones of its loan overtake it.
+  // Every third event fails at first, so that later events of its loan arrive before it.
   lender.database.isDown = () => applied++ % 3 === 2;
   const payments = LOANS.flatMap((loan) =>
     Array.from({ length: PAYMENTS_PER_LOAN }, (_, index) => ({ loan, payment: aPayment(loan, index + 1) })),
@@ -165,14 +165,14 @@ test("payments whose answers get lost are booked once, to the paisa, while the r
   }
 });
 
-test("a reference that is used for another amount is no success", async () => {
+test("the SDK throws ReferenceConflictError for a reference that was booked with another amount", async () => {
   const call = lender.client.confirmPayment("LN-1", { ...aPayment("LN-1", 1), amount: "77.00" });
   const error = await call.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ReferenceConflictError);
   expect(error).toMatchObject({ differences: ["amount"], original: { amount: "1.05", reference: "LN-1 1" } });
 });
 
-test("sent again and again, in whatever order, events leave the lender with what the service knows", async () => {
+test("after replays in any order, the lender's database equals the service's cases", async () => {
   const rows = webhookRows(service.databaseUrl);
   await rows.settled([lender.code], SETTLED_WITHIN_MS);
   lender.database.isDown = () => false;
@@ -194,7 +194,7 @@ test("sent again and again, in whatever order, events leave the lender with what
   expect([...outcomes].toSorted()).toEqual(["applied", "duplicate", "healed", "late", "ping"]);
 });
 
-test("every event is delivered in the end, with each attempt to be seen", async () => {
+test("the SDK lists every event as delivered in the end, with all of its attempts", async () => {
   const deliveries = await Array.fromAsync(lender.client.eachDelivery({ limit: 7 }));
   expect(deliveries).toHaveLength(LOANS.length * (1 + PAYMENTS_PER_LOAN));
   expect(deliveries.filter(({ state }) => state !== "delivered")).toEqual([]);

@@ -3,11 +3,11 @@ import { caseByLoan } from "@collections/cases";
 import { verifyBooks } from "@collections/flows";
 import { statementOf } from "@collections/ledger";
 import { lenderByCode } from "@collections/lenders";
-import { eventsOf } from "@collections/webhooks";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { type LoanEvent, loanEvents } from "../fixtures/loan-events.ts";
 
-/** A day of October 2026, at noon. */
+/** Noon of a day in October 2026. */
 const day = (ofMonth: number) => `2026-10-${String(ofMonth).padStart(2, "0")}T12:00:00.000Z`;
 const LONG_AGO = "2026-10-01T00:00:00Z";
 
@@ -27,12 +27,12 @@ let lenderId: string;
 let loansMade = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   lenderId = (await lenderByCode(service.app.database.em(), lender.code))!.id;
 });
 
-/** Each story leaves books in which every line can be derived again. */
+/** After each test the verification of the books must find no problem. */
 afterEach(async () => {
   const { problems } = await verifyBooks(service.app.database.em(), { lenderId, now: new Date() });
   assert.deepEqual(problems, []);
@@ -43,7 +43,7 @@ function aLoan(): string {
   return `LN-${loansMade}`;
 }
 
-/** Imports a balance; `asOf` is a day of the month, an instant, null, or absent. */
+/** Imports a balance. `asOf` is a day of October 2026, an instant, null, or absent. */
 async function balance(loan: string, amount: number, asOf?: number | string | null): Promise<Body> {
   const outstandingAsOf = typeof asOf === "number" ? day(asOf) : asOf;
   const row = aRow(loan, { outstandingAmount: amount, ...(asOf !== undefined && { outstandingAsOf }) });
@@ -61,18 +61,16 @@ async function snapshot(loan: string): Promise<Body> {
   return (await lender.getCase(loan)).body;
 }
 
-/** Kind and data of the loan's events. */
-async function events(loan: string): Promise<{ kind: string; data: Body }[]> {
-  const found = await eventsOf(service.app.database.em(), lenderId, loan);
-  return found.map(({ body }) => JSON.parse(body) as { kind: string; data: Body });
+function events(loan: string): Promise<LoanEvent[]> {
+  return loanEvents(service, lender.code, loan);
 }
 
 async function closings(loan: string): Promise<Body[]> {
   return (await events(loan)).filter(({ kind }) => kind === "case.closed").map(({ data }) => data);
 }
 
-/** Gives the case to a new field partner who holds it since the beginning of the month. */
-async function heldSinceLong(loan: string): Promise<void> {
+/** Assigns the case to a new field partner, dated back to the beginning of the month. */
+async function assignSinceLongAgo(loan: string): Promise<void> {
   await assign(service, lender.code, loan, (await aFieldPartner(service)).id);
   await service.app.database.pool.query(
     "update cases.collection_case set assigned_since = $1 where source_loan_number = $2 and is_current",
@@ -91,8 +89,8 @@ async function earnings(loan: string): Promise<unknown[]> {
 
 const codes = (answer: Body) => (answer["warnings"] as Warning[]).map(({ code }) => code);
 
-describe("an import and a confirmation in any order", () => {
-  test("T-6: a confirmation that comes after the balance that includes it leaves that balance", async () => {
+describe("an imported balance and a confirmation, in either order", () => {
+  test("T-6: a payment confirmed after a balance that includes it does not change the outstanding amount", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await balance(loan, 500, 22);
@@ -120,7 +118,7 @@ describe("an import and a confirmation in any order", () => {
     expect(await balance(loan, 500, 23)).toMatchObject({ outcome: "unchanged", warnings: [] });
   });
 
-  test("T-7: the same facts with the confirmation before the second balance end the same", async () => {
+  test("T-7: confirming the payment before that balance is imported gives the same outstanding amount", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     expect(await pay(loan, 500, 21)).toMatchObject({ outstandingAfter: 500, inBalance: 0, warnings: [] });
@@ -128,7 +126,7 @@ describe("an import and a confirmation in any order", () => {
     expect(await snapshot(loan)).toMatchObject({ outstandingAfter: 500, status: "in_progress", totalCollected: 500 });
   });
 
-  test("T-1: an older file changes nothing of an open case", async () => {
+  test("T-1: an import with an older as-of changes nothing of an open case", async () => {
     const loan = aLoan();
     await balance(loan, 500, 22);
     const before = await events(loan);
@@ -146,7 +144,7 @@ describe("an import and a confirmation in any order", () => {
     expect(await pay(loan, 100, 21)).toMatchObject({ inBalance: 100, outstandingAfter: 500 });
   });
 
-  test("T-5: an unchanged balance with a later as-of includes the payments between the two", async () => {
+  test("T-5: an unchanged balance with a later as-of includes the payments up to then", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     const { updatedAt } = await snapshot(loan);
@@ -160,7 +158,7 @@ describe("an import and a confirmation in any order", () => {
     });
   });
 
-  test("T-2: an as-of that is a year ahead counts as now, and later payments are subtracted", async () => {
+  test("T-2: an as-of a year in the future counts as now, and later payments are subtracted", async () => {
     const loan = aLoan();
     const nextYear = new Date(Date.now() + 365 * 24 * 60 * 60_000).toISOString();
     const row = await balance(loan, 1000, nextYear);
@@ -173,10 +171,10 @@ describe("an import and a confirmation in any order", () => {
     expect(await balance(aLoan(), 1000, nearly)).toMatchObject({ warnings: [] });
   });
 
-  test("T-3: a confirmation of the payment behind a balance of 0 collects the case and pays the field partner", async () => {
+  test("T-3: a payment confirmed after the balance of 0 that includes it makes the case collected and credits the earning", async () => {
     const loan = aLoan();
     await balance(loan, 900, 20);
-    await heldSinceLong(loan);
+    await assignSinceLongAgo(loan);
     expect(await balance(loan, 0, 22)).toMatchObject({ status: "closed" });
     expect(await pay(loan, 900, 21)).toMatchObject({
       status: "collected",
@@ -192,7 +190,7 @@ describe("an import and a confirmation in any order", () => {
     expect(await closings(loan)).toHaveLength(1);
   });
 
-  test("T-4: a payment that was captured before the case was assigned is nobody's", async () => {
+  test("T-4: a payment captured before the case was assigned is attributed to no field partner", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await assign(service, lender.code, loan, (await aFieldPartner(service)).id);
@@ -204,10 +202,10 @@ describe("an import and a confirmation in any order", () => {
     expect(await pay(loan, 100, beforeTheSecond, "UTR11")).toMatchObject({ attribution: "none" });
   });
 
-  test("a case that was assigned before its time was recorded keeps its field partner's payments", async () => {
+  test("a case without a recorded time of assignment attributes payments to its field partner", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
-    await heldSinceLong(loan);
+    await assignSinceLongAgo(loan);
     await service.app.database.pool.query(
       "update cases.collection_case set assigned_since = null where source_loan_number = $1",
       [loan],
@@ -216,8 +214,8 @@ describe("an import and a confirmation in any order", () => {
   });
 });
 
-describe("orders that clear the case on the way", () => {
-  test("400 of 900 paid before a balance of 0: the lender settled the rest", async () => {
+describe("a balance and payments that clear the case", () => {
+  test("a balance of 0 after 400 of 900 were paid closes the case as settled by the lender", async () => {
     const loan = aLoan();
     await balance(loan, 900, 20);
     await pay(loan, 400, 21);
@@ -225,7 +223,7 @@ describe("orders that clear the case on the way", () => {
     expect(await snapshot(loan)).toMatchObject({ status: "closed", closeReason: "settled_by_lender" });
   });
 
-  test("400 of 900 confirmed after a balance of 0: the case is collected", async () => {
+  test("400 of 900 confirmed after a balance of 0 make the case collected", async () => {
     const loan = aLoan();
     await balance(loan, 900, 20);
     await balance(loan, 0, 22);
@@ -233,7 +231,7 @@ describe("orders that clear the case on the way", () => {
     expect(await snapshot(loan)).toMatchObject({ cycle: 1, totalCollected: 400, outstandingAfter: 0 });
   });
 
-  test("1000 owed again after a payment of 1000 opens cycle 2, although we heard of that payment later", async () => {
+  test("a balance of 1000 after a confirmed payment of 1000 opens cycle 2", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     expect(await pay(loan, 1000, 21)).toMatchObject({ status: "collected" });
@@ -245,7 +243,7 @@ describe("orders that clear the case on the way", () => {
     expect(await snapshot(loan)).toMatchObject({ cycle: 2, outstandingAfter: 1000 });
   });
 
-  test("1000 owed again before the payment of 1000 is confirmed stays in cycle 1", async () => {
+  test("a balance of 1000 before the payment of 1000 is confirmed stays in cycle 1", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await balance(loan, 1000, 22);
@@ -253,10 +251,10 @@ describe("orders that clear the case on the way", () => {
     expect(await snapshot(loan)).toMatchObject({ cycle: 1 });
   });
 
-  test("a balance that later payments cover makes the case collected, closed by the last of them, and credits earnings", async () => {
+  test("a balance that later payments cover makes the case collected by the last of them, and credits earnings", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
-    await heldSinceLong(loan);
+    await assignSinceLongAgo(loan);
     await pay(loan, 300, 24, "UTR-last");
     await pay(loan, 300, 23, "UTR-first");
     expect(await balance(loan, 600, 22)).toMatchObject({
@@ -272,8 +270,8 @@ describe("orders that clear the case on the way", () => {
   });
 });
 
-describe("a stored as-of", () => {
-  test("is kept by a balance without one, and cleared by null", async () => {
+describe("the stored as-of of a balance", () => {
+  test("is kept by a balance without an as-of, and cleared by null", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await balance(loan, 900);
@@ -283,7 +281,7 @@ describe("a stored as-of", () => {
     expect(await balance(loan, 700, 18)).toMatchObject({ outcome: "updated", outstandingAmount: 500 });
   });
 
-  test("does not make a corrected file of the same moment stale, nor an order to hold the case", async () => {
+  test("does not make a corrected balance of the same moment or a control row stale", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     expect(await balance(loan, 950, 20)).toMatchObject({ outcome: "updated", outstandingAmount: 950, warnings: [] });
@@ -292,7 +290,7 @@ describe("a stored as-of", () => {
     expect((body["results"] as Body[])[0]).toMatchObject({ outcome: "updated", status: "on_hold" });
   });
 
-  test("is not moved by a rehearsal", async () => {
+  test("is not changed by a dry run", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     const row = aRow(loan, { outstandingAmount: 1000, outstandingAsOf: day(22) });
@@ -300,7 +298,7 @@ describe("a stored as-of", () => {
     expect(await pay(loan, 100, 21)).toMatchObject({ inBalance: 0, outstandingAfter: 900 });
   });
 
-  test("is answered alike when the same request is sent again, and stays what it was", async () => {
+  test("is not moved back by a repeat of an earlier import", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     const path = "/api/v1/partner/cases";
@@ -316,8 +314,8 @@ describe("a stored as-of", () => {
   });
 });
 
-describe("a payment in the balance", () => {
-  test("counts up to the highest amount that was owed and paid in this cycle, the rest is excess", async () => {
+describe("a payment that the balance includes already", () => {
+  test("counts as in balance up to the peak of the cycle; the rest is excess", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 22);
     expect(await pay(loan, 700, 20, "a")).toMatchObject({ inBalance: 700, excessAmount: 0 });
@@ -328,7 +326,7 @@ describe("a payment in the balance", () => {
     expect(await snapshot(loan)).toMatchObject({ totalCollected: 1410, excessAmount: 410, outstandingAfter: 1000 });
   });
 
-  test("is two lines of the statement", async () => {
+  test("is two lines of the account statement", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await balance(loan, 600, "2026-10-22T18:00:00Z");
@@ -347,7 +345,7 @@ describe("a payment in the balance", () => {
     ]);
   });
 
-  test("is answered with the first booking when it is repeated, whatever was imported since", async () => {
+  test("gets its first booking as the answer to a repeat, whatever was imported since", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     const { httpStatus: _, ...lowers } = await pay(loan, 100, 21, "lowers");

@@ -4,24 +4,24 @@ import { createKey, lenderByCode, suspendLender, updateLender } from "@collectio
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { aWire } from "../fixtures/processes.ts";
+import { aRelay } from "../fixtures/processes.ts";
 
 type Lender = Awaited<ReturnType<typeof aLender>>;
 
 const HEALTH = "/api/v1/partner/health";
 const WITHIN_A_SECOND_MS = 1_000;
 
-/** Two processes' worth of service on one database, behind one trusted proxy. */
+/** Two instances of the service on one database, behind one trusted proxy. */
 let one: TestService;
 let other: TestService;
 
 beforeAll(async () => {
   const settings = { RATE_LIMITS: "default", TRUST_PROXY: "loopback" };
-  one = await startTestService({ works: false, settings });
-  other = await startTestService({ works: false, settings: { ...settings, DATABASE_URL: one.databaseUrl } });
+  one = await startTestService({ hasWorker: false, settings });
+  other = await startTestService({ hasWorker: false, settings: { ...settings, DATABASE_URL: one.databaseUrl } });
 });
 
-/** Sends `count` requests at once, in turn to the one service and the other. */
+/** Sends `count` concurrent requests, alternately to the two instances. */
 async function atOnce(lender: Lender, count: number, send: (place: number) => Promise<Answer>): Promise<Answer[]> {
   return Promise.all(
     Array.from({ length: count }, (_, place) => {
@@ -37,7 +37,7 @@ function statusesOf(answers: Answer[]): Record<number, number> {
   return counts;
 }
 
-/** As if so much time had passed for one key or address since it was counted. */
+/** Moves the counted requests of one key or address back in time, as if `ms` had passed. */
 async function pass(subject: string, ms: number): Promise<void> {
   const shifted = "array(select at - $2 from unnest(at_ms) with ordinality as u (at, place) order by place)";
   await one.app.database.pool.query(`update rate_limits.permit_window set at_ms = ${shifted} where subject = $1`, [
@@ -54,8 +54,8 @@ async function registered({ code }: Lender) {
   return (await lenderByCode(one.app.database.em(), code))!;
 }
 
-describe("a limit of six a minute", () => {
-  test("lets exactly six of 50 requests pass that come to two processes at once", async () => {
+describe("a rate limit of six requests a minute", () => {
+  test("admits exactly six of 50 concurrent requests to two processes", async () => {
     const lender = await aLender(one);
     const answers = await atOnce(lender, 50, () => lender.testWebhook());
     expect(statusesOf(answers)).toEqual({ 200: 6, 429: 44 });
@@ -65,7 +65,7 @@ describe("a limit of six a minute", () => {
     );
   });
 
-  test("says when to come again, and then lets pass", async () => {
+  test("states in Retry-After when to retry, and admits the request then", async () => {
     const lender = await aLender(one);
     for (let count = 0; count < 6; count += 1) await lender.testWebhook();
     const { status, body, headers } = await lender.testWebhook();
@@ -82,7 +82,7 @@ describe("a limit of six a minute", () => {
   });
 });
 
-test("every authenticated answer says what the limit is and what is left; one that is not says nothing", async () => {
+test("every authenticated answer has the RateLimit headers, an unauthenticated one has none", async () => {
   const lender = await aLender(one);
   await lender.importCases([aRow("LN-1")]);
   const answers = [
@@ -100,7 +100,7 @@ test("every authenticated answer says what the limit is and what is left; one th
   expect(Object.keys(bad.headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);
 });
 
-test("each key and each endpoint has a limit of its own", async () => {
+test("each key and each endpoint has its own rate limit", async () => {
   const lender = await aLender(one);
   const first = keyIdOf(lender);
   for (let count = 0; count < 7; count += 1) await lender.testWebhook();
@@ -115,7 +115,7 @@ test("each key and each endpoint has a limit of its own", async () => {
   expect(keyIdOf(lender)).not.toBe(first);
 });
 
-test("a lender's own limit takes the place of the general one, within a second, everywhere", async () => {
+test("a rate limit set for a lender replaces the default in all processes within a second", async () => {
   const lender = await aLender(one, { rateLimits: { health: 3 } });
   expect(statusesOf(await atOnce(lender, 20, () => lender.health()))).toEqual({ 200: 3, 429: 17 });
   const { id } = await registered(lender);
@@ -127,7 +127,7 @@ test("a lender's own limit takes the place of the general one, within a second, 
   expect(answers[0]!.headers["ratelimit-policy"]).toBe('"health";q=5;w=60');
 });
 
-test("the limit is asked after the lender's suspension and before the method", async () => {
+test("the rate limit is checked after the lender's suspension and before the method", async () => {
   const lender = await aLender(one, { rateLimits: { import: 1 } });
   await lender.importCases([]);
   expect(await lender.call("PUT", "/api/v1/partner/cases", "{")).toMatchObject({ status: 429 });
@@ -139,12 +139,12 @@ test("the limit is asked after the lender's suspension and before the method", a
   expect(suspended.headers).not.toHaveProperty("ratelimit");
 });
 
-describe("failed authentications of an address", () => {
+describe("the limit on failed authentications of an address", () => {
   function failing(lender: Lender, address: string): Promise<Answer> {
     return lender.call("GET", HEALTH, "", { signature: "00", headers: { "X-Forwarded-For": address } });
   }
 
-  test("are 60 a minute over all processes; only they are counted, and only they are refused", async () => {
+  test("is 60 a minute over all processes, and neither counts nor rejects authenticated requests", async () => {
     const lender = await aLender(one);
     const from = { headers: { "X-Forwarded-For": "203.0.113.7" } };
     for (let count = 0; count < 5; count += 1) {
@@ -162,19 +162,19 @@ describe("failed authentications of an address", () => {
     expect(await failing(lender, "203.0.113.7")).toMatchObject({ status: 401 });
   });
 
-  test("are counted for the address that the trusted proxy saw, not for the one that a client claims", async () => {
+  test("counts for the address that the trusted proxy saw, not for the one that a client claims", async () => {
     const lender = await aLender(one);
     const claims = (place: number) => `10.0.0.${place}, 203.0.113.9`;
     const answers = await atOnce(lender, 61, (place) => failing(lender, claims(place)));
     expect(statusesOf(answers)).toEqual({ 401: 60, 429: 1 });
 
     const settings = { RATE_LIMITS: "failed-authentication=2" };
-    const untrusting = await aLender(await startTestService({ works: false, settings }));
+    const untrusting = await aLender(await startTestService({ hasWorker: false, settings }));
     const direct = await Promise.all([1, 2, 3].map((place) => failing(untrusting, `203.0.113.2${place}`)));
     expect(statusesOf(direct)).toEqual({ 401: 2, 429: 1 });
   });
 
-  test("are counted for the network of an IPv6 address", async () => {
+  test("counts an IPv6 address by its network", async () => {
     const lender = await aLender(one);
     const answers = await atOnce(lender, 61, (place) => failing(lender, `2001:db8:7:7::${place.toString(16)}`));
     expect(statusesOf(answers)).toEqual({ 401: 60, 429: 1 });
@@ -182,24 +182,24 @@ describe("failed authentications of an address", () => {
   });
 });
 
-test("while the database is away a right request is answered 503, and a wrong one is told what is wrong", async () => {
-  const wire = await aWire(one.databaseUrl);
+test("while the database is unavailable, a valid request gets 503 and an unauthenticated one 401", async () => {
+  const relay = await aRelay(one.databaseUrl);
   const cutOff = await startTestService({
-    works: false,
-    settings: { DATABASE_URL: wire.url, RATE_LIMITS: "default" },
+    hasWorker: false,
+    settings: { DATABASE_URL: relay.url, RATE_LIMITS: "default" },
   });
   const lender = await aLender(cutOff);
   expect(await lender.health()).toMatchObject({ status: 200 });
-  wire.cut();
+  relay.cut();
   expect(await lender.health()).toMatchObject({ status: 503, body: { retryable: true } });
   expect(await lender.call("GET", HEALTH, "", { authorization: null })).toMatchObject({ status: 401 });
-  wire.mend();
+  relay.mend();
   await expect.poll(async () => (await lender.health()).status).toBe(200);
 });
 
-test("switched off, there is no limit and no word of one", async () => {
+test("with RATE_LIMITS=off there is no limit and no RateLimit header", async () => {
   const unlimited = await startTestService({
-    works: false,
+    hasWorker: false,
     settings: { DATABASE_URL: one.databaseUrl, RATE_LIMITS: "off" },
   });
   const lender = await aLender(unlimited, { rateLimits: { health: 1 } });

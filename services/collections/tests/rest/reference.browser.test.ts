@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
-/** A real browser on a busy machine. */
+/** Long enough for a real browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000;
 
 let service: TestService;
@@ -13,13 +13,13 @@ let browser: Browser;
 let open: OpenPage;
 
 beforeAll(async () => {
-  [service, browser] = await Promise.all([startTestService({ works: false }), startBrowser()]);
+  [service, browser] = await Promise.all([startTestService({ hasWorker: false }), startBrowser()]);
   afterFile(() => browser.close());
   lender = await aLender(service);
 });
 
 describe("the OpenAPI document", () => {
-  test("is at /openapi.json, and a browser that has it asks whether it has changed", async () => {
+  test("is served at /openapi.json with an ETag", async () => {
     const answer = await fetch(`${service.url}/openapi.json`);
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
     expect(await answer.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
@@ -27,8 +27,8 @@ describe("the OpenAPI document", () => {
     expect((await fetch(`${service.url}/openapi.json`, { headers })).status).toBe(304);
   });
 
-  test("names the path that a proxy takes off", async () => {
-    const behind = await startTestService({ works: false, settings: { PUBLIC_BASE_PATH: "/collections" } });
+  test("contains PUBLIC_BASE_PATH, the prefix that a proxy removes", async () => {
+    const behind = await startTestService({ hasWorker: false, settings: { PUBLIC_BASE_PATH: "/collections" } });
     const document = await (await fetch(`${behind.url}/openapi.json`)).json();
     expect(document).toMatchObject({ servers: [{ url: "/collections" }] });
     const page = await (await fetch(`${behind.url}/docs/reference`)).text();
@@ -37,13 +37,13 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("the reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
+describe("the API reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
   beforeAll(async () => {
     open = await browser.open(`${service.url}/docs/reference`);
     await open.page.getByText("Check your signature").waitFor({ timeout: BROWSER_TIMEOUT_MS });
   }, BROWSER_TIMEOUT_MS);
 
-  test("may load and ask from here only", async () => {
+  test("has a Content-Security-Policy that allows this origin only", async () => {
     const { headers } = await fetch(`${service.url}/docs/reference`);
     const policy = headers.get("content-security-policy")!;
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
@@ -51,7 +51,7 @@ describe("the reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(policy).not.toMatch(/https?:|unsafe|\*/);
   });
 
-  test("keeps the library for good, by its version, and serves nothing else of it", async () => {
+  test("serves the Swagger UI bundle as immutable under its version, and no other file of that package", async () => {
     const page = await (await fetch(`${service.url}/docs/reference`)).text();
     const [library = ""] = /\/docs\/swagger-ui\/[\d.]+\/swagger-ui-bundle\.js/.exec(page) ?? [];
     const { status, headers } = await fetch(service.url + library);
@@ -63,14 +63,14 @@ describe("the reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect((await fetch(service.url + library.replace(/[\d.]+\/swagger/, "1.0.0/swagger"))).status).toBe(404);
   });
 
-  test("shows every operation and event", async () => {
+  test("shows every operation and webhook of the OpenAPI document", async () => {
     const { paths, webhooks } = openApiDocument();
     const operations = Object.values(paths).flatMap((methods) => Object.keys(methods));
     expect(await open.page.locator(".opblock").count()).toBe(operations.length + Object.keys(webhooks).length);
     await open.screenshot("reference");
   });
 
-  test("fits on a phone, with an operation unfolded", async () => {
+  test("fits a phone's screen with an operation expanded", async () => {
     const phone = await browser.open(`${service.url}/docs/reference#/Payments/confirmPayment`, { screen: "phone" });
     await phone.page.getByText("The payment is booked already").first().waitFor({ timeout: BROWSER_TIMEOUT_MS });
     expect(await phone.overflow()).toBe(0);
@@ -80,7 +80,7 @@ describe("the reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     await phone.close();
   });
 
-  test("signs what it tries out, in the browser: the secret goes nowhere", async () => {
+  test("signs a tried request in the browser, and neither sends nor stores the secret", async () => {
     const secret = await fillKey();
     const sent: { url: string; headers: object; body: string | null }[] = [];
     open.page.on("request", (request) => {
@@ -94,7 +94,7 @@ describe("the reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(JSON.stringify(sent) + String(stored) + shown).not.toContain(secret);
   });
 
-  test("signs the exact body, and a path as the browser encodes it", async () => {
+  test("signs the exact body, and the path as the browser encodes it", async () => {
     await fillKey();
     await lender.importCases([aRow("MUM/2023 ü'1")]);
     expect(await tried("Import cases, or rehearse an import")).toContain('"received": 3');
@@ -104,13 +104,13 @@ describe("the reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(answer).toContain(`"sourceLoanNumber": "MUM/2023 ü'1"`);
   });
 
-  test("without a key it shows what the service says to that", async () => {
+  test("shows the service's 401 when no key is filled in", async () => {
     await open.page.getByLabel("Key id").fill("");
     expect(await tried("List your events and how their delivery stands")).toContain("MISSING_AUTHORIZATION");
   });
 
-  test("has met no fault of its own, and asked nobody else", () => {
-    // What the service refuses is logged by every browser.
+  test("has logged no other error and sent no request to another origin after all of this", () => {
+    // Browsers log every response of 401 as an error.
     expect(open.errors.filter((error) => !error.includes("status of 401"))).toEqual([]);
     expect(open.requestsElsewhere()).toEqual([]);
   });
@@ -125,7 +125,7 @@ async function fillKey(): Promise<string> {
 
 type Operation = ReturnType<OpenPage["page"]["locator"]>;
 
-/** Tries out the operation with this summary and answers what came back. */
+/** Tries out the operation with this summary and returns the response that the page shows. */
 async function tried(summary: string, fill?: (operation: Operation) => Promise<void>): Promise<string> {
   const operation = open.page.locator(".opblock", { hasText: summary });
   await operation.locator(".opblock-summary").getByText(summary).click();

@@ -3,24 +3,24 @@ import type { Answer } from "@collections/lender-twin";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ENDPOINTS } from "../../src/rest/v1/endpoints.ts";
 import { aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { answerTo, leaveAfter, loseAnswer } from "../fixtures/raw-socket.ts";
+import { answerTo, disconnectAfterSending, disconnectOnAnswer } from "../fixtures/raw-socket.ts";
 import { PARTNER, payment, repeatScenes } from "./fixtures/repeat-scenes.ts";
 import { allRows, rowsOf } from "../fixtures/table-rows.ts";
 
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
 });
 
 const { scenes, aCall } = repeatScenes(() => service);
 
-test("every endpoint has a scene", () => {
+test("every endpoint has a scene in repeat-scenes.ts", () => {
   const shown = new Set(Object.keys(scenes).map((name) => name.split(",", 1)[0]));
   expect(shown).toEqual(new Set(ENDPOINTS.map(({ method, name }) => `${method} ${name}`)));
 });
 
-test("the contract says of every endpoint what a repeat does", async () => {
+test("the contract's section 'Repeating a call' lists every endpoint", async () => {
   const contract = await readFile(new URL("../../../../docs/interface.md", import.meta.url), "utf8");
   const [, section = ""] = /^## Repeating a call$([\s\S]*?)^## /m.exec(contract)!;
   const listed = [...section.matchAll(/^\| `((?:GET|POST) [^`]+)`/gm)].map(([, call]) => call);
@@ -28,10 +28,10 @@ test("the contract says of every endpoint what a repeat does", async () => {
   expect(new Set(listed)).toEqual(new Set(paths));
 });
 
-describe.each(Object.entries(scenes))("%s", (name, scene) => {
+describe.each(Object.entries(scenes))("repeated call of %s", (name, scene) => {
   const method = name.split(" ", 1)[0]!;
 
-  test("does once what comes twice, after each other", async () => {
+  test("has no further effect when it is sent again after the answer", async () => {
     const { bytes } = await aCall(method, scene);
     expect(await answerTo(service.url, bytes)).toMatchObject(scene.first);
     const before = await allRows(service.app);
@@ -40,31 +40,34 @@ describe.each(Object.entries(scenes))("%s", (name, scene) => {
     expect(await allRows(service.app)).toEqual(before);
   });
 
-  test("takes nothing back that happened between a lost answer and the repeat", async () => {
+  test("undoes nothing that happened between a lost answer and the repeat", async () => {
     const { lender, bytes } = await aCall(method, scene);
-    await loseAnswer(service.url, bytes);
+    await disconnectOnAnswer(service.url, bytes);
     await scene.meanwhile?.(lender);
     const before = await allRows(service.app);
     expect(await answerTo(service.url, bytes)).toMatchObject(scene.repeat);
     expect(await allRows(service.app)).toEqual(before);
   });
 
-  test("does once what comes four times at once, also when those who sent it have gone", async () => {
+  test("takes effect once when it is sent four times concurrently, also when some clients have disconnected", async () => {
     const once = await aCall(method, scene);
     await answerTo(service.url, once.bytes);
     const often = await aCall(method, scene);
-    const answeredBefore = await answersOf(name);
-    await Promise.all([leaveAfter(service.url, often.bytes), leaveAfter(service.url, often.bytes)]);
+    const answeredBefore = await countAnswers(name);
+    await Promise.all([
+      disconnectAfterSending(service.url, often.bytes),
+      disconnectAfterSending(service.url, often.bytes),
+    ]);
     const answers = await Promise.all([answerTo(service.url, often.bytes), answerTo(service.url, often.bytes)]);
     const codes = [scene.first, scene.repeat].map((answer) => (answer as Answer).status);
     for (const { status } of answers) expect(codes).toContain(status);
-    await expect.poll(() => answersOf(name)).toBe(answeredBefore + 4);
+    await expect.poll(() => countAnswers(name)).toBe(answeredBefore + 4);
     const rows = await allRows(service.app);
     expect(rowsOf(often.lender, rows)).toEqual(rowsOf(once.lender, rows));
   });
 });
 
-test("what is read of an import again is what its cases are like now", async () => {
+test("a repeated import returns the same importId, and its cases as they are now", async () => {
   const { lender, bytes } = await aCall("POST", scenes["POST import"]!);
   const first = await answerTo(service.url, bytes);
   await scenes["POST import"]!.meanwhile!(lender);
@@ -82,7 +85,7 @@ test("what is read of an import again is what its cases are like now", async () 
   ]);
 });
 
-test("the same rows, signed anew, are another import", async () => {
+test("an import of the same rows with a new signature is another import", async () => {
   const { lender, bytes } = await aCall("POST", scenes["POST import"]!);
   await answerTo(service.url, bytes);
   const anew = await lender.importCases([aRow("LN-KNOWN", { outstandingAmount: 300 }), aRow("LN-NEW")]);
@@ -91,8 +94,8 @@ test("the same rows, signed anew, are another import", async () => {
   expect((await lender.importCases([aRow("LN-NEW")])).body).toMatchObject({ summary: { reopened: 1 } });
 });
 
-/** The number of answers of an endpoint so far, including those that did not arrive. */
-async function answersOf(scene: string): Promise<number> {
+/** How often the endpoint has answered so far, including answers that were lost. */
+async function countAnswers(scene: string): Promise<number> {
   const endpoint = scene.split(/[ ,]/)[1]!;
   const counts = (await service.app.metrics.registry.metrics()).matchAll(
     /^collections_http_request_duration_seconds_count\{endpoint="([^"]+)",[^}]*\} (\d+)$/gm,

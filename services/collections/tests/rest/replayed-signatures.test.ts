@@ -7,16 +7,16 @@ import { allRows } from "../fixtures/table-rows.ts";
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
 });
 
 const { scenes, aCall, settle } = repeatScenes(() => service);
 
-describe("the same signed bytes with another query string", () => {
+describe("a signed request sent again with another query string", () => {
   const queries = ["x=1", "dryRun", "dryRun=false", "atomic", "atomic=0&dryRun=1"];
   const posts = Object.entries(scenes).filter(([name]) => name.startsWith("POST"));
 
-  test.each(posts)("%s: executes nothing and gives the first answer", async (_name, scene) => {
+  test.each(posts)("has no further effect and gets the first answer: %s", async (_name, scene) => {
     const { lender, bytes } = await aCall("POST", scene);
     expect(await answerTo(service.url, bytes)).toMatchObject(scene.first);
     await scene.meanwhile?.(lender);
@@ -36,7 +36,7 @@ describe("the same signed bytes with another query string", () => {
     expect((await lender.getCase("LN-1")).body).toMatchObject({ cycle: 1, status: "collected", outstandingAfter: 0 });
   });
 
-  test("does not apply the rows of a rehearsal", async () => {
+  test("does not apply the rows of a dry run", async () => {
     const { lender, bytes } = await anImport([aRow("LN-1")], "dryRun=true");
     const rehearsed = { status: 200, body: { dryRun: true, importId: null, summary: { created: 1 } } };
     expect(await answerTo(service.url, bytes)).toMatchObject(rehearsed);
@@ -46,7 +46,7 @@ describe("the same signed bytes with another query string", () => {
     expect((await lender.getCase("LN-1")).status).toBe(404);
   });
 
-  test("does not apply the good rows of a refused atomic import, also when the reason has gone", async () => {
+  test("does not apply the valid rows of a rejected atomic import, also when the reason is gone", async () => {
     const { lender, bytes } = await anImport([aRow("LN-1"), { sourceLoanNumber: "LN-2", action: "hold" }], "atomic");
     const refused = { status: 422, body: { code: "IMPORT_REJECTED", importId: null, summary: { rejected: 1 } } };
     expect(await answerTo(service.url, bytes)).toMatchObject(refused);
@@ -58,7 +58,7 @@ describe("the same signed bytes with another query string", () => {
     expect((await lender.getCase("LN-2")).body).toMatchObject({ status: "new" });
   });
 
-  test("keeps an import that took its good rows an answer of 200, also when the repeat says atomic", async () => {
+  test("gets 200 for an import that applied its valid rows, although the repeat says atomic", async () => {
     const { bytes } = await anImport([aRow("LN-1"), { sourceLoanNumber: "LN-2", action: "hold" }]);
     const { body } = await answerTo(service.url, bytes);
     expect(await answerTo(service.url, withQuery(bytes, "atomic"))).toMatchObject({
@@ -67,7 +67,7 @@ describe("the same signed bytes with another query string", () => {
     });
   });
 
-  test("is judged by one of the requests when several come at once", async () => {
+  test("takes effect by the query of one request when several with different queries are concurrent", async () => {
     for (let round = 0; round < 8; round += 1) {
       const { lender, bytes } = await anImport([aRow("LN-1")]);
       const queries = round % 2 === 0 ? ["dryRun", "", "atomic", "dryRun"] : ["", "dryRun", "dryRun", "x=1"];
@@ -78,25 +78,25 @@ describe("the same signed bytes with another query string", () => {
     }
   });
 
-  test("is the same request with the signature in capitals and spaces around it", async () => {
+  test("is recognised with its signature in capitals and with white space around it", async () => {
     const { lender, bytes } = await anImport([aRow("LN-1")]);
     await answerTo(service.url, bytes);
     await lender.confirm("LN-1", payment({ amount: 5000 }));
-    const shouted = bytes.replace(/^(X-Service-Signature:)(.*)$/m, (_, name, value: string) => {
+    const inCapitals = bytes.replace(/^(X-Service-Signature:)(.*)$/m, (_, name, value: string) => {
       return `${String(name)} \t${value.toUpperCase()}\t `.trimEnd();
     });
-    expect(shouted).not.toBe(bytes);
-    expect((await answerTo(service.url, shouted)).body).toMatchObject({ summary: { unchanged: 1 } });
+    expect(inCapitals).not.toBe(bytes);
+    expect((await answerTo(service.url, inCapitals)).body).toMatchObject({ summary: { unchanged: 1 } });
   });
 
-  test("applies the rows when the request was refused as a whole before", async () => {
+  test("applies the rows when the request was rejected as a whole before", async () => {
     const { bytes } = await anImport([aRow("LN-1")], "dryRun=maybe");
     expect(await answerTo(service.url, bytes)).toMatchObject({ status: 422, body: { code: "INVALID_ENUM" } });
     expect((await answerTo(service.url, withQuery(bytes, ""))).body).toMatchObject({ summary: { created: 1 } });
   });
 
-  test("does not start a replay after a count, and does not count after a replay", async () => {
-    const { bytes } = await aCall("POST", scenes["POST deliveries-replay, as a rehearsal"]!);
+  test("starts no replay when the first request was a dry run, and makes no dry run when the first started a replay", async () => {
+    const { bytes } = await aCall("POST", scenes["POST deliveries-replay, as a dry run"]!);
     const counted = { status: 200, body: { dryRun: true, count: 1 } };
     expect(await answerTo(service.url, bytes)).toMatchObject(counted);
     expect(await answerTo(service.url, withQuery(bytes, ""))).toMatchObject(counted);
@@ -109,7 +109,7 @@ describe("the same signed bytes with another query string", () => {
   });
 });
 
-test("an event is sent again once for each signed request, in whatever order their repeats come", async () => {
+test("an event is sent again once for each signed request, in whatever order the repeats arrive", async () => {
   const { lender, bytes: first } = await aCall("POST", scenes["POST deliveries-replay-one"]!);
   await answerTo(service.url, first);
   const path = first.split(" ", 2)[1]!;
@@ -127,7 +127,7 @@ function anImport(rows: readonly object[], query = "") {
   return aCall("POST", { call: () => ({ path: `${PARTNER}/cases${query && `?${query}`}`, body: { rows } }) });
 }
 
-/** The same signed bytes with another query string, which is not signed. */
+/** The same signed bytes with another query string. The signature does not cover the query. */
 function withQuery(bytes: string, query: string): string {
   return bytes.replace(/^(\S+ [^ ?]+)(\?\S*)? /, (_, line: string) => `${line}${query && `?${query}`} `);
 }

@@ -15,8 +15,8 @@ let service: TestService;
 let other: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
-  other = await startTestService({ works: false, settings: { DATABASE_URL: service.databaseUrl } });
+  service = await startTestService({ hasWorker: false });
+  other = await startTestService({ hasWorker: false, settings: { DATABASE_URL: service.databaseUrl } });
 });
 
 describe("POST deliveries/replay", () => {
@@ -42,14 +42,14 @@ describe("POST deliveries/replay", () => {
     [{ since: "2199-01-01T00:00:00+05:30" }, 0],
     [{ until: "2020-01-01T00:00:00Z" }, 0],
     [{ loan: null, kind: null, since: null, until: null, state: null, ratePerSecond: null }, 3],
-  ])("counts with dryRun, and begins nothing: %j", async (filter, count) => {
+  ])("counts the events with dryRun and starts no replay: %j", async (filter, count) => {
     const counted = await lender.call("POST", REPLAY, { ...filter, dryRun: true });
     expect(counted).toMatchObject({ status: 200, body: { success: true, dryRun: true, count } });
     const { rows } = await service.app.database.pool.query("select from webhooks.replay");
     expect(rows).toEqual([]);
   });
 
-  test("rehearses also when only the query says so, and without any body", async () => {
+  test("makes a dry run when only the query requests it, also without a body", async () => {
     expect((await lender.call("POST", `${REPLAY}?dryRun`)).body).toEqual({ success: true, dryRun: true, count: 3 });
     const odd = await lender.call("POST", `${REPLAY}?dryRun=maybe`, { dryRun: true });
     expect(odd).toMatchObject({ status: 422, body: { code: "INVALID_ENUM" } });
@@ -78,23 +78,23 @@ describe("POST deliveries/replay", () => {
     [{ ratePerSecond: 2.5 }, "INVALID_ENUM", "/ratePerSecond"],
     [{ ratePerSecond: "50" }, "WRONG_TYPE", "/ratePerSecond"],
     [{ dryRun: "yes" }, "WRONG_TYPE", "/dryRun"],
-  ])("refuses %j", async (body, code, pointer) => {
+  ])("rejects %j", async (body, code, pointer) => {
     const refused = await lender.call("POST", REPLAY, body);
     expect(refused).toMatchObject({ status: 422, body: { code, errors: [{ code, pointer }] } });
     expect(refused.body["detail"]).toMatch(/^\w+: .*\.$/);
   });
 
-  test.each(["[]", "7", "{", '"parked"', "null"])("refuses a body that is no object: %s", async (body) => {
+  test.each(["[]", "7", "{", '"parked"', "null"])("rejects a body that is not an object: %s", async (body) => {
     expect(await lender.call("POST", REPLAY, body)).toMatchObject({ status: 400, body: { code: "MALFORMED_JSON" } });
   });
 
-  test("takes POST only, and is no event's id", async () => {
+  test("answers 405 to GET, and does not take the path for an event's id", async () => {
     expect(await lender.call("GET", REPLAY)).toMatchObject({ status: 405, headers: { allow: "POST" } });
   });
 });
 
-describe("a replay that runs", () => {
-  test("shows its progress to its own lender, step by step, whoever takes the steps", async () => {
+describe("a running replay", () => {
+  test("shows its progress to its own lender only, whichever process advances it", async () => {
     const [lender, stranger] = [await aLender(service), await aLender(service)];
     await lender.importCases(Array.from({ length: 5 }, (_, index) => aRow(`LN-${index}`)));
     await put(lender, "%", "parked");
@@ -133,7 +133,7 @@ describe("a replay that runs", () => {
     }
   });
 
-  test("is not begun twice: not at the same time, not by another request for the same events", async () => {
+  test("is returned by concurrent and later requests for the same events instead of a second replay", async () => {
     const lender = await aLender(service);
     await lender.importCases([aRow("LN-1"), aRow("LN-2")]);
     await put(lender, "%", "delivered");
@@ -149,7 +149,7 @@ describe("a replay that runs", () => {
     await endReplays();
   });
 
-  test("is not begun again by the same bytes, not even once it has ended", async () => {
+  test("is not started again by a repeat of the same request, not even once it has ended", async () => {
     const lender = await aLender(service);
     await lender.importCases([aRow("LN-1")]);
     await put(lender, "%", "delivered");
@@ -163,7 +163,7 @@ describe("a replay that runs", () => {
     expect(rows).toEqual([]);
   });
 
-  test("is carried on by two processes at its rate, also when one of them stops, and each event comes once", async () => {
+  test("is advanced by two processes at its rate, also when one of them stops, and sends each event once", async () => {
     const lender = await aLender(service);
     await lender.importCases(Array.from({ length: 1_000 }, (_, index) => aRow(`A-${index}`)));
     await lender.importCases(Array.from({ length: 1_000 }, (_, index) => aRow(`B-${index}`)));
@@ -200,7 +200,7 @@ async function endReplays(): Promise<void> {
   await service.app.database.pool.query("update webhooks.replay set state = 'done', finished_at = now()");
 }
 
-/** Puts deliveries of a lender into a state as if they had come to it a moment ago; the loan is a pattern. */
+/** Sets deliveries of a lender to a state, as if they had reached it just now. `loan` is a LIKE pattern. */
 async function put(lender: Lender, loan: string, state: "parked" | "delivered"): Promise<void> {
   await service.app.database.pool.query(
     `update webhooks.delivery set state = $3, attempts = 7, settled_at = now()

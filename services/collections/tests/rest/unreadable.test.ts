@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { HTTP_TIMES, startHttpServer } from "../../src/start/http-server.ts";
 import { type ProblemCode, problemBody, Problem } from "../../src/http/problem.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
-import { answersIn, answerTo, received } from "../fixtures/raw-socket.ts";
+import { answersIn, answerTo, receiveUntilClosed } from "../fixtures/raw-socket.ts";
 
 const HOST = "Host: service\r\n";
 const READY = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`;
@@ -14,24 +14,28 @@ const LAST = READY.replace(HOST, `${HOST}Connection: close\r\n`);
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
 });
 
-describe("what never becomes a request is refused like everything else", () => {
+describe("bytes that are not a readable HTTP request get a problem as JSON:", () => {
   test.each<[string, string, ProblemCode]>([
-    ["nothing that HTTP knows", "\u0000\u0001\u0002\r\n\r\n", "MALFORMED_HTTP"],
-    ["a greeting of TLS", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\r\n\r\n", "MALFORMED_HTTP"],
-    ["HTTP/2 without asking", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "MALFORMED_HTTP"],
-    ["a method that nobody has", `FETCH / HTTP/1.1\r\n${HOST}\r\n`, "MALFORMED_HTTP"],
-    ["a path with bytes beyond ASCII", `GET /\u0001 HTTP/1.1\r\n${HOST}\r\n`, "MALFORMED_HTTP"],
+    ["bytes that are not HTTP", "\u0000\u0001\u0002\r\n\r\n", "MALFORMED_HTTP"],
+    ["a TLS ClientHello", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\r\n\r\n", "MALFORMED_HTTP"],
+    ["HTTP/2 with prior knowledge", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "MALFORMED_HTTP"],
+    ["an unknown method", `FETCH / HTTP/1.1\r\n${HOST}\r\n`, "MALFORMED_HTTP"],
+    ["a path with a control character", `GET /\u0001 HTTP/1.1\r\n${HOST}\r\n`, "MALFORMED_HTTP"],
     ["no Host", "GET /api/v1/partner/health HTTP/1.1\r\n\r\n", "MALFORMED_HTTP"],
     ["a folded header", `GET / HTTP/1.1\r\n${HOST}X-One: 1\r\n 2\r\nX : 3\r\n\r\n`, "MALFORMED_HTTP"],
     ["a header without a name", `GET / HTTP/1.1\r\n${HOST}: 1\r\n\r\n`, "MALFORMED_HTTP"],
     ["NUL in a header", `GET / HTTP/1.1\r\n${HOST}X: a\u0000b\r\n\r\n`, "MALFORMED_HTTP"],
-    ["two lengths", `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, "MALFORMED_HTTP"],
-    ["a length below zero", `POST / HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`, "MALFORMED_HTTP"],
     [
-      "length and chunks",
+      "two Content-Length headers",
+      `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+      "MALFORMED_HTTP",
+    ],
+    ["a negative Content-Length", `POST / HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`, "MALFORMED_HTTP"],
+    [
+      "Content-Length and Transfer-Encoding",
       `POST / HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       "MALFORMED_HTTP",
     ],
@@ -54,13 +58,13 @@ describe("what never becomes a request is refused like everything else", () => {
     });
   });
 
-  test("chunks that are none, in the middle of a body", async () => {
+  test("a malformed chunk in the middle of a body", async () => {
     const head = `POST /api/v1/partner/cases HTTP/1.1\r\n${HOST}Authorization: Bearer lk_1\r\nX-Service-Timestamp: ${Date.now()}\r\n`;
     const text = `${head}X-Service-Signature: 00\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\nzz\r\n`;
     expect((await answerTo(service.url, text)).body).toMatchObject({ code: "MALFORMED_HTTP" });
   });
 
-  test("a body that trickles in", async () => {
+  test("a body that arrives too slowly", async () => {
     const pace = { everyMs: 50, minBytes: 1_000 };
     const impatient = await startHttpServer(service.app, { ...HTTP_TIMES, pace });
     afterFile(() => impatient.stop(0));
@@ -73,9 +77,12 @@ describe("what never becomes a request is refused like everything else", () => {
 
 test.each([
   ["CONNECT", "CONNECT lender.example:443 HTTP/1.1\r\nHost: lender.example\r\n\r\n"],
-  ["nothing that HTTP knows", "nothing\r\n\r\n"],
-  ["a request that waits for its body", `POST /api/v1/partner/cases HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\n{`],
-])("a client that resets its connection after %s harms nobody", async (_, text) => {
+  ["bytes that are not HTTP", "nothing\r\n\r\n"],
+  [
+    "a request without the rest of its body",
+    `POST /api/v1/partner/cases HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\n{`,
+  ],
+])("a client that resets its connection after %s does not disturb the service", async (_, text) => {
   const { hostname, port } = new URL(service.url);
   const faults: unknown[] = [];
   const onFault = (error: unknown) => faults.push(error);
@@ -88,19 +95,19 @@ test.each([
       await Promise.race([once(socket, "data"), new Promise((resolve) => setTimeout(resolve, 20))]);
       socket.resetAndDestroy();
     }
-    expect(answersIn(await received(service.url, LAST)).map(({ status }) => status)).toEqual([200]);
+    expect(answersIn(await receiveUntilClosed(service.url, LAST)).map(({ status }) => status)).toEqual([200]);
   } finally {
     process.off("uncaughtException", onFault);
   }
   expect(faults).toEqual([]);
 });
 
-test("requests that come right behind each other are all answered", async () => {
-  const answers = answersIn(await received(service.url, `${READY}${LAST}`));
+test("pipelined requests are all answered", async () => {
+  const answers = answersIn(await receiveUntilClosed(service.url, `${READY}${LAST}`));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
 });
 
-test("what comes on a connection that has served before is refused as well", async () => {
+test("a malformed request on a connection that has been used before gets MALFORMED_HTTP", async () => {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname, () => socket.write(READY)).setEncoding("utf8");
   const texts: string[] = [];
@@ -113,11 +120,11 @@ test("what comes on a connection that has served before is refused as well", asy
   expect(answers).toMatchObject([{ status: 200 }, { status: 400, body: { code: "MALFORMED_HTTP" } }]);
 });
 
-test("who expects something that we do not know is served", async () => {
+test("a request with an unknown Expect header is served", async () => {
   const text = READY.replace(HOST, `${HOST}Expect: the-unexpected\r\nConnection: close\r\n`);
   expect(await answerTo(service.url, text)).toMatchObject({ status: 200, body: { ok: true } });
 });
 
-test("HTTP/1.0 does without a Host", async () => {
+test("a request of HTTP/1.0 needs no Host header", async () => {
   expect(await answerTo(service.url, "GET /healthz HTTP/1.0\r\n\r\n")).toMatchObject({ status: 200 });
 });

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { type FakeWhatsApp, startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type DoorStage, doorStage, type DoorVisit } from "../fixtures/door-stage.ts";
+import { type VisitSetup, visitSetup, type StartedVisit } from "../fixtures/visit-setup.ts";
 import { answerTo } from "../fixtures/raw-socket.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 
@@ -12,20 +12,20 @@ const VERIFY_TOKEN = "verify-me-please";
 
 let service: TestService;
 let whatsapp: FakeWhatsApp;
-let stage: DoorStage;
+let setup: VisitSetup;
 let url: string;
 
 beforeAll(async () => {
   whatsapp = await startFakeWhatsApp(ACCOUNT);
   afterFile(() => whatsapp.close());
   service = await startTestService({ settings: { WHATSAPP_BASE_URL: whatsapp.url } });
-  stage = await doorStage(service, {
+  setup = await visitSetup(service, {
     whatsappPhoneNumberId: ACCOUNT.phoneNumberId,
     whatsappToken: ACCOUNT.token,
     whatsappAppSecret: APP_SECRET,
     whatsappVerifyToken: VERIFY_TOKEN,
   });
-  url = `${service.url}/webhooks/whatsapp/${stage.lender.code}`;
+  url = `${service.url}/webhooks/whatsapp/${setup.lender.code}`;
   await whatsapp.registerCallback({ url, appSecret: APP_SECRET, verifyToken: VERIFY_TOKEN });
 });
 
@@ -34,35 +34,35 @@ beforeEach(() => {
   whatsapp.journey = [];
 });
 
-/** A link on its way by WhatsApp, of which nothing has been told yet. */
-async function aSentLink(fields = {}): Promise<DoorVisit & { id: string; messageId: string }> {
-  const visit = await stage.visit(fields);
-  const { paymentLink } = await stage.request(visit.visitId, { channels: ["WHATSAPP"] });
+/** A link that was sent by WhatsApp, without any report about its message yet. */
+async function aSentLink(fields = {}): Promise<StartedVisit & { id: string; messageId: string }> {
+  const visit = await setup.visit(fields);
+  const { paymentLink } = await setup.request(visit.visitId, { channels: ["WHATSAPP"] });
   await expect.poll(() => statusOf(paymentLink.id)).toBe("SENT");
-  const { url: linkUrl } = await stage.link(paymentLink.id);
+  const { url: linkUrl } = await setup.link(paymentLink.id);
   const messageId = whatsapp.messages.find(({ parameters }) => parameters.includes(linkUrl))!.id;
   return { ...visit, id: paymentLink.id, messageId };
 }
 
 async function statusOf(linkId: string): Promise<string | undefined> {
-  return (await stage.link(linkId)).deliveries[0]?.status;
+  return (await setup.link(linkId)).deliveries[0]?.status;
 }
 
 async function kindsOf(loan: string): Promise<string[]> {
-  const events = await stage.lender.waitForEvents((all) =>
+  const events = await setup.lender.waitForEvents((all) =>
     all.some(({ sourceLoanNumber }) => sourceLoanNumber === loan),
   );
   return events.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan).map(({ kind }) => kind);
 }
 
-describe("a message", () => {
-  test("is sent, delivered and read before the eyes of the field partner, and the lender hears once", async () => {
+describe("a WhatsApp message with a payment link", () => {
+  test("is shown to the field partner as sent, delivered and read, and the lender gets one event", async () => {
     whatsapp.journey = ["sent", "delivered", "read"];
-    const { loan, visitId } = await stage.visit();
-    const { paymentLink } = await stage.request(visitId, { channels: ["WHATSAPP"] });
+    const { loan, visitId } = await setup.visit();
+    const { paymentLink } = await setup.request(visitId, { channels: ["WHATSAPP"] });
     const watch = `subscription ($id: ID!) { paymentLinkUpdated(id: $id) { deliveries { status } } }`;
     const seen: string[] = [];
-    for await (const { data } of stage.app.watch(watch, { id: paymentLink.id })) {
+    for await (const { data } of setup.app.watch(watch, { id: paymentLink.id })) {
       seen.push(data!["paymentLinkUpdated"].deliveries[0]?.status);
       if (seen.at(-1) === "READ") break;
     }
@@ -71,7 +71,7 @@ describe("a message", () => {
     expect((await kindsOf(loan)).filter((kind) => kind.startsWith("payment_link.d"))).toHaveLength(1);
   });
 
-  test("keeps its best status, told in whatever order, twice, or many in one call", async () => {
+  test("keeps its furthest status when reports arrive out of order, twice, or many in one call", async () => {
     const [one, other] = [await aSentLink(), await aSentLink()];
     expect(await whatsapp.report([{ id: one.messageId, status: "read" }])).toBe(200);
     expect(await statusOf(one.id)).toBe("READ");
@@ -88,11 +88,11 @@ describe("a message", () => {
     expect([await statusOf(one.id), await statusOf(other.id)]).toEqual(["READ", "DELIVERED"]);
   });
 
-  test("that fails after all is told to the lender as undelivered, once, and says why", async () => {
+  test("that fails later is reported to the lender as undelivered once, and shows why", async () => {
     const { loan, id, messageId } = await aSentLink();
     const failed = [{ id: messageId, status: "failed" as const, errorCode: 131_026 }];
     await Promise.all([whatsapp.report(failed), whatsapp.report(failed)]);
-    expect((await stage.link(id)).deliveries).toEqual([
+    expect((await setup.link(id)).deliveries).toEqual([
       { channel: "WHATSAPP", status: "FAILED", failureCode: "UNDELIVERABLE" },
     ]);
     await expect.poll(() => kindsOf(loan)).toContain("payment_link.undelivered");
@@ -101,17 +101,17 @@ describe("a message", () => {
       "payment_link.delivered",
       "payment_link.undelivered",
     ]);
-    // It arrives in the end: then it has not failed.
+    // A later report that the message was read removes the failure.
     expect(await whatsapp.report([{ id: messageId, status: "read" }])).toBe(200);
-    expect((await stage.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "READ", failureCode: null }]);
+    expect((await setup.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "READ", failureCode: null }]);
   });
 
-  test("of which only a broken answer came is not sent again, and its first status settles what became of it", async () => {
-    const visit = await stage.visit();
+  test("that got a 502 has an unknown outcome, is not sent again, and takes its status from the first report", async () => {
+    const visit = await setup.visit();
     whatsapp.behaviour = "edge502";
-    const { paymentLink } = await stage.request(visit.visitId, { channels: ["WHATSAPP"] });
+    const { paymentLink } = await setup.request(visit.visitId, { channels: ["WHATSAPP"] });
     await expect.poll(() => statusOf(paymentLink.id)).toBe("FAILED");
-    const { url: linkUrl, deliveries } = await stage.link(paymentLink.id);
+    const { url: linkUrl, deliveries } = await setup.link(paymentLink.id);
     expect(deliveries).toEqual([{ channel: "WHATSAPP", status: "FAILED", failureCode: "OUTCOME_UNKNOWN" }]);
     const messages = whatsapp.messages.filter(({ parameters }) => parameters.includes(linkUrl));
     expect(messages).toHaveLength(1);
@@ -119,7 +119,7 @@ describe("a message", () => {
     const { id, callbackData } = messages[0]!;
     expect(await whatsapp.report([{ id: "wamid.other", status: "sent", callbackData: randomUUID() }])).toBe(200);
     expect(await whatsapp.report([{ id, status: "sent", callbackData }])).toBe(200);
-    expect((await stage.link(paymentLink.id)).deliveries).toEqual([
+    expect((await setup.link(paymentLink.id)).deliveries).toEqual([
       { channel: "WHATSAPP", status: "SENT", failureCode: null },
     ]);
     expect(await whatsapp.report([{ id, status: "read" }])).toBe(200);
@@ -127,13 +127,13 @@ describe("a message", () => {
     await expect.poll(() => kindsOf(visit.loan)).toContain("payment_link.delivered");
   });
 
-  test("whose status is faster than its own answer has it all the same", async () => {
+  test("takes a status that is reported before WhatsApp has answered the request", async () => {
     whatsapp.journey = ["delivered"];
     whatsapp.statusAfterMs = 0;
     const links = await Promise.all(
       Array.from({ length: 5 }, async () => {
-        const { visitId } = await stage.visit();
-        return (await stage.request(visitId, { channels: ["WHATSAPP"] })).paymentLink.id as string;
+        const { visitId } = await setup.visit();
+        return (await setup.request(visitId, { channels: ["WHATSAPP"] })).paymentLink.id as string;
       }),
     );
     for (const id of links) await expect.poll(() => statusOf(id), { timeout: 5_000 }).toBe("DELIVERED");
@@ -141,16 +141,16 @@ describe("a message", () => {
   });
 });
 
-describe("a call", () => {
+describe("a call of the WhatsApp callback", () => {
   test.each([
     ["without a signature", undefined, undefined],
     ["with a signature of something else", `sha256=${"0".repeat(64)}`, undefined],
     ["with another app's signature", "of another secret", undefined],
-    ["about a lender that there is not", "right", "NOBODY"],
-    ["about what is no lender's code", "right", "x';drop"],
-  ])("%s is refused alike, without effects", async (_, signature, lenderCode) => {
+    ["for an unknown lender", "right", "NOBODY"],
+    ["for an invalid lender code", "right", "x';drop"],
+  ])("%s gets the same 401, without effects", async (_, signature, lenderCode) => {
     const { id, messageId } = await aSentLink();
-    const body = JSON.stringify(told(messageId, "read"));
+    const body = JSON.stringify(statusReport(messageId, "read"));
     const sign = (secret: string) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
     const header = { right: sign(APP_SECRET), "of another secret": sign("another secret of an app") }[signature ?? ""];
     const response = await post(body, header ?? signature, lenderCode);
@@ -164,21 +164,24 @@ describe("a call", () => {
     expect(await statusOf(id)).toBe("SENT");
   });
 
-  test("that is signed is answered 200, however odd", async () => {
+  test("that is signed gets 200, however odd its body", async () => {
     const odd = ["", "{", "null", "[]", '{"entry":7}', '{"entry":[{"changes":[{"value":{"statuses":[null,{}]}}]}]}'];
-    odd.push("[".repeat(100_000), JSON.stringify(told("x".repeat(600), "read")), '{"__proto__":{"entry":[]}}');
-    odd.push(JSON.stringify(told("wamid.\u0000", "read")), JSON.stringify(told("wamid.\ud800", "read")));
-    for (const body of odd) expect((await signed(body)).status).toBe(200);
-    expect((await signed(Buffer.from([0xff, 0xfe, 0x00]))).status).toBe(200);
-    const many = { entry: Array.from({ length: 2_000 }, (_, n) => told(`wamid.${n}`, "sent").entry[0]) };
-    expect((await signed(JSON.stringify(many))).status).toBe(200);
+    odd.push("[".repeat(100_000), JSON.stringify(statusReport("x".repeat(600), "read")), '{"__proto__":{"entry":[]}}');
+    odd.push(
+      JSON.stringify(statusReport("wamid.\u0000", "read")),
+      JSON.stringify(statusReport("wamid.\ud800", "read")),
+    );
+    for (const body of odd) expect((await postSigned(body)).status).toBe(200);
+    expect((await postSigned(Buffer.from([0xff, 0xfe, 0x00]))).status).toBe(200);
+    const many = { entry: Array.from({ length: 2_000 }, (_, n) => statusReport(`wamid.${n}`, "sent").entry[0]) };
+    expect((await postSigned(JSON.stringify(many))).status).toBe(200);
   });
 
   test.each([
     ["without a signature", ""],
-    ["with what is none", "X-Hub-Signature-256: sha256=abc\r\n"],
-    ["with one of SHA-1", `X-Hub-Signature-256: sha1=${"0".repeat(40)}\r\n`],
-  ])("%s is refused before any of its body is read", async (_, header) => {
+    ["with a malformed signature", "X-Hub-Signature-256: sha256=abc\r\n"],
+    ["with a SHA-1 signature", `X-Hub-Signature-256: sha1=${"0".repeat(40)}\r\n`],
+  ])("%s is rejected before any of its body is read", async (_, header) => {
     const path = new URL(urlOf()).pathname;
     const length = 3 * 1_024 * 1_024;
     const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${header}Content-Length: ${length}\r\n\r\n`;
@@ -186,18 +189,18 @@ describe("a call", () => {
     expect(answer).toMatchObject({ status: 401, body: { code: "BAD_SIGNATURE" } });
   });
 
-  test("of more than 3 MiB, or with another method, is refused", async () => {
-    const large = await signed(" ".repeat(3 * 1_024 * 1_024 + 1));
+  test("of more than 3 MiB, or with another method, is rejected", async () => {
+    const large = await postSigned(" ".repeat(3 * 1_024 * 1_024 + 1));
     expect(large.status).toBe(413);
     const put = await fetch(url, { method: "PUT" });
     expect([put.status, put.headers.get("allow")]).toEqual([405, "GET, POST"]);
   });
 });
 
-describe("the handshake", () => {
+describe("the handshake of the WhatsApp callback", () => {
   const handshake = { "hub.mode": "subscribe", "hub.challenge": "1158201444", "hub.verify_token": VERIFY_TOKEN };
 
-  test("gives the challenge back to who knows the verify token", async () => {
+  test("returns the challenge to a caller that knows the verify token", async () => {
     const response = await fetch(`${url}?${new URLSearchParams(handshake)}`);
     expect([response.status, await response.text()]).toEqual([200, "1158201444"]);
     expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
@@ -208,14 +211,14 @@ describe("the handshake", () => {
     ["no token", { "hub.mode": "subscribe", "hub.challenge": "1" }, undefined],
     ["another mode", { ...handshake, "hub.mode": "unsubscribe" }, undefined],
     ["an unknown lender", handshake, "NOBODY"],
-  ])("with %s is refused", async (_, query, lenderCode) => {
+  ])("with %s is rejected", async (_, query, lenderCode) => {
     const response = await fetch(`${urlOf(lenderCode)}?${new URLSearchParams(query)}`);
     expect(response.status).toBe(401);
     expect(await response.text()).not.toContain("1158201444");
   });
 
-  test("of a lender that has registered nothing is refused, with an empty token too", async () => {
-    const bare = await doorStage(service);
+  test("of a lender without a registered app is rejected, with an empty token too", async () => {
+    const bare = await visitSetup(service);
     const empty = new URLSearchParams({ ...handshake, "hub.verify_token": "" });
     expect((await fetch(`${urlOf(bare.lender.code)}?${empty}`)).status).toBe(401);
     const signature = createHmac("sha256", "").update("{}").digest("hex");
@@ -223,11 +226,11 @@ describe("the handshake", () => {
   });
 });
 
-function told(id: string, status: string) {
+function statusReport(id: string, status: string) {
   return { object: "whatsapp_business_account", entry: [{ changes: [{ value: { statuses: [{ id, status }] } }] }] };
 }
 
-function signed(body: string | Buffer): Promise<Response> {
+function postSigned(body: string | Buffer): Promise<Response> {
   return post(body, `sha256=${createHmac("sha256", APP_SECRET).update(body).digest("hex")}`);
 }
 
@@ -236,6 +239,6 @@ function post(body: string | Buffer, signature?: string, lenderCode?: string): P
   return fetch(urlOf(lenderCode), { method: "POST", headers, body: new Uint8Array(Buffer.from(body)) });
 }
 
-function urlOf(lenderCode = stage.lender.code): string {
+function urlOf(lenderCode = setup.lender.code): string {
   return `${service.url}/webhooks/whatsapp/${encodeURIComponent(lenderCode)}`;
 }

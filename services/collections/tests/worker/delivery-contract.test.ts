@@ -18,16 +18,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { firstAttemptsOutOfOrder } from "../fixtures/delivery-order.ts";
 import { aFieldPartner, aLender, aRow, startTestService } from "../fixtures/fixture.ts";
-import { type MortalWorkers, startMortalWorkers } from "./fixtures/mortal-workers.ts";
+import { type KillableWorkers, startKillableWorkers } from "./fixtures/killable-workers.ts";
 import { seedOfRun } from "../fixtures/seeded-random.ts";
 import { webhookRows } from "../fixtures/webhook-rows.ts";
 
-// Half a minute on a machine of its own.
+// This file takes half a minute on an otherwise idle machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 
 const SEED = seedOfRun();
 const RUNS = 200;
-/** Most of a run is waiting for retries and probes. */
+/** Many runs at a time, because a run mostly waits for retries and probes. */
 const RUNS_AT_A_TIME = 40;
 const SETTLED_WITHIN_MS = 90_000;
 const REPLAYS = "/api/v1/partner/webhooks/deliveries/replay";
@@ -43,13 +43,13 @@ const behaviour = oneof(
   { weight: 3, arbitrary: constantFrom<ReceiverBehaviour>("error500", "status:404", "status:429", "status:410") },
   { weight: 3, arbitrary: constant<ReceiverBehaviour>("lost") },
   { weight: 2, arbitrary: constantFrom<ReceiverBehaviour>("reset", "redirect", "drip") },
-  // So that a kill finds attempts under way.
+  // Slow answers, so that a kill interrupts attempts.
   { weight: 3, arbitrary: constantFrom<ReceiverBehaviour>("slow:30", "slow:300") },
-  // Later than we wait: one is taken all the same.
+  // Answers after the timeout. The receiver accepts the slow one nevertheless.
   { weight: 1, arbitrary: constantFrom<ReceiverBehaviour>("hang", "slow:1100") },
 );
 
-/** What the receiver does with one delivery after the other; then it behaves, but for the poison. */
+/** The receiver's behaviour for its first deliveries. Afterwards it accepts everything except the poison event. */
 const trouble = array(tuple(behaviour, integer({ min: 1, max: 6 })), { minLength: 1, maxLength: 10 }).map((stretches) =>
   stretches.flatMap(([answer, times]) => Array.from({ length: times }, () => answer)),
 );
@@ -74,31 +74,31 @@ const scenarios = record({
   loans: integer({ min: 1, max: 4 }),
   changes: array(change, { minLength: 3, maxLength: 12 }),
   trouble,
-  /** An event of the first loan that is refused as long as the receiver does not behave. */
+  /** The sequence of an event of the first loan that is rejected until the end of the trouble. */
   poison: option(integer({ min: 1, max: 4 })),
   incidents: array(incident, { maxLength: 2 }),
-  /** How long the trouble goes on after the last change. */
+  /** How long the trouble lasts after the last change. */
   lastsMs: integer({ min: 0, max: 2_000 }),
 });
 
 type Scenario = typeof scenarios extends Arbitrary<infer Value> ? Value : never;
 
-test(`a receiver that keeps the contract converges to the cases, whatever happens in between (SEED=${SEED})`, async () => {
-  const service = await startTestService({ works: false, settings: SETTINGS });
-  const workers = await startMortalWorkers(service, SETTINGS, 2);
+test(`a receiver that keeps the contract converges to the cases through failures, kills and replays (SEED=${SEED})`, async () => {
+  const service = await startTestService({ hasWorker: false, settings: SETTINGS });
+  const workers = await startKillableWorkers(service, SETTINGS, 2);
   const world: World = {
     service,
     workers,
     rows: webhookRows(service.databaseUrl),
     person: await aFieldPartner(service),
   };
-  const seen: Seen[] = [];
+  const occurrences: Occurrences[] = [];
   const waiting = sample(scenarios, { seed: SEED, numRuns: RUNS }).entries();
 
   async function playOneByOne(): Promise<void> {
     for (const [index, scenario] of waiting) {
       try {
-        seen.push(await play(scenario, world));
+        occurrences.push(await play(scenario, world));
       } catch (error) {
         waiting.return?.();
         throw new Error(`Run ${index} of SEED=${SEED}: ${JSON.stringify(scenario)}`, { cause: error });
@@ -107,23 +107,23 @@ test(`a receiver that keeps the contract converges to the cases, whatever happen
   }
   await Promise.all(Array.from({ length: RUNS_AT_A_TIME }, playOneByOne));
 
-  // All of it has happened, and was not only drawn.
-  expect(seen).toHaveLength(RUNS);
-  const total = (count: keyof Seen) => seen.reduce((sum, one) => sum + one[count], 0);
-  for (const happened of Object.keys(seen[0]!) as (keyof Seen)[]) {
+  // Each kind of trouble was not only drawn but has happened.
+  expect(occurrences).toHaveLength(RUNS);
+  const total = (count: keyof Occurrences) => occurrences.reduce((sum, one) => sum + one[count], 0);
+  for (const happened of Object.keys(occurrences[0]!) as (keyof Occurrences)[]) {
     expect(total(happened), happened).toBeGreaterThan(0);
   }
 });
 
 interface World {
   readonly service: Awaited<ReturnType<typeof startTestService>>;
-  readonly workers: MortalWorkers;
+  readonly workers: KillableWorkers;
   readonly rows: ReturnType<typeof webhookRows>;
   readonly person: { readonly id: string };
 }
 
-/** How often something happened in a run. */
-type Seen = Record<
+/** How often each kind of trouble happened in a run. */
+type Occurrences = Record<
   | "events"
   | "refused"
   | "duplicates"
@@ -137,12 +137,12 @@ type Seen = Record<
   number
 >;
 
-async function play(scenario: Scenario, world: World): Promise<Seen> {
+async function play(scenario: Scenario, world: World): Promise<Occurrences> {
   const lender = await aLender(world.service);
   const loans = Array.from({ length: scenario.loans }, (_, index) => `LN-${index}`);
-  lender.receiverBehaviour = troubled(scenario, loans[0]!);
-  await changed(lender.importCases(loans.map((loan) => aRow(loan))));
-  const incidents = scenario.incidents.map((incident) => happen(incident, lender, world));
+  lender.receiverBehaviour = troubledBehaviour(scenario, loans[0]!);
+  await expectAnswered(lender.importCases(loans.map((loan) => aRow(loan))));
+  const incidents = scenario.incidents.map((incident) => applyIncident(incident, lender, world));
   for (const step of scenario.changes) {
     await apply(step, loans[step.loan % loans.length]!, lender, world);
     await pause(step.pauseMs);
@@ -170,13 +170,13 @@ async function play(scenario: Scenario, world: World): Promise<Seen> {
   };
 }
 
-function troubled({ trouble, poison }: Scenario, loan: string): (event: ReceivedEvent) => ReceiverBehaviour {
+function troubledBehaviour({ trouble, poison }: Scenario, loan: string): (event: ReceivedEvent) => ReceiverBehaviour {
   const left = [...trouble];
   return ({ sourceLoanNumber, sequence }) =>
     sourceLoanNumber === loan && sequence === poison ? "error500" : (left.shift() ?? "ok");
 }
 
-/** A change that the case does not allow now is refused, and is no event. */
+/** Applies a change. If the case does not allow it now, the change is rejected and there is no event. */
 async function apply(
   { what, amount }: Scenario["changes"][number],
   loan: string,
@@ -185,9 +185,9 @@ async function apply(
 ): Promise<void> {
   const em = service.app.database.em();
   const { environment } = service.app.config;
-  if (what === "import") return changed(lender.importCases([aRow(loan, { outstandingAmount: amount })]));
-  if (what === "pay") return changed(lender.confirm(loan, aPayment(amount)));
-  if (what === "payOff") return changed(lender.confirm(loan, aPayment(10_000)));
+  if (what === "import") return expectAnswered(lender.importCases([aRow(loan, { outstandingAmount: amount })]));
+  if (what === "pay") return expectAnswered(lender.confirm(loan, aPayment(amount)));
+  if (what === "payOff") return expectAnswered(lender.confirm(loan, aPayment(10_000)));
   const order: CaseOrder = { lender: (await lenderByCode(em, lender.code))!, loan, reason: "for a reason" };
   if (what === "assign") await assignCase(em, { ...order, fieldPartnerId: person.id }, environment);
   else if (what === "unassign") await unassignCase(em, order, environment);
@@ -195,8 +195,8 @@ async function apply(
   else await releaseCase(em, order, environment);
 }
 
-/** Returns how many leases were left behind. */
-async function happen(
+/** Applies an incident and returns how many leases it left behind. */
+async function applyIncident(
   { what, which, afterMs }: Scenario["incidents"][number],
   lender: LenderTwin,
   { workers }: World,
@@ -205,16 +205,18 @@ async function happen(
   if (what === "killWorkers") return workers.killAll();
   if (what === "replaceWorker") await workers.replaceOne();
   else if (what === "replayAll") {
-    await changed(lender.call("POST", REPLAYS, { state: which % 2 ? "parked" : "delivered", ratePerSecond: 1_000 }));
+    await expectAnswered(
+      lender.call("POST", REPLAYS, { state: which % 2 ? "parked" : "delivered", ratePerSecond: 1_000 }),
+    );
   } else {
     const known = lender.deliveries.filter(({ kind }) => kind !== "ping");
     const one = known[which % known.length];
-    if (one) await changed(lender.call("POST", `/api/v1/partner/webhooks/deliveries/${one.eventId}/replay`));
+    if (one) await expectAnswered(lender.call("POST", `/api/v1/partner/webhooks/deliveries/${one.eventId}/replay`));
   }
   return 0;
 }
 
-/** Waits until nothing is left to deliver, and asks for what was parked meanwhile; returns how many that were. */
+/** Waits until nothing is left to deliver, replaying parked events. Returns how many were parked. */
 async function drain(lender: LenderTwin & { code: string }, { rows }: World): Promise<number> {
   let parked = 0;
   for (;;) {
@@ -227,7 +229,7 @@ async function drain(lender: LenderTwin & { code: string }, { rows }: World): Pr
   }
 }
 
-/** contract: Receiver contract. The lender knows of each loan what the service knows, and has had each event. */
+/** The lender's loans equal the service's cases, and the lender has received every event (contract: Receiver contract). */
 async function expectConverged(
   lender: LenderTwin & { code: string },
   loans: readonly string[],
@@ -256,8 +258,8 @@ function aPayment(amount: number): object {
   return { amount, reference: `pay_${payments}`, paidAt, mode: "upi", amountIsMajorUnits: true };
 }
 
-/** The service has answered, with or without a change. */
-async function changed(answered: Promise<{ status: number; rawBody: string }>): Promise<void> {
+/** Expects an answer without a server error, whether it changed something or not. */
+async function expectAnswered(answered: Promise<{ status: number; rawBody: string }>): Promise<void> {
   const { status, rawBody } = await answered;
   expect(status, rawBody).toBeLessThan(500);
 }

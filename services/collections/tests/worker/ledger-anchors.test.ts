@@ -6,7 +6,7 @@ import { afterFile, withoutTriggers } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
 import { anchorChains } from "../../src/anchors/chains.ts";
 import { startAnchorStore } from "./fixtures/anchor-store.ts";
-import { commandsHere } from "../fixtures/commands.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { type Cli, startProcess } from "../fixtures/processes.ts";
 
@@ -16,17 +16,17 @@ const folder = await mkdtemp(join(tmpdir(), "anchors-"));
 afterFile(() => rm(folder, { recursive: true }));
 const file = join(folder, "anchors.jsonl");
 
-const OFTEN = { LEDGER_ANCHOR_INTERVAL: "100ms" };
+const SHORT_INTERVAL = { LEDGER_ANCHOR_INTERVAL: "100ms" };
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let cli: Cli;
 let paid = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ settings: { LEDGER_ANCHOR: `file:${file}`, ...OFTEN } });
+  service = await startTestService({ settings: { LEDGER_ANCHOR: `file:${file}`, ...SHORT_INTERVAL } });
   lender = await aLender(service);
   await lender.importCases([aRow("LN-1", { outstandingAmount: 100_000 })]);
-  cli = commandsHere({ DATABASE_URL: service.databaseUrl });
+  cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
 });
 
 async function pay(): Promise<void> {
@@ -46,7 +46,7 @@ async function anchorsIn(path: string): Promise<Anchored[]> {
 }
 
 /** Waits until anchors cover every row of the books. */
-async function anchored(place = file): Promise<void> {
+async function waitUntilAnchored(place = file): Promise<void> {
   await vi.waitUntil(
     async () => {
       const { stdout } = await cli("ledger", "verify", "--json", "--anchor", place);
@@ -63,61 +63,62 @@ interface Report {
   anchors: { anchors: number; tornLines: number; proven: { lenderCode: string; block: number }[] } | null;
 }
 
-async function verified(...args: string[]): Promise<Report> {
+async function verify(...args: string[]): Promise<Report> {
   const { code, stdout } = await cli("ledger", "verify", "--json", ...args);
   const report = JSON.parse(stdout) as Report;
   expect(code).toBe(report.ok ? 0 : 1);
   return report;
 }
 
-test("a worker anchors what it has chained, and verify says up to where anchors prove the books", async () => {
+test("a worker anchors chain blocks, and `ledger verify --anchor` says up to which block anchors prove the books", async () => {
   await pay();
-  await anchored();
-  const { ok, anchors, notProven } = await verified("--anchor", file);
+  await waitUntilAnchored();
+  const { ok, anchors, notProven } = await verify("--anchor", file);
   expect({ ok, notProven }).toEqual({ ok: true, notProven: [] });
   expect(anchors!.proven).toMatchObject([{ lenderCode: lender.code, block: expect.any(Number) }]);
   const { stdout } = await cli("ledger", "verify", "--anchor", file);
   expect(stdout).toMatch(new RegExp(`They prove:\nLENDER +UP TO BLOCK +OF +ANCHORED\n${lender.code} +\\d+ +2`));
 });
 
-test("without anchors, verify says what it cannot prove and how to set it", async () => {
-  const withSetting = commandsHere({ DATABASE_URL: service.databaseUrl, LEDGER_ANCHOR: `file:${file}` });
-  const [without, report, set] = [
-    await cli("ledger", "verify"),
-    await verified(),
-    await withSetting("ledger", "verify"),
-  ];
+test("`ledger verify` without anchors says what it cannot prove and how to set LEDGER_ANCHOR", async () => {
+  const withSetting = commandsInProcess({ DATABASE_URL: service.databaseUrl, LEDGER_ANCHOR: `file:${file}` });
+  const [without, report, set] = [await cli("ledger", "verify"), await verify(), await withSetting("ledger", "verify")];
   expect(without.code).toBe(0);
   expect(without.stdout).toMatch(/Not proven: without --anchor, .* computed the hash chain again\. Set LEDGER_ANCHOR/);
   expect(report).toMatchObject({ ok: true, anchors: null, notProven: [expect.stringContaining("Set LEDGER_ANCHOR")] });
   expect(set.stdout).toContain("Run ledger verify --anchor with a copy of the anchors that LEDGER_ANCHOR keeps.");
 });
 
-test("two workers on one file write whole lines, and a worker that starts after a kill skips a torn one", async () => {
+test("two workers append whole lines to one anchor file, after an incomplete line of a killed worker", async () => {
   const torn = (await readFile(file, "utf8")).trim().slice(0, 90);
   await writeFile(file, `\n${torn}`, { flag: "a" });
   await startTestService({
-    settings: { DATABASE_URL: service.databaseUrl, LEDGER_ANCHOR: `file:${file}`, ...OFTEN },
+    settings: { DATABASE_URL: service.databaseUrl, LEDGER_ANCHOR: `file:${file}`, ...SHORT_INTERVAL },
   });
   await pay();
-  await anchored();
-  expect(await verified("--anchor", file)).toMatchObject({ ok: true, anchors: { tornLines: 1 } });
+  await waitUntilAnchored();
+  expect(await verify("--anchor", file)).toMatchObject({ ok: true, anchors: { tornLines: 1 } });
   await writeFile(file, (await readFile(file, "utf8")).replace(`\n${torn}\n`, "\n"));
 });
 
-test("a worker that is killed between an anchor and its record anchors that head again", async () => {
+test("a worker killed between writing an anchor and recording it writes that anchor again", async () => {
   const own = join(folder, "killed.jsonl");
-  const stage = await startTestService({ works: false });
-  const other = await aLender(stage);
+  const otherService = await startTestService({ hasWorker: false });
+  const other = await aLender(otherService);
   await other.importCases([aRow("LN-1")]);
-  const client = await stage.app.database.pool.connect();
+  const client = await otherService.app.database.pool.connect();
   await client.query("begin; lock table ledger.anchor in share row exclusive mode");
-  const settings = { DATABASE_URL: stage.databaseUrl, ROLE: "worker", LEDGER_ANCHOR: `file:${own}`, ...OFTEN };
+  const settings = {
+    DATABASE_URL: otherService.databaseUrl,
+    ROLE: "worker",
+    LEDGER_ANCHOR: `file:${own}`,
+    ...SHORT_INTERVAL,
+  };
   const worker = await startProcess(settings);
   await vi.waitUntil(async () => (await anchorsIn(own).catch(() => [])).length === 1, { timeout: 30_000 });
   worker.send("SIGKILL");
   await worker.ended;
-  // PostgreSQL would still finish the statement that waits for the lock.
+  // Without this, PostgreSQL would still finish the killed worker's query that waits for the lock.
   await client.query(
     "select pg_terminate_backend(pid) from pg_locks where relation = 'ledger.anchor'::regclass and not granted",
   );
@@ -128,18 +129,23 @@ test("a worker that is killed between an anchor and its record anchors that head
   await vi.waitUntil(async () => (await anchorsIn(own)).length === 2, { timeout: 30_000 });
   const [first, second] = await anchorsIn(own);
   expect(second!.heads).toEqual(first!.heads);
-  const { code } = await commandsHere({ DATABASE_URL: stage.databaseUrl })("ledger", "verify", "--anchor", own);
+  const { code } = await commandsInProcess({ DATABASE_URL: otherService.databaseUrl })(
+    "ledger",
+    "verify",
+    "--anchor",
+    own,
+  );
   expect(code).toBe(0);
 });
 
-test("an address that is away for a while gets the newest head, and gives the anchors back to verify", async () => {
+test("an anchor store that was unavailable gets the newest head, and `ledger verify` reads anchors from it", async () => {
   const store = await startAnchorStore();
-  const stage = await startTestService({ works: false });
-  const other = await aLender(stage);
+  const otherService = await startTestService({ hasWorker: false });
+  const other = await aLender(otherService);
   await other.importCases([aRow("LN-1")]);
   store.refusals = 3;
   const header = { LEDGER_ANCHOR_HEADER: "Authorization: Bearer s3cr3t-token" };
-  const settings = { DATABASE_URL: stage.databaseUrl, LEDGER_ANCHOR: store.url, ...header, ...OFTEN };
+  const settings = { DATABASE_URL: otherService.databaseUrl, LEDGER_ANCHOR: store.url, ...header, ...SHORT_INTERVAL };
   const process = await startProcess({ ...settings, ROLE: "worker", LOG_LEVEL: "info" });
   await vi.waitUntil(() => store.objects.size > 0, { timeout: 30_000 });
   expect([...store.objects.keys()]).toEqual([
@@ -153,7 +159,7 @@ test("an address that is away for a while gets the newest head, and gives the an
   expect(metrics).toContain('collections_ledger_anchors_total{outcome="failed"} 3');
   expect(metrics).toMatch(/^collections_ledger_unanchored_seconds \d/m);
 
-  const there = commandsHere(settings);
+  const there = commandsInProcess(settings);
   const { code, stdout } = await there("ledger", "verify", "--anchor", store.url);
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("They prove:") });
   store.refusals = 0;
@@ -162,24 +168,24 @@ test("an address that is away for a while gets the newest head, and gives the an
   );
 });
 
-test("anchors are read from files and folders, and verified by public keys that anybody may have", async () => {
+test("`ledger verify --anchor` reads files and folders, and `ledger anchor-keys` prints the public keys", async () => {
   const { keys } = (await cli.json("ledger", "anchor-keys")) as { keys: { keyId: string; publicKey: string }[] };
   expect(keys).toMatchObject([{ publicKey: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/), signs: true }]);
   const parts = await mkdtemp(join(folder, "parts-"));
   for (const [index, anchor] of (await anchorsIn(file)).entries()) {
     await writeFile(join(parts, `${index}.json`), JSON.stringify(anchor));
   }
-  expect(await verified("--anchor", parts)).toMatchObject({ ok: true });
+  expect(await verify("--anchor", parts)).toMatchObject({ ok: true });
 
   const nonsense = await cli("ledger", "verify", "--anchor", file, "--anchor-key", "nonsense");
   expect(nonsense).toMatchObject({ code: 2, stderr: expect.stringContaining("expected 32 bytes in base64") });
   expect(await cli("ledger", "verify", "--anchor", join(folder, "nowhere"))).toMatchObject({ code: 3 });
 });
 
-test("--anchor reads a file: URL as LEDGER_ANCHOR does, and refuses a URL that names no file or host", async () => {
+test("--anchor accepts a file: URL as LEDGER_ANCHOR does, and rejects a URL without a valid file or host", async () => {
   const copy = join(folder, "my anchors #1.jsonl");
   await writeFile(copy, await readFile(file));
-  expect(await verified("--anchor", pathToFileURL(copy).href)).toMatchObject({ ok: true });
+  expect(await verify("--anchor", pathToFileURL(copy).href)).toMatchObject({ ok: true });
   for (const url of [`file:${copy}`, "file://host/x", "file:/a%2Fb", "https://a*b.example/x", "https://"]) {
     expect(await cli("ledger", "verify", "--anchor", url)).toMatchObject({
       code: 2,
@@ -189,7 +195,10 @@ test("--anchor reads a file: URL as LEDGER_ANCHOR does, and refuses a URL that n
 });
 
 test("a failure to read the lenders is counted and logged as a failed anchor", async () => {
-  const { app } = await startTestService({ works: false, settings: { LEDGER_ANCHOR: `file:${join(folder, "none")}` } });
+  const { app } = await startTestService({
+    hasWorker: false,
+    settings: { LEDGER_ANCHOR: `file:${join(folder, "none")}` },
+  });
   await app.database.pool.query("alter table lenders.lender rename to moved");
   const logged: unknown[] = [];
   const log = app.log.child({}, {});
@@ -199,20 +208,20 @@ test("a failure to read the lenders is counted and logged as a failed anchor", a
   expect(await app.metrics.registry.metrics()).toContain('collections_ledger_anchors_total{outcome="failed"} 1');
 });
 
-test("after the master key was changed, anchors of the old one are verified by its public key", async () => {
+test("anchors from before a change of the master key are verified with the old public key", async () => {
   const own = join(folder, "rotated.jsonl");
-  const stage = await startTestService({ settings: { LEDGER_ANCHOR: `file:${own}`, ...OFTEN } });
-  const other = await aLender(stage);
+  const otherService = await startTestService({ settings: { LEDGER_ANCHOR: `file:${own}`, ...SHORT_INTERVAL } });
+  const other = await aLender(otherService);
   await other.importCases([aRow("LN-1")]);
   await vi.waitUntil(async () => (await anchorsIn(own).catch(() => [])).length > 0, { timeout: 30_000 });
   const [oldKey, newKey] = [{ MASTER_KEY: "a".repeat(64) }, { MASTER_KEY: "b".repeat(64) }];
-  const DATABASE_URL = stage.databaseUrl;
-  const during = commandsHere({ DATABASE_URL, ...newKey, MASTER_KEY_PREVIOUS: oldKey.MASTER_KEY });
+  const DATABASE_URL = otherService.databaseUrl;
+  const during = commandsInProcess({ DATABASE_URL, ...newKey, MASTER_KEY_PREVIOUS: oldKey.MASTER_KEY });
   const { keys } = (await during.json("ledger", "anchor-keys")) as { keys: { keyId: string; publicKey: string }[] };
   expect(await during("ledger", "verify", "--anchor", own)).toMatchObject({ code: 0 });
   expect(await during("master-key", "rotate")).toMatchObject({ code: 0 });
 
-  const after = commandsHere({ DATABASE_URL, ...newKey });
+  const after = commandsInProcess({ DATABASE_URL, ...newKey });
   const unknown = await after("ledger", "verify", "--anchor", own);
   expect(unknown).toMatchObject({ code: 1, stdout: expect.stringContaining("ANCHOR_KEY_UNKNOWN") });
   expect(unknown.stdout).toContain(keys[1]!.keyId);
@@ -220,14 +229,14 @@ test("after the master key was changed, anchors of the old one are verified by i
   expect(known).toMatchObject({ code: 0, stdout: expect.stringContaining("They prove:") });
 });
 
-test("the metrics of a process that does not anchor have no age of blocks", async () => {
-  const { url } = await startTestService({ works: false });
+test("a process without LEDGER_ANCHOR has no metric for the age of unanchored blocks", async () => {
+  const { url } = await startTestService({ hasWorker: false });
   expect(await (await fetch(`${url}/metrics`)).text()).not.toMatch(/^collections_ledger_unanchored_seconds /m);
 });
 
-test("a booking that a superuser changed with the chain computed again is found by the anchors alone", async () => {
+test("only anchors reveal a booking that a superuser changed together with the hash chain", async () => {
   await pay();
-  await anchored();
+  await waitUntilAnchored();
   await withoutTriggers(service.app.database.pool, (client) =>
     client.query(`
     update ledger.payment_booking set raw_mode = 'cash' where reference = 'pay_${paid}';
@@ -248,11 +257,11 @@ test("a booking that a superuser changed with the chain computed again is found 
       hash = ledger.chain_block_hash(b.lender_id, b.number, b.row_count, d.rows_hash, b.previous_hash, b.last_id, b.created_at)
     from last, digests d where b.lender_id = last.lender_id and b.number = last.number`),
   );
-  expect(await verified()).toMatchObject({ ok: true });
-  // The workers anchor the forged head as well: that the earlier anchor differs remains.
-  const { ok, problems } = await verified("--anchor", file);
+  expect(await verify()).toMatchObject({ ok: true });
+  // The workers anchor the forged head as well, but the earlier anchor still differs from it.
+  const { ok, problems } = await verify("--anchor", file);
   expect(ok).toBe(false);
   expect(problems).toMatchObject([
-    { code: "ANCHOR_MISMATCH", detail: expect.stringMatching(/^Block \d+ was anchored at/) },
+    { code: "ANCHOR_MISMATCH", detail: expect.stringMatching(/^Block \d+ was waitUntilAnchored at/) },
   ]);
 });

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { extendChains } from "../../src/worker/worker.ts";
 import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
 
-test("a lender whose chain cannot be extended is named in the log and holds up no other", async () => {
-  const service = await startTestService({ works: false });
+test("a lender whose hash chain cannot be extended is logged and does not delay other lenders", async () => {
+  const service = await startTestService({ hasWorker: false });
   const { database } = service.app;
   const [broken, next] = [await aLender(service), await aLender(service)];
   for (const lender of [broken, next]) {

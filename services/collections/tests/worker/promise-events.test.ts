@@ -9,8 +9,8 @@ vi.setConfig({ testTimeout: 60_000 });
 const TIME_ZONE = "Asia/Kolkata";
 const DAY_MS = 24 * 3_600_000;
 
-test("a lender hears what became of each promise, and the app shows no open promise any more", async () => {
-  const service = await startTestService({ works: false });
+test("a lender gets promise.kept and promise.broken, and the app shows no open promise afterwards", async () => {
+  const service = await startTestService({ hasWorker: false });
   const lender = await aLender(service, { timeZone: TIME_ZONE });
   const holder = await aCaseHolder(service);
   const caseIds = await holder.cases(lender, { sourceLoanNumber: "LN-kept" }, {}, {});
@@ -30,13 +30,13 @@ test("a lender hears what became of each promise, and the app shows no open prom
   expect(await lender.confirm("LN-kept", paid)).toMatchObject({ status: 200 });
 
   await startTestService({ settings: { DATABASE_URL: service.databaseUrl } });
-  const ofPromises = () => lender.events.filter(({ kind }) => kind.startsWith("promise."));
-  await lender.waitForEvents(() => ofPromises().length === 2);
+  const promiseEvents = () => lender.events.filter(({ kind }) => kind.startsWith("promise."));
+  await lender.waitForEvents(() => promiseEvents().length === 2);
   const promise = { amount: 1500, currency: "INR", date: dueOn };
-  expect(ofPromises().find(({ kind }) => kind === "promise.kept")).toMatchObject({
+  expect(promiseEvents().find(({ kind }) => kind === "promise.kept")).toMatchObject({
     data: { visitId: visitIds[0], promise, paidAmount: 1500 },
   });
-  expect(ofPromises().find(({ kind }) => kind === "promise.broken")).toMatchObject({
+  expect(promiseEvents().find(({ kind }) => kind === "promise.broken")).toMatchObject({
     data: { visitId: visitIds[1], promise, paidAmount: 0 },
   });
 

@@ -1,67 +1,66 @@
 import { randomUUID } from "node:crypto";
-import { lenderByCode } from "@collections/lenders";
-import { eventsOf } from "@collections/webhooks";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aFieldPartner, aLender, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { anAssignedCase, type AssignedCase } from "../fixtures/assigned-case.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
+import { loanEvents } from "../fixtures/loan-events.ts";
 
 const VISIT = "visit { visitId startCameLate disposition cameOutOfOrder } case { id openPromise { dueOn } }";
-const HELD = { __typename: "VisitNotFound", code: "VISIT_NOT_FOUND" };
+const QUEUED = { __typename: "VisitNotFound", code: "VISIT_NOT_FOUND" };
 const AMOUNT = { minor: "250000", currency: "INR" };
 
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let fieldPartnerId: string;
-/** Whoever had the case, and whoever has it by now. */
+/** The app of the field partner who had the case, and that of the one who has it now. */
 let app: AppClient;
-let next: AppClient;
+let nextApp: AppClient;
 let nextId: string;
-let loansMade = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   const [before, after] = await Promise.all([aFieldPartner(service), aFieldPartner(service)]);
   [fieldPartnerId, nextId] = [before.id, after.id];
   app = new AppClient(service.url, before.accessToken);
-  next = new AppClient(service.url, after.accessToken);
+  nextApp = new AppClient(service.url, after.accessToken);
 });
 
-describe("a visit that is told of after its case was given to somebody else", () => {
-  test("is recorded and flagged, and its dispute holds the case; its field partner gets neither case nor link", async () => {
+describe("a visit that is reported after its case was assigned to another field partner", () => {
+  test("is recorded as late, and its dispute holds the case; its field partner gets neither the case nor a link", async () => {
     const { caseId, loan } = await aCase();
     const visitId = randomUUID();
     const occurredAt = hourAgo();
     const end = { idempotencyKey: randomUUID(), visitId, disposition: "DISPUTE", occurredAt };
-    const wish = { idempotencyKey: randomUUID(), visitId, amount: AMOUNT };
+    const linkRequest = { idempotencyKey: randomUUID(), visitId, amount: AMOUNT };
     await assign(service, lender.code, loan, nextId);
-    expect(await app.mutate("completeVisit", end, VISIT)).toMatchObject(HELD);
-    expect(await app.mutate("requestPaymentLink", wish, "paymentLink { id }")).toMatchObject(HELD);
+    expect(await app.mutate("completeVisit", end, VISIT)).toMatchObject(QUEUED);
+    expect(await app.mutate("requestPaymentLink", linkRequest, "paymentLink { id }")).toMatchObject(QUEUED);
     const visit = { visitId, disposition: "DISPUTE", startCameLate: true, cameOutOfOrder: true };
     expect(await app.mutate("startVisit", { visitId, caseId, occurredAt }, VISIT)).toMatchObject({ visit, case: null });
     expect(await app.mutate("completeVisit", end, VISIT)).toMatchObject({ visit, case: null });
-    expect(await app.mutate("requestPaymentLink", wish, "paymentLink { id }")).toMatchObject({
+    expect(await app.mutate("requestPaymentLink", linkRequest, "paymentLink { id }")).toMatchObject({
       __typename: "CaseNotWorkable",
     });
     const query = "query ($id: ID!) { case(id: $id) { status visits { edges { node { visitId isMine } } } } }";
     expect((await app.ask(query, { id: caseId })).data).toEqual({ case: null });
-    expect((await next.ask(query, { id: caseId })).data).toEqual({
+    expect((await nextApp.ask(query, { id: caseId })).data).toEqual({
       case: { status: "ON_HOLD", visits: { edges: [{ node: { visitId, isMine: false } }] } },
     });
-    const told = ["case.unassigned", "case.assigned", "visit.started", "visit.completed", "case.held"];
-    expect((await kindsOf(loan)).slice(2)).toEqual(told);
+    const expectedKinds = ["case.unassigned", "case.assigned", "visit.started", "visit.completed", "case.held"];
+    expect((await kindsOf(loan)).slice(2)).toEqual(expectedKinds);
   });
 
-  test("gives its promise a place by the phones' clocks", async () => {
+  test("has its promise ordered by the time of the visits", async () => {
     const { caseId, loan } = await aCase();
     await assign(service, lender.code, loan, nextId);
-    await promise(next, { caseId, occurredAt: new Date().toISOString(), dueOn: "2100-01-02" });
-    await promise(app, { caseId, occurredAt: hourAgo(), dueOn: "2100-01-09" });
-    const { data } = await next.ask("query ($id: ID!) { case(id: $id) { openPromise { dueOn } } }", { id: caseId });
+    await promiseAtVisit(nextApp, { caseId, occurredAt: new Date().toISOString(), dueOn: "2100-01-02" });
+    await promiseAtVisit(app, { caseId, occurredAt: hourAgo(), dueOn: "2100-01-09" });
+    const { data } = await nextApp.ask("query ($id: ID!) { case(id: $id) { openPromise { dueOn } } }", { id: caseId });
     expect(data).toEqual({ case: { openPromise: { dueOn: "2100-01-02" } } });
   });
 
-  test("and began after that, is refused as a visit to a case of nobody's is", async () => {
+  test("is rejected when it began after the reassignment, with the same error as for an unknown case", async () => {
     const { caseId, loan } = await aCase();
     await assign(service, lender.code, loan, nextId);
     const begun = { visitId: randomUUID(), occurredAt: new Date(Date.now() + 1_000).toISOString() };
@@ -73,7 +72,10 @@ describe("a visit that is told of after its case was given to somebody else", ()
   });
 });
 
-async function promise(as: AppClient, given: { caseId: string; occurredAt: string; dueOn: string }): Promise<void> {
+async function promiseAtVisit(
+  as: AppClient,
+  given: { caseId: string; occurredAt: string; dueOn: string },
+): Promise<void> {
   const { caseId, occurredAt, dueOn } = given;
   const visit = { visitId: randomUUID(), occurredAt };
   expect(await as.mutate("startVisit", { ...visit, caseId }, VISIT)).toMatchObject({ __typename: "StartVisitPayload" });
@@ -81,13 +83,8 @@ async function promise(as: AppClient, given: { caseId: string; occurredAt: strin
   expect(await as.mutate("completeVisit", end, VISIT)).toMatchObject({ __typename: "CompleteVisitPayload" });
 }
 
-async function aCase(): Promise<{ loan: string; caseId: string }> {
-  loansMade += 1;
-  const loan = `LN-${loansMade}`;
-  await lender.importCases([aRow(loan)]);
-  await assign(service, lender.code, loan, fieldPartnerId);
-  const { data } = await app.ask("{ cases(first: 1) { edges { node { id } } } }");
-  return { loan, caseId: data!["cases"].edges[0].node.id };
+function aCase(): Promise<AssignedCase> {
+  return anAssignedCase(service, lender, fieldPartnerId);
 }
 
 function hourAgo(): string {
@@ -95,7 +92,5 @@ function hourAgo(): string {
 }
 
 async function kindsOf(loan: string): Promise<string[]> {
-  const em = service.app.database.em();
-  const { id } = (await lenderByCode(em, lender.code))!;
-  return (await eventsOf(em, id, loan)).map(({ body }) => (JSON.parse(body) as { kind: string }).kind);
+  return (await loanEvents(service, lender.code, loan)).map(({ kind }) => kind);
 }

@@ -1,43 +1,42 @@
 import { randomUUID } from "node:crypto";
 import { forgetQueuedRequests, MAX_QUEUED_REQUESTS } from "@collections/cases";
 import { newId, transaction } from "@collections/database";
-import { lenderByCode } from "@collections/lenders";
-import { eventsOf } from "@collections/webhooks";
 import { beforeAll, describe, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { runLeftoverRequests } from "../../src/mutation-results/queued-requests.ts";
+import { anAssignedCase, type AssignedCase } from "../fixtures/assigned-case.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
+import { loanEvents } from "../fixtures/loan-events.ts";
 
 const VISIT = `visit { visitId startReceivedAt completedAt completionReceivedAt completionCameLate disposition note
   cameOutOfOrder } case { id status workable openPromise { amount { minor } dueOn } }`;
 const LINK = "paymentLink { id status cameOutOfOrder amount { minor } }";
-const HELD = { __typename: "VisitNotFound", code: "VISIT_NOT_FOUND", isHeld: true };
+const QUEUED = { __typename: "VisitNotFound", code: "VISIT_NOT_FOUND", isHeld: true };
 const AMOUNT = { minor: "250000", currency: "INR" };
 
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let fieldPartnerId: string;
 let app: AppClient;
-let loansMade = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ works: false });
+  service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   const fieldPartner = await aFieldPartner(service);
   fieldPartnerId = fieldPartner.id;
   app = new AppClient(service.url, fieldPartner.accessToken);
 });
 
-describe("what is told of a visit before its start", () => {
-  test("is held, and done when the start arrives; the same request again then shows it", async () => {
+describe("a visit's end or link request that arrives before the visit's start", () => {
+  test("is queued, processed when the start arrives, and then returns its result to a repeat", async () => {
     const { caseId, loan } = await aCase();
     const visitId = randomUUID();
     const promise = { amount: AMOUNT, dueOn: dayFromNow(5) };
-    const wish = asked({ visitId });
-    const end = ended({ visitId, disposition: "PROMISE_TO_PAY", promise, note: "After payday." });
-    expect(await request(wish)).toMatchObject(HELD);
-    expect(await complete(end)).toMatchObject(HELD);
-    expect(await complete(end)).toMatchObject(HELD);
+    const linkRequest = aLinkRequest({ visitId });
+    const end = aVisitEnd({ visitId, disposition: "PROMISE_TO_PAY", promise, note: "After payday." });
+    expect(await requestLink(linkRequest)).toMatchObject(QUEUED);
+    expect(await complete(end)).toMatchObject(QUEUED);
+    expect(await complete(end)).toMatchObject(QUEUED);
     expect(await start({ visitId, caseId })).toMatchObject({
       visit: {
         disposition: "PROMISE_TO_PAY",
@@ -50,18 +49,18 @@ describe("what is told of a visit before its start", () => {
     const completed = await complete(end);
     expect(completed).toMatchObject({ __typename: "CompleteVisitPayload", visit: { visitId, cameOutOfOrder: true } });
     expect(Date.parse(completed.visit.completionReceivedAt)).toBeLessThan(Date.parse(completed.visit.startReceivedAt));
-    const requested = await request(wish);
+    const requested = await requestLink(linkRequest);
     expect(requested).toMatchObject({
       paymentLink: { status: "REQUESTED", cameOutOfOrder: true, amount: AMOUNT_SHOWN },
     });
-    expect(await request(wish)).toEqual(requested);
+    expect(await requestLink(linkRequest)).toEqual(requested);
     expect(await kindsOf(loan)).toEqual(["case.created", "case.assigned", "visit.started", "visit.completed"]);
   });
 
-  test("keeps to its key: another input with it is a conflict, held or done", async () => {
+  test("conflicts with another input under the same key, while it is queued and after it was processed", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
-    const end = ended({ visitId, disposition: "OTHER" });
+    const end = aVisitEnd({ visitId, disposition: "OTHER" });
     await complete(end);
     const another = { ...end, disposition: "REFUSED_TO_PAY" };
     expect(await complete(another)).toMatchObject({ __typename: "IdempotencyConflict" });
@@ -70,52 +69,62 @@ describe("what is told of a visit before its start", () => {
     expect(await complete(end)).toMatchObject({ visit: { disposition: "OTHER" } });
   });
 
-  test("is refused once the start is there, as it would have been after it", async () => {
+  test("is rejected when the start arrives, as it would have been after the start", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
-    const [tooMuch, first, second] = [asked({ visitId, minor: "999999999" }), ended({ visitId }), ended({ visitId })];
+    const [tooMuch, first, second] = [
+      aLinkRequest({ visitId, minor: "999999999" }),
+      aVisitEnd({ visitId }),
+      aVisitEnd({ visitId }),
+    ];
     const dispute = { ...second, disposition: "DISPUTE" };
-    for (const held of [await request(tooMuch), await complete(first), await complete(dispute)]) {
-      expect(held).toMatchObject(HELD);
+    for (const held of [await requestLink(tooMuch), await complete(first), await complete(dispute)]) {
+      expect(held).toMatchObject(QUEUED);
     }
     expect(await start({ visitId, caseId })).toMatchObject({ case: { workable: true } });
-    expect(await request(tooMuch)).toMatchObject({ __typename: "AmountNotAllowed" });
+    expect(await requestLink(tooMuch)).toMatchObject({ __typename: "AmountNotAllowed" });
     expect(await complete(first)).toMatchObject({ visit: { disposition: "OTHER" } });
     expect(await complete(dispute)).toMatchObject({ __typename: "VisitAlreadyCompleted" });
   });
 
-  test("holds the case by its dispute, so that the link that was asked for with it is not made", async () => {
+  test("puts the case on hold when it is a dispute, so that a queued link request is rejected", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
-    const wish = asked({ visitId });
-    await request(wish);
-    await complete(ended({ visitId, disposition: "DISPUTE" }));
+    const linkRequest = aLinkRequest({ visitId });
+    await requestLink(linkRequest);
+    await complete(aVisitEnd({ visitId, disposition: "DISPUTE" }));
     expect(await start({ visitId, caseId })).toMatchObject({ case: { status: "ON_HOLD", workable: false } });
-    expect(await request(wish)).toMatchObject({ __typename: "CaseNotWorkable" });
+    expect(await requestLink(linkRequest)).toMatchObject({ __typename: "CaseNotWorkable" });
   });
 
-  test("and can never be right does not stand in the way of the start", async () => {
+  test("does not prevent the start when it can never be valid", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
     const promise = { amount: { minor: "100", currency: "JPY" }, dueOn: dayFromNow(1) };
-    const end = ended({ visitId, disposition: "PROMISE_TO_PAY", promise });
-    expect(await complete(end)).toMatchObject(HELD);
+    const end = aVisitEnd({ visitId, disposition: "PROMISE_TO_PAY", promise });
+    expect(await complete(end)).toMatchObject(QUEUED);
     expect(await start({ visitId, caseId })).toMatchObject({ visit: { completedAt: null } });
     await expect(complete(end)).rejects.toThrow(/BAD_INPUT/);
     const { idempotencyKey } = end;
-    expect(await complete({ ...ended({ visitId }), idempotencyKey })).toMatchObject({
+    expect(await complete({ ...aVisitEnd({ visitId }), idempotencyKey })).toMatchObject({
       visit: { disposition: "OTHER" },
     });
   });
 
-  test("at the same moment as the start is done, whichever is faster", async () => {
+  test("is processed when it is concurrent with the start, whichever arrives first", async () => {
     const cases = [await aCase(), await aCase(), await aCase(), await aCase(), await aCase(), await aCase()];
     for (const { caseId, loan } of cases) {
       const visitId = randomUUID();
-      const [end, wish] = [ended({ visitId }), asked({ visitId })];
-      await Promise.all([complete(end), start({ visitId, caseId }), request(wish), complete(end), request(wish)]);
+      const [end, linkRequest] = [aVisitEnd({ visitId }), aLinkRequest({ visitId })];
+      await Promise.all([
+        complete(end),
+        start({ visitId, caseId }),
+        requestLink(linkRequest),
+        complete(end),
+        requestLink(linkRequest),
+      ]);
       expect(await complete(end)).toMatchObject({ visit: { disposition: "OTHER" } });
-      expect(await request(wish)).toMatchObject({ paymentLink: { status: "REQUESTED" } });
+      expect(await requestLink(linkRequest)).toMatchObject({ paymentLink: { status: "REQUESTED" } });
       expect((await kindsOf(loan)).slice(2)).toEqual(["visit.started", "visit.completed"]);
       const { rows } = await rowsOf("select count(*) from payment_links.payment_link where visit_id = $1", visitId);
       expect(rows).toEqual([{ count: "1" }]);
@@ -123,42 +132,42 @@ describe("what is told of a visit before its start", () => {
   });
 });
 
-describe("what is held", () => {
-  test("is the field partner's own: the same visitId of somebody else does not bring it about", async () => {
+describe("a queued request", () => {
+  test("belongs to its field partner: another field partner's visit with the same visitId does not process it", async () => {
     const { caseId, loan } = await aCase();
     const stranger = await aFieldPartner(service);
     const theirs = new AppClient(service.url, stranger.accessToken);
     const visitId = randomUUID();
-    const end = ended({ visitId, disposition: "DISPUTE" });
-    expect(await complete(end, theirs)).toMatchObject(HELD);
+    const end = aVisitEnd({ visitId, disposition: "DISPUTE" });
+    expect(await complete(end, theirs)).toMatchObject(QUEUED);
     expect(await start({ visitId, caseId })).toMatchObject({ visit: { completedAt: null }, case: { workable: true } });
-    // A visit that there is, and none: the same answer.
-    expect(await complete(end, theirs)).toMatchObject(HELD);
-    expect(await complete({ ...end, idempotencyKey: randomUUID() }, theirs)).toMatchObject(HELD);
+    // The answer is the same whether another field partner's visit exists or not.
+    expect(await complete(end, theirs)).toMatchObject(QUEUED);
+    expect(await complete({ ...end, idempotencyKey: randomUUID() }, theirs)).toMatchObject(QUEUED);
     expect((await kindsOf(loan)).at(-1)).toBe("visit.started");
   });
 
-  test("is done by a repeat, where a process of an older version has worked the start", async () => {
+  test("is processed by its repeat when a process of an older version has handled the start", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
-    const [end, wish] = [ended({ visitId }), asked({ visitId })];
+    const [end, linkRequest] = [aVisitEnd({ visitId }), aLinkRequest({ visitId })];
     await complete(end);
-    await request(wish);
+    await requestLink(linkRequest);
     await startByOlderProcess({ visitId, caseId });
     expect(await complete(end)).toMatchObject({ visit: { disposition: "OTHER", cameOutOfOrder: false } });
-    const requested = await request(wish);
+    const requested = await requestLink(linkRequest);
     expect(requested).toMatchObject({ paymentLink: { status: "REQUESTED" } });
     await start({ visitId, caseId });
-    expect(await request(wish)).toEqual(requested);
+    expect(await requestLink(linkRequest)).toEqual(requested);
     expect((await rowsOf("select from cases.held_request where visit_id = $1", visitId)).rows).toEqual([]);
   });
 
-  test("is done without a repeat before it would be forgotten, whatever of another visit fails", async () => {
+  test("is processed without a repeat before it expires, although a queued request of another visit fails", async () => {
     const cases = [await aCase(), await aCase()];
-    const ends = cases.map(() => ended({ visitId: randomUUID(), disposition: "DISPUTE" }));
-    const wish = asked({ visitId: ends[1]!.visitId });
+    const ends = cases.map(() => aVisitEnd({ visitId: randomUUID(), disposition: "DISPUTE" }));
+    const linkRequest = aLinkRequest({ visitId: ends[1]!.visitId });
     for (const end of ends) await complete(end);
-    await request(wish);
+    await requestLink(linkRequest);
     for (const [place, { visitId }] of ends.entries()) {
       await startByOlderProcess({ visitId, caseId: cases[place]!.caseId });
     }
@@ -168,12 +177,12 @@ describe("what is held", () => {
     );
     await runLeftoverRequests(service.app);
     expect((await kindsOf(cases[1]!.loan)).slice(-3)).toEqual(["visit.started", "visit.completed", "case.held"]);
-    expect(await request(wish)).toMatchObject({ __typename: "CaseNotWorkable" });
+    expect(await requestLink(linkRequest)).toMatchObject({ __typename: "CaseNotWorkable" });
     expect((await rowsOf("select from cases.held_request where visit_id = $1", ends[0]!.visitId)).rows).toHaveLength(1);
     expect(await complete(ends[0]!)).toMatchObject({ visit: { disposition: "DISPUTE" } });
   });
 
-  test(`is ${MAX_QUEUED_REQUESTS} requests at most, and for 7 days`, async () => {
+  test(`is one of at most ${MAX_QUEUED_REQUESTS} for a field partner, and expires after 7 days`, async () => {
     const { id, accessToken } = await aFieldPartner(service);
     const theirs = new AppClient(service.url, accessToken);
     await service.app.database.pool.query(
@@ -181,7 +190,7 @@ describe("what is held", () => {
        select $1, 'completeVisit', gen_random_uuid(), gen_random_uuid(), '{}', now() from generate_series(4, $2)`,
       [id, MAX_QUEUED_REQUESTS],
     );
-    const ends = Array.from({ length: 6 }, () => ended({ visitId: randomUUID() }));
+    const ends = Array.from({ length: 6 }, () => aVisitEnd({ visitId: randomUUID() }));
     const answers = await Promise.all(ends.map((end) => complete(end, theirs)));
     const [tooMany] = answers.flatMap(({ isHeld }, index) => (isHeld ? [] : [ends[index]!]));
     expect(answers.filter(({ isHeld }) => isHeld)).toHaveLength(3);
@@ -197,17 +206,17 @@ describe("what is held", () => {
     const inAWeek = new Date(Date.now() + 7 * 86_400_000 + 60_000);
     const forgotten = await transaction(database.em(), (tx) => forgetQueuedRequests(tx, inAWeek));
     expect(forgotten).toBeGreaterThanOrEqual(MAX_QUEUED_REQUESTS);
-    expect(await complete(ended({ visitId: randomUUID() }), theirs)).toMatchObject(HELD);
+    expect(await complete(aVisitEnd({ visitId: randomUUID() }), theirs)).toMatchObject(QUEUED);
   });
 });
 
-describe("what can never be right, whatever the visit will be", () => {
+describe("a visit's end that can never be valid", () => {
   const promise = { amount: AMOUNT, dueOn: dayFromNow(1) };
   test.each([
-    ["a promise that was not made", { disposition: "PROMISE_TO_PAY" }],
-    ["a promise with another end", { disposition: "OTHER", promise }],
+    ["a missing promise", { disposition: "PROMISE_TO_PAY" }],
+    ["a promise with another disposition", { disposition: "OTHER", promise }],
     [
-      "a promise of nothing",
+      "a promise of amount 0",
       { disposition: "PROMISE_TO_PAY", promise: { ...promise, amount: { ...AMOUNT, minor: "0" } } },
     ],
     [
@@ -215,42 +224,37 @@ describe("what can never be right, whatever the visit will be", () => {
       { disposition: "PROMISE_TO_PAY", promise: { ...promise, dueOn: dayFromNow(-2) } },
     ],
     ["a note that is too long", { note: "x".repeat(2_001) }],
-  ])("such as %s is not kept for its start, and its key stays free", async (_, fields) => {
-    const end = ended({ visitId: randomUUID(), ...fields });
+  ])("because of %s is not queued, and its key stays unused", async (_, fields) => {
+    const end = aVisitEnd({ visitId: randomUUID(), ...fields });
     await expect(complete(end)).rejects.toThrow(/BAD_INPUT/);
     const { idempotencyKey, visitId } = end;
     expect((await rowsOf("select from cases.held_request where visit_id = $1", visitId)).rows).toEqual([]);
-    expect(await complete({ ...ended({ visitId }), idempotencyKey })).toMatchObject(HELD);
+    expect(await complete({ ...aVisitEnd({ visitId }), idempotencyKey })).toMatchObject(QUEUED);
   });
 });
 
 const AMOUNT_SHOWN = { minor: AMOUNT.minor };
 
-interface Ended {
+interface VisitEndFields {
   readonly visitId: string;
   readonly disposition?: string;
   readonly promise?: object;
   readonly note?: string;
 }
 
-function ended(fields: Ended) {
+function aVisitEnd(fields: VisitEndFields) {
   return { idempotencyKey: newId(), disposition: "OTHER", occurredAt: new Date().toISOString(), ...fields };
 }
 
-function asked({ visitId, minor = AMOUNT.minor }: { visitId: string; minor?: string }) {
+function aLinkRequest({ visitId, minor = AMOUNT.minor }: { visitId: string; minor?: string }) {
   return { idempotencyKey: newId(), visitId, amount: { ...AMOUNT, minor } };
 }
 
-async function aCase(): Promise<{ loan: string; caseId: string }> {
-  loansMade += 1;
-  const loan = `LN-${loansMade}`;
-  await lender.importCases([aRow(loan)]);
-  await assign(service, lender.code, loan, fieldPartnerId);
-  const { data } = await app.ask("{ cases(first: 1) { edges { node { id } } } }");
-  return { loan, caseId: data!["cases"].edges[0].node.id };
+function aCase(): Promise<AssignedCase> {
+  return anAssignedCase(service, lender, fieldPartnerId);
 }
 
-/** Leaves behind what a process does that knows nothing of what is held: the visit, and what waits for it. */
+/** Starts a visit as a process of an older version does, which leaves queued requests unprocessed. */
 async function startByOlderProcess(visit: { visitId: string; caseId: string }): Promise<void> {
   const held = "delete from cases.held_request where visit_id = $1 returning *";
   const { rows: waiting } = await rowsOf(held, visit.visitId);
@@ -271,18 +275,16 @@ function start(input: { visitId: string; caseId: string }, as = app) {
   return as.mutate("startVisit", { occurredAt: new Date().toISOString(), ...input }, VISIT);
 }
 
-function complete(input: ReturnType<typeof ended>, as = app) {
+function complete(input: ReturnType<typeof aVisitEnd>, as = app) {
   return as.mutate("completeVisit", input, `${VISIT} } ... on VisitNotFound { isHeld`);
 }
 
-function request(input: ReturnType<typeof asked>, as = app) {
+function requestLink(input: ReturnType<typeof aLinkRequest>, as = app) {
   return as.mutate("requestPaymentLink", input, `${LINK} } ... on VisitNotFound { isHeld`);
 }
 
 async function kindsOf(loan: string): Promise<string[]> {
-  const em = service.app.database.em();
-  const { id } = (await lenderByCode(em, lender.code))!;
-  return (await eventsOf(em, id, loan)).map(({ body }) => (JSON.parse(body) as { kind: string }).kind);
+  return (await loanEvents(service, lender.code, loan)).map(({ kind }) => kind);
 }
 
 function rowsOf(text: string, visitId: string) {
