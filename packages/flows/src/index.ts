@@ -21,10 +21,9 @@ export { type BooksProblem, type BooksVerification, verifyBooks } from "./books/
 export { PAYMENT_LINK_CHANNEL } from "./link/payment-link-channel.ts";
 export { type AppContext, type AppInputFault, type AppInputFaultCode } from "./request/app-request.ts";
 export { fieldWorkRefusal, type FieldWorkRefusal } from "./request/field-work.ts";
-export { revealContactIn, type RevealContactOutcome } from "./visit/reveal-contact.ts";
+export { revealContact, type RevealContactOutcome } from "./visit/reveal-contact.ts";
 export {
   completeVisit,
-  completeVisitIn,
   type CompleteVisitOutcome,
   MAX_NOTE_CHARS,
   type VisitToComplete,
@@ -42,12 +41,11 @@ export { mintPaymentLink } from "./link/mint-payment-link.ts";
 export {
   type PaymentLinkRequest,
   requestPaymentLink,
-  requestPaymentLinkIn,
   type RequestPaymentLinkOutcome,
 } from "./link/request-payment-link.ts";
 export {
   type PaymentLinkResend,
-  resendPaymentLinkIn,
+  resendPaymentLink,
   type ResendPaymentLinkOutcome,
 } from "./link/resend-payment-link.ts";
 export {
@@ -61,6 +59,6 @@ export { recordMessageReports } from "./link/record-message-reports.ts";
 export { type OtpChannel, type OtpDeps, OtpNotAcceptedError, sendOtp } from "./message/send-otp.ts";
 export { MessageNotAcceptedError, sendPaymentLink } from "./link/send-payment-link.ts";
 export { type AlertDeps, AlertNotAcceptedError, sendWebhookAlert } from "./message/send-webhook-alert.ts";
-export { startVisit, startVisitIn, type StartVisitOutcome, type VisitToStart } from "./visit/start-visit.ts";
+export { startVisit, type StartVisitOutcome, type VisitToStart } from "./visit/start-visit.ts";
 export { type PromiseDeps, settlePromises } from "./visit/settle-promises.ts";
 export { sweepPaymentLinks } from "./link/sweep-payment-links.ts";

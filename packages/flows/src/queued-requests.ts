@@ -7,10 +7,10 @@ import {
 } from "@collections/cases";
 import { databaseTime, type Tx } from "@collections/database";
 import type { AppContext } from "./request/app-request.ts";
-import { completeVisitIn, type CompleteVisitOutcome, type VisitToComplete } from "./visit/complete-visit.ts";
+import { completeVisit, type CompleteVisitOutcome, type VisitToComplete } from "./visit/complete-visit.ts";
 import {
   type PaymentLinkRequest,
-  requestPaymentLinkIn,
+  requestPaymentLink,
   type RequestPaymentLinkOutcome,
 } from "./link/request-payment-link.ts";
 
@@ -25,14 +25,14 @@ type Serialized<Fields> = {
 };
 
 /**
- * Queues the end of a visit until the start of the visit arrives. Call it under `lockVisit`, after `completeVisitIn`
+ * Queues the end of a visit until the start of the visit arrives. Call it under `lockVisit`, after `completeVisit`
  * has not found the visit. Returns false if the field partner has too many queued requests. `now` is a time of the
  * database's clock (default: its current time).
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
  * const end = { fieldPartnerId, visitId, disposition: "DOOR_LOCKED", occurredAt: now } as const;
- * const { kind } = await completeVisitIn(tx, end, { environment: "live" });
+ * const { kind } = await completeVisit(tx, end, { environment: "live" });
  * const isQueued = kind === "not_found" && (await queueCompletion(tx, idempotencyKey, end));
  */
 export function queueCompletion(tx: Tx, key: string, completion: VisitToComplete, now?: Date): Promise<boolean> {
@@ -41,12 +41,12 @@ export function queueCompletion(tx: Tx, key: string, completion: VisitToComplete
 
 /**
  * Queues a request for a link until the start of its visit arrives. Call it under `lockVisit`, after
- * `requestPaymentLinkIn` has not found the visit. `now` and the result are as for `queueCompletion`.
+ * `requestPaymentLink` has not found the visit. `now` and the result are as for `queueCompletion`.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
  * const request = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
- * const { kind } = await requestPaymentLinkIn(tx, request, {});
+ * const { kind } = await requestPaymentLink(tx, request, {});
  * const isQueued = kind === "visit_not_found" && (await queueLinkRequest(tx, idempotencyKey, request));
  */
 export function queueLinkRequest(tx: Tx, key: string, request: PaymentLinkRequest, now?: Date): Promise<boolean> {
@@ -59,7 +59,7 @@ export function queueLinkRequest(tx: Tx, key: string, request: PaymentLinkReques
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
- * await startVisitIn(tx, { fieldPartnerId, caseId, visitId, occurredAt: now }, { environment: "live" });
+ * await startVisit(tx, { fieldPartnerId, caseId, visitId, occurredAt: now }, { environment: "live" });
  * const processed = await processQueuedRequests(tx, { fieldPartnerId, visitId }, { environment: "live" });
  */
 export async function processQueuedRequests(
@@ -72,8 +72,8 @@ export async function processQueuedRequests(
     const { mutation, key } = queued;
     processed.push(
       mutation === "completeVisit"
-        ? { mutation, key, outcome: await completeVisitIn(tx, completionOf(queued), context) }
-        : { mutation, key, outcome: await requestPaymentLinkIn(tx, linkRequestOf(queued), context) },
+        ? { mutation, key, outcome: await completeVisit(tx, completionOf(queued), context) }
+        : { mutation, key, outcome: await requestPaymentLink(tx, linkRequestOf(queued), context) },
     );
   }
   return processed;

@@ -9,6 +9,7 @@ import {
   migrate,
   type PackageSchema,
   transaction,
+  type Tx,
 } from "@collections/database";
 import { earningsSchema } from "@collections/earnings/schema";
 import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
@@ -67,6 +68,15 @@ export async function openDatabase(url: string, options: Partial<DatabaseOptions
   const database = await createDatabase({ url, directUrl: directUrl(url), schemas: SCHEMAS, ...options });
   afterAll(() => database.close());
   return database;
+}
+
+/** Calls a flow in a transaction of its own. */
+export function inTransaction<Input extends unknown[], Outcome>(
+  database: Database,
+  flow: (tx: Tx, ...input: Input) => Promise<Outcome>,
+  ...input: Input
+): Promise<Outcome> {
+  return transaction(database.em(), (tx) => flow(tx, ...input));
 }
 
 /** Creates a lender. Its currency is INR by default. */

@@ -18,7 +18,7 @@ import { afterAll } from "vitest";
 import type { LinkDeps } from "../src/link/link-jobs.ts";
 import { requestPaymentLink, type PaymentLinkRequest } from "../src/link/request-payment-link.ts";
 import { startVisit } from "../src/visit/start-visit.ts";
-import { aCase, aFieldPartner, aLender, ALLOW, ENVIRONMENT, VAULT } from "./fixture.ts";
+import { inTransaction, aCase, aFieldPartner, aLender, ALLOW, ENVIRONMENT, VAULT } from "./fixture.ts";
 
 /** A lender, a WhatsApp server and a mail server on real sockets, with the dependencies of the jobs of links. */
 export interface LinkStage {
@@ -104,13 +104,13 @@ export async function linkStage(
     const theCase = await aCase(database, lender, { fieldPartner, row });
     const visitId = crypto.randomUUID();
     const start = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt: new Date() };
-    assert.equal((await startVisit(database.em(), start, { environment: ENVIRONMENT })).kind, "started");
+    assert.equal((await inTransaction(database, startVisit, start, { environment: ENVIRONMENT })).kind, "started");
     return { theCase, visitId };
   }
 
   async function request(visitId: string, given: Partial<PaymentLinkRequest> = {}): Promise<PaymentLink> {
     const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: lender.currency };
-    const outcome = await requestPaymentLink(database.em(), { ...asked, ...given }, {});
+    const outcome = await inTransaction(database, requestPaymentLink, { ...asked, ...given }, {});
     assert(outcome.kind === "requested", outcome.kind);
     return outcome.link;
   }

@@ -23,7 +23,6 @@ export {
   type CaseKey,
   deliveriesOf,
   deliveryById,
-  deliveryByMessageId,
   linkById,
   linkOfFieldPartner,
   linksOfFieldPartner,

@@ -27,17 +27,18 @@ export function casesOfLoan(em: EntityManager, lenderId: string, loan: string): 
 /**
  * The amounts and the sequence of a case, for checks against the ledger and the webhooks. Amounts are in minor units.
  */
-export type CaseTotals = Pick<
-  Case,
-  | "id"
-  | "sourceLoanNumber"
-  | "isCurrent"
-  | "currency"
-  | "outstandingMinor"
-  | "totalCollectedMinor"
-  | "excessMinor"
-  | "sequence"
->;
+export type CaseTotals = Pick<Case, (typeof TOTALS)[number]>;
+
+const TOTALS = [
+  "id",
+  "sourceLoanNumber",
+  "isCurrent",
+  "currency",
+  "outstandingMinor",
+  "totalCollectedMinor",
+  "excessMinor",
+  "sequence",
+] as const;
 
 /**
  * Returns a page of a lender's cases of all cycles, in the order of their ids.
@@ -52,16 +53,9 @@ export async function caseTotals(
   afterCaseId: string | undefined,
   limit: number,
 ): Promise<CaseTotals[]> {
-  return query(em, selectTotals, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit]);
+  const after = { lenderId, id: { $gt: afterCaseId ?? BEFORE_ALL_IDS } };
+  return em.find(Case, after, { fields: TOTALS, orderBy: { id: "asc" }, limit, disableIdentityMap: true });
 }
-
-const selectTotals = statement(
-  "cases.totals",
-  `select id, source_loan_number as "sourceLoanNumber", is_current as "isCurrent", currency::text as currency,
-     outstanding_minor as "outstandingMinor", total_collected_minor as "totalCollectedMinor",
-     excess_minor as "excessMinor", sequence
-   from cases.collection_case where lender_id = $1 and id > $2 order by id limit $3`,
-);
 
 /**
  * Returns a lender's case of any cycle, or null if the lender has no such case.

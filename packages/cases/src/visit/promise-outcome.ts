@@ -1,15 +1,10 @@
-import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, statement, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import type { LockedCase } from "../case/locked-case.ts";
+import { PromiseToPay } from "./promise-to-pay.ts";
 
-/** An open promise whose day is over. */
-export interface DuePromise {
-  readonly lenderId: string;
-  readonly id: string;
-  readonly caseId: string;
-  /** `YYYY-MM-DD` */
-  readonly dueOn: string;
-}
+/** An open promise whose day is over. `dueOn` is `YYYY-MM-DD`. */
+export type DuePromise = Readonly<Pick<PromiseToPay, "lenderId" | "id" | "caseId" | "dueOn">>;
 
 /** An open promise under the lock of its case, with the moment from which payments count towards it. */
 export interface OpenPromise extends DuePromise {
@@ -80,7 +75,13 @@ export async function duePromises(
   },
 ): Promise<DuePromise[]> {
   const { lenderId, before, limit, after } = page;
-  return query(em, selectDue, [lenderId, before, limit, after?.dueOn ?? null, after?.id ?? null]);
+  const isDue = { lenderId, state: "open", dueOn: { $lt: before } } as const;
+  const isLater = after && { $or: [{ dueOn: { $gt: after.dueOn } }, { dueOn: after.dueOn, id: { $gt: after.id } }] };
+  return em.find(
+    PromiseToPay,
+    { ...isDue, ...isLater },
+    { orderBy: { dueOn: "asc", id: "asc" }, limit, disableIdentityMap: true },
+  );
 }
 
 /**
@@ -106,23 +107,16 @@ export async function openPromiseById(
  *
  * @example
  * const [due] = await duePromises(em, { lenderId, before: "2026-11-28", limit: 1 });
- * if (due !== undefined) settlePromise(tx, due, "broken");
+ * if (due !== undefined) await settlePromise(tx, due, "broken");
  */
-export function settlePromise(
+export async function settlePromise(
   tx: Tx,
   { lenderId, id }: Pick<DuePromise, "lenderId" | "id">,
   outcome: PromiseOutcome,
-): void {
-  send(tx, updateState, [lenderId, id, outcome === "moot" ? "replaced" : outcome]);
+): Promise<void> {
+  const state = outcome === "moot" ? "replaced" : outcome;
+  await tx.nativeUpdate(PromiseToPay, { lenderId, id, state: "open" }, { state });
 }
-
-const selectDue = statement(
-  "cases.due-promises",
-  `select lender_id as "lenderId", id, case_id as "caseId", due_on::text as "dueOn" from cases.promise
-   where lender_id = $1 and state = 'open' and due_on < $2::date
-     and ($4::date is null or (due_on, id) > ($4::date, $5::uuid))
-   order by due_on, id limit $3`,
-);
 
 const selectOpen = statement(
   "cases.open-promise-by-id",
@@ -131,9 +125,4 @@ const selectOpen = statement(
      greatest(least(v.completed_at, p.created_at), p.created_at - interval '${MAX_OFFLINE_HOURS} hours') as "madeAt"
    from cases.promise p join cases.visit v on v.lender_id = p.lender_id and v.id = p.visit_id
    where p.lender_id = $1 and p.id = $2 and p.state = 'open'`,
-);
-
-const updateState = statement(
-  "cases.settle-promise",
-  "update cases.promise set state = $3 where lender_id = $1 and id = $2 and state = 'open'",
 );

@@ -166,9 +166,8 @@ export function dropQueuedRequest(tx: Tx, { fieldPartnerId, mutation, key }: Que
  * @example
  * const forgotten = await forgetQueuedRequests(tx, now);
  */
-export async function forgetQueuedRequests(tx: Tx, now: Date): Promise<number> {
-  const [forgotten] = await query<{ gone: bigint }>(tx, forgetRequests, [new Date(now.getTime() - QUEUED_FOR_MS)]);
-  return Number(forgotten!.gone);
+export function forgetQueuedRequests(tx: Tx, now: Date): Promise<number> {
+  return tx.nativeDelete(QueuedRequestEntity, { receivedAt: { $lte: new Date(now.getTime() - QUEUED_FOR_MS) } });
 }
 
 const lockOneVisit = statement(
@@ -217,9 +216,4 @@ const selectStarted = statement(
 const dropRequest = statement(
   "cases.drop-held-request",
   "delete from cases.held_request where field_partner_id = $1 and mutation = $2 and key = $3",
-);
-
-const forgetRequests = statement(
-  "cases.forget-held-requests",
-  `with gone as (delete from cases.held_request where received_at <= $1 returning 1) select count(*) as gone from gone`,
 );

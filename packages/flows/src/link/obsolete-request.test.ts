@@ -11,6 +11,7 @@ import {
 } from "@collections/payment-links";
 import { afterEach, describe, expect, test } from "vitest";
 import {
+  inTransaction,
   aCase,
   aConfirmation,
   aFieldPartner,
@@ -155,7 +156,7 @@ describe("a link whose request has the phone's time", () => {
     const { visitId } = await visitedCase();
     const untimed = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
     for (const occurredAt of [new Date("1999-12-31"), new Date("2999-01-01")]) {
-      const outcome = await requestPaymentLink(database.em(), { ...untimed, occurredAt }, {});
+      const outcome = await inTransaction(database, requestPaymentLink, { ...untimed, occurredAt }, {});
       expect(outcome).toMatchObject({ kind: "invalid", code: "INVALID_DATE" });
     }
   });
@@ -171,7 +172,12 @@ describe("a link whose request has the phone's time", () => {
     const untimed = { ...visit, amountMinor: 250_000n, currency: lender.currency };
     const linkRequest = asked === undefined ? untimed : { ...untimed, occurredAt: minutesAgo(asked) };
     await transaction(database.em(), (tx) => queueLinkRequest(tx, newId(), linkRequest, minutesAgo(queued)));
-    await startVisit(database.em(), { ...visit, caseId, occurredAt: minutesAgo(queued) }, { environment: ENVIRONMENT });
+    await inTransaction(
+      database,
+      startVisit,
+      { ...visit, caseId, occurredAt: minutesAgo(queued) },
+      { environment: ENVIRONMENT },
+    );
     const [processed] = await transaction(database.em(), (tx) =>
       processQueuedRequests(tx, visit, { environment: ENVIRONMENT }),
     );

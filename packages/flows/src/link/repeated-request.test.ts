@@ -1,12 +1,12 @@
 import { newId, query, statement, transaction } from "@collections/database";
 import { claimDelivery, deliveriesOf, type PaymentLink } from "@collections/payment-links";
 import { afterEach, describe, expect, test } from "vitest";
-import { eventsOfLoan, flowsDatabase } from "../../tests/fixture.ts";
+import { inTransaction, eventsOfLoan, flowsDatabase } from "../../tests/fixture.ts";
 import { linkStage } from "../../tests/link-stage.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { recordMessageReports } from "./record-message-reports.ts";
 import { type PaymentLinkRequest, requestPaymentLink } from "./request-payment-link.ts";
-import { resendPaymentLinkIn } from "./resend-payment-link.ts";
+import { resendPaymentLink } from "./resend-payment-link.ts";
 import { MessageNotAcceptedError, sendPaymentLink } from "./send-payment-link.ts";
 
 const database = await flowsDatabase();
@@ -34,7 +34,7 @@ function messagesOf({ url }: PaymentLink): { byWhatsapp: number; byEmail: number
 
 function resend({ id }: PaymentLink) {
   const again = { fieldPartnerId: fieldPartner.id, linkId: id, channels: ["whatsapp"] as const };
-  return transaction(database.em(), (tx) => resendPaymentLinkIn(tx, again, {}));
+  return transaction(database.em(), (tx) => resendPaymentLink(tx, again, {}));
 }
 
 describe("a repeated request for the same link", () => {
@@ -75,7 +75,7 @@ describe("a repeated request for the same link", () => {
     expect(messagesOf(again)).toEqual({ byWhatsapp: 1, byEmail: 1 });
   });
 
-  test("allows three messages over a channel in all, including those of resendPaymentLinkIn", async () => {
+  test("allows three messages over a channel in all, including those of resendPaymentLink", async () => {
     const { visitId } = await visitedCase();
     const first = await tap(visitId);
     expect(await resend(first)).toMatchObject({ kind: "resent" });
@@ -194,15 +194,18 @@ describe("a case", () => {
   test("has at most ten links in 24 hours, not counting unavailable links", async () => {
     const { theCase, visitId } = await visitedCase();
     const ask = (amountMinor: bigint) =>
-      requestPaymentLink(
-        database.em(),
+      inTransaction(
+        database,
+        requestPaymentLink,
         { fieldPartnerId: fieldPartner.id, visitId, amountMinor, currency: lender.currency },
         {},
       );
     for (let count = 1n; count <= 9n; count += 1n) expect(await ask(count)).toMatchObject({ kind: "requested" });
     const outcomes = await Promise.all(Array.from({ length: 6 }, () => ask(250_000n)));
     expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(["requested", ...Array(5).fill("too_many_links")]);
-    expect(await requestPaymentLink(database.em(), requestOn(newId()), {})).toEqual({ kind: "visit_not_found" });
+    expect(await inTransaction(database, requestPaymentLink, requestOn(newId()), {})).toEqual({
+      kind: "visit_not_found",
+    });
 
     const { link: tenth } = outcomes.find(({ kind }) => kind === "requested") as { link: PaymentLink };
     await query(database.em(), failed, [tenth.id]);

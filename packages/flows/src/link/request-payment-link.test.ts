@@ -1,11 +1,18 @@
 import { newId, transaction } from "@collections/database";
 import { currency } from "@collections/money";
 import { describe, expect, test } from "vitest";
-import { aFieldPartner, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../../tests/fixture.ts";
+import {
+  inTransaction,
+  aFieldPartner,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabase,
+  importRow,
+} from "../../tests/fixture.ts";
 import { jobsWith, linkStage } from "../../tests/link-stage.ts";
 import { assignCase, closeCase, holdCase } from "../case/change-case.ts";
 import { mintPaymentLinkQueue } from "./link-jobs.ts";
-import { type PaymentLinkRequest, requestPaymentLink, requestPaymentLinkIn } from "./request-payment-link.ts";
+import { type PaymentLinkRequest, requestPaymentLink } from "./request-payment-link.ts";
 
 const database = await flowsDatabase();
 const { lender, fieldPartner, visitedCase, request, twin } = await linkStage(database);
@@ -14,7 +21,7 @@ const INR = currency("INR");
 
 function ask(visitId: string, given: Partial<PaymentLinkRequest> = {}) {
   const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: INR, ...given };
-  return requestPaymentLink(database.em(), asked, {});
+  return inTransaction(database, requestPaymentLink, asked, {});
 }
 
 describe("a request for a link", () => {
@@ -102,7 +109,7 @@ describe("a request for a link", () => {
     let linkId = "";
     const failing = transaction(database.em(), async (tx) => {
       const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: INR };
-      const outcome = await requestPaymentLinkIn(tx, asked, {});
+      const outcome = await requestPaymentLink(tx, asked, {});
       if (outcome.kind === "requested") linkId = outcome.link.id;
       throw new Error(`rolled back: ${theCase.id}`);
     });

@@ -1,5 +1,5 @@
 import { type LockedCase, visitOfFieldPartner } from "@collections/cases";
-import { enqueue, type EntityManager, transaction, type Tx } from "@collections/database";
+import { enqueue, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
 import { type Channel, type PaymentLink, requestLink, TooManyLinksError } from "@collections/payment-links";
@@ -43,26 +43,11 @@ export type RequestPaymentLinkOutcome =
  * Requests a link and returns at once; a job mints the link. contract: What the service does
  *
  * @example
- * const request = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
- * const outcome = await requestPaymentLink(em, request, {});
+ * const shownOnly = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR"), channels: [] };
+ * const outcome = await requestPaymentLink(tx, shownOnly, {});
  * if (outcome.kind === "amount_not_allowed") console.log(outcome.minimumMinor, outcome.maximumMinor);
  */
-export function requestPaymentLink(
-  em: EntityManager,
-  request: PaymentLinkRequest,
-  context: Pick<AppContext, "now">,
-): Promise<RequestPaymentLinkOutcome> {
-  return transaction(em, (tx) => requestPaymentLinkIn(tx, request, context));
-}
-
-/**
- * Requests a link like `requestPaymentLink`, in the caller's transaction.
- *
- * @example
- * const shownOnly = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR"), channels: [] };
- * const outcome = await requestPaymentLinkIn(tx, shownOnly, {});
- */
-export async function requestPaymentLinkIn(
+export async function requestPaymentLink(
   tx: Tx,
   request: PaymentLinkRequest,
   context: Pick<AppContext, "now">,

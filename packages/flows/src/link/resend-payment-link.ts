@@ -36,10 +36,10 @@ export type ResendPaymentLinkOutcome =
  * Sends a live link again. It enqueues jobs that send the messages. contract: What the service does
  *
  * @example
- * const outcome = await resendPaymentLinkIn(tx, { fieldPartnerId, linkId, channels: ["whatsapp"] }, {});
+ * const outcome = await resendPaymentLink(tx, { fieldPartnerId, linkId, channels: ["whatsapp"] }, {});
  * if (outcome.kind === "used_up") console.log(`No more messages over ${outcome.channel}.`);
  */
-export async function resendPaymentLinkIn(
+export async function resendPaymentLink(
   tx: Tx,
   { fieldPartnerId, linkId, channels }: PaymentLinkResend,
   context: Pick<AppContext, "now">,

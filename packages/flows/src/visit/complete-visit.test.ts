@@ -3,6 +3,7 @@ import { transaction } from "@collections/database";
 import { currency } from "@collections/money";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
+  inTransaction,
   aCase,
   aFieldPartner,
   aLender,
@@ -14,7 +15,7 @@ import {
 } from "../../tests/fixture.ts";
 import { completeVisit, MAX_NOTE_CHARS, type VisitToComplete } from "./complete-visit.ts";
 import { queueCompletion, processQueuedRequests } from "../queued-requests.ts";
-import { startVisit, startVisitIn } from "./start-visit.ts";
+import { startVisit } from "./start-visit.ts";
 
 const database = await flowsDatabase();
 const context = { environment: ENVIRONMENT };
@@ -29,7 +30,7 @@ async function aVisitedCase() {
   const theCase = await aCase(database, lender, { fieldPartner });
   const visitId = crypto.randomUUID();
   const start = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt: new Date() };
-  expect(await startVisit(database.em(), start, context)).toMatchObject({ kind: "started" });
+  expect(await inTransaction(database, startVisit, start, context)).toMatchObject({ kind: "started" });
   return { theCase, visitId };
 }
 
@@ -41,7 +42,7 @@ function complete(visitId: string, given: Partial<VisitToComplete> = {}) {
     occurredAt: new Date("2024-11-20T10:00:00Z"),
     ...given,
   };
-  return completeVisit(database.em(), end, context);
+  return inTransaction(database, completeVisit, end, context);
 }
 
 const PROMISE = { amountMinor: 125_000n, currency: currency("INR"), dueOn: "2026-12-01" };
@@ -121,7 +122,7 @@ describe("the end of a visit", () => {
     }
     const processed = await transaction(database.em(), async (tx) => {
       lockVisit(tx, own);
-      await startVisitIn(tx, { ...own, caseId: theCase.id, occurredAt }, context);
+      await startVisit(tx, { ...own, caseId: theCase.id, occurredAt }, context);
       return processQueuedRequests(tx, own, context);
     });
     expect(processed.map(({ outcome }) => outcome)).toMatchObject([

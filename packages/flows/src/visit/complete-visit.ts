@@ -8,7 +8,7 @@ import {
   type VisitCompletionResult,
   visitOfFieldPartner,
 } from "@collections/cases";
-import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
+import { publicId, type Tx } from "@collections/database";
 import { fieldPartnerById } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
 import { toWire } from "@collections/money";
@@ -57,26 +57,11 @@ const UNKEPT_CHARS = /(?![\n\r\t])[\p{Cc}\p{Cs}]/u;
  * Ends a visit. A repeat returns the stored visit. A dispute puts the case on hold.
  *
  * @example
- * const end = { fieldPartnerId, visitId, disposition: "NOT_AT_HOME", occurredAt: new Date() } as const;
- * const outcome = await completeVisit(em, end, { environment: "live" });
- */
-export function completeVisit(
-  em: EntityManager,
-  completion: VisitToComplete,
-  context: AppContext,
-): Promise<CompleteVisitOutcome> {
-  return transaction(em, (tx) => completeVisitIn(tx, completion, context));
-}
-
-/**
- * Ends a visit like `completeVisit`, in the caller's transaction.
- *
- * @example
  * const promise = { amountMinor: 100_000n, currency: currency("INR"), dueOn: "2026-11-27" };
  * const end = { fieldPartnerId, visitId, disposition: "PROMISE_TO_PAY", occurredAt: now, promise } as const;
- * const outcome = await completeVisitIn(tx, end, { environment: "live", now });
+ * const outcome = await completeVisit(tx, end, { environment: "live", now });
  */
-export async function completeVisitIn(
+export async function completeVisit(
   tx: Tx,
   completion: VisitToComplete,
   { environment, now = new Date() }: AppContext,

@@ -19,9 +19,9 @@ export type RevealContactOutcome =
  * @example
  * const dayBegan = new Date("2026-11-19T18:30:00Z");
  * const reveal = { fieldPartnerId, caseId, dayBegan, isRepeat: false };
- * const { kind } = await revealContactIn(tx, reveal, { perDay: 60 });
+ * const { kind } = await revealContact(tx, reveal, { perDay: 60 });
  */
-export async function revealContactIn(
+export async function revealContact(
   tx: Tx,
   reveal: ContactReveal,
   { perDay, now = new Date() }: { readonly perDay: number; readonly now?: Date },

@@ -3,6 +3,7 @@ import { AmountLiteral, currency } from "@collections/money";
 import { afterAll, describe, expect, test } from "vitest";
 import { cuttableWire } from "../../tests/cuttable-wire.ts";
 import {
+  inTransaction,
   aCase,
   aConfirmation,
   aFieldPartner,
@@ -60,10 +61,10 @@ async function promiseOn(
   const context = { environment: ENVIRONMENT, now: receivedAt };
   const visit = { fieldPartnerId: fieldPartner.id, visitId };
   const start = { ...visit, caseId: theCase.id, occurredAt: completedAt };
-  expect(await startVisit(database.em(), start, context)).toMatchObject({ kind: "started" });
+  expect(await inTransaction(database, startVisit, start, context)).toMatchObject({ kind: "started" });
   const promise = { amountMinor: 250_000n, currency: currency("INR"), dueOn };
   const end = { ...visit, disposition: "PROMISE_TO_PAY", occurredAt: completedAt, promise } as const;
-  expect(await completeVisit(database.em(), end, context)).toMatchObject({ kind: "completed" });
+  expect(await inTransaction(database, completeVisit, end, context)).toMatchObject({ kind: "completed" });
   return visitId;
 }
 

@@ -88,7 +88,7 @@ async function settle(
     const outcome = promiseOutcome(promise, paidMinor, loan.worked, dayEnd);
 
     // Write the promise. Send the event unless the case ended before or the promise is too old.
-    settlePromise(tx, promise, outcome);
+    await settlePromise(tx, promise, outcome);
     if (outcome === "moot" || !sendsEvent) return;
     const data = {
       visitId: publicId("vis", visitId),

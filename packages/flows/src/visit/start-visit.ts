@@ -10,7 +10,7 @@ import {
   visitOfFieldPartner,
   type VisitStartResult,
 } from "@collections/cases";
-import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
+import { publicId, type Tx } from "@collections/database";
 import { type Lender, lenderById } from "@collections/lenders";
 import { type AppContext, type AppInputFault, occurredAtFault } from "../request/app-request.ts";
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";
@@ -45,22 +45,11 @@ export type StartVisitOutcome =
  * Starts a visit on a field partner's case. A repeat returns the existing visit.
  *
  * @example
- * const start = { fieldPartnerId, caseId, visitId: newId(), occurredAt: new Date() };
- * const outcome = await startVisit(em, start, { environment: "live" });
- */
-export function startVisit(em: EntityManager, start: VisitToStart, context: AppContext): Promise<StartVisitOutcome> {
-  return transaction(em, (tx) => startVisitIn(tx, start, context));
-}
-
-/**
- * Starts a visit like `startVisit`, in the caller's transaction.
- *
- * @example
  * const location = { latitude: 19.076, longitude: 72.8777, accuracyM: 12 };
  * const start = { fieldPartnerId, caseId, visitId, occurredAt: now, location };
- * const outcome = await startVisitIn(tx, start, { environment: "live" });
+ * const outcome = await startVisit(tx, start, { environment: "live" });
  */
-export async function startVisitIn(
+export async function startVisit(
   tx: Tx,
   start: VisitToStart,
   { environment, now = new Date() }: AppContext,

@@ -147,20 +147,6 @@ export async function deliveryById(
   return delivery && link && { delivery, link };
 }
 
-/**
- * Returns the delivery with the channel's message id, or undefined.
- *
- * @example
- * const found = await deliveryByMessageId(em, { lenderId, providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx" });
- */
-export async function deliveryByMessageId(
-  em: EntityManager,
-  { lenderId, providerMessageId }: { readonly lenderId: string; readonly providerMessageId: string },
-): Promise<LinkDelivery | undefined> {
-  const [delivery] = await query<LinkDelivery>(em, selectByMessageId, [lenderId, providerMessageId]);
-  return delivery;
-}
-
 /** A message that was sent, with the case that its link belongs to. */
 export interface SentMessage extends LinkDelivery {
   readonly caseId: string;
@@ -294,14 +280,6 @@ const selectDeliveriesOnCluster = statement(
 const selectDelivery = statement(
   "payment-links.delivery",
   `select ${deliveryColumns} from payment_links.link_delivery d where d.lender_id = $1 and d.id = $2`,
-);
-
-const selectByMessageId = statement(
-  "payment-links.delivery-by-message-id",
-  `select ${deliveryColumns} from payment_links.link_delivery d
-   where d.lender_id = $1 and d.provider_message_id = $2
-   order by d.id desc
-   limit 1`,
 );
 
 export const selectMessages = statement(

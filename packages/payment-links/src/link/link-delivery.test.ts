@@ -1,4 +1,4 @@
-import { newId, sqlState, transaction } from "@collections/database";
+import { sqlState, transaction } from "@collections/database";
 import { describe, expect, test } from "vitest";
 import {
   type Channel,
@@ -7,7 +7,6 @@ import {
   DELIVERY_STATUSES,
   deliveriesOf,
   deliveryById,
-  deliveryByMessageId,
   type DeliveryReport,
   linkById,
   markPaid,
@@ -146,15 +145,6 @@ describe("a report of a channel", () => {
     const [delivery] = (await deliver(one)).deliveries;
     await expect(report({ ...delivery!, lenderId: other.lenderId }, "sent")).rejects.toThrow("has no link delivery");
   });
-});
-
-test("deliveryByMessageId finds a delivery by the channel's message id, for its lender only", async () => {
-  const [whatsapp] = (await deliver(await aMintedLink(database))).deliveries;
-  const providerMessageId = `wamid.${newId()}`;
-  const { delivery } = await report(whatsapp!, "sent", { providerMessageId });
-  const { lenderId } = delivery;
-  expect(await deliveryByMessageId(database.em(), { lenderId, providerMessageId })).toEqual(delivery);
-  expect(await deliveryByMessageId(database.em(), { lenderId: newId(), providerMessageId })).toBeUndefined();
 });
 
 test("stuckDeliveries finds a delivery that stays queued", async () => {

@@ -1,5 +1,5 @@
 import type { Tx } from "@collections/database";
-import { completeVisitIn, queueCompletion, MAX_NOTE_CHARS, type VisitToComplete } from "@collections/flows";
+import { completeVisit, queueCompletion, MAX_NOTE_CHARS, type VisitToComplete } from "@collections/flows";
 import { completed, type Visited } from "../../mutation-results/outcomes.ts";
 import { type Kept, visitNotFound } from "../../mutation-results/refusal.ts";
 import { builder } from "../plumbing/builder.ts";
@@ -57,7 +57,7 @@ builder.mutationField("completeVisit", (t) =>
 
 async function complete(tx: Tx, key: string, completion: VisitToComplete, { app }: Context): Promise<Kept<Visited>> {
   const { environment } = app.config;
-  const outcome = await completeVisitIn(tx, completion, { environment });
+  const outcome = await completeVisit(tx, completion, { environment });
   if (outcome.kind === "not_found") return { refusal: visitNotFound(await queueCompletion(tx, key, completion)) };
   return keptOrThrown(completed(outcome));
 }

@@ -1,5 +1,5 @@
 import type { Tx } from "@collections/database";
-import { queueLinkRequest, type PaymentLinkRequest, requestPaymentLinkIn } from "@collections/flows";
+import { queueLinkRequest, type PaymentLinkRequest, requestPaymentLink } from "@collections/flows";
 import { requested, type Requested } from "../../mutation-results/outcomes.ts";
 import { type Kept, visitNotFound } from "../../mutation-results/refusal.ts";
 import { builder } from "../plumbing/builder.ts";
@@ -74,7 +74,7 @@ builder.mutationField("requestPaymentLink", (t) =>
 );
 
 async function request(tx: Tx, key: string, wish: PaymentLinkRequest): Promise<Kept<Requested>> {
-  const outcome = await requestPaymentLinkIn(tx, wish, {});
+  const outcome = await requestPaymentLink(tx, wish, {});
   if (outcome.kind === "visit_not_found") return { refusal: visitNotFound(await queueLinkRequest(tx, key, wish)) };
   return keptOrThrown(requested(outcome));
 }

@@ -1,5 +1,5 @@
 import type { Tx } from "@collections/database";
-import { type PaymentLinkResend, resendPaymentLinkIn } from "@collections/flows";
+import { type PaymentLinkResend, resendPaymentLink } from "@collections/flows";
 import { type Channel, MAX_MESSAGES_PER_CHANNEL } from "@collections/payment-links";
 import { notWorkable } from "../../mutation-results/blocked-words.ts";
 import type { Kept } from "../../mutation-results/refusal.ts";
@@ -80,7 +80,7 @@ builder.mutationField("resendPaymentLink", (t) =>
 const CHANNEL_WORDS: Record<Channel, string> = { whatsapp: "by WhatsApp", email: "by e-mail" };
 
 async function sendAgain(tx: Tx, resend: PaymentLinkResend): Promise<Kept<Resent>> {
-  const outcome = await resendPaymentLinkIn(tx, resend, {});
+  const outcome = await resendPaymentLink(tx, resend, {});
   switch (outcome.kind) {
     case "resent":
       return { done: { linkId: resend.linkId } };

@@ -1,7 +1,7 @@
 import type { OwnCase } from "@collections/cases";
 import { transaction, type Tx } from "@collections/database";
 import { spanOf } from "@collections/earnings";
-import { revealContactIn } from "@collections/flows";
+import { revealContact } from "@collections/flows";
 import { notWorkable } from "../../mutation-results/blocked-words.ts";
 import type { Kept, Refusal } from "../../mutation-results/refusal.ts";
 import { builder } from "../plumbing/builder.ts";
@@ -87,7 +87,7 @@ async function reveal(
   const now = new Date();
   const dayBegan = spanOf("today", timeZone, now).from;
   const perDay = context.app.config.contactRevealsPerDay;
-  const outcome = await revealContactIn(tx, { fieldPartnerId, caseId, dayBegan, isRepeat }, { perDay, now });
+  const outcome = await revealContact(tx, { fieldPartnerId, caseId, dayBegan, isRepeat }, { perDay, now });
   switch (outcome.kind) {
     case "revealed":
       return { done: true };

@@ -1,5 +1,5 @@
 import type { Tx } from "@collections/database";
-import { startVisitIn, type VisitToStart } from "@collections/flows";
+import { startVisit, type VisitToStart } from "@collections/flows";
 import { notWorkable } from "../../mutation-results/blocked-words.ts";
 import type { Visited } from "../../mutation-results/outcomes.ts";
 import type { Kept } from "../../mutation-results/refusal.ts";
@@ -53,7 +53,7 @@ type StartWithPlace = Omit<VisitToStart, "location"> & { location: VisitToStart[
 
 async function begin(tx: Tx, { location, ...start }: StartWithPlace, context: Context): Promise<Kept<Visited>> {
   const { environment } = context.app.config;
-  const outcome = await startVisitIn(tx, { ...start, ...(location && { location }) }, { environment });
+  const outcome = await startVisit(tx, { ...start, ...(location && { location }) }, { environment });
   switch (outcome.kind) {
     case "started":
       await runQueuedRequests(tx, start, context.app);
