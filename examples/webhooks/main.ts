@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { createDatabase, joinTransaction, migrate, newId, publicId, transaction } from "@collections/database";
+import { createOutbound } from "@collections/outbound";
 import { deliveryTotals, emit, endpointOf, listDeliveries } from "@collections/webhooks";
-import { parseLadder, registerEndpoint, replayDelivery } from "@collections/webhooks";
+import { parseLadder, registerEndpoint, replayDelivery, startWebhooks } from "@collections/webhooks";
 import { webhooksSchema } from "@collections/webhooks/schema";
 import { Client } from "pg";
 import { startReceiver } from "./receiver.ts";
-import { startWorker } from "./worker.ts";
 
 const url = process.env["DATABASE_URL"];
 if (!url) throw new Error("DATABASE_URL is not set. Example: postgres://localhost/examples");
@@ -20,10 +20,15 @@ const merchantId = newId();
 const key = { keyId: "wk_2026_11", secret: randomBytes(32).toString("hex") }; // keep your secret sealed, out of code and logs
 const receiver = await startReceiver(key.secret, { down: 5 });
 await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId: merchantId, url: receiver.url }));
-const stopWorker = await startWorker(database, {
+const outbound = createOutbound({ allow: "127.0.0.1:*" }); // for this example's receiver; the default allows only public https
+const webhooks = await startWebhooks({
+  database,
+  outbound,
   signingKeyOf: () => key,
+  pingOf,
   ladder: parseLadder("0s,100ms,200ms"), // default: seven attempts in about 31 hours
   suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // default: 20 failures in a row, and 15 minutes
+  pollIntervalMs: 300, // default: a second. How soon a suspended endpoint is pinged, and a replay begins
   onAttempt: ({ loan, sequence, attempt, replay, state }) =>
     console.log(`${loan}/${sequence}, attempt ${attempt}${replay ? " of a replay" : ""}: ${state}`),
   onProbe: ({ passed }) => console.log(`suspended, ping: ${passed ? "answered" : "not answered"}`),
@@ -62,12 +67,18 @@ const { deliveries } = await listDeliveries(database.em(), { lenderId: merchantI
 for (const { eventId } of deliveries) await transaction(database.em(), (tx) => replayDelivery(tx, merchantId, eventId));
 await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 3);
 
-await stopWorker(10_000);
+await webhooks.stop(10_000);
+await outbound.close({ graceMs: 10_000 });
 const { rowCount: orders } = await shop.query("select from shop_order");
 const { published, delivered } = await deliveryTotals(database.em(), merchantId);
 console.log(`${orders} orders, ${published} events: ${delivered} delivered, ${receiver.taken.size} taken`);
 receiver.close();
 await Promise.all([shop.end(), database.close()]);
+
+function pingOf(lenderId: string) {
+  const eventId = newId();
+  return { lenderId, eventId, body: JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping" }) };
+}
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(20);

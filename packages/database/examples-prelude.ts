@@ -26,6 +26,7 @@ declare const client: ClientBase;
 declare const cartId: string;
 declare const invoiceIds: readonly string[];
 declare const dueAt: Date;
+declare const log: own.RoutineLog;
 declare const cache: Map<string, object>;
 declare const reminders: own.Queue<{ invoiceId: string }>;
 declare const insertInvoice: own.Statement;

@@ -8,7 +8,7 @@ import type { Credentials, Lender, Vault } from "@collections/lenders";
 import type { Mailer, SmsGateway, WhatsApp } from "@collections/messaging";
 import { AmountLiteral, currency } from "@collections/money";
 import { type Outbound, parseAllowList } from "@collections/outbound";
-import { alertQueue, DEFAULT_PROBE_INTERVAL_MS } from "@collections/webhooks";
+import { alertQueue } from "@collections/webhooks";
 
 declare const database: Database, em: EntityManager, tx: Tx, now: Date;
 declare const outbound: Outbound, credentials: Credentials, vault: Vault, keys: SignInKeys;

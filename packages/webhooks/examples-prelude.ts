@@ -1,6 +1,14 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// Declares the names that the examples in the docstrings use. The examples are compiled together with it.
 
-import { type Database, type EntityManager, newId, publicId, transaction, type Tx } from "@collections/database";
+import {
+  type Database,
+  enqueue,
+  type EntityManager,
+  newId,
+  publicId,
+  transaction,
+  type Tx,
+} from "@collections/database";
 import type { Outbound } from "@collections/outbound";
 import type * as own from "@collections/webhooks";
 
@@ -8,9 +16,10 @@ declare const database: Database;
 declare const em: EntityManager;
 declare const tx: Tx;
 declare const outbound: Outbound;
-declare const courier: own.Courier;
-declare const signingKeyOf: own.Courier["signingKeyOf"];
-declare const pingOf: own.Prober["pingOf"];
+declare const sender: own.WebhookSender;
+declare const signingKeyOf: own.WebhooksOptions["signingKeyOf"];
+declare const pingOf: own.WebhooksOptions["pingOf"];
+declare const job: own.AlertJob;
 declare const writeMail: (job: own.AlertJob) => Promise<void>;
 declare const lenderId: string;
 declare const eventId: string;

@@ -18,6 +18,7 @@ export { distributionFaults } from "./cluster/distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./jobs/failed-jobs.ts";
 export { BEFORE_ALL_IDS, newId, parsePublicId, publicId } from "./ids.ts";
 export { inTurns } from "./in-turns.ts";
+export { every, type Routine, type RoutineLog } from "./jobs/every.ts";
 export { enqueue, enqueueAll } from "./jobs/jobs.ts";
 export {
   type Job,
@@ -26,6 +27,7 @@ export {
   queue,
   type Queue,
   type QueueOptions,
+  type WorkedQueue,
   type WorkOptions,
 } from "./queue.ts";
 export { isDistributed, isOnCluster } from "./transaction/is-distributed.ts";

@@ -60,6 +60,12 @@ export interface WorkOptions {
   concurrency: number;
 }
 
+/** A queue that this process works. */
+export interface WorkedQueue {
+  /** Fetches no further jobs of this queue, and waits up to `graceMs` for its jobs under way. */
+  stop(graceMs: number): Promise<void>;
+}
+
 /**
  * The jobs of one process.
  *
@@ -76,12 +82,15 @@ export interface Jobs {
    * releases.
    */
   start(): Promise<void>;
-  /** Runs `handler` for the jobs of a queue. If it throws, pg-boss retries the job by the options of the queue. */
+  /**
+   * Runs `handler` for the jobs of a queue. If it throws, pg-boss retries the job by the options of the queue. Returns a
+   * handle that stops this queue alone.
+   */
   work<Data extends object>(
     queue: Queue<Data>,
     options: WorkOptions,
     handler: (job: Job<Data>) => Promise<void>,
-  ): Promise<void>;
+  ): Promise<WorkedQueue>;
   /** Fetches no more jobs and waits up to `graceMs` for those that run. */
   stop(graceMs: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { OutboundAnswer } from "@collections/outbound";
+import { describeFailure, type OutboundAnswer } from "@collections/outbound";
 
 /** The reason why an SMS was not sent. `OUTCOME_UNKNOWN`: it may have been sent. */
 export type SmsFault = "REFUSED" | "RATE_LIMITED" | "TEMPORARY" | "UNREACHABLE" | "OUTCOME_UNKNOWN";
@@ -37,10 +37,18 @@ export class SmsNotSentError extends Error {
 export function explainSmsAnswer(answer: OutboundAnswer): SmsNotSentError {
   if (answer.kind === "failure") {
     if (answer.requestSent) {
-      return new SmsNotSentError("OUTCOME_UNKNOWN", false, `The SMS gateway may have the message: ${answer.detail}`);
+      return new SmsNotSentError(
+        "OUTCOME_UNKNOWN",
+        false,
+        `The SMS gateway may have the message: ${describeFailure(answer)}`,
+      );
     }
     const mayPass = answer.code !== "BLOCKED_ADDRESS";
-    return new SmsNotSentError("UNREACHABLE", mayPass, `The SMS gateway could not be reached: ${answer.detail}`);
+    return new SmsNotSentError(
+      "UNREACHABLE",
+      mayPass,
+      `The SMS gateway could not be reached: ${describeFailure(answer)}`,
+    );
   }
   const { status } = answer;
   if (status === 429) return new SmsNotSentError("RATE_LIMITED", true, "The SMS gateway's limit is reached.", status);

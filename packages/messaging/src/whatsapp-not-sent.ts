@@ -1,4 +1,4 @@
-import type { OutboundAnswer } from "@collections/outbound";
+import { describeFailure, type OutboundFailure } from "@collections/outbound";
 
 /** The reason why a message was not sent. `OUTCOME_UNKNOWN`: it may have been sent. */
 export type WhatsAppFault =
@@ -46,12 +46,16 @@ export class WhatsAppNotSentError extends Error {
  * Converts a failure without an answer to an error. Only a message whose request was not sent is retryable, because the API
  * has no idempotency key.
  */
-export function explainFailure(failure: Extract<OutboundAnswer, { kind: "failure" }>): WhatsAppNotSentError {
+export function explainFailure(failure: OutboundFailure): WhatsAppNotSentError {
   if (failure.requestSent) {
-    return new WhatsAppNotSentError("OUTCOME_UNKNOWN", false, `WhatsApp may have the message: ${failure.detail}`);
+    return new WhatsAppNotSentError(
+      "OUTCOME_UNKNOWN",
+      false,
+      `WhatsApp may have the message: ${describeFailure(failure)}`,
+    );
   }
   const mayPass = failure.code !== "BLOCKED_ADDRESS";
-  return new WhatsAppNotSentError("UNREACHABLE", mayPass, `WhatsApp could not be reached: ${failure.detail}`);
+  return new WhatsAppNotSentError("UNREACHABLE", mayPass, `WhatsApp could not be reached: ${describeFailure(failure)}`);
 }
 
 /**

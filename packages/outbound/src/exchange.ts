@@ -1,10 +1,10 @@
 import { type Agent, type Dispatcher, errors } from "undici";
 import { CappedBody } from "./capped-body.ts";
-import { explainFailure, type FailureCause, type FailureCode } from "./failure.ts";
+import { explainFailure, type FailureCause } from "./failure.ts";
 
 /**
  * The result of a request. `answer`: a status line arrived in time, with a complete or incomplete body. `failure`: no status
- * line arrived. `requestSent: false` means that the other side cannot have seen the request; true means that it may have.
+ * line arrived.
  */
 export type OutboundAnswer =
   | {
@@ -18,16 +18,18 @@ export type OutboundAnswer =
       bodyCut: false | "too_large" | "deadline" | "broken";
       durationMs: number;
     }
-  | {
-      kind: "failure";
-      code: FailureCode;
-      /** One plain sentence, without addresses or secrets. */
-      detail: string;
-      /** True if our own network failed, so that the failure does not count against the other side. */
-      ownFault: boolean;
-      requestSent: boolean;
-      durationMs: number;
-    };
+  | OutboundFailure;
+
+/**
+ * Why a request has no answer. `ownFault` is true if our own network failed, so that it does not count against the other
+ * side. `describeFailure` makes a sentence of it.
+ */
+export type OutboundFailure = FailureCause & {
+  kind: "failure";
+  /** False if the other side cannot have seen the request. */
+  requestSent: boolean;
+  durationMs: number;
+};
 
 export type ExchangeLimits = { timeoutMs: number; maxBodyBytes: number; signal: AbortSignal | undefined };
 
@@ -96,13 +98,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   readonly #onDeadline = (): void => {
     if (this.#head !== undefined) return this.#finish("deadline");
-    const waitedFor = this.#controller === undefined ? "No connection was made" : "No answer came";
-    this.#fail({ code: "TIMEOUT", detail: `${waitedFor} within ${this.#limits.timeoutMs} ms.`, ownFault: false });
+    const reason = this.#controller === undefined ? "NO_CONNECTION_IN_TIME" : "NO_ANSWER_IN_TIME";
+    this.#fail({ code: "TIMEOUT", reason, timeoutMs: this.#limits.timeoutMs, ownFault: false });
   };
 
   readonly #onAbort = (): void => {
     if (this.#head !== undefined) return this.#finish("broken");
-    this.#fail({ code: "ABORTED", detail: "We gave up on the request before an answer came.", ownFault: true });
+    this.#fail({ code: "ABORTED", reason: "ABORTED_BY_CALLER", ownFault: true });
   };
 
   #finish(bodyCut: BodyCut): void {

@@ -1,35 +1,48 @@
 import { errors } from "undici";
 import { expect, test } from "vitest";
-import { explainFailure } from "./failure.ts";
+import { describeFailure } from "./describe-failure.ts";
+import { explainFailure, type FailureReason } from "./failure.ts";
 import { ForbiddenAddressError } from "./guarded-connector.ts";
 import { NameNotResolvedError } from "./name-resolution.ts";
 
-test.each<[string, Error, string, boolean]>([
-  ["a forbidden address", new ForbiddenAddressError("x.example"), "BLOCKED_ADDRESS", false],
-  ["an unknown name", new NameNotResolvedError("x.example", system("ENOTFOUND")), "DNS", false],
-  ["a broken zone", new NameNotResolvedError("x.example", system("ESERVFAIL")), "DNS", false],
-  ["a silent DNS server", new NameNotResolvedError("x.example", system("EAI_AGAIN")), "DNS", true],
-  ["a DNS server that timed out", new NameNotResolvedError("x.example", system("ETIMEOUT")), "DNS", true],
-  ["no file handles for the resolver", new NameNotResolvedError("x.example", system("EMFILE")), "DNS", true],
-  ["no route to the network", system("ENETUNREACH"), "CONNECT", true],
-  ["no file handles", system("EMFILE"), "CONNECT", true],
-  ["no local port", system("EADDRNOTAVAIL"), "CONNECT", true],
-  ["a refused connection", system("ECONNREFUSED"), "CONNECT", false],
-  ["a refused IPv4 connection and no IPv6 network", several("ECONNREFUSED", "ENETUNREACH"), "CONNECT", false],
-  ["no route for any address", several("ENETUNREACH", "ENETUNREACH"), "CONNECT", true],
-  ["a silent host", system("ETIMEDOUT"), "TIMEOUT", false],
-  ["a connect timeout", new errors.ConnectTimeoutError(), "TIMEOUT", false],
-  ["an expired certificate", system("CERT_HAS_EXPIRED"), "TLS", false],
-  ["another host's certificate", system("ERR_TLS_CERT_ALTNAME_INVALID"), "TLS", false],
-  ["a missing intermediate", system("UNABLE_TO_VERIFY_LEAF_SIGNATURE"), "TLS", false],
-  ["a protocol alert", system("ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"), "TLS", false],
-  ["a closed connection", new errors.SocketError("other side closed"), "CONNECT", false],
-  ["bytes that are not HTTP", new errors.HTTPParserError("bad"), "CONNECT", false],
-  ["an unknown error", new Error("odd"), "CONNECT", false],
-])("%s", (_what, error, code, ownFault) => {
+test.each<[string, Error, string, FailureReason, boolean]>([
+  ["a forbidden address", new ForbiddenAddressError("x.example"), "BLOCKED_ADDRESS", "ADDRESS_NOT_PUBLIC", false],
+  ["an unknown name", new NameNotResolvedError("x.example", system("ENOTFOUND")), "DNS", "NAME_NOT_FOUND", false],
+  ["a broken zone", new NameNotResolvedError("x.example", system("ESERVFAIL")), "DNS", "DOMAIN_DNS_FAILED", false],
+  ["a silent DNS server", new NameNotResolvedError("x.example", system("EAI_AGAIN")), "DNS", "OWN_DNS_FAILED", true],
+  [
+    "a DNS server that timed out",
+    new NameNotResolvedError("x.example", system("ETIMEOUT")),
+    "DNS",
+    "OWN_DNS_FAILED",
+    true,
+  ],
+  [
+    "no file handles for the resolver",
+    new NameNotResolvedError("x.example", system("EMFILE")),
+    "DNS",
+    "OWN_DNS_FAILED",
+    true,
+  ],
+  ["no route to the network", system("ENETUNREACH"), "CONNECT", "OWN_NETWORK_FAILED", true],
+  ["no file handles", system("EMFILE"), "CONNECT", "OWN_NETWORK_FAILED", true],
+  ["no local port", system("EADDRNOTAVAIL"), "CONNECT", "OWN_NETWORK_FAILED", true],
+  ["a refused connection", system("ECONNREFUSED"), "CONNECT", "CONNECTION_REFUSED", false],
+  ["a refused IPv4 connection and no IPv6 network", several("ECONNREFUSED", "ENETUNREACH"), "CONNECT", "CONNECTION_REFUSED", false],
+  ["no route for any address", several("ENETUNREACH", "ENETUNREACH"), "CONNECT", "OWN_NETWORK_FAILED", true],
+  ["a silent host", system("ETIMEDOUT"), "TIMEOUT", "NO_CONNECTION_IN_TIME", false],
+  ["a connect timeout", new errors.ConnectTimeoutError(), "TIMEOUT", "NO_CONNECTION_IN_TIME", false],
+  ["an expired certificate", system("CERT_HAS_EXPIRED"), "TLS", "CERTIFICATE_EXPIRED", false],
+  ["another host's certificate", system("ERR_TLS_CERT_ALTNAME_INVALID"), "TLS", "CERTIFICATE_FOR_OTHER_HOST", false],
+  ["a missing intermediate", system("UNABLE_TO_VERIFY_LEAF_SIGNATURE"), "TLS", "CERTIFICATE_CHAIN_INCOMPLETE", false],
+  ["a protocol alert", system("ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"), "TLS", "TLS_FAILED", false],
+  ["a closed connection", new errors.SocketError("other side closed"), "CONNECT", "CONNECTION_CLOSED", false],
+  ["bytes that are not HTTP", new errors.HTTPParserError("bad"), "CONNECT", "NOT_HTTP", false],
+  ["an unknown error", new Error("odd"), "CONNECT", "CONNECTION_FAILED", false],
+])("%s is %s, %s", (_what, error, code, reason, ownFault) => {
   const cause = explainFailure(error);
-  expect(cause).toMatchObject({ code, ownFault });
-  expect(cause.detail).toMatch(/^[A-Z][^.]*\.$/);
+  expect(cause).toMatchObject({ code, reason, ownFault });
+  expect(describeFailure(cause)).toMatch(/^[A-Z][^.]*\.$/);
 });
 
 function system(code: string): Error {

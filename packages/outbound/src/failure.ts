@@ -4,13 +4,57 @@ import { ForbiddenAddressError } from "./guarded-connector.ts";
 import { errnoOf, NameNotResolvedError } from "./name-resolution.ts";
 
 /**
- * The reason why there is no answer. `BLOCKED_ADDRESS`: we do not connect to this address. `ABORTED`: we ended the request
- * ourselves. `CONNECT`: the connection failed, or the answer was not HTTP.
+ * The kind of reason why there is no answer. `BLOCKED_ADDRESS`: we do not connect to this address. `ABORTED`: we ended the
+ * request ourselves. `CONNECT`: the connection failed, or the answer was not HTTP.
  */
 export type FailureCode = "TIMEOUT" | "DNS" | "CONNECT" | "TLS" | "BLOCKED_ADDRESS" | "ABORTED";
 
-/** The cause of a failure: a code, one plain sentence, and whether it is our own fault. */
-export type FailureCause = { code: FailureCode; detail: string; ownFault: boolean };
+/** The reason why there is no answer. Each reason belongs to one `FailureCode`. */
+export type FailureReason =
+  // BLOCKED_ADDRESS
+  | "URL_NOT_ALLOWED"
+  | "ADDRESS_NOT_PUBLIC"
+  // TIMEOUT
+  | "NO_CONNECTION_IN_TIME"
+  | "NO_ANSWER_IN_TIME"
+  // DNS
+  | "NAME_NOT_FOUND"
+  | "DOMAIN_DNS_FAILED"
+  | "OWN_DNS_FAILED"
+  // CONNECT
+  | "OWN_NETWORK_FAILED"
+  | "CONNECTION_REFUSED"
+  | "CONNECTION_RESET"
+  | "CONNECTION_CLOSED"
+  | "HOST_UNREACHABLE"
+  | "NOT_HTTP"
+  | "HEADERS_TOO_LARGE"
+  | "CONNECTION_FAILED"
+  // TLS
+  | "CERTIFICATE_EXPIRED"
+  | "CERTIFICATE_NOT_YET_VALID"
+  | "CERTIFICATE_SELF_SIGNED"
+  | "CERTIFICATE_FOR_OTHER_HOST"
+  | "CERTIFICATE_NOT_TRUSTED"
+  | "CERTIFICATE_CHAIN_INCOMPLETE"
+  | "NOT_TLS"
+  | "TLS_FAILED"
+  // ABORTED
+  | "ABORTED_BY_CALLER"
+  | "SHUTTING_DOWN";
+
+/** The cause of a failure: a code, a reason with its facts, and whether it is our own fault. */
+export type FailureCause = {
+  code: FailureCode;
+  reason: FailureReason;
+  /** The code of the error underneath, such as ECONNREFUSED. Some reasons have none. */
+  systemCode?: string;
+  /** The time limit of a request that took too long. */
+  timeoutMs?: number;
+  /** What `checkUrl` says of a URL that is not allowed. */
+  urlProblem?: string;
+  ownFault: boolean;
+};
 
 /** Errors of our own machine or network, which the other side did not cause. */
 const OWN_ERRNOS = new Set([
@@ -28,57 +72,53 @@ const OWN_ERRNOS = new Set([
 /** Errors that mean that no DNS server answered. */
 const OWN_DNS_ERRNOS = new Set([...OWN_ERRNOS, "EAI_AGAIN", "EAI_MEMORY", "EAI_SYSTEM", "ECONNREFUSED", "ETIMEOUT"]);
 
-const CONNECT_WORDS: Record<string, string> = {
-  ECONNREFUSED: "The other side refused the connection",
-  ECONNRESET: "The other side reset the connection before it answered",
-  EHOSTUNREACH: "The other side's network could not be reached",
-  EPIPE: "The other side closed the connection before it answered",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "The other side's answer was not valid HTTP",
-  UND_ERR_HEADERS_OVERFLOW: "The other side's answer had more than 16 KiB of headers",
-  UND_ERR_SOCKET: "The other side closed the connection before it answered",
+const CONNECT_REASONS: Record<string, FailureReason> = {
+  ECONNREFUSED: "CONNECTION_REFUSED",
+  ECONNRESET: "CONNECTION_RESET",
+  EHOSTUNREACH: "HOST_UNREACHABLE",
+  EPIPE: "CONNECTION_CLOSED",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "NOT_HTTP",
+  UND_ERR_HEADERS_OVERFLOW: "HEADERS_TOO_LARGE",
+  UND_ERR_SOCKET: "CONNECTION_CLOSED",
 };
 
-const TLS_WORDS: Record<string, string> = {
-  CERT_HAS_EXPIRED: "The other side's certificate has expired",
-  CERT_NOT_YET_VALID: "The other side's certificate is not valid yet",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "The other side's certificate is self-signed",
-  ERR_TLS_CERT_ALTNAME_INVALID: "The other side's certificate is for another host",
-  SELF_SIGNED_CERT_IN_CHAIN: "The other side's certificate comes from an authority that is not trusted",
-  UNABLE_TO_GET_ISSUER_CERT: "The other side does not send its intermediate certificates",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The other side's certificate comes from an authority that is not trusted",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "The other side does not send its intermediate certificates",
+const TLS_REASONS: Record<string, FailureReason> = {
+  CERT_HAS_EXPIRED: "CERTIFICATE_EXPIRED",
+  CERT_NOT_YET_VALID: "CERTIFICATE_NOT_YET_VALID",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "CERTIFICATE_SELF_SIGNED",
+  ERR_SSL_WRONG_VERSION_NUMBER: "NOT_TLS",
+  ERR_TLS_CERT_ALTNAME_INVALID: "CERTIFICATE_FOR_OTHER_HOST",
+  SELF_SIGNED_CERT_IN_CHAIN: "CERTIFICATE_NOT_TRUSTED",
+  UNABLE_TO_GET_ISSUER_CERT: "CERTIFICATE_CHAIN_INCOMPLETE",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "CERTIFICATE_NOT_TRUSTED",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "CERTIFICATE_CHAIN_INCOMPLETE",
 };
 
-/** Converts an error of the resolver, the socket, TLS or the HTTP parser to one of our codes. */
+/** Converts an error of the resolver, the socket, TLS or the HTTP parser to one of our codes and reasons. */
 export function explainFailure(error: Error): FailureCause {
-  if (error instanceof ForbiddenAddressError) {
-    return theirFault("BLOCKED_ADDRESS", "The host's name resolves to an address that is not public");
-  }
+  if (error instanceof ForbiddenAddressError) return theirFault("BLOCKED_ADDRESS", "ADDRESS_NOT_PUBLIC");
   if (error instanceof NameNotResolvedError) return explainDns(error.errno);
-  if (error instanceof errors.ConnectTimeoutError) return theirFault("TIMEOUT", "No connection could be made in time");
+  if (error instanceof errors.ConnectTimeoutError) return theirFault("TIMEOUT", "NO_CONNECTION_IN_TIME");
   if (error instanceof errors.ClientDestroyedError || error instanceof errors.ClientClosedError) return CLOSED;
 
   const errno = errnoOf(error) ?? "unknown";
-  if (isOwnFault(error)) return { code: "CONNECT", detail: `Our own network failed (${errno}).`, ownFault: true };
-  if (errno === "ETIMEDOUT") return theirFault("TIMEOUT", "No connection could be made in time");
-  if (isTls(errno, error)) return theirFault("TLS", TLS_WORDS[errno] ?? "No secure connection could be agreed", errno);
-  if (isNotHttp(error)) return theirFault("CONNECT", "The other side's answer was not valid HTTP");
-  return theirFault("CONNECT", CONNECT_WORDS[errno] ?? "The connection failed", errno);
+  if (isOwnFault(error)) {
+    return { code: "CONNECT", reason: "OWN_NETWORK_FAILED", systemCode: errno, ownFault: true };
+  }
+  if (errno === "ETIMEDOUT") return theirFault("TIMEOUT", "NO_CONNECTION_IN_TIME");
+  if (isTls(errno, error)) return theirFault("TLS", TLS_REASONS[errno] ?? "TLS_FAILED", errno);
+  if (isNotHttp(error)) return theirFault("CONNECT", "NOT_HTTP");
+  return theirFault("CONNECT", CONNECT_REASONS[errno] ?? "CONNECTION_FAILED", errno);
 }
 
 /** The cause of all failures while this process is shutting down. */
-export const CLOSED: FailureCause = {
-  code: "ABORTED",
-  detail: "We gave up on the request because this process is shutting down.",
-  ownFault: true,
-};
+export const CLOSED: FailureCause = { code: "ABORTED", reason: "SHUTTING_DOWN", ownFault: true };
 
 function explainDns(errno: string): FailureCause {
   if (OWN_DNS_ERRNOS.has(errno)) {
-    return { code: "DNS", detail: `Our own DNS server did not answer (${errno}).`, ownFault: true };
+    return { code: "DNS", reason: "OWN_DNS_FAILED", systemCode: errno, ownFault: true };
   }
-  if (errno === "ESERVFAIL") return theirFault("DNS", "The DNS servers of the host's domain failed", errno);
-  return theirFault("DNS", "The host's name has no address in the DNS", errno);
+  return theirFault("DNS", errno === "ESERVFAIL" ? "DOMAIN_DNS_FAILED" : "NAME_NOT_FOUND", errno);
 }
 
 /** If several addresses were tried, it is our fault only if each of them failed because of our network. */
@@ -90,7 +130,7 @@ function isOwnFault(error: Error): boolean {
 }
 
 function isTls(errno: string, error: Error): boolean {
-  if (errno in TLS_WORDS || errno === "EPROTO") return true;
+  if (errno in TLS_REASONS || errno === "EPROTO") return true;
   if (/^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|CRL_|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_)/.test(errno)) return true;
   return errno === "ECONNRESET" && error.message.includes("before secure TLS connection");
 }
@@ -104,6 +144,6 @@ function isNotHttp(error: Error): boolean {
   return error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message);
 }
 
-function theirFault(code: FailureCode, words: string, errno?: string): FailureCause {
-  return { code, detail: errno === undefined ? `${words}.` : `${words} (${errno}).`, ownFault: false };
+function theirFault(code: FailureCode, reason: FailureReason, systemCode?: string): FailureCause {
+  return { code, reason, ...(systemCode !== undefined && { systemCode }), ownFault: false };
 }

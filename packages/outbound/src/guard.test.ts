@@ -10,7 +10,6 @@ import { selfSigned } from "../tests/self-signed.ts";
 
 const LOOPBACK = resolved("127.0.0.1");
 const PUBLIC = resolved("93.184.216.34");
-const NOT_PUBLIC = "The host's name resolves to an address that is not public.";
 const opened: Outbound[] = [];
 
 afterEach(async () => {
@@ -30,7 +29,7 @@ test.each(hostileUrls)(
     const names = answerInTurn([PUBLIC]);
     const got = await ask(open({ resolve: names.resolve }), url);
     expect(got).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS", ownFault: false, requestSent: false });
-    expect(got).toMatchObject({ detail: expect.stringContaining(words), durationMs: 0 });
+    expect(got).toMatchObject({ reason: "URL_NOT_ALLOWED", urlProblem: expect.stringContaining(words), durationMs: 0 });
     expect([names.asked, sockets.opened, sockets.addresses]).toEqual([0, 0, []]);
   },
 );
@@ -43,7 +42,12 @@ test.each(hostileAddresses)("opens no connection to %j (%s)", async (address) =>
   }
   for (const addresses of [[address], [PUBLIC.address, address], [address, PUBLIC.address]]) {
     const got = await ask(open({ resolve: async () => addresses.map(resolved) }));
-    expect(got).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS", detail: NOT_PUBLIC, requestSent: false });
+    expect(got).toMatchObject({
+      kind: "failure",
+      code: "BLOCKED_ADDRESS",
+      reason: "ADDRESS_NOT_PUBLIC",
+      requestSent: false,
+    });
   }
   expect(sockets.addresses).toEqual([]);
 });
@@ -52,7 +56,12 @@ test.each(hostileNames)("%s is rejected because it resolves to %s (%s)", async (
   using sockets = stopSockets();
   const names = answerInTurn([resolved(address)]);
   const got = await ask(open({ resolve: names.resolve }), `https://${name}/`);
-  expect(got).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS", detail: NOT_PUBLIC, requestSent: false });
+  expect(got).toMatchObject({
+    kind: "failure",
+    code: "BLOCKED_ADDRESS",
+    reason: "ADDRESS_NOT_PUBLIC",
+    requestSent: false,
+  });
   expect([names.asked, sockets.addresses]).toEqual([1, []]);
 });
 

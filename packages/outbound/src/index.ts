@@ -6,8 +6,9 @@ export {
   InvalidAllowListError,
   parseAllowList,
 } from "./allow-list.ts";
-export { type OutboundAnswer } from "./exchange.ts";
-export { type FailureCode } from "./failure.ts";
+export { describeFailure } from "./describe-failure.ts";
+export { type OutboundAnswer, type OutboundFailure } from "./exchange.ts";
+export { type FailureCode, type FailureReason } from "./failure.ts";
 export { checkHeader, type HeaderVerdict } from "./header-rule.ts";
 export { type ResolvedAddress, type ResolveName } from "./name-resolution.ts";
 export { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";

@@ -54,8 +54,8 @@ test("a port without a server is a failure CONNECT, and nothing was sent", async
   const origin = await openOrigin(() => undefined);
   await origin[Symbol.asyncDispose]();
   const got = await post(origin);
-  expect(got).toMatchObject({ kind: "failure", code: "CONNECT", ownFault: false, requestSent: false });
-  expect(got.kind === "failure" && got.detail).toBe("The other side refused the connection (ECONNREFUSED).");
+  const cause = { code: "CONNECT", reason: "CONNECTION_REFUSED", systemCode: "ECONNREFUSED", ownFault: false };
+  expect(got).toMatchObject({ kind: "failure", ...cause, requestSent: false });
 });
 
 test("rejects the promise for a header that cannot be sent", async () => {

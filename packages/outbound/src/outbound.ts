@@ -66,7 +66,7 @@ export type Outbound = {
  * const outbound = createOutbound({ userAgent: "InvoiceService/2.1" });
  * const headers = { "content-type": "application/json" };
  * const answer = await outbound.request({ method: "POST", url: callbackUrl, headers, body, timeoutMs: 10_000 });
- * if (answer.kind === "failure") console.error(answer.code, answer.detail, answer.requestSent);
+ * if (answer.kind === "failure") console.error(answer.reason, describeFailure(answer), answer.requestSent);
  * else console.log(answer.status, answer.body.toString("utf8"));
  * await outbound.close({ graceMs: 10_000 });
  */
@@ -87,7 +87,8 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       return {
         kind: "failure",
         code: "BLOCKED_ADDRESS",
-        detail: destination.reason,
+        reason: "URL_NOT_ALLOWED",
+        urlProblem: destination.reason,
         ownFault: false,
         requestSent: false,
         durationMs: 0,

@@ -10,16 +10,15 @@ const LOOPBACK = [{ address: "127.0.0.1", family: 4 }];
 const GREETING = Buffer.from([0x16, 3, 3, 0x40, 0, 2, 0, 0x3f, 0xfc]);
 const OLD: TlsOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
 
-test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, words: string]>([
-  ["that is self-signed", "tls", { ca: "" }, "self-signed"],
-  ["of another host", "tls", { allow: "other.test:*" }, "another host"],
-  ["that has expired", expired, { ca: expired.cert }, "has expired"],
-])("a certificate %s is a TLS failure, before anything is sent", async (_what, tls, options, words) => {
+test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, reason: string]>([
+  ["that is self-signed", "tls", { ca: "" }, "CERTIFICATE_SELF_SIGNED"],
+  ["of another host", "tls", { allow: "other.test:*" }, "CERTIFICATE_FOR_OTHER_HOST"],
+  ["that has expired", expired, { ca: expired.cert }, "CERTIFICATE_EXPIRED"],
+])("a certificate %s is a TLS failure, before anything is sent", async (_what, tls, options, reason) => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), tls);
   const host = options.allow === undefined ? "lender.test" : "other.test";
   const got = await ask(`https://${host}:${origin.port}`, {}, options);
-  expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
-  expect(got).toMatchObject({ detail: expect.stringContaining(words) });
+  expect(got).toMatchObject({ kind: "failure", code: "TLS", reason, ownFault: false, requestSent: false });
   expect(origin.requests).toEqual([]);
 });
 

@@ -1,23 +1,23 @@
 import { isOnCluster, oneLenderInsert, query, send, signal, statement, type Tx } from "@collections/database";
 import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
 
-/** An event to tell a lender of. `body` is the exact text that goes on the wire, with every attempt the same. */
+/** An event to send to a lender. `body` is the exact text that every attempt sends. */
 export interface EventToEmit {
   readonly lenderId: string;
   /** UUIDv7, from `newId()`. */
   readonly eventId: string;
   readonly kind: string;
   readonly loan: string;
-  /** The next number of the loan, taken under the lock on its case. contract: Envelope */
+  /** The loan's next number, taken while its case is locked. contract: Envelope */
   readonly sequence: bigint;
   readonly occurredAt: Date;
   readonly body: string;
 }
 
 /**
- * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. A
- * lender without an endpoint row fails the transaction. On one PostgreSQL all events of all lenders go in
- * one statement, and the promise waits for nothing.
+ * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. A lender
+ * without an endpoint row fails the transaction. On one PostgreSQL, one query writes the events of all lenders, and the
+ * promise does not wait for its answer.
  *
  * @example
  * await transaction(database.em(), async (tx) => {
@@ -35,14 +35,17 @@ export async function emit(tx: Tx, events: readonly EventToEmit[]): Promise<void
   else send(tx, insertEvents, [events.map(({ lenderId }) => lenderId), ...columnsOf(events)]);
 }
 
-/** The id of each lender's endpoint, read once by a process: an endpoint is made with its lender and keeps its id. */
+/** The id of each lender's endpoint, read once per process: an endpoint is created with its lender and keeps its id. */
 const endpointIds = new Map<string, string>();
 
-/** On a cluster: two statements that each go to the lender's node as one command, and a third for its first events. */
+/**
+ * For a cluster: two queries, each one command to the lender's node. The first events of a lender in this process need a third
+ * query, for the endpoint's id.
+ */
 async function emitOfOne(tx: Tx, lenderId: string, events: readonly EventToEmit[]): Promise<void> {
   const [ids, kinds, loans, sequences, moments, bodies] = columnsOf(events);
   send(tx, recordEvents, [lenderId, ids, kinds, loans, sequences, moments, bodies]);
-  // No endpoint: a NOT NULL violation, as on one PostgreSQL.
+  // Without an endpoint this is a NOT NULL violation, as on one PostgreSQL.
   const endpointId = endpointIds.get(lenderId) ?? (await readEndpointId(tx, lenderId)) ?? null;
   send(tx, recordDeliveries, [lenderId, ids, loans, sequences, kinds, endpointId]);
 }
@@ -64,7 +67,7 @@ function columnsOf(events: readonly EventToEmit[]): unknown[][] {
   ];
 }
 
-// The left join makes an event without an endpoint a NOT NULL violation rather than an event that nobody delivers.
+// The left join makes an event without an endpoint a NOT NULL violation. An inner join would write an event without a delivery.
 const insertEvents = statement(
   "webhooks.emit-of-many",
   `with input as (

@@ -2,7 +2,7 @@ import { createDatabase, migrate, newId } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { leaseHeads, leaseHeadsOfMany, releaseLeases, selectBacklogs } from "./dispatch/lease.ts";
-import { settleArrivalsOfMany } from "./dispatch/record-arrivals.ts";
+import { recordDeliveredOfMany } from "./dispatch/record-delivered.ts";
 import { settleDeliveries } from "./dispatch/record-results.ts";
 import { PARTITIONED, RetentionEntity } from "./storage/retention.ts";
 import { webhooksSchema } from "./schema.ts";
@@ -20,16 +20,16 @@ const byKey = String.raw`pkey Index Cond: \(\(lender_id = .* AND \(id (?:= |>= .
 const byEndpoint = String.raw`waiting Index Cond: \(+endpoint_id = `;
 const byLoan = String.raw`retrying_loan Index Cond: \(\(endpoint_id = .* AND \(loan = .* AND \(sequence < `;
 
-// The worst moment to prepare a statement: with empty tables every index looks as good as the right one.
+// The worst case: with empty tables, every index looks as good to the planner as the right one.
 test.each([
   { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32, false, 5000` },
   { ...leaseHeadsOfMany, values: `'{}', '${uuid}', 25000, '{}', '{}', '{}', 5000` },
   { ...releaseLeases, values: `'${uuid}', '{}', '{}'` },
   { ...settleDeliveries, values: `'${uuid}', ${noResults}` },
-  { ...settleArrivalsOfMany, values: Array.from({ length: 9 }, () => "'{}'").join(", ") },
+  { ...recordDeliveredOfMany, values: Array.from({ length: 9 }, () => "'{}'").join(", ") },
   { ...selectBacklogs.ofAll, values: "" },
 ])(
-  "$name, prepared on empty tables, searches its indexes by all that it knows",
+  "$name, prepared on empty tables, uses its indexes with all their columns",
   { tags: "one-node-plan" },
   async ({ text, values }) => {
     const plan = await genericPlan(text, values);
@@ -49,7 +49,7 @@ test("every entity can be read from its table", async () => {
   }
 });
 
-test("taking a lease touches no index: neither a key nor a condition names its columns", async () => {
+test("no index contains a column of the lease, in its key or its condition", async () => {
   const { rows } = await database.pool.query<{ definition: string }>(
     "select indexdef as definition from pg_indexes where schemaname = 'webhooks' and tablename = 'delivery'",
   );

@@ -12,10 +12,10 @@ import { LetGoEntity, RetentionEntity } from "./storage/retention.ts";
 import { retryQueue } from "./dispatch/retry.ts";
 
 /**
- * Endpoints, events, deliveries and attempts. Events and attempts are found by (lender, id) and by loan or delivery
- * only, and nothing refers to them by a foreign key: they are partitioned by id, which is time.
- * Only primary keys begin with the lender: on a table without statistics a second index that does looks as good to the
- * planner, and a statement prepared then would read all of a lender's rows to find one.
+ * Tables of endpoints, events, deliveries and attempts. Events and attempts are partitioned by id, which begins with their
+ * time. Therefore no foreign key refers to them, and they are found only by (lender, id) and by loan or delivery.
+ * Only primary keys begin with the lender. On a table without statistics, a second such index looks as good to the planner,
+ * and a query that is prepared then would read all rows of a lender to find one.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [webhooksSchema], jobs: true });
@@ -63,7 +63,7 @@ export const webhooksSchema: PackageSchema = {
           primary key (lender_id, id)
         )`,
         `create index event_of_loan on webhooks.event (source_loan_number, lender_id, sequence)`,
-        // Byte order: the loose scan from loan to loan compares loans all day.
+        // Byte order, because every lease compares loans to get from one loan to the next.
         `create table webhooks.delivery (
           lender_id uuid not null,
           id uuid not null,
@@ -81,7 +81,7 @@ export const webhooksSchema: PackageSchema = {
           settled_at timestamptz,
           primary key (lender_id, id)
         ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02)`,
-        // The lease lives in columns without an index, so that taking one rewrites no index entry.
+        // The columns of the lease have no index, so that a lease rewrites no index entry.
         `create index delivery_waiting on webhooks.delivery (endpoint_id, loan, sequence) where state = 'waiting'`,
         `create index delivery_retrying on webhooks.delivery (endpoint_id, next_attempt_at) where state = 'retrying'`,
         `create index delivery_parked on webhooks.delivery (endpoint_id, id) where state = 'parked'`,
@@ -116,7 +116,7 @@ export const webhooksSchema: PackageSchema = {
            add column probe_error text`,
         `create index endpoint_suspended on webhooks.endpoint (next_probe_at) where state = 'suspended'`,
         `alter table webhooks.delivery add column replay boolean not null default false`,
-        // What a drain asks for each loan: does an earlier event still wait for its retry?
+        // After a recovery, each lease checks whether an earlier event of the loan still waits for its retry.
         `create index delivery_retrying_loan on webhooks.delivery (endpoint_id, loan, sequence) where state = 'retrying'`,
         `create table webhooks.alert (
           lender_id uuid not null,
@@ -154,19 +154,19 @@ export const webhooksSchema: PackageSchema = {
     { name: "0003-partitions", statements: migration0003 },
     {
       name: "0004-replays",
-      // How much of what was replayed has not gone out yet: a replay goes no further until it has.
+      // To count replayed deliveries that still wait: the next step of a replay waits for them.
       statements: [
         `create index delivery_replayed on webhooks.delivery (endpoint_id, id) where state = 'waiting' and replay`,
       ],
     },
     {
       name: "0005-room-for-leases",
-      // Neighbours are leased together: with room for a version of each, none of them moves to another page.
+      // Neighbouring rows are leased together. With room for a new version of each row, none moves to another page.
       statements: [`alter table webhooks.delivery set (fillfactor = 45)`],
     },
     {
       name: "0006-repeated-requests",
-      // Who lost the answer sends the same request again: by these it is known.
+      // A client that lost the answer repeats its request. These columns identify the repeat.
       statements: [
         `alter table webhooks.delivery add column replayed_by uuid`,
         `alter table webhooks.replay add column joined_by uuid[] not null default '{}'`,
@@ -174,7 +174,7 @@ export const webhooksSchema: PackageSchema = {
     },
     {
       name: "0007-replay-requests",
-      // `delivery.replayed_by` holds the latest request only: one that came before it would be taken for a new one.
+      // `delivery.replayed_by` holds only the latest request, so a repeat of an earlier request would look new.
       statements: [
         `create table webhooks.replay_request (
           lender_id uuid not null,

@@ -9,7 +9,7 @@ export interface DeliveryRow {
   readonly claim: string | null;
 }
 
-/** Puts deliveries into a state as if they had come to it a moment ago, after seven attempts. */
+/** Puts deliveries into a state, as if they had reached it now after seven attempts. */
 export async function settleAs(
   database: Database,
   lenderId: string,
@@ -19,7 +19,7 @@ export async function settleAs(
   await query(database.em(), setState, [lenderId, events.map(({ eventId }) => eventId), state]);
 }
 
-/** A delivery as its row has it. */
+/** Reads the row of a delivery. */
 export async function rowOf(
   database: Database,
   lenderId: string,
@@ -29,7 +29,7 @@ export async function rowOf(
   return row;
 }
 
-/** Ends the only session that is running a query in this database, apart from those between the nodes of a cluster. */
+/** Ends the only session that runs a query in this database. Sessions between the nodes of a cluster do not count. */
 export async function endRunningSession(database: Database): Promise<void> {
   const { rowCount } = await database.pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One request as a receiver saw it. */
+/** One request that a receiver got. */
 export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -16,13 +16,13 @@ export interface Received {
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly received: Received[];
-  /** The most requests that were under way at a time for one loan, and over all loans. */
+  /** The highest number of requests under way at a time, for one loan and over all loans. */
   readonly atOnce: { perLoan: number; all: number };
-  /** Resolves when `count` requests have come. */
+  /** Resolves when `count` requests have arrived. */
   arrived(count: number): Promise<void>;
 }
 
-/** Answers as told with what it has read whole; by default 204. */
+/** Opens a callback that reads each request and answers with `answer`, by default 204. */
 export async function openReceiver(
   answer: (response: ServerResponse, request: Received, number: number) => void = (response) =>
     void response.writeHead(204).end(),

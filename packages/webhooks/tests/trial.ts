@@ -2,42 +2,38 @@ import { createOutbound } from "@collections/outbound";
 import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
+import { createDispatcher, type Dispatcher, type DispatcherOptions } from "../src/dispatch/dispatcher.ts";
+import type { SuspensionRule } from "../src/endpoint/suspension.ts";
 import {
   type AttemptFacts,
-  createDispatcher,
-  type Dispatcher,
-  type DispatcherOptions,
   emit,
   type EventToEmit,
   type Ping,
-  probeDue,
   type ProbeFacts,
   registerEndpoint,
-  retryDue,
-  retryQueue,
-  type SuspensionRule,
+  startWebhooks,
 } from "../src/index.ts";
 import { webhooksSchema } from "../src/schema.ts";
 
 export const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 export const KEY_ID = "lk_trial";
 const KEY = { keyId: KEY_ID, secret: SECRET };
-const LOOK_EVERY_MS = 10;
+const POLL_INTERVAL_MS = 10;
 
 /** A database with the webhooks schema, lenders in it, and dispatchers over it. */
 export interface Trial {
   readonly database: Database;
-  /** A second process's way to the same database. */
+  /** The same database, as a second process opens it. */
   readonly otherDatabase: Database;
-  /** Where both lead to. */
+  /** The URL of the database. */
   readonly url: string;
   addLender(url: string | null): Promise<string>;
   publish(events: readonly EventToEmit[]): Promise<void>;
-  /** Everything that a worker process runs for webhooks, over a connection pool of its own. */
+  /** Runs `startWebhooks`, as a process of its own would: with a connection pool of its own. */
   work(
     options: WorkerOptions,
   ): Promise<AsyncDisposable & { readonly facts: AttemptFacts[]; readonly probes: ProbeFacts[] }>;
-  /** A started dispatcher. At the end of the scope it stops, and what is left over will not reach a later test's. */
+  /** Starts a dispatcher. At the end of the scope it stops, and later tests do not deliver what is left over. */
   dispatch(options?: Partial<DispatcherOptions>): Dispatcher & AsyncDisposable & { readonly facts: AttemptFacts[] };
 }
 
@@ -45,7 +41,7 @@ export interface WorkerOptions extends Partial<DispatcherOptions> {
   readonly suspension: SuspensionRule;
 }
 
-/** Call it at the top of a file. */
+/** Opens a database for the tests of a file. To be called at the top of the file. */
 export async function openTrial(): Promise<Trial> {
   const { url } = await testDatabase("webhooks", async (at) => {
     await migrate({ url: at, schemas: [webhooksSchema], jobs: true });
@@ -71,42 +67,22 @@ export async function openTrial(): Promise<Trial> {
       const own = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], works: true });
       const facts: AttemptFacts[] = [];
       const probes: ProbeFacts[] = [];
-      const courier = {
-        outbound,
-        signingKeyOf: () => KEY,
-        timeoutMs: options.timeoutMs ?? 10_000,
-        now: () => new Date(),
-      };
-      const dispatcher = createDispatcher({
+      const webhooks = await startWebhooks({
         database: own,
         outbound,
         signingKeyOf: () => KEY,
+        pingOf: pingFor,
         suspension,
+        pollIntervalMs: POLL_INTERVAL_MS,
         onAttempt: (fact) => facts.push(fact),
+        onProbe: (fact) => probes.push(fact),
         ...options,
       });
-      await own.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(own.em(), data));
-      dispatcher.start();
-      let isEnded = false;
-      const routines = (async () => {
-        while (!isEnded) {
-          const { probeIntervalMs } = suspension;
-          await probeDue({
-            em: () => own.em(),
-            courier,
-            pingOf: pingFor,
-            probeIntervalMs,
-            onProbe: (fact) => probes.push(fact),
-          });
-          await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-        }
-      })();
       return {
         facts,
         probes,
         async [Symbol.asyncDispose]() {
-          isEnded = true;
-          await Promise.all([dispatcher.stop({ graceMs: 0 }), own.jobs.stop(1_000), routines]);
+          await webhooks.stop(1_000);
           await query(database.em(), forgetCallbacks, []);
           await own.close();
         },
@@ -137,7 +113,7 @@ export async function openTrial(): Promise<Trial> {
   };
 }
 
-/** Events `from` to `to` of a loan. */
+/** Makes the events `from` to `to` of a loan. */
 export function eventsOn(lenderId: string, loan: string, from: number, to: number): EventToEmit[] {
   return Array.from({ length: to - from + 1 }, (_, index) => {
     const eventId = newId();
@@ -159,12 +135,12 @@ function pingFor(lenderId: string): Ping {
   return { lenderId, eventId, body: JSON.stringify({ eventId, loan: "ping", sequence: 0 }) };
 }
 
-/** Waits until `check` holds, looking every few milliseconds. */
+/** Waits until `check` returns true. Calls it every few milliseconds. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** How many deliveries of a lender are in a state. */
+/** Counts the deliveries of a lender in a state. */
 export async function countIn(database: Database, lenderId: string, state: string): Promise<number> {
   const [row] = await query<{ count: number }>(database.em(), countDeliveries, [lenderId, state]);
   return row?.count ?? 0;

@@ -6,15 +6,15 @@ import { webhooksSchema } from "../src/schema.ts";
 
 const DAY_MS = 86_400_000;
 
-/** What has become of an event that was published long ago. */
+/** The state of an event that was published long ago. */
 export interface Past {
   readonly daysAgo: number;
   readonly state: "waiting" | "retrying" | "delivered" | "parked";
-  /** Of a delivered or parked one. */
+  /** Only for a delivered or parked event. */
   readonly settledDaysAgo?: number;
 }
 
-/** A database of a service that has run for months, and a lender in it. */
+/** A database like that of a service that has run for months, with one lender. */
 export interface LongRun {
   readonly database: Database;
   readonly url: string;
@@ -25,7 +25,7 @@ export interface LongRun {
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Its weekly partitions began eight weeks ago and are made as far ahead as the routine makes them. */
+/** Opens a database whose weekly partitions begin eight weeks ago, and end as far ahead as the routine creates them. */
 export async function openLongRun(): Promise<LongRun> {
   const { database, url, sql } = await openCopy("webhooks_long_run", async (at) => {
     await migrateWebhooks(at);
@@ -58,7 +58,7 @@ export async function openLongRun(): Promise<LongRun> {
   };
 }
 
-/** A database with the partitions of its migration alone. */
+/** Opens a database with only the partitions of its migration. */
 export async function openFresh(): Promise<Pick<LongRun, "database" | "url" | "sql">> {
   return openCopy("webhooks", migrateWebhooks);
 }
@@ -102,7 +102,7 @@ export function eventAt(lenderId: string, loan: string, sequence: number, at: Da
   return { lenderId, eventId, kind: "case.updated", loan, sequence: BigInt(sequence), occurredAt: at, body };
 }
 
-/** A UUIDv7 of that time. */
+/** Makes a UUIDv7 of this time. */
 export function idAt(at: Date): string {
   const milliseconds = at.getTime().toString(16).padStart(12, "0");
   return `${milliseconds.slice(0, 8)}-${milliseconds.slice(8)}${newId().slice(13)}`;

@@ -12,7 +12,7 @@ import type { AnchorKeys } from "@collections/ledger";
 import type { Credentials, KeyUses, LenderProfile, Vault } from "@collections/lenders";
 import type { Mailer, WhatsApp } from "@collections/messaging";
 import type { Outbound } from "@collections/outbound";
-import type { Courier, EndpointStatus, Ping, TestedDelivery } from "@collections/webhooks";
+import type { EndpointStatus, Ping, TestedDelivery, WebhookSender } from "@collections/webhooks";
 import type { Logger } from "pino";
 import type { BodyMemory } from "./http/body-memory.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -33,7 +33,7 @@ export interface App {
   readonly rateLimiter: RateLimiter;
   readonly bodyMemory: BodyMemory;
   readonly outbound: Outbound;
-  readonly courier: Courier;
+  readonly webhookSender: WebhookSender;
   readonly mailer: Mailer;
   readonly whatsapp: WhatsApp;
   readonly signInKeys: SignInKeys;

@@ -150,6 +150,7 @@ export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onErro
       const worker = new QueueWorker({ boss: started, queue, concurrency, handler, onError });
       workers.set(queue.name, worker);
       worker.start();
+      return worker;
     },
     async stop(graceMs) {
       await Promise.all([...workers.values()].map((worker) => worker.stop(graceMs)));

@@ -3,10 +3,10 @@ import { type Database } from "@collections/database";
 import { bookingsFor } from "@collections/ledger";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
-import { keepPartitions } from "@collections/webhooks";
 import { withoutTriggers } from "@collections/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { aCase, aConfirmation, aLender, ENVIRONMENT, flowsDatabase } from "../../tests/fixture.ts";
+import { runRetention } from "../../tests/retention.ts";
 import { confirmPayments } from "../payment/confirm-payments.ts";
 import { type BookingEventOptions, verifyBookingEvents } from "./verify-booking-events.ts";
 import { verifyBooks } from "./verify-books.ts";
@@ -186,7 +186,7 @@ test("does not report events that retention has deleted, and compares the others
   await forge(
     `update webhooks.delivery set state = 'waiting', settled_at = null where lender_id = $1 and sequence = 3`,
   );
-  expect(await keepPartitions(database.em())).toMatchObject({ isHeldUp: false });
+  expect(await runRetention(database)).toMatchObject({ isHeldUp: false });
   const { rows } = await database.pool.query<{ sequence: string }>(
     "select sequence::text from webhooks.event where lender_id = $1",
     [lender.id],

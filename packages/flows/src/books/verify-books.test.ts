@@ -1,6 +1,6 @@
-import { keepPartitions } from "@collections/webhooks";
 import { expect, test } from "vitest";
 import { aCase, aLender, currentCase, flowsDatabase, importRow } from "../../tests/fixture.ts";
+import { runRetention } from "../../tests/retention.ts";
 import { verifyBooks } from "./verify-books.ts";
 
 const database = await flowsDatabase();
@@ -13,7 +13,7 @@ test("finds no problem when retention has deleted all events of a case, and stil
   expect(await verified()).toMatchObject({ problems: [], counts: { events: 2 } });
 
   await growOldBy(60);
-  expect(await keepPartitions(database.em())).toMatchObject({ forgotten: 2, isHeldUp: false });
+  expect(await runRetention(database)).toMatchObject({ forgotten: 2, isHeldUp: false });
   const row = { sourceLoanNumber: active.sourceLoanNumber, borrowerName: "Ravi K.", borrowerPhone: "+919800000001" };
   await importRow(database, lender, { ...row, outstandingAmount: 4_000 });
   expect((await currentCase(database, lender, active.sourceLoanNumber)).sequence).toBe(2n);

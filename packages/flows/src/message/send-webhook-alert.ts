@@ -45,7 +45,7 @@ const LATER_MS = 60_000;
  * AlertNotAcceptedError for a temporary failure. contract: Retry and suspension
  *
  * @example
- * const alerts = { database, mailer, environment: "live", probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS };
+ * const alerts = { database, mailer, environment: "live", probeIntervalMs: 900_000 };
  * await database.jobs.work(alertQueue, { concurrency: 32 }, (job) => sendWebhookAlert(alerts, job));
  */
 export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<AlertJob>): Promise<void> {

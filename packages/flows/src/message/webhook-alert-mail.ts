@@ -93,10 +93,11 @@ function listed(lines: readonly Particular[]): string {
 }
 
 /** Returns the cause and the remedy, worded as in the list of deliveries. */
-function diagnosis({ errorCode, errorDetail, status, location, url }: AlertFacts): string[] {
+function diagnosis({ errorCode, errorReason, errorDetail, status, location, url }: AlertFacts): string[] {
   if (errorCode === undefined) return [];
   const { cause, remedy } = remedyFor({
     errorCode,
+    errorReason,
     errorDetail: errorDetail ?? null,
     status: status ?? null,
     headers: location === undefined ? null : { location },

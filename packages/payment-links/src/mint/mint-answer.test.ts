@@ -1,4 +1,4 @@
-import { type OutboundAnswer, parseAllowList } from "@collections/outbound";
+import { type OutboundAnswer, type OutboundFailure, parseAllowList } from "@collections/outbound";
 import { describe, expect, test } from "vitest";
 import { readMintAnswer, UNAVAILABLE_REASONS } from "../index.ts";
 
@@ -10,8 +10,8 @@ function answered(body: unknown, rest: Partial<Extract<OutboundAnswer, { kind: "
   return { kind: "answer", status: 200, headers: {}, body: bytes, bodyCut: false, durationMs: 1, ...rest };
 }
 
-function failed(code: Extract<OutboundAnswer, { kind: "failure" }>["code"]): OutboundAnswer {
-  return { kind: "failure", code, detail: "What happened.", ownFault: false, requestSent: true, durationMs: 1 };
+function failed(code: OutboundFailure["code"]): OutboundAnswer {
+  return { kind: "failure", code, reason: "CONNECTION_FAILED", ownFault: false, requestSent: true, durationMs: 1 };
 }
 
 function linkOf(link: unknown): OutboundAnswer {

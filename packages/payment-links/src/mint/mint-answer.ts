@@ -1,4 +1,4 @@
-import type { OutboundAnswer } from "@collections/outbound";
+import { describeFailure, type OutboundAnswer, type OutboundFailure } from "@collections/outbound";
 import { checkLinkUrl, type LinkUrlRule } from "../link/link-url.ts";
 import type { MintedLink } from "./record-mint.ts";
 import type { UnavailableReason } from "../link/unavailable-reason.ts";
@@ -23,7 +23,7 @@ export type MintAnswer =
  * if ("unavailable" in read) await recordUnavailable(tx, link, read, now);
  */
 export function readMintAnswer(answer: OutboundAnswer, rule: LinkUrlRule): MintAnswer {
-  if (answer.kind === "failure") return unavailable(REASON_OF_FAILURE[answer.code], answer.detail);
+  if (answer.kind === "failure") return unavailable(REASON_OF_FAILURE[answer.code], describeFailure(answer));
   if (answer.status < 200 || answer.status > 299) {
     return unavailable("non_2xx", `The lender answered with status ${answer.status} instead of 2xx.`);
   }
@@ -32,9 +32,7 @@ export function readMintAnswer(answer: OutboundAnswer, rule: LinkUrlRule): MintA
   return body ? readBody(body, rule) : unavailable("bad_answer", "The answer is not a JSON object in UTF-8.");
 }
 
-type Failure = Extract<OutboundAnswer, { kind: "failure" }>;
-
-const REASON_OF_FAILURE: Readonly<Record<Failure["code"], UnavailableReason>> = {
+const REASON_OF_FAILURE: Readonly<Record<OutboundFailure["code"], UnavailableReason>> = {
   TIMEOUT: "timeout",
   DNS: "dns",
   CONNECT: "connect",

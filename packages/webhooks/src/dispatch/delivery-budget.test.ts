@@ -8,12 +8,12 @@ import { webhooksSchema } from "../schema.ts";
 
 const MANY = 600;
 const LENDERS = 200;
-/** Nothing but signals: what a timer asks belongs to no delivery. */
+/** Switches polling off, because its queries belong to no delivery. */
 const NEVER_MS = 3_600_000;
 const LEASE = "webhooks.lease";
-/** A transaction: the COMMIT leaves with the log of the attempts. */
+/** The transaction that records results. The COMMIT is sent together with the log of the attempts. */
 const RECORD = ["begin", "webhooks.record-results", "webhooks.log-attempts", "commit"];
-const LOOK = "webhooks.lenders-with-backlog";
+const POLL = "webhooks.lenders-with-backlog";
 
 const trial = await openTrial();
 const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
@@ -25,8 +25,8 @@ const observed = await createDatabase({
 });
 afterAll(() => observed.close());
 
-/** What a dispatcher sends while it delivers one event each of so many loans of so many lenders. */
-async function statementsOf(loans: number, lenders = 1, options: Partial<DispatcherOptions> = {}) {
+/** Returns the queries of a dispatcher that delivers one event for each of `loans` loans of each of `lenders` lenders. */
+async function queriesOf(loans: number, lenders = 1, options: Partial<DispatcherOptions> = {}) {
   await using receiver = await openReceiver();
   const lenderIds = await Promise.all(Array.from({ length: lenders }, () => trial.addLender(receiver.url)));
   const names = Array.from({ length: loans }, (_, index) => `LN-${index}`);
@@ -37,38 +37,34 @@ async function statementsOf(loans: number, lenders = 1, options: Partial<Dispatc
   return sent.filter(({ text }) => !/^listen|pg_notify/i.test(text));
 }
 
-function namesOf(statements: typeof sent): string[] {
-  return statements.map(({ name, text }) => name ?? text.replace(/^begin;.*/, "begin"));
+function namesOf(queries: typeof sent): string[] {
+  return queries.map(({ name, text }) => name ?? text.replace(/^begin;.*/, "begin"));
 }
 
-describe("what deliveries ask of the database", () => {
-  test("is one lease, and one transaction of two statements that records the result, for one event", async () => {
-    expect(namesOf(await statementsOf(1)).toSorted()).toEqual([LEASE, LOOK, ...RECORD].toSorted());
+describe("the queries of deliveries", () => {
+  test("one event takes a lease, and a transaction of two queries that records the result", async () => {
+    expect(namesOf(await queriesOf(1)).toSorted()).toEqual([LEASE, POLL, ...RECORD].toSorted());
   });
 
-  test("is less than half a statement each for a backlog", async () => {
-    const names = namesOf(await statementsOf(MANY));
-    expect(new Set(names)).toEqual(new Set([LEASE, LOOK, ...RECORD]));
+  test("a backlog takes less than half a query per event", async () => {
+    const names = namesOf(await queriesOf(MANY));
+    expect(new Set(names)).toEqual(new Set([LEASE, POLL, ...RECORD]));
     expect(names.length).toBeLessThan(MANY / 2);
   });
 
-  test(
-    "is less than half a statement each for one event of each of many lenders",
-    { tags: "many-lenders" },
-    async () => {
-      const names = namesOf(await statementsOf(1, LENDERS));
-      expect(names).toEqual(expect.arrayContaining([`${LEASE}-of-many`, "webhooks.record-arrivals-of-many"]));
-      expect(names.length).toBeLessThan(LENDERS / 2);
-    },
-  );
+  test("single events of many lenders take less than half a query each", { tags: "many-lenders" }, async () => {
+    const names = namesOf(await queriesOf(1, LENDERS));
+    expect(names).toEqual(expect.arrayContaining([`${LEASE}-of-many`, "webhooks.record-arrivals-of-many"]));
+    expect(names.length).toBeLessThan(LENDERS / 2);
+  });
 
-  test("is said of one lender at a time where their rows are on several nodes", async () => {
-    const names = namesOf(await statementsOf(1, LENDERS, { oneLenderABatch: true }));
-    expect(new Set(names)).toEqual(new Set([LEASE, LOOK, ...RECORD]));
+  test("no query is for several lenders if their rows are on several nodes", async () => {
+    const names = namesOf(await queriesOf(1, LENDERS, { oneLenderABatch: true }));
+    expect(new Set(names)).toEqual(new Set([LEASE, POLL, ...RECORD]));
   });
 });
 
-test("an event that is published while the one before it is under way is delivered behind it, without a poll", async () => {
+test("an event that is published during the attempt of the event before it is delivered next, without a poll", async () => {
   let answer = (): void => {};
   await using receiver = await openReceiver((response, { sequence }) => {
     const ok = () => void response.writeHead(200).end();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
-import { changeEndpoint, deliveryTotals, emit, type WebhookKey } from "../index.ts";
+import type { WebhookKey } from "../endpoint/attempt.ts";
+import { changeEndpoint, deliveryTotals, emit } from "../index.ts";
 import { openReceiver, type Received } from "../../tests/receiver.ts";
 import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../../tests/trial.ts";
 
@@ -34,7 +35,7 @@ describe("delivery in order", () => {
     await until(() => one.facts.length + other.facts.length === 200);
   });
 
-  test("a backlog of many loans is worked through from a cold start", async () => {
+  test("a dispatcher that starts delivers a backlog of many loans", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(receiver.url);
     await trial.publish(Array.from({ length: 300 }, (_, index) => eventsOn(lenderId, `LN-${index}`, 1, 2)).flat());
@@ -51,7 +52,7 @@ describe("delivery in order", () => {
     });
   });
 
-  test("nothing leaves before its transaction commits, and nothing of one that rolls back", async () => {
+  test("events of a transaction that rolls back are never sent", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(receiver.url);
     await using _dispatcher = trial.dispatch({ pollIntervalMs: 10 });
@@ -67,7 +68,7 @@ describe("delivery in order", () => {
 });
 
 describe("isolation between lenders", () => {
-  test("all of B's events arrive while A's receiver hangs on every request", async () => {
+  test("all events of lender B arrive while the receiver of lender A hangs on every request", async () => {
     await using hanging = await openReceiver(() => {});
     await using healthy = await openReceiver();
     const [a, b] = [await trial.addLender(hanging.url), await trial.addLender(healthy.url)];
@@ -82,7 +83,7 @@ describe("isolation between lenders", () => {
 });
 
 describe("an endpoint without a callback", () => {
-  test("keeps its events until one is registered, then they go out in sequence", async () => {
+  test("keeps its events until a URL is registered, and then sends them in sequence", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(null);
     await using _dispatcher = trial.dispatch({ pollIntervalMs: 10 });
@@ -93,14 +94,14 @@ describe("an endpoint without a callback", () => {
     expect(sequencesOf(receiver.received, "LN-1")).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("a lender that never got an endpoint fails the transaction instead of losing events", async () => {
+  test("fails the transaction of an event whose lender has no endpoint row", async () => {
     const unknown = "01930000-0000-7000-8000-000000000000";
     await expect(trial.publish(eventsOn(unknown, "LN-1", 1, 1))).rejects.toMatchObject({ code: "23502" });
   });
 });
 
-describe("a worker that dies", () => {
-  test("its lease is taken over when it runs out, not before", async () => {
+describe("the lease of a worker that dies", () => {
+  test("is taken over when it ends, and not before", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(receiver.url);
     const [dead, alive] = [eventsOn(lenderId, "LN-1", 1, 2), eventsOn(lenderId, "LN-2", 1, 1)];
@@ -117,8 +118,8 @@ describe("a worker that dies", () => {
   });
 });
 
-describe("a lender whose key cannot be had", () => {
-  test("loses no attempt: the delivery is left until its lease runs out, then made", async () => {
+describe("a lender whose signing key cannot be read", () => {
+  test("has its event sent after the lease ends, as the first attempt", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(receiver.url);
     const { promise: wasAsked, resolve: asked } = Promise.withResolvers<void>();
@@ -141,8 +142,8 @@ describe("a lender whose key cannot be had", () => {
   });
 });
 
-describe("stopping", () => {
-  test("finishes and records what is in flight, and gives back what has not begun", async () => {
+describe("a dispatcher that stops", () => {
+  test("waits for attempts in flight, writes their results, and gives back other leases", async () => {
     const { promise: mayAnswer, resolve: answerAll } = Promise.withResolvers<void>();
     await using receiver = await openReceiver((response) => {
       void mayAnswer.then(() => response.writeHead(200).end());
@@ -159,7 +160,7 @@ describe("stopping", () => {
     expect(await query(database.em(), selectLeased, [lenderId])).toEqual([]);
   });
 
-  test("gives up after its grace: the delivery goes back unspent and another process makes it", async () => {
+  test("aborts attempts after its grace time, and another process sends their events without a lost attempt", async () => {
     await using receiver = await openReceiver((response, _, number) => {
       if (number > 1) response.writeHead(200).end();
     });

@@ -9,7 +9,7 @@ const middle = () => 0.5;
 describe("the contract's ladder", () => {
   const ladder = parseLadder(DEFAULT_LADDER);
 
-  test("is seven attempts", () => {
+  test("has seven attempts", () => {
     expect(ladder).toEqual([0, 30 * second, 2 * minute, 10 * minute, hour, 6 * hour, 24 * hour]);
   });
 
@@ -24,7 +24,7 @@ describe("the contract's ladder", () => {
     expect(nextAttempt(ladder, { attempts, failedAt }, middle)).toEqual(new Date(failedAt.getTime() + waitMs));
   });
 
-  test("parks after the seventh failure, whatever the receiver asks for", () => {
+  test("parks the delivery after the seventh failure, whatever Retry-After says", () => {
     expect(nextAttempt(ladder, { attempts: 7, failedAt, retryAfterMs: minute }, middle)).toBe("park");
   });
 
@@ -40,27 +40,27 @@ describe("the contract's ladder", () => {
   });
 
   test.each([
-    ["longer than the step postpones", 1, 45 * second, 45 * second],
-    ["shorter than the step changes nothing", 3, 45 * second, 10 * minute],
+    ["longer than the step replaces the step", 1, 45 * second, 45 * second],
+    ["shorter than the step is ignored", 3, 45 * second, 10 * minute],
   ])("a Retry-After %s", (_, attempts, retryAfterMs, waitMs) => {
     expect(waited(nextAttempt(ladder, { attempts, failedAt, retryAfterMs }, middle))).toBe(waitMs);
   });
 });
 
-describe("a ladder of one's own", () => {
-  test("is read in ms, s, m, h and d", () => {
+describe("a configured ladder", () => {
+  test("takes steps in ms, s, m, h and d", () => {
     expect(parseLadder("0s, 100ms,2s,3m,4h,5d")).toEqual([0, 100, 2_000, 180_000, 14_400_000, 432_000_000]);
   });
 
-  test("may be a single attempt", () => {
+  test("may have a single attempt", () => {
     expect(nextAttempt(parseLadder("0s"), { attempts: 1, failedAt }, middle)).toBe("park");
   });
 
-  test.each(["", "0s,", "0s,30", "0s,1.5m", "0s,-1s", "0s,1w", "0s,9999999s"])("is refused when it says %j", (text) => {
+  test.each(["", "0s,", "0s,30", "0s,1.5m", "0s,-1s", "0s,1w", "0s,9999999s"])("is rejected if it is %j", (text) => {
     expect(() => parseLadder(text)).toThrow(InvalidLadderError);
   });
 
-  test("is refused when the first attempt would wait", () => {
+  test("is rejected if the first attempt would wait", () => {
     expect(() => parseLadder("30s,2m")).toThrow(/begin with 0s/);
   });
 });
@@ -74,12 +74,12 @@ describe("Retry-After", () => {
     ["Fri, 20 Nov 2026 09:00:30 GMT", 30 * second],
     ["Friday, 20-Nov-26 09:00:30 GMT", 30 * second],
     ["Sat, 21 Nov 2026 09:00:00 GMT", hour],
-  ])("of %j is %i ms", (header, waitMs) => {
+  ])("of %j waits %i ms", (header, waitMs) => {
     expect(retryAfterMs(header, failedAt)).toBe(waitMs);
   });
 
   test.each([undefined, "", "0", "-5", "1.5", "soon", "2026-11-20T10:00:00Z", "Fri, 20 Nov 2026 08:59:00 GMT"])(
-    "of %j says nothing",
+    "of %j is ignored",
     (header) => {
       expect(retryAfterMs(header, failedAt)).toBeUndefined();
     },

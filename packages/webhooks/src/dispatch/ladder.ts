@@ -1,8 +1,8 @@
-/** Waits in milliseconds, one per attempt, each counted from the failure of the attempt before it. The first is 0. */
+/** One wait per attempt in milliseconds, counted from the failure of the attempt before. The first wait is 0. */
 export type Ladder = readonly [0, ...number[]];
 
 /**
- * Seven attempts in some 31 hours, in the words that `parseLadder` reads. contract: Retry and suspension
+ * The default ladder, as `parseLadder` reads it: seven attempts in about 31 hours. contract: Retry and suspension
  *
  * @example
  * const ladder = parseLadder(process.env["WEBHOOK_LADDER"] ?? DEFAULT_LADDER);
@@ -14,7 +14,7 @@ const FIRST_JITTERED_STEP = 2;
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * A ladder that cannot be read: `step` is the entry at fault, the message says what to write instead.
+ * A retry ladder that cannot be read. `step` is the invalid entry, and the message says what to write instead.
  *
  * @example
  * try {
@@ -34,12 +34,12 @@ export class InvalidLadderError extends Error {
   }
 }
 
-/** A failed attempt, as far as the next one depends on it. */
+/** The facts of a failed attempt that decide when the next attempt is. */
 export interface FailedAttempt {
-  /** Attempts made so far, this one included. */
+  /** Attempts made so far, including this one. */
   readonly attempts: number;
   readonly failedAt: Date;
-  /** How long the receiver asked us to wait, or undefined when it said nothing. */
+  /** The delay that the receiver asked for, or undefined if it asked for none. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -57,9 +57,9 @@ export function parseLadder(text: string): Ladder {
 }
 
 /**
- * When a delivery is tried again after a failure, or "park" after the ladder's last step. From the third attempt on
- * the wait varies by ±10 %, so that deliveries that failed together do not return together; `random` gives [0, 1).
- * contract: Retry and suspension
+ * The time of the next attempt after a failure, or "park" after the ladder's last step. From the third attempt on, the
+ * wait varies by ±10 %, so that deliveries that failed together are not retried together. `random` returns a number in
+ * [0, 1). contract: Retry and suspension
  */
 export function nextAttempt(ladder: Ladder, failed: FailedAttempt, random: () => number): Date | "park" {
   const stepMs = ladder[failed.attempts];

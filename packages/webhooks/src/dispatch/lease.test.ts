@@ -9,33 +9,33 @@ const { database } = trial;
 
 const FROM_THE_BEGINNING = { count: 10, afterLoan: "", timeoutMs: 1_000 };
 
-test("a look ends after so many loans and says where the next one goes on", async () => {
+test("a scan ends after 5,000 loans and returns where the next one continues", async () => {
   const lenderId = await trial.addLender("https://example.com/");
   await addLoansTried(lenderId, 12_000);
   await trial.publish(eventsOn(lenderId, "new", 1, 1));
   const request = { lenderId, ...FROM_THE_BEGINNING, firstAttemptsOnly: true };
 
   const first = await lease(database.em(), request);
-  expect(first).toMatchObject({ deliveries: [], lookedUpTo: "LN-05000" });
-  const second = await lease(database.em(), { ...request, afterLoan: first.lookedUpTo! });
-  expect(second).toMatchObject({ deliveries: [], lookedUpTo: "LN-10000" });
-  const third = await lease(database.em(), { ...request, afterLoan: second.lookedUpTo! });
-  expect(third).toMatchObject({ deliveries: [{ loan: "new" }], lookedUpTo: null });
+  expect(first).toMatchObject({ deliveries: [], scannedUpTo: "LN-05000" });
+  const second = await lease(database.em(), { ...request, afterLoan: first.scannedUpTo! });
+  expect(second).toMatchObject({ deliveries: [], scannedUpTo: "LN-10000" });
+  const third = await lease(database.em(), { ...request, afterLoan: second.scannedUpTo! });
+  expect(third).toMatchObject({ deliveries: [{ loan: "new" }], scannedUpTo: null });
 });
 
-test("a look that finds as many as it wants ends there, and one that sees the last loan says so", async () => {
+test("a scan ends when it has found enough deliveries, and returns null after the last loan", async () => {
   const lenderId = await trial.addLender("https://example.com/");
   await trial.publish(["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(lenderId, loan, 1, 2)));
   const request = { lenderId, ...FROM_THE_BEGINNING, count: 2, firstAttemptsOnly: false };
 
   const first = await lease(database.em(), request);
-  expect(first).toMatchObject({ deliveries: [{ loan: "LN-1" }, { loan: "LN-2" }], lookedUpTo: "LN-2" });
+  expect(first).toMatchObject({ deliveries: [{ loan: "LN-1" }, { loan: "LN-2" }], scannedUpTo: "LN-2" });
   const second = await lease(database.em(), { ...request, afterLoan: "LN-2" });
-  expect(second).toMatchObject({ deliveries: [{ loan: "LN-3" }], lookedUpTo: null });
-  expect(await lease(database.em(), request)).toMatchObject({ deliveries: [], lookedUpTo: null, recoveredAt: null });
+  expect(second).toMatchObject({ deliveries: [{ loan: "LN-3" }], scannedUpTo: null });
+  expect(await lease(database.em(), request)).toMatchObject({ deliveries: [], scannedUpTo: null, recoveredAt: null });
 });
 
-test("what is new goes out although thousands of loans wait with retries for a receiver that hangs on those", async () => {
+test("new events are delivered while thousands of loans have retries at which the receiver hangs", async () => {
   await using receiver = await openReceiver((response, { loan }) => {
     if (loan.startsWith("new")) response.writeHead(200).end();
   });
@@ -46,11 +46,11 @@ test("what is new goes out although thousands of loans wait with retries for a r
   await trial.publish(["new-1", "new-2", "new-3"].flatMap((loan) => eventsOn(lenderId, loan, 1, 1)));
   await until(async () => (await countIn(database, lenderId, "delivered")) === 3);
   expect(await countIn(database, lenderId, "waiting")).toBeGreaterThan(11_000);
-  // Each look passes a thousand of them, and on a busy machine takes its time.
+  // Each scan reads thousands of loans, which takes time on a busy machine.
 }, 60_000);
 
 test(
-  "a look for several lenders at once finds for each what one of its own finds",
+  "a query for several lenders leases for each what a query of its own would lease",
   { tags: "many-lenders" },
   async () => {
     const quiet = await trial.addLender("https://example.com/quiet");
@@ -75,8 +75,8 @@ test(
       { lenderId: newId(), ...all },
     ];
     for (const some of [requests.slice(0, 3), requests.slice(3)]) {
-      const alone = await undone((tx) => Promise.all(some.map((request) => lease(tx, request))));
-      const together = await undone((tx) => leaseOfMany(tx, some));
+      const alone = await rolledBack((tx) => Promise.all(some.map((request) => lease(tx, request))));
+      const together = await rolledBack((tx) => leaseOfMany(tx, some));
       expect(together).toMatchObject(alone.map(withAnyClaim));
       expect(together.flatMap(({ deliveries }) => deliveries).length).toBeGreaterThan(0);
     }
@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  "a look for several lenders at once goes through a few loans of each, and says where the next one goes on",
+  "a query for several lenders scans 64 loans of each, and returns where the next one continues",
   { tags: "many-lenders" },
   async () => {
     const few = await trial.addLender("https://example.com/");
@@ -92,36 +92,40 @@ test(
     const many = await trial.addLender("https://example.com/");
     await addLoansTried(many, 1_000);
     const request = { ...FROM_THE_BEGINNING, firstAttemptsOnly: true };
-    const looks = [many, few].map((lenderId) => ({ lenderId, ...request }));
-    expect(await leaseOfMany(database.em(), looks)).toMatchObject([
-      { deliveries: [], lookedUpTo: "LN-00064" },
-      { deliveries: [{ loan: "LN-1" }], lookedUpTo: null },
+    const requests = [many, few].map((lenderId) => ({ lenderId, ...request }));
+    expect(await leaseOfMany(database.em(), requests)).toMatchObject([
+      { deliveries: [], scannedUpTo: "LN-00064" },
+      { deliveries: [{ loan: "LN-1" }], scannedUpTo: null },
     ]);
   },
 );
 
-test("of lookers for several lenders at once each event goes to one", { tags: "many-lenders" }, async () => {
-  const lenders = await Promise.all(Array.from({ length: 10 }, () => trial.addLender("https://example.com/")));
-  await trial.publish(lenders.flatMap((id) => ["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(id, loan, 1, 1))));
-  const requests = lenders.map((lenderId) => ({ lenderId, ...FROM_THE_BEGINNING, firstAttemptsOnly: false }));
-  const orders = [requests, requests.toReversed(), requests, requests.toReversed()];
-  const leases = await Promise.all(orders.map((some) => leaseOfMany(database.em(), some)));
-  const ids = leases.flat().flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => deliveryId));
-  expect(ids).toHaveLength(30);
-  expect(new Set(ids).size).toBe(30);
-});
+test(
+  "several queries for several lenders at the same time lease each event once",
+  { tags: "many-lenders" },
+  async () => {
+    const lenders = await Promise.all(Array.from({ length: 10 }, () => trial.addLender("https://example.com/")));
+    await trial.publish(lenders.flatMap((id) => ["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(id, loan, 1, 1))));
+    const requests = lenders.map((lenderId) => ({ lenderId, ...FROM_THE_BEGINNING, firstAttemptsOnly: false }));
+    const orders = [requests, requests.toReversed(), requests, requests.toReversed()];
+    const leases = await Promise.all(orders.map((some) => leaseOfMany(database.em(), some)));
+    const ids = leases.flat().flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => deliveryId));
+    expect(ids).toHaveLength(30);
+    expect(new Set(ids).size).toBe(30);
+  },
+);
 
 function withAnyClaim({ deliveries, ...rest }: Lease) {
   const claim = { claimId: expect.any(String) as unknown, startBefore: expect.any(Number) as unknown };
   return { ...rest, deliveries: deliveries.map((delivery) => ({ ...delivery, ...claim })) };
 }
 
-/** What `look` finds, without a trace of it. */
-async function undone(look: (tx: Tx) => Promise<Lease[]>): Promise<Lease[]> {
+/** Runs `leaseInTransaction` and rolls back. Returns its leases. */
+async function rolledBack(leaseInTransaction: (tx: Tx) => Promise<Lease[]>): Promise<Lease[]> {
   let found: Lease[] = [];
   const undo = new Error("undo");
   await transaction(database.em(), async (tx) => {
-    found = await look(tx);
+    found = await leaseInTransaction(tx);
     throw undo;
   }).catch((error: unknown) => {
     if (error !== undo) throw error;
@@ -129,7 +133,7 @@ async function undone(look: (tx: Tx) => Promise<Lease[]>): Promise<Lease[]> {
   return found;
 }
 
-/** Loans LN-00001 … with one event each whose retry is due. */
+/** Inserts loans LN-00001 … with one event each, whose retry is due. */
 async function addLoansTried(lenderId: string, count: number): Promise<void> {
   await query(database.em(), insertTried, [lenderId, count]);
 }

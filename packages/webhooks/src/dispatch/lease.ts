@@ -7,16 +7,16 @@ import {
   statement,
 } from "@collections/database";
 
-/** A lease outlives the longest attempt by this much. */
+/** A lease ends this long after the longest attempt. */
 const LEASE_BEYOND_TIMEOUT_MS = 15_000;
-/** Of which this much must be left when the attempt starts, for its result to be written. */
+/** An attempt starts only while its lease leaves this much time to write the result. */
 const RECORDING_TIME_MS = 5_000;
-/** Loans that one look goes through at most, so that it stays short where few of many can be leased. */
-const LOANS_PER_LOOK = 5_000;
-/** A look for several lenders goes no further for any: who has a backlog is looked for alone. */
-const LOANS_PER_SHARED_LOOK = 64;
+/** The most loans that one query reads, so that it stays short if few of many loans can be leased. */
+const LOANS_PER_SCAN = 5_000;
+/** The same for each lender of a shared query: a lender with a larger backlog gets a query of its own. */
+const LOANS_PER_SHARED_SCAN = 64;
 
-/** A delivery that one dispatcher may attempt, and complete under `claimId`. */
+/** A delivery that this dispatcher may attempt. Its result is accepted only under `claimId`. */
 export interface LeasedDelivery {
   readonly deliveryId: string;
   readonly claimId: string;
@@ -28,63 +28,63 @@ export interface LeasedDelivery {
   readonly body: string;
   readonly url: string;
   readonly createdAt: Date;
-  /** Whether it was delivered or parked before and is sent again. */
+  /** Whether it was delivered or parked before, and a replay sends it again. */
   readonly replay: boolean;
-  /** On this process's monotonic clock: after that the lease may end before the attempt does. */
+  /** The latest start of an attempt whose lease outlasts it, on this process's monotonic clock. */
   readonly startBefore: number;
 }
 
 export interface LeaseRequest {
   readonly lenderId: string;
   readonly count: number;
-  /** Loans up to this one are passed over, so that early loans cannot starve later ones; "" for none. */
+  /** Look after this loan, so that loans at the beginning of the order cannot starve later ones. "" for all loans. */
   readonly afterLoan: string;
-  /** Leave out what was tried before, retries and replays, and the loans that begin with it. */
+  /** Skip retries and replays, and the loans whose next delivery is a retry or a replay. */
   readonly firstAttemptsOnly: boolean;
   readonly timeoutMs: number;
 }
 
 export interface Lease {
   readonly deliveries: readonly LeasedDelivery[];
-  /** Loans beyond this one were not looked at; null when all were. */
-  readonly lookedUpTo: string | null;
-  /** When the endpoint last came back from a suspension; null also when nothing was leased. */
+  /** The last loan that was read, or null if all were. */
+  readonly scannedUpTo: string | null;
+  /** The end of the endpoint's last suspension. Null if there was none, and if nothing was leased. */
   readonly recoveredAt: Date | null;
 }
 
-interface LookedRow {
+interface ScannedRow {
   readonly stoppedAt: string | null;
 }
 
-type LeasedRow = LookedRow & Omit<LeasedDelivery, "claimId" | "startBefore"> & { readonly recoveredAt: Date | null };
-type LookRow = LeasedRow | (LookedRow & { readonly deliveryId: null });
+type LeasedRow = ScannedRow & Omit<LeasedDelivery, "claimId" | "startBefore"> & { readonly recoveredAt: Date | null };
+type ScanRow = LeasedRow | (ScannedRow & { readonly deliveryId: null });
 
 /**
- * Leases the heads of up to `count` loans, in the order of their loans. One look may end before it has found as many:
- * the next goes on behind `lookedUpTo`. Nothing comes of an endpoint that has no URL or
- * is suspended. Time is the database's, so that processes with different clocks agree when a lease has ended.
+ * Leases the next delivery of up to `count` loans, in the order of their loans. One query may end before it has found
+ * `count`: the next one continues after `scannedUpTo`. Returns nothing for an endpoint that has no URL or is suspended.
+ * Times are the database's, so that processes with different clocks agree when a lease ends.
  */
 export async function lease(em: EntityManager, request: LeaseRequest): Promise<Lease> {
   const claim = newClaim(request.timeoutMs);
   const { lenderId, afterLoan, count, firstAttemptsOnly } = request;
-  const values = [lenderId, claim.claimId, claim.leaseMs, afterLoan, count, firstAttemptsOnly, LOANS_PER_LOOK];
-  return leaseOf(claim, await query<LookRow>(em, leaseHeads, values));
+  const values = [lenderId, claim.claimId, claim.leaseMs, afterLoan, count, firstAttemptsOnly, LOANS_PER_SCAN];
+  return leaseOf(claim, await query<ScanRow>(em, leaseHeads, values));
 }
 
-/** The same for several lenders at once, with one time limit: a lease for each request, in their order. */
+/** Leases for several lenders by one query, with one time limit. Returns one lease per request, in their order. */
 export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
   const claim = newClaim(Math.max(...requests.map(({ timeoutMs }) => timeoutMs)));
-  const rows = await query<LookRow & { readonly place: bigint }>(em, leaseHeadsOfMany, [
+  const rows = await query<ScanRow & { readonly place: bigint }>(em, leaseHeadsOfMany, [
     requests.map(({ lenderId }) => lenderId),
     claim.claimId,
     claim.leaseMs,
     requests.map(({ afterLoan }) => afterLoan),
     requests.map(({ count }) => count),
     requests.map(({ firstAttemptsOnly }) => firstAttemptsOnly),
-    LOANS_PER_SHARED_LOOK,
+    LOANS_PER_SHARED_SCAN,
   ]);
-  const looked = Map.groupBy(rows, ({ place }) => Number(place) - 1);
-  return requests.map((_request, index) => leaseOf(claim, looked.get(index) ?? []));
+  const scanned = Map.groupBy(rows, ({ place }) => Number(place) - 1);
+  return requests.map((_request, index) => leaseOf(claim, scanned.get(index) ?? []));
 }
 
 interface Claim {
@@ -98,16 +98,16 @@ function newClaim(timeoutMs: number): Claim {
   return { claimId: newId(), leaseMs, startBefore: performance.now() + leaseMs - timeoutMs - RECORDING_TIME_MS };
 }
 
-function leaseOf({ claimId, startBefore }: Claim, looked: readonly LookRow[]): Lease {
-  const rows = looked.filter((row) => row.deliveryId !== null);
+function leaseOf({ claimId, startBefore }: Claim, scanned: readonly ScanRow[]): Lease {
+  const rows = scanned.filter((row) => row.deliveryId !== null);
   return {
     deliveries: rows.map((row) => ({ ...row, claimId, startBefore })),
-    lookedUpTo: looked[0]?.stoppedAt ?? null,
+    scannedUpTo: scanned[0]?.stoppedAt ?? null,
     recoveredAt: rows[0]?.recoveredAt ?? null,
   };
 }
 
-/** Gives leases back untouched, so that they need not run out first. */
+/** Gives leases back, so that other dispatchers need not wait until they end. */
 export async function release(em: EntityManager, lenderId: string, leased: readonly LeasedDelivery[]): Promise<void> {
   if (leased.length === 0) return;
   const ids = leased.map(({ deliveryId }) => deliveryId);
@@ -115,14 +115,14 @@ export async function release(em: EntityManager, lenderId: string, leased: reado
   await query(em, releaseLeases, [lenderId, ids, claims]);
 }
 
-/** Lenders of whom something may be due: the safety net under the signals. */
+/** The lenders that may have a delivery due. Polling them finds deliveries whose signal was lost. */
 export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
   const rows = await queryReachable<{ lenderId: string }>(em, selectBacklogs, []);
   return rows.map(({ lenderId }) => lenderId);
 }
 
-/** Where a look finds whose loans it goes through, and how: values, or columns of a list of looks. */
-interface LookText {
+/** The parameters of a scan as SQL: parameters of the query, or columns of a list of scans. */
+interface ScanText {
   readonly lenderId: string;
   readonly afterLoan: string;
   readonly count: string;
@@ -130,12 +130,13 @@ interface LookText {
   readonly mostLoans: string;
 }
 
-// A step of the recursion probes the index for the head of the next loan, and it goes no further than the outer LIMIT
-// reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight. Nothing
-// overtakes an event from before a recovery that waits for its retry: that makes the drain strict.
-// A plan that was made while the tables were empty must find its indexes in full ones: hence ranges with ORDER BY and
-// LIMIT instead of joins, and `not in (…)`, which keeps the planner from choosing the partial index for it.
-function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: LookText): string {
+// Each step of the recursion probes the index for the first waiting delivery (the head) of the next loan. The recursion goes
+// no further than the outer LIMIT reads.
+// A head that was tried before (a retry) also waits while a later event of its loan is in flight. After a recovery, an event
+// from before the recovery that waits for its retry holds back the later events of its loan: the backlog goes out in order.
+// A plan that was made while the tables were empty must use the right indexes when they are full. Hence ranges with ORDER BY
+// and LIMIT instead of joins, and `not in (…)`, which keeps the planner from choosing the partial index.
+function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: ScanText): string {
   return `recursive target as materialized (
      select id, url, drain_to, recovered_at from webhooks.endpoint
      where lender_id = ${lenderId} and state = 'active' and url is not null
@@ -190,17 +191,17 @@ const OF_EACH = {
   mostLoans: "$7",
 };
 
-/** The columns that constraints of webhooks.delivery name, apart from lender_id: an INSERT needs all of them. */
+/** The columns that constraints of webhooks.delivery name, apart from lender_id. An INSERT needs all of them. */
 const STORED = "id, endpoint_id, loan, sequence, kind, state";
 const LEASED = "id, loan, sequence, kind, attempts, replay, created_at";
 const ANSWER = `l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt", e.body`;
 
 // The UPDATE finds each locked delivery by its ctid, on any plan. A delivery that another transaction changed between the
-// snapshot and the lock has a new ctid, so it is left out and the next look leases it. Citus sends a SELECT to one node only
+// query's start and the lock has a new ctid. It is left out, and the next scan leases it. Citus sends a SELECT to one node only
 // if its WITH has no INSERT. The LIMIT on the event makes the planner probe the event's own partition and no other.
 export const leaseHeads = statement(
   "webhooks.lease",
-  `with ${lookText(OF_ONE)}, leased as (
+  `with ${scanText(OF_ONE)}, leased as (
      update webhooks.delivery d set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
      from (select ctid as version from free) locked
      where d.lender_id = $1 and d.ctid = locked.version
@@ -217,7 +218,7 @@ export const leaseHeads = statement(
    order by l.loan`,
 );
 
-// ON CONFLICT finds each locked delivery by the primary key on any plan.
+// ON CONFLICT finds each locked delivery by the primary key, on any plan.
 export const leaseHeadsOfMany = statement(
   "webhooks.lease-of-many",
   `with look as materialized (
@@ -226,7 +227,7 @@ export const leaseHeadsOfMany = statement(
    ), seen as materialized (
      select look.lender_id, look.place, look.count, found.*
      from look cross join lateral (
-       with ${lookText(OF_EACH)}
+       with ${scanText(OF_EACH)}
        select target.url, target.recovered_at, array(select id from free) as ids,
          (select loan from head where place = $7) as last_loan
        from target
@@ -258,7 +259,7 @@ export const releaseLeases = statement(
    where d.lender_id = $1 and d.id = any ($2) and d.id = held.id and d.claim_id = held.claim_id`,
 );
 
-// ORDER BY and LIMIT make it one probe of the index per endpoint: an EXISTS may become a join that reads the backlog.
+// ORDER BY and LIMIT make this one index probe per endpoint. An EXISTS may become a join that reads the whole backlog.
 export const selectBacklogs = allLendersStatement(
   "webhooks.lenders-with-backlog",
   { ofSome: "e.lender_id = any ($1::uuid[])" },

@@ -5,7 +5,7 @@ import { type Ladder, nextAttempt } from "./ladder.ts";
 import type { LeasedDelivery } from "./lease.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
-/** An attempt that was made, and what follows from it for its delivery. */
+/** An attempt that was made, and the new state of its delivery. */
 export interface Outcome {
   readonly delivery: LeasedDelivery;
   readonly result: AttemptResult;
@@ -14,7 +14,7 @@ export interface Outcome {
   readonly nextAttemptAt: Date | null;
 }
 
-/** Decides what follows from an attempt: delivered, tried again later, or parked. contract: Retry and suspension */
+/** Decides the state of a delivery after an attempt: delivered, retrying or parked. contract: Retry and suspension */
 export function outcomeOf(
   delivery: LeasedDelivery,
   result: AttemptResult,
@@ -35,4 +35,9 @@ export function outcomeOf(
   );
   if (next === "park") return { delivery, result, state: "parked", nextAttemptAt: null };
   return { delivery, result, state: "retrying", nextAttemptAt: next };
+}
+
+/** Whether the outcome is a failure that counts against the endpoint. */
+export function isCharged({ state, result }: Outcome): boolean {
+  return state !== "delivered" && !result.ownFault;
 }

@@ -1,43 +1,51 @@
 import { type EntityManager, inBatches } from "@collections/database";
 import { type Lease, lease, leaseOfMany, type LeaseRequest } from "./lease.ts";
-import { type Arrivals, type Settled, settleArrivals } from "./record-arrivals.ts";
+import { type DeliveredResults, type PartlyRecorded, recordDelivered } from "./record-delivered.ts";
 import { type Recorded, recordResults } from "./record-results.ts";
 import type { SuspensionRule } from "../endpoint/suspension.ts";
 
-/** What lanes ask for that have little to do. */
+/** The queries of lanes that have little to do: lanes share them. */
 export interface QuietLanes {
   lease(request: LeaseRequest): Promise<Lease>;
-  record(arrivals: Arrivals): Promise<Recorded>;
+  record(results: DeliveredResults): Promise<Recorded>;
 }
 
-/** So many lanes that a statement costs each of them little, and so few that it stays short. */
-const COMPANY = { maxItems: 32, maxUnderWay: 8, minItems: 8 };
+/** A query for 32 lanes costs each of them little, and is still short. */
+const BATCH = { maxItems: 32, maxUnderWay: 8, minItems: 8 };
+
+/** A lane shares queries while it has no more deliveries at a time than this. */
+const SMALL = 8;
+
+/** Whether a lane with this many deliveries shares its queries. */
+export function isSmall(deliveries: number): boolean {
+  return deliveries <= SMALL;
+}
 
 /**
- * Lets lanes share statements: a thousand lenders that are told of one event each would else have two thousand, and a
- * small one costs nearly as much as one of all. What is shared waits for no lock. With `oneLenderABatch` nothing is shared,
- * for a database that has the rows of lenders on several nodes.
+ * Lets lanes share queries. One event for each of a thousand lenders would otherwise take two thousand queries, and a
+ * small query costs nearly as much as a shared one. Shared queries skip locked rows, so no lender waits for another. With
+ * `oneLenderABatch`, nothing is shared: that is for a database that keeps the rows of lenders on several nodes.
  */
 export function createQuietLanes(
   em: EntityManager,
   { suspension, oneLenderABatch }: { readonly suspension: SuspensionRule; readonly oneLenderABatch: boolean },
 ): QuietLanes {
-  const record = ({ lenderId, outcomes }: Arrivals) => recordResults(em, lenderId, outcomes, suspension);
+  const record = ({ lenderId, outcomes }: DeliveredResults) => recordResults(em, lenderId, outcomes, suspension);
   if (oneLenderABatch) return { lease: (request) => lease(em, request), record };
-  const settle = inBatches<Arrivals, Settled>({
-    ...COMPANY,
-    run: async (arrivals) =>
-      isAlone(arrivals) ? [{ recorded: await record(arrivals[0]), left: [] }] : settleArrivals(em, arrivals),
+  const recordShared = inBatches<DeliveredResults, PartlyRecorded>({
+    ...BATCH,
+    run: async (results) =>
+      isAlone(results) ? [{ recorded: await record(results[0]), left: [] }] : recordDelivered(em, results),
   });
   return {
     lease: inBatches<LeaseRequest, Lease>({
-      ...COMPANY,
+      ...BATCH,
       run: async (requests) => (isAlone(requests) ? [await lease(em, requests[0])] : leaseOfMany(em, requests)),
     }),
-    async record(arrivals) {
-      const { recorded, left } = await settle(arrivals);
+    async record(results) {
+      const { recorded, left } = await recordShared(results);
       if (left.length === 0) return recorded;
-      const rest = await record({ ...arrivals, outcomes: left });
+      const rest = await record({ ...results, outcomes: left });
       const written = new Set([...recorded.written, ...rest.written]);
       return { ...rest, written, isFollowed: recorded.isFollowed || rest.isFollowed };
     },

@@ -1,13 +1,13 @@
 import type { LeasedDelivery } from "./lease.ts";
 
-/** Whether it was tried before: a retry, or a replay. */
+/** Whether the delivery was tried before: a retry, or a replay. */
 export function isRepeat({ attempts, replay }: LeasedDelivery): boolean {
   return attempts > 0 || replay;
 }
 
 /**
- * Deliveries that are leased and wait for a slot. First attempts and repeats take turns, so that neither a broken
- * receiver's retries nor a large replay holds up what is new, nor the other way round.
+ * Deliveries that are leased and wait for a slot. First attempts and repeats take turns, so that neither delays the other:
+ * a broken receiver has many retries, and a replay can be large.
  */
 export class Ready {
   #first: LeasedDelivery[] = [];
@@ -22,7 +22,7 @@ export class Ready {
     return this.#repeated.length;
   }
 
-  /** Takes them in, of repeats no more than there is room for; returns the others. */
+  /** Adds the deliveries. Returns the repeats that exceed `roomForRepeats`, which it does not add. */
   add(leased: readonly LeasedDelivery[], roomForRepeats: number): LeasedDelivery[] {
     const repeated = leased.filter(isRepeat);
     this.#first.push(...leased.filter((delivery) => !isRepeat(delivery)));
@@ -30,7 +30,7 @@ export class Ready {
     return repeated.slice(Math.max(roomForRepeats, 0));
   }
 
-  /** The next to attempt; undefined when there is none, or only repeats and none of them is allowed. */
+  /** Removes and returns the next delivery to attempt. Undefined if there is none, or only repeats and none is allowed. */
   next(isRepeatAllowed: boolean): LeasedDelivery | undefined {
     const takesRepeat =
       isRepeatAllowed && this.#repeated.length > 0 && (this.#isRepeatsTurn || this.#first.length === 0);
@@ -38,7 +38,10 @@ export class Ready {
     return takesRepeat ? this.#repeated.shift() : this.#first.shift();
   }
 
-  /** Takes out those whose lease might end before an attempt that began at `now`, on the clock of `startBefore`. */
+  /**
+   * Removes and returns the deliveries whose lease might end before an attempt that starts at `now`. `now` is a time of
+   * the same clock as `startBefore`.
+   */
   takeStale(now: number): LeasedDelivery[] {
     return [this.#first, this.#repeated].flatMap((queue) => {
       const fresh = queue.findIndex(({ startBefore }) => startBefore >= now);
@@ -46,6 +49,7 @@ export class Ready {
     });
   }
 
+  /** Removes and returns all deliveries. */
   takeAll(): LeasedDelivery[] {
     return [...this.#first.splice(0), ...this.#repeated.splice(0)];
   }

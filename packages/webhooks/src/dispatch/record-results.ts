@@ -7,21 +7,21 @@ import { judgeEndpoint, type SuspensionRule, type SuspensionVerdict } from "../e
 
 const KEPT_HEADER_CHARACTERS = 2_048;
 
-/** What a batch of results did. */
+/** The changes that a batch of results has made. */
 export interface Recorded {
-  /** The ids of the deliveries that were written; the others were another dispatcher's by then. */
+  /** The ids of the deliveries that were written. Another dispatcher had taken over the others. */
   readonly written: ReadonlySet<string>;
   readonly verdict: SuspensionVerdict["verdict"];
-  /** Whether the endpoint is known to be suspended now: no attempt may begin. */
+  /** Whether the endpoint is now suspended, as far as this batch shows. Then no attempt may begin. */
   readonly isSuspended: boolean;
-  /** Whether more waits of the loans that were written, which could not be leased until now. */
+  /** Whether further events of the written loans wait. They could not be leased before. */
   readonly isFollowed: boolean;
 }
 
 /**
- * Writes what came of attempts of one lender, in the order in which they ended: the log, the deliveries, the endpoint's
- * count of failures, the jobs of the retries and the alerts, in one transaction. A result whose claim is no longer the
- * delivery's is refused, so that nothing counts twice.
+ * Writes the results of one lender's attempts in one transaction: the log of attempts, the deliveries, the endpoint's count
+ * of failures, the jobs of the retries, and the alerts. `outcomes` are in the order in which the attempts ended. A result is
+ * refused if its claim is no longer the delivery's, so that no attempt counts twice.
  */
 export async function recordResults(
   em: EntityManager,
@@ -33,13 +33,13 @@ export async function recordResults(
     const rows = await settle(tx, lenderId, outcomes);
     if (rows.length > 0) send(tx, logAttempts, [lenderId, ...attemptColumns(rows)]);
     const verdict = judge(rows, rule);
-    // Nothing else follows from what has arrived.
+    // Delivered events need no retry and no alert.
     if (outcomes.every(({ state }) => state === "delivered")) return recorded(rows, verdict);
     await enqueueRetries(tx, retriesOf(lenderId, rows));
     if (verdict.verdict === "suspend") {
       await query(tx, suspend, [lenderId, verdict.suspendedAt, verdict.nextProbeAt]);
     }
-    // In the order in which the attempts ended: PostgreSQL returns the rows in any order.
+    // PostgreSQL returns the rows in any order. The alerts need the order in which the attempts ended.
     const settled = new Set(rows.map(({ outcome }) => outcome));
     const written = outcomes.filter((outcome) => settled.has(outcome));
     for (const alert of alertsOf(written, countedIn(rows), verdict)) await raiseAlert(tx, { lenderId, ...alert });
@@ -47,7 +47,7 @@ export async function recordResults(
   });
 }
 
-/** Repeats the statement for deliveries that another transaction changed between its snapshot and its update. */
+/** Repeats the query for deliveries that another transaction changed between the start of the query and its update. */
 async function settle(tx: Tx, lenderId: string, outcomes: readonly Outcome[]): Promise<Settled[]> {
   const rows = await query<SettledRow | NoRow>(tx, settleDeliveries, [lenderId, ...resultColumns(outcomes)]);
   const settled = rows.flatMap((row) =>
@@ -89,9 +89,9 @@ function retriesOf(lenderId: string, rows: readonly Settled[]) {
   );
 }
 
-/** A delivery that was written, and its endpoint after the count; `state` is null if the batch did not change it. */
+/** A delivery that was written, and its endpoint after the count. `state` is null if the batch did not change the endpoint. */
 interface SettledRow extends Omit<EndpointAfter, "state"> {
-  /** How many deliveries had their claim when the statement began: more than its rows if some have changed since. */
+  /** How many deliveries had their claim when the query began. Greater than the number of rows if some have changed since. */
   readonly held: number;
   /** The position of the result in the batch, from 1. */
   readonly place: bigint;
@@ -106,7 +106,7 @@ interface Settled extends SettledRow {
   readonly outcome: Outcome;
 }
 
-/** In place of the rows if none was written. */
+/** The only row if no delivery was written. */
 interface NoRow {
   readonly id: null;
   readonly held: number;
@@ -143,7 +143,7 @@ function resultColumns(outcomes: readonly Outcome[]): unknown[][] {
   ];
 }
 
-/** As JSON; headers beyond the first 2 KB are left out. */
+/** The headers as JSON. Headers beyond the first 2 KB are left out. */
 export function keptHeaders(headers: Record<string, string>): string {
   const length = Object.keys(headers).reduce((sum, name) => sum + name.length + headers[name]!.length, 0);
   if (length <= KEPT_HEADER_CHARACTERS) return JSON.stringify(headers);
@@ -152,7 +152,7 @@ export function keptHeaders(headers: Record<string, string>): string {
   return JSON.stringify(Object.fromEntries(kept));
 }
 
-// A single-row INSERT for Citus: all rows go to the lender's node by one command.
+// Citus treats this as an INSERT of a single row: all rows go to the lender's node by one command.
 const logAttempts = statement(
   "webhooks.log-attempts",
   `insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
@@ -162,10 +162,10 @@ const logAttempts = statement(
      unnest($11::text[]), unnest($12::text[]), unnest($13::boolean[]))`,
 );
 
-// An answer from a URL that is not registered any more says nothing about the endpoint.
-// `place` is the order in which the attempts ended: failures count from the last 2xx among them, if there is one.
-// Only a delivery in state waiting has a claim. The sub-select finds each delivery by its primary key, and the UPDATE by its
-// ctid, on any plan; the LIMIT makes the planner expect one row.
+// Only answers of the registered URL count for the endpoint.
+// `place` is the order in which the attempts ended. Failures count from the last 2xx among them, if there is one.
+// Only a delivery in state waiting has a claim. The sub-select finds each delivery by its primary key, and the UPDATE finds
+// it by its ctid, on any plan. The LIMIT makes the planner expect one row.
 export const settleDeliveries = statement(
   "webhooks.record-results",
   `with clock as materialized (

@@ -4,13 +4,13 @@ import type { CountedEndpoint, SuspensionVerdict } from "../endpoint/suspension.
 
 const GONE = 410;
 
-/** An endpoint once a batch of attempts is counted; times are the database's. */
+/** An endpoint after a batch of attempts is counted. Times are the database's. */
 export interface EndpointAfter extends CountedEndpoint {
   readonly failingSince: Date | null;
   readonly now: Date;
 }
 
-/** What the lender is to be told, the causes always in the same order: two batches then lock no alert crosswise. */
+/** The alerts that follow from a batch. Their causes are always in the same order, so that two batches cannot deadlock. */
 export function alertsOf(
   written: readonly Outcome[],
   endpoint: EndpointAfter | null,
@@ -53,6 +53,10 @@ function factsOf({ delivery, result }: Outcome) {
     status: result.answer?.status ?? null,
     body: result.answer?.body ?? null,
     location: result.answer?.headers["location"],
-    ...(result.error && { errorCode: result.error.code, errorDetail: result.error.detail }),
+    ...(result.error && {
+      errorCode: result.error.code,
+      ...(result.error.reason && { errorReason: result.error.reason }),
+      errorDetail: result.error.detail,
+    }),
   };
 }

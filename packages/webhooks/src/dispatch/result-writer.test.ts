@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ResultWriter } from "./result-writer.ts";
 
-const away = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-const refused = Object.assign(new Error("invalid byte sequence"), { code: "22021" });
+const unavailable = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+const rejected = Object.assign(new Error("invalid byte sequence"), { code: "22021" });
 
-/** A writer over a database of a test's own making, with what it wrote and what it was done with. */
+/** A writer with a fake database, the batches that it wrote, and the items that it is done with. */
 function openWriter(write: (batch: readonly string[], attempt: number) => Promise<void>, isBusy = () => false) {
-  const giveUp = new AbortController();
+  const abort = new AbortController();
   const written: string[][] = [];
   const done: string[] = [];
   const errors: unknown[] = [];
@@ -20,12 +20,12 @@ function openWriter(write: (batch: readonly string[], attempt: number) => Promis
     isBusy,
     onError: (error) => errors.push(error),
     onDone: (batch) => done.push(...batch),
-    giveUp: giveUp.signal,
+    abort: abort.signal,
   });
-  return { writer, written, done, errors, giveUp };
+  return { writer, written, done, errors, abort };
 }
 
-test("what comes while a batch is out goes with the next one", async () => {
+test("items that come while a batch is being written go into the next batch", async () => {
   const { promise: mayWrite, resolve: writeFirst } = Promise.withResolvers<void>();
   const { writer, written, done } = openWriter(() => mayWrite);
   for (const item of ["a", "b", "c"]) writer.add(item);
@@ -35,7 +35,7 @@ test("what comes while a batch is out goes with the next one", async () => {
   expect(done).toEqual(["a", "b", "c"]);
 });
 
-test("while more is about to come a batch gathers, until it is full or nothing more is about to come", async () => {
+test("while busy, a batch gathers until it is full or the writer is no longer busy", async () => {
   let isBusy = true;
   const { writer, written } = openWriter(
     async () => {},
@@ -48,7 +48,7 @@ test("while more is about to come a batch gathers, until it is full or nothing m
   expect(written.map(({ length }) => length)).toEqual([201]);
 });
 
-test("a batch that gathers in vain is written all the same", async () => {
+test("while busy, a small batch is written after a moment without further items", async () => {
   const { writer, written } = openWriter(
     async () => {},
     () => true,
@@ -58,22 +58,22 @@ test("a batch that gathers in vain is written all the same", async () => {
   expect(written).toEqual([["a"]]);
 });
 
-test("a database that is away is tried until it is back, and nothing is lost", async () => {
+test("retries until the database is available again, and loses nothing", async () => {
   const { writer, written, done, errors } = openWriter(async (_, attempt) => {
-    if (attempt <= 2) throw away;
+    if (attempt <= 2) throw unavailable;
   });
   writer.add("a");
   await writer.flush();
   expect(written).toEqual([["a"]]);
   expect(done).toEqual(["a"]);
-  expect(errors).toEqual([away, away]);
+  expect(errors).toEqual([unavailable, unavailable]);
 });
 
-test("one item that is refused does not take its batch with it", async () => {
+test("writes the other items of a batch in which PostgreSQL rejects one", async () => {
   const { promise: mayWrite, resolve: writeFirst } = Promise.withResolvers<void>();
   const { writer, written, done } = openWriter(async (batch) => {
     await mayWrite;
-    if (batch.includes("bad")) throw refused;
+    if (batch.includes("bad")) throw rejected;
   });
   for (const item of ["a", "b", "bad", "c"]) writer.add(item);
   writeFirst();
@@ -82,10 +82,10 @@ test("one item that is refused does not take its batch with it", async () => {
   expect(done).toEqual(["a", "b", "bad", "c"]);
 });
 
-test("once told to give up, it does not wait for a database that is away", async () => {
-  const { writer, written, done, giveUp } = openWriter(() => Promise.reject(away));
+test("after the abort, does not wait for an unavailable database", async () => {
+  const { writer, written, done, abort } = openWriter(() => Promise.reject(unavailable));
   writer.add("a");
-  giveUp.abort();
+  abort.abort();
   await writer.flush();
   expect(written).toEqual([]);
   expect(done).toEqual(["a"]);

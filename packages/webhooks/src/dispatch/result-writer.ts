@@ -2,23 +2,27 @@ import { setTimeout as wait } from "node:timers/promises";
 import { isUnavailable, OverloadedError } from "@collections/database";
 
 const RETRY_DELAY_MS = 250;
-/** A transaction costs little more for so many results than for one; fewer wait so long for company. */
+/** A transaction of 128 results costs little more than one of a single result. */
 const FULL_BATCH = 128;
+/** How long a smaller batch waits for more results. */
 const GATHER_MS = 20;
 
 export interface ResultWriterOptions<Item> {
   readonly write: (batch: readonly Item[]) => Promise<void>;
-  /** Whether more items come soon for certain, so that a small batch had better wait for them. */
+  /** Whether more items are sure to come soon, so that a small batch waits for them. */
   readonly isBusy: () => boolean;
-  /** Told of a batch that could not be written now, and of a single item that cannot be written at all. */
+  /** Called for a batch that could not be written now, and for a single item that cannot be written at all. */
   readonly onError: (error: unknown, batch: readonly Item[]) => void;
-  /** Called for items that are written, or given up. */
+  /** Called for items that are written, or that the writer gives up on. */
   readonly onDone: (batch: readonly Item[]) => void;
-  /** Once aborted, what the database does not take at the first try is given up. */
-  readonly giveUp: AbortSignal;
+  /** Aborted when the process stops waiting: a batch is then tried once more at most. */
+  readonly abort: AbortSignal;
 }
 
-/** Writes in batches: while one batch is out, the next one gathers, for a moment longer when busy; no delay when idle. */
+/**
+ * Writes items in batches. While one batch is being written, the next one gathers. When busy, a small batch waits a moment
+ * for more items; when idle, there is no delay.
+ */
 export class ResultWriter<Item> {
   readonly #options: ResultWriterOptions<Item>;
   #gathered: Item[] = [];
@@ -37,7 +41,7 @@ export class ResultWriter<Item> {
     });
   }
 
-  /** Resolves when all that was added is written or given up. */
+  /** Resolves when all added items are written or given up. */
   async flush(): Promise<void> {
     await this.#writing;
   }
@@ -64,17 +68,17 @@ export class ResultWriter<Item> {
     clearTimeout(timer);
   }
 
-  /** Never rejects. While the database is away it tries on; a batch that it refuses is written one by one. */
+  /** Never rejects. Retries while the database is unavailable. Writes a batch that PostgreSQL rejects item by item. */
   async #write(batch: readonly Item[]): Promise<void> {
-    const { write, onError, giveUp } = this.#options;
+    const { write, onError, abort } = this.#options;
     for (;;) {
       try {
         return await write(batch);
       } catch (error) {
         onError(error, batch);
         if (!isUnavailable(error) && !(error instanceof OverloadedError)) break;
-        if (giveUp.aborted) return;
-        await wait(RETRY_DELAY_MS, undefined, { signal: giveUp }).catch(() => {});
+        if (abort.aborted) return;
+        await wait(RETRY_DELAY_MS, undefined, { signal: abort }).catch(() => {});
       }
     }
     if (batch.length > 1) for (const item of batch) await this.#write([item]);

@@ -1,17 +1,9 @@
 import { verify } from "@collections/signing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
-import {
-  changeEndpoint,
-  deliveryById,
-  endpointOf,
-  listDeliveries,
-  parseLadder,
-  retryDue,
-  retryQueue,
-  sweep,
-} from "../index.ts";
+import { changeEndpoint, deliveryById, endpointOf, listDeliveries, parseLadder } from "../index.ts";
 import { lease } from "./lease.ts";
+import { retryDue, retryQueue, sweep } from "./retry.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { recordResults } from "./record-results.ts";
 import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
@@ -28,7 +20,7 @@ beforeAll(() => database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) =>
 afterAll(() => database.jobs.stop(1_000));
 
 describe("a delivery that fails", () => {
-  test("climbs the ladder and is parked, with identical bytes and a fresh valid signature each time", async () => {
+  test("is retried up to the end of the ladder and parked, each time with the same bytes and a new valid signature", async () => {
     await using receiver = await openReceiver((response) => {
       response.writeHead(503, { "X-Cause": "maintenance" }).end(Buffer.from("back\0soon \xff", "latin1"));
     });
@@ -67,7 +59,7 @@ describe("a delivery that fails", () => {
     expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 4, parked: 1, waiting: 0 });
   });
 
-  test("does not hold up later events of its loan while it waits", async () => {
+  test("does not delay later events of its loan while it waits for its retry", async () => {
     await using receiver = await openReceiver((response, { sequence }) => {
       response.writeHead(sequence === 2 ? 500 : 200).end();
     });
@@ -80,7 +72,7 @@ describe("a delivery that fails", () => {
     expect(deliveries).toMatchObject([{ sequence: 2n, attempts: 1, lastError: expect.stringMatching(/^NON_2XX: /) }]);
   });
 
-  test("waits as long as Retry-After asks", async () => {
+  test("waits for the time of Retry-After", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(429, { "Retry-After": "1800" }).end());
     const lenderId = await trial.addLender(receiver.url);
     const before = Date.now();
@@ -93,7 +85,7 @@ describe("a delivery that fails", () => {
     expect(waitMs).toBeLessThan(1_860_000);
   });
 
-  test("is not tried again while another event of its loan is in flight", async () => {
+  test("is not retried while another event of its loan is in flight", async () => {
     const { promise: mayAnswer, resolve: answerSecond } = Promise.withResolvers<void>();
     await using receiver = await openReceiver((response, { sequence }, number) => {
       if (sequence === 2) void mayAnswer.then(() => response.writeHead(200).end());
@@ -106,7 +98,7 @@ describe("a delivery that fails", () => {
     await receiver.arrived(2);
     await query(database.em(), endWaits, [lenderId]);
     await retryDue(database.em(), { lenderId, deliveryId: events[0]!.eventId, attempts: 1 });
-    // Another loan goes through meanwhile, so the dispatcher has looked.
+    // The delivery of another loan shows that the dispatcher has looked for due deliveries.
     await trial.publish(eventsOn(lenderId, "LN-2", 1, 1));
     await until(async () => (await countIn(database, lenderId, "delivered")) === 1);
     answerSecond();
@@ -122,7 +114,7 @@ describe("a delivery that fails", () => {
 });
 
 describe("the count of consecutive failures", () => {
-  test("is reset by any 2xx, and by another callback URL but not by the same", async () => {
+  test("is reset by any 2xx and by a different callback URL, but not by the same URL", async () => {
     await using receiver = await openReceiver((response, { sequence }) => {
       response.writeHead(sequence === 3 ? 200 : 500).end();
     });
@@ -144,7 +136,7 @@ describe("the count of consecutive failures", () => {
     expect(await failures()).toBe(0);
   });
 
-  test("starts over at the last 2xx of a batch and leaves our own faults out", async () => {
+  test("counts from the last 2xx of a batch, without faults of our own network", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(["a", "b", "c", "d", "e"].flatMap((loan) => eventsOn(lenderId, loan, 1, 1)));
     const leased = await leaseHeads(lenderId, 5);
@@ -169,7 +161,7 @@ describe("a claim", () => {
     expect(detail?.log).toHaveLength(1);
   });
 
-  test("that was taken over is worthless: the late worker's result is refused, the new one's counts", async () => {
+  test("that another worker has taken over is refused, and the other worker's result counts", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
     const [late] = await leaseHeads(lenderId, 1);
@@ -187,7 +179,7 @@ describe("a claim", () => {
 });
 
 describe("the end of a wait", () => {
-  test("ignores repeats, jobs that another attempt has overtaken, and what a newer wait is not over for", async () => {
+  test("ignores repeated and outdated jobs, and a job that comes before the time in the row", async () => {
     const { lenderId, deliveryId } = await retryingDelivery();
     await retryDue(database.em(), { lenderId, deliveryId, attempts: 1 });
     expect(await countIn(database, lenderId, "retrying")).toBe(1);
@@ -200,7 +192,7 @@ describe("the end of a wait", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(1);
   });
 
-  test("comes by the sweep when its job is lost, ten seconds late and no sooner", async () => {
+  test("comes by the sweep if its job is lost, when it is more than ten seconds late", async () => {
     const { lenderId } = await retryingDelivery();
     await query(database.em(), makeLate, [lenderId, 8_000]);
     await sweep(database.em());
@@ -210,7 +202,7 @@ describe("the end of a wait", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(1);
   });
 
-  test("comes by one sweep for more deliveries than one transaction takes", async () => {
+  test("comes by one sweep for more deliveries than one transaction can take", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 2_001));
     await query(database.em(), loseJobs, [lenderId]);
@@ -218,7 +210,7 @@ describe("the end of a wait", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(2_001);
   });
 
-  test("comes to all of them by sweeps of several processes at once", async () => {
+  test("comes for all deliveries when several processes sweep at the same time", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 4_001));
     await query(database.em(), loseJobs, [lenderId]);

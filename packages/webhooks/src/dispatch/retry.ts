@@ -13,7 +13,7 @@ import {
 } from "@collections/database";
 import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
 
-/** A delivery whose wait is over, if it still has made exactly `attempts` attempts. */
+/** A delivery whose wait is over, unless it has had more than `attempts` attempts since. */
 export interface RetryDue {
   readonly lenderId: string;
   readonly deliveryId: string;
@@ -21,16 +21,17 @@ export interface RetryDue {
 }
 
 const JOB_EXPIRES_SECONDS = 60;
-/** A retry that is this late has lost its job: its worker died, or PostgreSQL was away. Should it come, it does nothing. */
+/**
+ * A retry that is this late has lost its job: its worker died, or PostgreSQL was unavailable. If the job comes after all, it
+ * does nothing.
+ */
 const OVERDUE_MS = 10_000;
-/** Waits that the sweep ends at a time: an outage can leave many, and dispatchers want the same rows. */
+/** The sweep ends this many waits at a time. An outage can leave many, and dispatchers need the same rows. */
 const SWEEP_ROWS = 1_000;
 
 /**
- * Ends the wait between two attempts of a delivery. A job that is lost is made good by `sweep`.
- *
- * @example
- * await database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data));
+ * Jobs that end the wait between two attempts of a delivery. The time in the delivery's row is the truth, and the job only
+ * wakes a worker up. `sweep` replaces a lost job.
  */
 export const retryQueue = queue<RetryDue>("webhooks.retry", {
   retryLimit: 5,
@@ -39,7 +40,7 @@ export const retryQueue = queue<RetryDue>("webhooks.retry", {
   deleteAfterSeconds: 3_600,
 });
 
-/** Writes the jobs that end waits, in the transaction that records the failed attempts. */
+/** Enqueues the jobs that end waits, in the transaction that records the failed attempts. */
 export async function enqueueRetries(
   tx: Tx,
   retries: readonly { readonly data: RetryDue; readonly startAfter: Date }[],
@@ -47,12 +48,7 @@ export async function enqueueRetries(
   await enqueueAll(tx, retryQueue, retries);
 }
 
-/**
- * Works a job of `retryQueue`: the delivery waits for a dispatcher again. Repeats and overtaken jobs do nothing.
- *
- * @example
- * await database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data));
- */
+/** Works a job of `retryQueue`: makes the delivery due again. A repeated or outdated job does nothing. */
 export async function retryDue(em: EntityManager, { lenderId, deliveryId, attempts }: RetryDue): Promise<void> {
   await transaction(em, async (tx) => {
     const ended = await query(tx, endWait, [lenderId, deliveryId, attempts]);
@@ -61,12 +57,9 @@ export async function retryDue(em: EntityManager, { lenderId, deliveryId, attemp
 }
 
 /**
- * Ends the waits whose job was lost: those overdue by more than ten seconds. Returns how many.
- * Time is the database's: a process whose clock is ahead must not cut everybody's waits short.
- * Leases need no sweep, a dispatcher takes over what has expired.
- *
- * @example
- * setInterval(() => sweep(database.em()).catch(console.error), 15_000);
+ * Ends the waits whose job was lost: those overdue by more than ten seconds. Returns how many. The clock is the database's,
+ * because a process whose clock is ahead must not shorten waits. Leases need no sweep: a dispatcher takes over what has
+ * expired.
  */
 export async function sweep(em: EntityManager): Promise<number> {
   let total = 0;
@@ -79,7 +72,7 @@ export async function sweep(em: EntityManager): Promise<number> {
       ended += await transaction(em, (tx) => endOverdue(tx, overdue));
     });
     total += ended;
-    // Another process may have ended some of what was seen: there is more all the same. Where it has ended all, it goes on.
+    // Another process may have ended some of these waits, and there may be more. If it has ended all of them, it goes on.
     if (seen < SWEEP_ROWS || ended === 0) return total;
   }
 }

@@ -1,12 +1,12 @@
-/** The attempts that one process may have under way at a time, over all endpoints. */
+/** Limits the attempts that one process may have under way at a time, over all endpoints. */
 export interface Slots {
-  /** Calls `granted` once a slot is free, at once if one is. Whoever asks is served in turn. */
+  /** Calls `granted` when a slot is free, or at once. Requests are granted in their order. */
   ask(granted: () => void): void;
-  /** Gives a granted slot back. */
+  /** Gives back a granted slot. */
   release(): void;
 }
 
-/** Shares `count` slots. An endpoint asks for one slot after the other, so no backlog can claim them all beforehand. */
+/** Shares `count` slots. A lane asks for one slot at a time, so one endpoint's backlog cannot reserve all slots. */
 export function createSlots(count: number): Slots {
   const asking: (() => void)[] = [];
   let free = count;

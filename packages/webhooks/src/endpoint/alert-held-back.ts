@@ -10,16 +10,14 @@ import {
 import { enqueueMail, RAISED_COLUMNS, type RaisedAlert } from "./alert.ts";
 
 /**
- * Has the mails sent that an hour without another one held back, where what they tell is still so; the others are
- * forgotten. To be called every minute, in any number of processes: a row is one process's. Returns how many mails.
- *
- * @example
- * setInterval(() => releaseHeldBack(database.em()).catch(console.error), 60_000);
+ * Enqueues the mails of alerts that were held back because there is at most one mail an hour, if what they say is still true.
+ * Discards the other alerts. To be called every minute, by any number of processes: a row is released by one of them. Returns
+ * how many mails were enqueued.
  */
 export async function releaseHeldBack(em: EntityManager): Promise<number> {
   let mails = 0;
-  const ripe = await queryReachable<{ lenderId: string }>(em, lendersWithRipe, []);
-  await oneAfterAnother(em, ripe, async ({ lenderId }) => {
+  const due = await queryReachable<{ lenderId: string }>(em, lendersWithHeldBack, []);
+  await oneAfterAnother(em, due, async ({ lenderId }) => {
     mails += await transaction(em, async (tx) => {
       const released = await query<ReleasedAlert>(tx, release, [lenderId]);
       const holding = released.filter(({ holds }) => holds);
@@ -31,19 +29,19 @@ export async function releaseHeldBack(em: EntityManager): Promise<number> {
 }
 
 interface ReleasedAlert extends RaisedAlert {
-  /** Whether it is still so. What is parked, or was answered with 410, stays a fact. */
+  /** Whether what the alert says is still true. An event that was parked, or answered 410, stays a fact. */
   readonly holds: boolean;
 }
 
-const lendersWithRipe = allLendersStatement(
+const lendersWithHeldBack = allLendersStatement(
   "webhooks.lenders-with-ripe-alerts",
   { ofSome: "lender_id = any ($1::uuid[])" },
   (areTheLenders) => `select distinct lender_id as "lenderId" from webhooks.alert
    where ${areTheLenders} and held_back > 0 and raised_at <= now() - interval '1 hour'`,
 );
 
-// The mail describes the newest occasion, so `others` is one less than `held_back`. It says `case when`, because Citus 13.2
-// sends a wrong spelling of `case x when …` to the node.
+// The mail describes the newest occasion, so `others` is one less than `held_back`. The query says `case when`, because Citus
+// 13.2 sends a wrong spelling of `case x when …` to the node.
 const release = statement(
   "webhooks.release-held-back",
   `with clock as materialized (

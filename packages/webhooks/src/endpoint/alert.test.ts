@@ -12,7 +12,7 @@ async function raise(on: Database, lenderId: string, cause: AlertCause, facts: P
   await transaction(on.em(), (tx) => raiseAlert(tx, { lenderId, cause, facts: { since: SINCE, ...facts } }));
 }
 
-/** The mails asked for, oldest first. */
+/** The enqueued mails, oldest first. */
 async function mailsTo(lenderId: string): Promise<AlertJob[]> {
   const jobs = await query<{ data: AlertJob }>(database.em(), selectJobs, [alertQueue.name, lenderId]);
   return jobs.map(({ data }) => data);
@@ -23,7 +23,7 @@ async function heldBack(lenderId: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [row.cause, row.heldBack]));
 }
 
-/** Plays an hour that passes for this lender's alerts. */
+/** Makes this lender's alerts an hour older. */
 async function anHourPasses(lenderId: string): Promise<void> {
   await query(database.em(), ageAlerts, [lenderId]);
 }
@@ -33,7 +33,7 @@ async function suspend(lenderId: string): Promise<void> {
 }
 
 describe("an alert", () => {
-  test("raised twenty times at once by two processes is one mail", async () => {
+  test("raised twenty times at the same time by two processes is mailed once", async () => {
     const lenderId = await addLender(null);
     await Promise.all(
       Array.from({ length: 20 }, (_, n) => raise(n % 2 ? database : otherDatabase, lenderId, "parked")),
@@ -44,7 +44,7 @@ describe("an alert", () => {
     expect(await heldBack(lenderId)).toEqual({ parked: 19 });
   });
 
-  test("of another cause, or of another lender, is a mail of its own", async () => {
+  test("of another cause or another lender is mailed separately", async () => {
     const [lenderId, otherId] = [await addLender(null), await addLender(null)];
     for (const cause of ["parked", "gone", "suspended", "recovered"] as const) await raise(database, lenderId, cause);
     await raise(database, otherId, "parked");
@@ -52,7 +52,7 @@ describe("an alert", () => {
     expect(await mailsTo(otherId)).toHaveLength(1);
   });
 
-  test("says an hour after the last mail how many were held back, and tells of itself", async () => {
+  test("an hour after the last mail is mailed, with the number of alerts that were held back", async () => {
     const lenderId = await addLender(null);
     for (const loan of ["LN-1", "LN-2", "LN-3"]) await raise(database, lenderId, "parked", { loan });
     await anHourPasses(lenderId);
@@ -68,7 +68,7 @@ describe("an alert", () => {
     expect(await heldBack(lenderId)).toEqual({ parked: 1 });
   });
 
-  test("of a change that is rolled back is neither sent nor counted", async () => {
+  test("of a transaction that rolls back is neither mailed nor counted", async () => {
     const lenderId = await addLender(null);
     const failing = transaction(database.em(), async (tx) => {
       await raiseAlert(tx, { lenderId, cause: "gone", facts: { since: SINCE } });
@@ -80,7 +80,7 @@ describe("an alert", () => {
     expect(await mailsTo(lenderId)).toHaveLength(1);
   });
 
-  test("keeps nobody waiting for good who raises several causes in the same order", async () => {
+  test("does not deadlock if several causes are always raised in the same order", async () => {
     const lenderId = await addLender(null);
     await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
@@ -95,7 +95,7 @@ describe("an alert", () => {
     expect(await heldBack(lenderId)).toEqual({ gone: 11, parked: 11, suspended: 11 });
   });
 
-  test("carries whatever a callback answers", async () => {
+  test("contains any answer of a callback as storable text", async () => {
     const lenderId = await addLender(null);
     await raise(database, lenderId, "gone", { body: "a\0b\u{D83D} ₹ \u{1F600}", location: "\0" });
     const [mail] = await mailsTo(lenderId);
@@ -103,8 +103,8 @@ describe("an alert", () => {
   });
 });
 
-describe("what was held back", () => {
-  test("is told an hour after the mail before, by one of any number of processes", async () => {
+describe("an alert that was held back", () => {
+  test("is mailed an hour after the mail before, by one of many processes", async () => {
     const lenderId = await addLender(null);
     for (const loan of ["LN-1", "LN-2", "LN-3", "LN-4"]) await raise(database, lenderId, "parked", { loan });
     expect(await releaseHeldBack(database.em())).toBe(0);
@@ -130,20 +130,23 @@ describe("what was held back", () => {
     { cause: "recovered", now: "suspended", isTold: false },
     { cause: "parked", now: "suspended", isTold: true },
     { cause: "gone", now: "active", isTold: true },
-  ])("$cause, with the endpoint $now by then: told $isTold, forgotten else", async ({ cause, now, isTold }) => {
-    const lenderId = await addLender(null);
-    await raise(database, lenderId, cause);
-    await raise(database, lenderId, cause);
-    await anHourPasses(lenderId);
-    if (now === "suspended") await suspend(lenderId);
-    expect(await releaseHeldBack(database.em())).toBe(isTold ? 1 : 0);
-    expect(await mailsTo(lenderId)).toHaveLength(isTold ? 2 : 1);
-    expect(await heldBack(lenderId)).toEqual({ [cause]: 0 });
-    await raise(database, lenderId, cause);
-    expect(await mailsTo(lenderId)).toHaveLength(2);
-  });
+  ])(
+    "of cause $cause, with an endpoint that is now $now: mailed $isTold, else discarded",
+    async ({ cause, now, isTold }) => {
+      const lenderId = await addLender(null);
+      await raise(database, lenderId, cause);
+      await raise(database, lenderId, cause);
+      await anHourPasses(lenderId);
+      if (now === "suspended") await suspend(lenderId);
+      expect(await releaseHeldBack(database.em())).toBe(isTold ? 1 : 0);
+      expect(await mailsTo(lenderId)).toHaveLength(isTold ? 2 : 1);
+      expect(await heldBack(lenderId)).toEqual({ [cause]: 0 });
+      await raise(database, lenderId, cause);
+      expect(await mailsTo(lenderId)).toHaveLength(2);
+    },
+  );
 
-  test("is told of every lender, however many there are", async () => {
+  test("is mailed for every one of many lenders", async () => {
     const lenders = await Promise.all(Array.from({ length: 120 }, () => addLender(null)));
     for (const lenderId of lenders) {
       await raise(database, lenderId, "gone");

@@ -1,55 +1,58 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { enqueue, newId, query, queue, statement, type Tx } from "@collections/database";
+import type { FailureReason } from "@collections/outbound";
 import type { AttemptErrorCode } from "./attempt.ts";
 
-/** Why a lender is written to. `gone`: the callback answered 410. contract: Retry and suspension */
+/** Why a lender gets a mail. `gone`: the callback answered 410. contract: Retry and suspension */
 export type AlertCause = "suspended" | "parked" | "gone" | "recovered";
 
-/** What a mail can tell of an occasion; times are ISO 8601. */
+/** The facts for the mail about an occasion. Times are in ISO 8601. */
 export interface AlertFacts {
-  /** When the failures in a row began; `parked`: when the event was made; `recovered`: when it was suspended. */
+  /** The first of the failures in a row. For `parked`: when the event was made. For `recovered`: when it was suspended. */
   readonly since: string;
   readonly consecutiveFailures?: number;
   readonly nextProbeAt?: string;
-  /** The event whose attempt led to it; its id is a UUID, as everywhere inside. */
+  /** The event whose attempt led to the alert, as a UUID. */
   readonly eventId?: string;
   readonly kind?: string;
   readonly loan?: string;
   readonly sequence?: number;
-  /** How many it has had. */
+  /** How many attempts the event has had. */
   readonly attempts?: number;
-  /** Where the attempt went. */
+  /** The URL of the attempt. */
   readonly url?: string;
-  /** Of the answer; null, as its body, when there was none. */
+  /** The status of the answer. Null, like `body`, if no answer came. */
   readonly status?: number | null;
-  /** The first 2 KB. */
+  /** The first 2 KB of the answer's body. */
   readonly body?: string | null;
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   readonly location?: string | undefined;
   readonly errorCode?: AttemptErrorCode;
+  /** The exact reason, if no answer came. Alerts that an older version raised do not have it. */
+  readonly errorReason?: FailureReason;
   readonly errorDetail?: string;
 }
 
-/** A mail to be sent. It carries its facts, so that what happens later does not change what it says. */
+/** A mail to send. The job carries the facts, so that later changes do not alter the mail. */
 export interface AlertJob {
   readonly lenderId: string;
   readonly alertId: string;
   readonly cause: AlertCause;
-  /** ISO 8601. Together with `alertId` it names the mail. */
+  /** ISO 8601. `raisedAt` and `alertId` together identify the mail. */
   readonly raisedAt: string;
-  /** ISO 8601. Earlier than `raisedAt` where the mail was held back. */
+  /** ISO 8601. Earlier than `raisedAt` if the mail was held back. */
   readonly happenedAt: string;
   readonly facts: AlertFacts;
-  /** Occasions before this one that no mail has told of. */
+  /** How many earlier occasions no mail has mentioned. */
   readonly heldBack: number;
-  /** The technical contacts that have not got it yet; absent: none has. */
+  /** The technical contacts that have not got the mail yet. Absent: none of them has. */
   readonly to?: readonly string[];
 }
 
-/** What the row remembers of the newest occasion, and how many before it the mail of that moment told of. */
+/** The facts of the newest occasion as the row keeps them, and how many earlier occasions its mail mentioned. */
 type RememberedFacts = AlertFacts & Pick<AlertJob, "happenedAt"> & Partial<Pick<AlertJob, "heldBack">>;
 
-/** The latest alert of each cause: one row per lender and cause, which is what keeps it to one mail an hour. */
+/** The latest alert of each cause. One row per lender and cause limits the mails to one an hour. */
 export const AlertEntity = defineEntity({
   name: "Alert",
   schema: "webhooks",
@@ -59,9 +62,9 @@ export const AlertEntity = defineEntity({
     id: p.uuid().primary(),
     cause: p.text().$type<AlertCause>(),
     facts: p.json<RememberedFacts>(),
-    /** When the latest mail was asked for. */
+    /** When the latest mail was enqueued. */
     raisedAt: p.datetime().columnType("timestamptz"),
-    /** Occasions since then for which no mail was sent. */
+    /** How many occasions since then had no mail. */
     heldBack: p.integer(),
   },
 });
@@ -69,10 +72,11 @@ export const AlertEntity = defineEntity({
 export type Alert = InferEntity<typeof AlertEntity>;
 
 /**
- * Mails to technical contacts: tried for about a day, every hour at the end.
+ * Jobs that mail alerts to technical contacts. A job is retried for about a day, every hour at the end. `startWebhooks` works
+ * the queue if it has `sendAlert`.
  *
  * @example
- * await database.jobs.work(alertQueue, { concurrency: 32 }, ({ data }) => writeMail(data));
+ * await transaction(em, (tx) => enqueue(tx, alertQueue, { ...job, to: ["ops@lender.example"] }));
  */
 export const alertQueue = queue<AlertJob>("webhooks.alert", {
   retryLimit: 30,
@@ -83,41 +87,42 @@ export const alertQueue = queue<AlertJob>("webhooks.alert", {
 });
 
 /**
- * Has a mail sent to the lender's technical contacts, once the transaction commits; within an hour of the last one of
- * its cause the occasion is only counted, and `releaseHeldBack` tells of it later. The row stays locked until the
- * commit: raise last, and several causes always in the same order. contract: Retry and suspension
+ * Enqueues a mail to the lender's technical contacts, in the caller's transaction. If the last mail of the same cause was less
+ * than an hour ago, the occasion is only counted, and `releaseHeldBack` mails it later. The row stays locked until the commit:
+ * so raise alerts at the end of the transaction, and several causes always in the same order.
+ * contract: Retry and suspension
  */
 export async function raiseAlert(
   tx: Tx,
   { lenderId, cause, facts }: { lenderId: string; cause: AlertCause; facts: AlertFacts },
 ): Promise<void> {
-  const kept = JSON.stringify(facts, (_key, value: unknown) => (typeof value === "string" ? keepable(value) : value));
+  const kept = JSON.stringify(facts, (_key, value: unknown) => (typeof value === "string" ? storable(value) : value));
   const [raised] = await query<RaisedAlert & { isDue: boolean }>(tx, raise, [lenderId, newId(), cause, kept]);
   if (raised?.isDue) await enqueueMail(tx, raised);
 }
 
-/** An alert's row whose mail is due; `happenedAt` is text, with the offset of the database's time zone. */
+/** The row of an alert whose mail is due. `happenedAt` is text, with the offset of the database's time zone. */
 export interface RaisedAlert extends Omit<AlertJob, "raisedAt" | "to"> {
   readonly raisedAt: Date;
 }
 
-/** Has the mail sent once the transaction commits. */
+/** Enqueues the mail of an alert, in the caller's transaction. */
 export async function enqueueMail(tx: Tx, raised: RaisedAlert): Promise<void> {
   const { lenderId, alertId, cause, raisedAt, happenedAt, facts, heldBack } = raised;
   const times = { raisedAt: raisedAt.toISOString(), happenedAt: new Date(happenedAt).toISOString() };
   await enqueue(tx, alertQueue, { lenderId, alertId, cause, ...times, facts, heldBack });
 }
 
-/** What jsonb takes: neither NUL nor half a character. */
-function keepable(text: string): string {
+/** Replaces what jsonb cannot store: NUL, and half of a surrogate pair. */
+function storable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
-/** The columns of a `RaisedAlert`, but for `heldBack`. */
+/** The columns of a `RaisedAlert`, except `heldBack`. */
 export const RAISED_COLUMNS = `a.lender_id as "lenderId", a.id as "alertId", a.cause, a.raised_at as "raisedAt",
   a.facts ->> 'happenedAt' as "happenedAt", a.facts - array['happenedAt', 'heldBack'] as facts`;
 
-// Whole milliseconds: the time is a part of the mail's name.
+// Whole milliseconds, because the time is a part of the mail's Message-ID.
 // Citus accepts only IMMUTABLE functions in DO UPDATE and RETURNING: the difference of two times, not a time minus an
 // interval, and no cast between text and a time.
 const IS_DUE = `excluded.raised_at - a.raised_at >= interval '1 hour'`;

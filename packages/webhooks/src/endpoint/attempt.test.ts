@@ -5,14 +5,14 @@ import { createOutbound } from "@collections/outbound";
 import { newId, publicId } from "@collections/database";
 import { checkTimestamp, verify } from "@collections/signing";
 import { afterAll, describe, expect, test } from "vitest";
-import { type AttemptToMake, type Courier, makeAttempt } from "./attempt.ts";
+import { type AttemptToMake, type WebhookSender, makeAttempt } from "./attempt.ts";
 import { openReceiver } from "../../tests/receiver.ts";
 import { KEY_ID, SECRET } from "../../tests/trial.ts";
 
 const outbound = createOutbound({ allow: "127.0.0.1:*" });
 afterAll(() => outbound.close());
 
-const courier: Courier = {
+const sender: WebhookSender = {
   outbound,
   signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
   timeoutMs: 300,
@@ -21,10 +21,10 @@ const courier: Courier = {
 const body = '{ "eventId":"evt_1","loan":"LN-1","sequence":1,  "note":"₹" }';
 
 describe("the request", () => {
-  test("carries the contract's headers and exactly the event's bytes", async () => {
+  test("has the contract's headers and exactly the event's bytes", async () => {
     await using receiver = await openReceiver();
     const toMake = attemptTo(receiver.url);
-    const { outcome, request } = await makeAttempt(courier, { ...toMake, number: 3 });
+    const { outcome, request } = await makeAttempt(sender, { ...toMake, number: 3 });
     const [received] = receiver.received;
     expect(outcome).toBe("delivered");
     expect(received?.body).toBe(body);
@@ -42,9 +42,9 @@ describe("the request", () => {
     expect(request).toMatchObject({ url: receiver.url, body });
   });
 
-  test("says so when it is a replay", async () => {
+  test("has a header if it is a replay", async () => {
     await using receiver = await openReceiver();
-    await makeAttempt(courier, { ...attemptTo(receiver.url), replay: true });
+    await makeAttempt(sender, { ...attemptTo(receiver.url), replay: true });
     expect(receiver.received[0]?.headers["x-service-replay"]).toBe("true");
   });
 
@@ -52,7 +52,7 @@ describe("the request", () => {
     "is signed over the path that the receiver sees, without the query: %s",
     async (path) => {
       await using receiver = await openReceiver(undefined, path);
-      await makeAttempt(courier, attemptTo(receiver.url));
+      await makeAttempt(sender, attemptTo(receiver.url));
       const { path: seen, headers, body } = receiver.received[0]!;
       const timestamp = String(headers["x-service-timestamp"]);
       const signature = String(headers["x-service-signature"]);
@@ -64,30 +64,30 @@ describe("the request", () => {
 });
 
 describe("what counts as delivered", () => {
-  test.each([200, 202, 204, 299])("a %i does", async (status) => {
+  test.each([200, 202, 204, 299])("a status of %i", async (status) => {
     await using receiver = await openReceiver((response) => response.writeHead(status).end());
-    expect(await makeAttempt(courier, attemptTo(receiver.url))).toMatchObject({ outcome: "delivered", error: null });
+    expect(await makeAttempt(sender, attemptTo(receiver.url))).toMatchObject({ outcome: "delivered", error: null });
   });
 
-  test("a 2xx status line in time does, although its body never ends", async () => {
+  test("a 2xx status line in time, even if its body never ends", async () => {
     await using receiver = await openReceiver((response) => {
       response.writeHead(200);
       response.write("half of ");
     });
-    const { outcome, answer } = await makeAttempt(courier, attemptTo(receiver.url));
+    const { outcome, answer } = await makeAttempt(sender, attemptTo(receiver.url));
     expect(outcome).toBe("delivered");
     expect(answer?.body).toBe("half of ");
   });
 
-  test("a 2xx with a huge body does, and 2 KB of it are kept", async () => {
+  test("a 2xx with a huge body, of which 2 KB are kept", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(200).end("₹".repeat(100_000)));
-    const { outcome, answer } = await makeAttempt(courier, attemptTo(receiver.url));
+    const { outcome, answer } = await makeAttempt(sender, attemptTo(receiver.url));
     expect(outcome).toBe("delivered");
     expect(answer?.body).toBe("₹".repeat(682));
   });
 });
 
-describe("what counts as failed, with its cause in words", () => {
+describe("what counts as failed, with its cause", () => {
   test.each([
     [302, "REDIRECT", /not followed/],
     [304, "REDIRECT", /not followed/],
@@ -96,15 +96,15 @@ describe("what counts as failed, with its cause in words", () => {
     [503, "NON_2XX", /answered 503/],
   ])("a %i is %s", async (status, code, detail) => {
     await using receiver = await openReceiver((response) => response.writeHead(status, { Location: "/x" }).end("no"));
-    const result = await makeAttempt(courier, attemptTo(receiver.url));
+    const result = await makeAttempt(sender, attemptTo(receiver.url));
     expect(result).toMatchObject({ outcome: "failed", error: { code, detail: expect.stringMatching(detail) } });
     expect(result.answer).toMatchObject({ status });
     expect(receiver.received).toHaveLength(1);
   });
 
-  test("a receiver that says nothing is TIMEOUT", async () => {
+  test("a receiver that does not answer is TIMEOUT", async () => {
     await using receiver = await openReceiver(() => {});
-    expect(await makeAttempt(courier, attemptTo(receiver.url))).toMatchObject({
+    expect(await makeAttempt(sender, attemptTo(receiver.url))).toMatchObject({
       outcome: "failed",
       answer: null,
       error: { code: "TIMEOUT", detail: expect.stringContaining("300 ms") },
@@ -115,35 +115,35 @@ describe("what counts as failed, with its cause in words", () => {
   test("a closed port is CONNECT", async () => {
     const receiver = await openReceiver();
     await receiver[Symbol.asyncDispose]();
-    const { outcome, error } = await makeAttempt(courier, attemptTo(receiver.url));
+    const { outcome, error } = await makeAttempt(sender, attemptTo(receiver.url));
     expect({ outcome, code: error?.code }).toEqual({ outcome: "failed", code: "CONNECT" });
   });
 
   test("a receiver that does not speak TLS is TLS", async () => {
     await using receiver = await openReceiver();
-    const { error } = await makeAttempt(courier, attemptTo(receiver.url.replace("http:", "https:")));
+    const { error } = await makeAttempt(sender, attemptTo(receiver.url.replace("http:", "https:")));
     expect(error?.code).toBe("TLS");
   });
 
   test.each(["https://10.0.0.1/hooks", "http://example.com/hooks", "https://[::1]/", "not a url"])(
     "%s is BLOCKED_ADDRESS",
     async (url) => {
-      const { outcome, error } = await makeAttempt(courier, attemptTo(url));
+      const { outcome, error } = await makeAttempt(sender, attemptTo(url));
       expect({ outcome, code: error?.code }).toEqual({ outcome: "failed", code: "BLOCKED_ADDRESS" });
     },
   );
 
-  test("an answer of broken UTF-8 and NUL characters becomes text that PostgreSQL can keep", async () => {
+  test("an answer with invalid UTF-8 and NUL becomes text that PostgreSQL can store", async () => {
     const port = await serveRaw("HTTP/1.1 500 No\r\nContent-Length: 5\r\nX-Odd: \xff\xfe\r\n\r\na\0\xffb\xc3");
-    const { answer } = await makeAttempt(courier, attemptTo(`http://127.0.0.1:${port}/`));
+    const { answer } = await makeAttempt(sender, attemptTo(`http://127.0.0.1:${port}/`));
     expect(answer).toMatchObject({ status: 500, body: "a\uFFFD\uFFFDb\uFFFD" });
     expect(JSON.stringify(answer?.headers).isWellFormed()).toBe(true);
   });
 
-  test("an attempt that we gave up on says nothing about the receiver", async () => {
+  test("an aborted attempt is abandoned, and not a failure of the receiver", async () => {
     await using receiver = await openReceiver(() => {});
     const giveUp = new AbortController();
-    const attempt = makeAttempt(courier, { ...attemptTo(receiver.url), signal: giveUp.signal });
+    const attempt = makeAttempt(sender, { ...attemptTo(receiver.url), signal: giveUp.signal });
     await receiver.arrived(1);
     giveUp.abort();
     expect(await attempt).toMatchObject({ outcome: "abandoned", error: null });

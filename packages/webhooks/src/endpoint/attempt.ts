@@ -1,39 +1,31 @@
-import type { Outbound, OutboundAnswer } from "@collections/outbound";
+import { describeFailure, type FailureReason, type Outbound, type OutboundAnswer } from "@collections/outbound";
 import { publicId } from "@collections/database";
 import { HEADERS, type Secret, sign } from "@collections/signing";
 
-/**
- * How long a whole exchange with a callback may take. contract: Limits, webhook acknowledgement time
- *
- * @example
- * const courier: Courier = { outbound, signingKeyOf, timeoutMs: DEFAULT_TIMEOUT_MS, now: () => new Date() };
- */
+/** How long a whole exchange with a callback may take. contract: Limits, webhook acknowledgement time */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
 const USER_AGENT = "PartnerCollections-Webhooks/1.0";
 const KEPT_BODY_BYTES = 2_048;
 
 /**
- * The key that signs a lender's webhooks now: the receiver finds its secret by the id.
- *
- * @example
- * const key: WebhookKey = { keyId: "wk_2026_11", secret: "kept-in-a-vault-and-never-logged" };
+ * The key that signs a lender's webhooks. A receiver finds the secret by the key's id.
  */
 export interface WebhookKey {
   readonly keyId: string;
   readonly secret: Secret;
 }
 
-/** What it takes to make an attempt. */
-export interface Courier {
+/** Sends signed requests to callbacks: the outbound client, the signing keys, the time limit and the clock. */
+export interface WebhookSender {
   readonly outbound: Outbound;
   readonly signingKeyOf: (lenderId: string) => WebhookKey | Promise<WebhookKey>;
-  /** For the whole exchange. */
+  /** The time limit of the whole exchange. */
   readonly timeoutMs: number;
   readonly now: () => Date;
 }
 
-/** One request to a callback. `eventId` is the event's UUID; `number` counts from 1. */
+/** One request to a callback. `eventId` is the event's UUID. `number` is the number of the attempt, from 1. */
 export interface AttemptToMake {
   readonly lenderId: string;
   readonly url: string;
@@ -46,26 +38,28 @@ export interface AttemptToMake {
 }
 
 /**
- * Why an attempt failed. `NON_2XX` and `REDIRECT` come with an answer, the others without; `BLOCKED_ADDRESS`: the URL
- * leads to an address that nobody is sent to. contract: Delivery
+ * Why an attempt failed. `NON_2XX` and `REDIRECT` come with an answer, and the others without. `BLOCKED_ADDRESS` means that
+ * the URL leads to an address where nothing may be sent. contract: Delivery
  */
 export type AttemptErrorCode = "TIMEOUT" | "DNS" | "CONNECT" | "TLS" | "NON_2XX" | "REDIRECT" | "BLOCKED_ADDRESS";
 
-/** What was wrong with an attempt that did not deliver. */
+/** Why an attempt did not deliver its event. */
 export interface AttemptError {
   readonly code: AttemptErrorCode;
+  /** The exact reason, if no answer came. */
+  readonly reason?: FailureReason;
   /** One or two plain sentences for the lender's engineer. */
   readonly detail: string;
 }
 
-/** What the callback answered: header names in lower case, and the first 2 KB of the body as text. */
+/** The answer of a callback. Header names are in lower case. `body` is the first 2 KB of the body as text. */
 export interface CallbackAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-/** A request as it went out, or would: its headers with timestamp and signature, its body to the byte. */
+/** A request as it was sent, or would be sent: headers with timestamp and signature, and the exact body. */
 export interface SentRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
@@ -73,8 +67,8 @@ export interface SentRequest {
 }
 
 /**
- * How an attempt went. `delivered`: a 2xx status line came in time. `abandoned`: we gave up on it ourselves, so that it
- * says nothing about the receiver. `ownFault`: our own network failed, which is not charged to the endpoint.
+ * The result of an attempt. `delivered`: a 2xx status line came in time. `abandoned`: this process aborted the request, so
+ * the result says nothing about the receiver. `ownFault`: our own network failed, which does not count against the endpoint.
  */
 export interface AttemptResult {
   readonly outcome: "delivered" | "failed" | "abandoned";
@@ -87,19 +81,19 @@ export interface AttemptResult {
 }
 
 /**
- * Posts an event once, with a timestamp and a signature of its own over the path of the callback URL.
- * Rejects only when no signing key could be had. contract: Webhook signing, Delivery
+ * Posts an event once, with a new timestamp and a signature over the path of the callback URL. Rejects only if
+ * `signingKeyOf` does. contract: Webhook signing, Delivery
  */
-export async function makeAttempt(courier: Courier, attempt: AttemptToMake): Promise<AttemptResult> {
-  const key = await courier.signingKeyOf(attempt.lenderId);
-  const startedAt = courier.now();
+export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake): Promise<AttemptResult> {
+  const key = await sender.signingKeyOf(attempt.lenderId);
+  const startedAt = sender.now();
   const headers = signedHeaders(attempt, key, startedAt);
-  const answer = await courier.outbound.request({
+  const answer = await sender.outbound.request({
     method: "POST",
     url: attempt.url,
     headers,
     body: attempt.body,
-    timeoutMs: courier.timeoutMs,
+    timeoutMs: sender.timeoutMs,
     ...(attempt.signal && { signal: attempt.signal }),
   });
   const request = { url: attempt.url, headers, body: attempt.body };
@@ -107,16 +101,16 @@ export async function makeAttempt(courier: Courier, attempt: AttemptToMake): Pro
 }
 
 /**
- * The request that an attempt would send now. Its receiver takes it for five minutes. Rejects when no signing key could
- * be had. contract: Webhook signing, Delivery
+ * The request that an attempt would send now. A receiver accepts its signature for five minutes. Rejects if `signingKeyOf`
+ * does. contract: Webhook signing, Delivery
  *
  * @example
  * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
  * const attempt = { lenderId, url: "https://lender.example/hooks", eventId, kind: "ping", number: 1, body };
- * const { url, headers } = await signedRequest(courier, attempt);
+ * const { url, headers } = await signedRequest(sender, attempt);
  */
 export async function signedRequest(
-  { signingKeyOf, now }: Pick<Courier, "signingKeyOf" | "now">,
+  { signingKeyOf, now }: Pick<WebhookSender, "signingKeyOf" | "now">,
   attempt: AttemptToMake,
 ): Promise<SentRequest> {
   const key = await signingKeyOf(attempt.lenderId);
@@ -126,7 +120,7 @@ export async function signedRequest(
 
 function signedHeaders(attempt: AttemptToMake, key: WebhookKey, at: Date): Record<string, string> {
   const timestamp = String(at.getTime());
-  // The parser's path is the one that goes on the request line; an unreadable URL is refused by the outbound door.
+  // The URL parser's path is the path on the request line. `outbound` refuses a URL that cannot be parsed.
   const path = URL.parse(attempt.url)?.pathname ?? "/";
   return {
     "Content-Type": "application/json",
@@ -145,9 +139,9 @@ type Judgement = Pick<AttemptResult, "outcome" | "answer" | "error" | "ownFault"
 
 function judge(answer: OutboundAnswer): Judgement {
   if (answer.kind === "failure") {
-    const { code, detail, ownFault } = answer;
+    const { code, reason, ownFault } = answer;
     if (code === "ABORTED") return { outcome: "abandoned", answer: null, error: null, ownFault };
-    return { outcome: "failed", answer: null, error: { code, detail }, ownFault };
+    return { outcome: "failed", answer: null, error: { code, reason, detail: describeFailure(answer) }, ownFault };
   }
   const kept = { status: answer.status, headers: answer.headers, body: textOf(answer.body) };
   const error = errorOfStatus(answer.status);
@@ -163,7 +157,7 @@ function errorOfStatus(status: number): AttemptError | null {
   return { code: "NON_2XX", detail: `The callback answered ${status}; any 2xx acknowledges.` };
 }
 
-/** The first 2 KB as text that PostgreSQL can keep: a character cut in two is dropped, no NUL, no broken UTF-8. */
+/** The first 2 KB as text that PostgreSQL can store: without NUL, invalid UTF-8, or the half of a character that was cut. */
 function textOf(body: Uint8Array): string {
   if (body.length === 0) return "";
   const isCut = body.length > KEPT_BODY_BYTES;

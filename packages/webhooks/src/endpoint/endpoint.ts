@@ -1,15 +1,16 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, newId, query, signal, statement, type Tx } from "@collections/database";
 
-/** Signals on this channel carry the id of a lender who has something to deliver. */
+/** Signals on this channel carry the id of a lender with deliveries that may be due. */
 export const WEBHOOKS_CHANNEL = "webhooks";
 
 /**
- * `suspended` after too many failures in a row: its events wait until it answers a ping. contract: Retry and suspension
+ * `suspended` after too many failures in a row: events wait until the endpoint answers a ping.
+ * contract: Retry and suspension
  */
 export type EndpointState = "active" | "suspended";
 
-/** Where a lender's events go. One per lender for now; everything keys by (lender, endpoint) all the same. */
+/** The callback URL of a lender. There is one per lender for now, but all keys are (lender, endpoint). */
 export const EndpointEntity = defineEntity({
   name: "Endpoint",
   schema: "webhooks",
@@ -17,20 +18,20 @@ export const EndpointEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
-    /** Null until the lender registers a callback: events wait for it. */
+    /** Null until the lender registers a callback. Events wait until then. */
     url: p.text().nullable(),
     state: p.text().$type<EndpointState>(),
-    /** Failed attempts since the last 2xx, over all deliveries; faults of our own side are left out. */
+    /** Failed attempts since the last 2xx, over all deliveries. Faults of our own network do not count. */
     consecutiveFailures: p.integer(),
     /** When the first of these failures was recorded. */
     failingSince: p.datetime().columnType("timestamptz").nullable(),
     suspendedAt: p.datetime().columnType("timestamptz").nullable(),
     nextProbeAt: p.datetime().columnType("timestamptz").nullable(),
-    /** The latest probe, and what was wrong with it; no error means that it passed. */
+    /** The latest probe, and why it failed. No error means that it passed. */
     probedAt: p.datetime().columnType("timestamptz").nullable(),
     probeError: p.text().nullable(),
     recoveredAt: p.datetime().columnType("timestamptz").nullable(),
-    /** Events up to this one were made before the recovery: none of them is overtaken by a later one of its loan. */
+    /** Events up to this one were made before the recovery. They are sent in the order of their loan. */
     drainTo: p.uuid().nullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
@@ -39,7 +40,7 @@ export const EndpointEntity = defineEntity({
 
 export type Endpoint = InferEntity<typeof EndpointEntity>;
 
-/** An endpoint with its backlog. `waiting` counts what is due, in flight or between two attempts. */
+/** An endpoint with its backlog. `waiting` counts deliveries that are due, in flight or waiting for a retry. */
 export interface EndpointStatus {
   readonly url: string | null;
   readonly state: EndpointState;
@@ -48,7 +49,7 @@ export interface EndpointStatus {
   readonly failingSince: Date | null;
   readonly suspendedAt: Date | null;
   readonly nextProbeAt: Date | null;
-  /** The latest probe of this suspension, and what came of it in words. */
+  /** The latest probe of this suspension, and why it failed. */
   readonly probedAt: Date | null;
   readonly probeError: string | null;
   /** The end of the last suspension. */
@@ -58,7 +59,7 @@ export interface EndpointStatus {
 }
 
 /**
- * A lender without an endpoint row: every lender gets one, with or without a URL, when it is created.
+ * The lender has no endpoint row. Every lender gets one when it is created, with or without a URL.
  *
  * @example
  * try {
@@ -80,8 +81,8 @@ export class EndpointNotFoundError extends Error {
 }
 
 /**
- * Gives a new lender its endpoint. With `url` null its events wait, and nothing is lost.
- * The URL is one that `checkUrl` of the outbound door has passed.
+ * Creates the endpoint of a new lender. If `url` is null, its events wait. Check the URL with `checkUrl` of
+ * `@collections/outbound` before.
  *
  * @example
  * await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
@@ -91,8 +92,8 @@ export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url
 }
 
 /**
- * Sets or clears the callback URL; what waits goes to the new one. Failures counted against another URL are forgotten,
- * and if it was suspended the new one is probed at once. Throws EndpointNotFoundError.
+ * Sets or clears the callback URL. Waiting events go to the new URL. A different URL resets the count of failures, and a
+ * suspended endpoint is then probed at once. Throws EndpointNotFoundError.
  *
  * @example
  * await changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks/v2" });
@@ -104,7 +105,7 @@ export async function changeEndpoint(tx: Tx, endpoint: { lenderId: string; url: 
 }
 
 /**
- * The lender's endpoint and its backlog, or undefined for a lender without one.
+ * The lender's endpoint and its backlog, or undefined if the lender has no endpoint.
  *
  * @example
  * const endpoint = await endpointOf(em, lenderId);

@@ -12,7 +12,7 @@ afterAll(() => outbound.close());
 
 const prober: Prober = {
   em: () => database.em(),
-  courier: {
+  sender: {
     outbound,
     signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
     timeoutMs: 10_000,
@@ -25,7 +25,7 @@ const prober: Prober = {
   probeIntervalMs: 60_000,
 };
 
-test("a probe that cannot be made is told once the others are done, which it holds up in nothing", async () => {
+test("a probe that cannot be made is reported after all others are done", async () => {
   await using receiver = await openReceiver((response) => void setTimeout(() => response.writeHead(204).end(), 50));
   const lenderIds = await Promise.all(Array.from({ length: 3 }, () => suspended(receiver.url)));
   const pingOf: Prober["pingOf"] = (lenderId) => {
@@ -40,7 +40,7 @@ test("a probe that cannot be made is told once the others are done, which it hol
   expect(await statesOf(lenderIds)).toEqual(["active", "suspended", "active"]);
 });
 
-test("an endpoint whose row another transaction has is passed over, and waited for by nobody", async () => {
+test("an endpoint whose row is locked is skipped, and probed later", async () => {
   await using receiver = await openReceiver();
   const [held, free] = [await suspended(receiver.url), await suspended(receiver.url)];
   const holder = await database.pool.connect();
@@ -54,7 +54,7 @@ test("an endpoint whose row another transaction has is passed over, and waited f
   expect(await statesOf([held])).toEqual(["active"]);
 });
 
-test("of many endpoints 64 are probed at once, those first that have been due for longest", async () => {
+test("probes 64 endpoints at a time, those first that have been due for longest", async () => {
   await using receiver = await openReceiver();
   const lenderIds = await Promise.all(Array.from({ length: 70 }, () => addLender(receiver.url)));
   for (const lenderId of lenderIds) await query(database.em(), suspend, [lenderId]);

@@ -1,25 +1,25 @@
 import { allLendersStatement, type EntityManager, query, queryReachable, statement } from "@collections/database";
-import { type AttemptError, type AttemptResult, type Courier, makeAttempt } from "./attempt.ts";
+import { type AttemptError, type AttemptResult, makeAttempt, type WebhookSender } from "./attempt.ts";
 import { recoverEndpoint } from "./recover.ts";
 import type { Ping } from "./test-endpoint.ts";
 
-/** A probe that our own network failed says nothing: the next one comes soon. */
+/** A fault of our own network says nothing about the endpoint, so the next probe comes soon. */
 const AFTER_OWN_FAULT_MS = 60_000;
-/** Beyond the probe's timeout: after that its process is taken for dead, and another one probes. */
+/** A claim ends this long after the probe's timeout. Its process is then taken for dead, and another process probes. */
 const CLAIM_BEYOND_TIMEOUT_MS = 15_000;
 const PROBES_AT_A_TIME = 64;
 
-/** What it takes to ping suspended endpoints. */
+/** What `probeDue` needs to ping suspended endpoints. */
 export interface Prober {
   readonly em: () => EntityManager;
-  readonly courier: Courier;
-  /** The ping to send: a body that names its own event and the lender. */
+  readonly sender: WebhookSender;
+  /** Makes the ping for a lender: an event id and a body that names it. */
   readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
   readonly probeIntervalMs: number;
   readonly onProbe?: (probed: ProbeFacts) => void;
 }
 
-/** How a probe went; `error` is null exactly when it passed. */
+/** The result of a probe. `error` is null if the probe passed. */
 export interface ProbeFacts {
   readonly lenderId: string;
   readonly passed: boolean;
@@ -33,14 +33,9 @@ interface ClaimedProbe {
 }
 
 /**
- * Pings suspended endpoints whose time has come, 64 of them at most; a 2xx ends the suspension. To be called every
- * second, in any number of processes: the row is claimed, so that there is one probe. Returns how many were made. Where
- * some could not be, it throws an AggregateError once all the others are done.
- * contract: Retry and suspension, probing while suspended
- *
- * @example
- * const prober = { em: () => database.em(), courier, pingOf, probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS };
- * setInterval(() => probeDue(prober).catch(console.error), 1_000);
+ * Pings suspended endpoints whose probe is due, 64 at most. A 2xx ends the suspension. Any number of processes may call
+ * this at the same time: each probe is claimed by one of them. Returns how many probes were made. If some could not be made,
+ * throws an AggregateError after all others are done. contract: Retry and suspension, probing while suspended
  */
 export async function probeDue(prober: Prober): Promise<number> {
   const due = await queryReachable<{ lenderId: string }>(prober.em(), selectDue, [PROBES_AT_A_TIME]);
@@ -51,9 +46,9 @@ export async function probeDue(prober: Prober): Promise<number> {
   return probes.filter((probe) => probe.status === "fulfilled" && probe.value).length;
 }
 
-/** False when another process was faster. */
+/** Returns false if another process has claimed the probe. */
 async function claimAndMake(prober: Prober, lenderId: string): Promise<boolean> {
-  const claimMs = prober.courier.timeoutMs + CLAIM_BEYOND_TIMEOUT_MS;
+  const claimMs = prober.sender.timeoutMs + CLAIM_BEYOND_TIMEOUT_MS;
   const [claimed] = await query<ClaimedProbe>(prober.em(), claimProbe, [lenderId, claimMs]);
   if (claimed) await makeProbe(prober, lenderId, claimed);
   return claimed !== undefined;
@@ -61,11 +56,11 @@ async function claimAndMake(prober: Prober, lenderId: string): Promise<boolean> 
 
 async function makeProbe(prober: Prober, lenderId: string, { url, claimedUntil }: ClaimedProbe): Promise<void> {
   const ping = await prober.pingOf(lenderId);
-  const result = await makeAttempt(prober.courier, { ...ping, url, kind: "ping", number: 1 });
+  const result = await makeAttempt(prober.sender, { ...ping, url, kind: "ping", number: 1 });
   if (result.outcome === "abandoned") return;
   const passed = result.outcome === "delivered";
   if (passed) await recoverEndpoint(prober.em(), lenderId, { url });
-  else await query(prober.em(), recordProbe, [lenderId, claimedUntil, pauseMs(prober, result), wordsOf(result.error)]);
+  else await query(prober.em(), recordProbe, [lenderId, claimedUntil, pauseMs(prober, result), textOf(result.error)]);
   prober.onProbe?.({ lenderId, passed, error: result.error, durationMs: result.durationMs });
 }
 
@@ -73,7 +68,7 @@ function pauseMs({ probeIntervalMs }: Prober, { ownFault }: AttemptResult): numb
   return ownFault ? Math.min(AFTER_OWN_FAULT_MS, probeIntervalMs) : probeIntervalMs;
 }
 
-function wordsOf(error: AttemptError | null): string | null {
+function textOf(error: AttemptError | null): string | null {
   return error && `${error.code}: ${error.detail}`;
 }
 
@@ -86,8 +81,8 @@ const selectDue = allLendersStatement(
    limit $1`,
 );
 
-// Whole milliseconds: the claim is compared with what came back to us. Whoever has the row is changing just what this
-// asks for, or claims it: there is nothing to wait for.
+// Whole milliseconds, because the claim is compared with a time that JavaScript has read. A locked row is skipped: the other
+// transaction claims the probe, or changes what makes it due.
 const claimProbe = statement(
   "webhooks.claim-probe",
   `with due as materialized (

@@ -2,13 +2,13 @@ import { type EntityManager, newId, query, signal, statement, transaction, type 
 import { raiseAlert } from "./alert.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 
-/** Waits that one transaction ends: an endpoint may leave many, and its dispatchers want the same rows. */
+/** The waits that one transaction ends. An endpoint may have many, and dispatchers need the same rows. */
 const ROWS_AT_A_TIME = 1_000;
 
 /**
- * Ends the suspension of a lender's endpoint. What it missed goes out by itself, each loan in its sequence, slowly at
- * first; events that were waiting for a retry take their place in it. With `url`, only while that one is registered:
- * the answer of another says nothing. Returns whether the endpoint was suspended. contract: Retry and suspension
+ * Ends the suspension of a lender's endpoint. Its backlog is then sent, each loan in its sequence, slowly at first. Events that
+ * waited for a retry become due too. With `url`, does nothing unless this URL is still registered, because the answer of
+ * another URL says nothing. Returns whether the endpoint was suspended. contract: Retry and suspension
  *
  * @example
  * const wasSuspended = await recoverEndpoint(em, lenderId);
@@ -24,7 +24,7 @@ export async function recoverEndpoint(
   return transaction(em, async (tx) => {
     const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [lenderId, newId(), url ?? null]);
     if (!recovered) return false;
-    // What failed since: attempts that were under way when the endpoint was suspended.
+    // Attempts that were under way at the suspension may have failed since.
     while ((await endWaits(tx, lenderId)) === ROWS_AT_A_TIME);
     await raiseAlert(tx, {
       lenderId,
@@ -59,7 +59,7 @@ const endWaitsOfEndpoint = statement(
    returning d.id`,
 );
 
-// Another process's clock may be ahead of ours, and so its ids.
+// The clock of another process may be ahead, and so its ids may be higher than a new one.
 const activate = statement(
   "webhooks.activate-endpoint",
   `with suspended as materialized (

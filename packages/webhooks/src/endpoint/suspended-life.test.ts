@@ -11,7 +11,7 @@ const suspension = { suspendAfter: 6, probeIntervalMs: 200 };
 const ladder = parseLadder("0s,30ms,60ms,60ms,60ms,60ms");
 
 describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
-  test("fails, climbs the ladder, is suspended, probed once an interval, drains in order when it is back, parks and replays", async () => {
+  test("is suspended after failures, probed once an interval, gets its backlog in order after its recovery, and gets replays", async () => {
     let isUp = false;
     let isPoisonous = true;
     let refused = "";
@@ -25,12 +25,12 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
     for (let count = 0; count < workers; count += 1) running.use(await trial.work({ suspension, ladder }));
     const endpoint = async () => (await endpointOf(database.em(), lenderId))!;
 
-    // It fails: first attempts and retries, until six in a row are counted.
+    // First attempts and retries fail, until six failures in a row are counted.
     await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 1, 2)));
     await until(async () => (await endpoint()).state === "suspended");
     expect(await endpoint()).toMatchObject({ suspendedAt: expect.any(Date), nextProbeAt: expect.any(Date) });
 
-    // While it is suspended, nothing but one ping an interval leaves, and new events join those that wait.
+    // During the suspension, only one ping per interval is sent, and new events wait with the others.
     await until(async () => (await countLeased(lenderId)) === 0);
     const spent = attempts(receiver.received).length;
     await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 3, 6)));
@@ -46,7 +46,7 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
       waiting: loans.length * 6,
     });
 
-    // It is back: the next probe passes, and the backlog drains by itself.
+    // The endpoint recovers: the next probe passes, and the backlog is delivered.
     isUp = true;
     await until(async () => (await countIn(database, lenderId, "delivered")) >= loans.length * 6 - 5);
     const drained = attempts(receiver.received).slice(spent);
@@ -57,7 +57,7 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
     }
     expect(receiver.atOnce.perLoan).toBe(1);
 
-    // What is refused in the drain holds back its loan, and only that, until it has arrived.
+    // An event that is refused in the backlog holds back its own loan, until it is delivered.
     const poisoned = () =>
       attempts(receiver.received)
         .slice(spent)
@@ -73,7 +73,7 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
     expect((await endpoint()).recoveredAt).toBeInstanceOf(Date);
     expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 48, delivered: 48 });
 
-    // An event that is refused through the whole ladder is parked while others go on; a replay brings it, marked.
+    // An event that is refused by every attempt is parked, and others are delivered. A replay delivers it, marked as such.
     const [event] = eventsOn(lenderId, "LN-3", 7, 7);
     refused = event!.eventId;
     await trial.publish([event!, ...eventsOn(lenderId, "LN-4", 7, 7)]);
@@ -94,8 +94,8 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
   });
 });
 
-describe("an endpoint that is suspended while much is leased ahead", () => {
-  test("gets no attempt that had not begun, although its answers shrink no window", async () => {
+describe("an endpoint that is suspended while many deliveries are leased", () => {
+  test("gets no further attempt, although its 404 answers do not lower the concurrency limit", async () => {
     let isUp = true;
     await using receiver = await openReceiver((response) => {
       setTimeout(() => response.writeHead(isUp ? 200 : 404).end(), isUp ? 1 : 20);
@@ -111,13 +111,13 @@ describe("an endpoint that is suspended while much is leased ahead", () => {
     await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 2, 2)));
     await until(async () => (await endpointOf(database.em(), lenderId))?.state === "suspended");
     await until(async () => (await countLeased(lenderId)) === 0);
-    // What was under way, 32 at most, and what began before six failures had come back.
+    // At most 32 attempts were under way, and some more began before six failures had come back.
     expect(receiver.received.length - before).toBeLessThanOrEqual(32 + 2 * 6);
   });
 });
 
 describe("another callback URL", () => {
-  test("is not charged with failures of the one before, nor vouched for by its answers", async () => {
+  test("does not take over the failures or the answers of the URL before", async () => {
     const { promise: mayAnswer, resolve: answerAll } = Promise.withResolvers<void>();
     await using old = await openReceiver((response) => void mayAnswer.then(() => response.writeHead(500).end()));
     await using other = await openReceiver();

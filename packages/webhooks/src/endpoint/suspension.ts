@@ -1,22 +1,12 @@
 import type { EndpointState } from "./endpoint.ts";
 
-/**
- * Failed attempts in a row that suspend an endpoint. contract: Limits, suspension threshold
- *
- * @example
- * const rule: SuspensionRule = { suspendAfter: DEFAULT_SUSPEND_AFTER, probeIntervalMs: 60_000 };
- */
-export const DEFAULT_SUSPEND_AFTER = 20;
+/** Failed attempts in a row that suspend an endpoint. contract: Limits, suspension threshold */
+const DEFAULT_SUSPEND_AFTER = 20;
 
-/**
- * The time between two pings of a suspended endpoint. contract: Limits, suspended-endpoint probe interval
- *
- * @example
- * const rule: SuspensionRule = { suspendAfter: 50, probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS };
- */
+/** The time between two pings of a suspended endpoint. contract: Limits, suspended-endpoint probe interval */
 export const DEFAULT_PROBE_INTERVAL_MS = 900_000;
 
-/** When an endpoint is suspended, and how often it is pinged then. contract: Retry and suspension */
+/** When an endpoint is suspended, and how often it is then pinged. contract: Retry and suspension */
 export interface SuspensionRule {
   /** Failed attempts in a row, over all deliveries of the endpoint. */
   readonly suspendAfter: number;
@@ -28,22 +18,23 @@ export const DEFAULT_SUSPENSION: SuspensionRule = {
   probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS,
 };
 
-/** An endpoint's row once its attempts are counted: each attempt once, faults of our own side not at all. */
+/** An endpoint after its attempts are counted: each attempt once, and faults of our own network not at all. */
 export interface CountedEndpoint {
   readonly state: EndpointState;
-  /** Since the last 2xx. */
+  /** Failed attempts since the last 2xx. */
   readonly consecutiveFailures: number;
 }
 
 /**
- * What the count means for the endpoint: `suspend`, with the time of its first probe; `recover`, because a 2xx that
- * was under way when it was suspended says that it is well; or `stay`. contract: Retry and suspension
+ * The consequence of the count for the endpoint. `suspend`: with the time of the first probe. `recover`: an attempt that was
+ * under way at the suspension was answered 2xx. `stay`: nothing changes. contract: Retry and suspension
  */
 export type SuspensionVerdict =
   | { readonly verdict: "suspend"; readonly suspendedAt: Date; readonly nextProbeAt: Date }
   | { readonly verdict: "recover" }
   | { readonly verdict: "stay" };
 
+/** Decides whether the endpoint is suspended, recovers, or stays as it is. */
 export function judgeEndpoint(counted: CountedEndpoint, rule: SuspensionRule, now: Date): SuspensionVerdict {
   const { state, consecutiveFailures } = counted;
   if (state === "active" && consecutiveFailures >= rule.suspendAfter) {

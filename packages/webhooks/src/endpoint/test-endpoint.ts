@@ -1,16 +1,22 @@
 import { type EntityManager, publicId } from "@collections/database";
-import { type AttemptError, type CallbackAnswer, type Courier, makeAttempt, type SentRequest } from "./attempt.ts";
+import {
+  type AttemptError,
+  type CallbackAnswer,
+  makeAttempt,
+  type SentRequest,
+  type WebhookSender,
+} from "./attempt.ts";
 import { endpointOf } from "./endpoint.ts";
 import { recoverEndpoint } from "./recover.ts";
 
-/** The ping to send: a fresh UUIDv7 and the exact body that names it. */
+/** A ping to send: a new UUIDv7, and the exact body that names it. */
 export interface Ping {
   readonly lenderId: string;
   readonly eventId: string;
   readonly body: string;
 }
 
-/** What came of it; `error` is null exactly when it was delivered. */
+/** The result of a ping. `error` is null if the ping was delivered. */
 export interface TestedDelivery {
   readonly delivered: boolean;
   /** `evt_…` */
@@ -22,11 +28,11 @@ export interface TestedDelivery {
 }
 
 /**
- * The lender has not registered a callback, so there is nothing to send a ping to.
+ * The lender has not registered a callback URL, so there is nowhere to send a ping.
  *
  * @example
  * try {
- *   await testEndpoint(em, courier, await pingOf(lenderId));
+ *   await testEndpoint(em, sender, await pingOf(lenderId));
  * } catch (error) {
  *   if (!(error instanceof CallbackNotConfiguredError)) throw error;
  *   await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks" }));
@@ -48,7 +54,7 @@ export class CallbackNotConfiguredError extends Error {
  *
  * @example
  * try {
- *   await testEndpoint(em, courier, await pingOf(lenderId));
+ *   await testEndpoint(em, sender, await pingOf(lenderId));
  * } catch (error) {
  *   if (error instanceof PingAbandonedError) console.error(`Try again in a moment. ${error.message}`);
  * }
@@ -63,20 +69,20 @@ export class PingAbandonedError extends Error {
 }
 
 /**
- * Sends one signed ping to the registered callback and waits for what comes of it. It is not stored, retried or counted
- * as a failure; one that arrives ends a suspension, as a probe does. Throws CallbackNotConfiguredError,
- * PingAbandonedError. contract: Partner endpoints, webhooks/test
+ * Sends one signed ping to the registered callback and waits for the answer. The ping is not stored or retried, and does not
+ * count as a failure. A 2xx ends a suspension, as after a probe. Throws CallbackNotConfiguredError and PingAbandonedError.
+ * contract: Partner endpoints, webhooks/test
  *
  * @example
  * const eventId = newId();
  * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
- * const { delivered, durationMs, error } = await testEndpoint(em, courier, { lenderId, eventId, body });
+ * const { delivered, durationMs, error } = await testEndpoint(em, sender, { lenderId, eventId, body });
  * console.log(delivered ? `Answered in ${durationMs} ms.` : error?.detail);
  */
-export async function testEndpoint(em: EntityManager, courier: Courier, ping: Ping): Promise<TestedDelivery> {
+export async function testEndpoint(em: EntityManager, sender: WebhookSender, ping: Ping): Promise<TestedDelivery> {
   const endpoint = await endpointOf(em, ping.lenderId);
   if (!endpoint?.url) throw new CallbackNotConfiguredError(ping.lenderId);
-  const attempt = await makeAttempt(courier, { ...ping, url: endpoint.url, kind: "ping", number: 1 });
+  const attempt = await makeAttempt(sender, { ...ping, url: endpoint.url, kind: "ping", number: 1 });
   if (attempt.outcome === "abandoned") throw new PingAbandonedError();
   if (attempt.outcome === "delivered") await recoverEndpoint(em, ping.lenderId, { url: endpoint.url });
   return {

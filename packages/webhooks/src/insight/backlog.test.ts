@@ -9,7 +9,7 @@ const trial = await openTrial();
 const { database } = trial;
 
 describe("the backlog", () => {
-  test("is counted by state and reach, with the age of what waits for its first attempt", async () => {
+  test("is counted by state and reach, with the age of the oldest event without an attempt", async () => {
     expect(await backlogs(database.em())).toEqual([]);
     const [active, suspended] = [
       await trial.addLender("http://127.0.0.1:9/"),
@@ -44,7 +44,7 @@ describe("the backlog", () => {
 });
 
 describe("the last failed attempt", () => {
-  test("is the newest one, whatever came after it", async () => {
+  test("is the newest failed one, even if a later attempt delivered the event", async () => {
     let refuses = true;
     await using receiver = await openReceiver((response) => {
       response.writeHead(refuses ? 404 : 200, { "X-Reason": "moved" }).end();
@@ -68,7 +68,7 @@ describe("the last failed attempt", () => {
   });
 });
 
-test("the request of an attempt is the one that would be sent: fresh, signed over its path, marked as a replay", async () => {
+test("signedRequest returns the request that an attempt would send: newly signed over its path, and marked as a replay", async () => {
   const now = new Date();
   const attempt = {
     lenderId: "",

@@ -1,19 +1,19 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 
-/** Whether anything can be sent to an endpoint: no URL is `unregistered`. */
+/** Whether events can be sent to an endpoint. `unregistered`: it has no URL. */
 export type EndpointReach = "active" | "suspended" | "unregistered";
 
-/** What lies in the rows of all endpoints that are alike in their reach. */
+/** Backlog totals of all endpoints with the same reach. */
 export interface Backlog {
   readonly reach: EndpointReach;
   readonly endpoints: number;
   /** Due or in flight. */
   readonly waiting: number;
-  /** Between two attempts. */
+  /** Waiting for a retry. */
   readonly retrying: number;
   readonly parked: number;
-  /** Age of the oldest event that waits for its first attempt; null without one. */
+  /** Age of the oldest event that waits for its first attempt. Null if there is none. */
   readonly oldestWaitingMs: number | null;
 }
 
@@ -27,7 +27,7 @@ export interface UndeliveredEvent {
   readonly createdAt: Date;
 }
 
-/** The latest thing that went wrong at an endpoint; `status` and `headers` are null without an answer. */
+/** The latest failed attempt at an endpoint. `status` and `headers` are null if no answer came. */
 export interface FailedAttempt {
   readonly eventId: string;
   readonly number: number;
@@ -38,11 +38,11 @@ export interface FailedAttempt {
   readonly errorDetail: string | null;
 }
 
-/** Attempts that are looked through for a failed one. */
+/** How many of the latest attempts are searched for a failed one. */
 const LATEST_ATTEMPTS = 10_000;
 
 /**
- * Everything that is not delivered, counted. Its time grows with what waits and is parked, not with what was delivered.
+ * Counts events that are not delivered. The time grows with waiting and parked events, not with delivered ones.
  *
  * @example
  * for (const { reach, waiting, oldestWaitingMs } of await backlogs(em)) {
@@ -54,7 +54,7 @@ export async function backlogs(em: EntityManager): Promise<Backlog[]> {
 }
 
 /**
- * The oldest event that a lender has not acknowledged and that goes out by itself; replays are none of them.
+ * The oldest event that a lender has not acknowledged and that will still be sent. Replays do not count.
  *
  * @example
  * const oldest = await oldestUndelivered(em, lenderId);
@@ -66,7 +66,7 @@ export async function oldestUndelivered(em: EntityManager, lenderId: string): Pr
 }
 
 /**
- * The latest failed attempt of a lender, or undefined when there was none among its last 10,000.
+ * The latest failed attempt of a lender, or undefined if its last 10,000 attempts have not failed.
  *
  * @example
  * const failed = await lastFailedAttempt(em, lenderId);
@@ -78,9 +78,7 @@ export async function lastFailedAttempt(em: EntityManager, lenderId: string): Pr
   return failed;
 }
 
-// Citus needs the lender in each join. The inner ORDER BY leads to the partial index of the state, on any plan: by the
-// lender's primary key, all that was ever delivered would be read. The age is that of first attempts: an event between two
-// attempts, or sent again, is old by nature.
+// Citus needs the lender in each join. The age is that of first attempts, because a retry or replay is old in any case.
 export const selectBacklogs = statement(
   "webhooks.backlogs",
   `select case when e.url is null then 'unregistered' else e.state end as reach, count(*)::int as endpoints,
@@ -111,8 +109,8 @@ export const selectOldest = statement(
    limit 1`,
 );
 
-// The inner ORDER BY leads to the partial index of the state, on any plan: the primary key does not have this order, and it
-// would lead to all that the lender was ever delivered.
+// The inner ORDER BY makes every plan use the partial index of the state. By the primary key, a plan would read all deliveries
+// of the lender.
 function oldestIn(state: string): string {
   return `select *
      from (

@@ -8,7 +8,7 @@ import { CLOCKS_DIFFER_MS, idBefore, laterBy } from "../storage/id-time.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** A delivery as lenders and operators see it; the ids are UUIDs. */
+/** A delivery as lenders and operators see it. Ids are UUIDs. */
 export interface DeliverySummary {
   readonly lenderId: string;
   readonly eventId: string;
@@ -19,13 +19,16 @@ export interface DeliverySummary {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
-  /** Whether it was delivered or parked before and is sent again. */
+  /** Whether it was delivered or parked before, and a replay sends it again. */
   readonly replay: boolean;
   readonly createdAt: Date;
   readonly settledAt: Date | null;
 }
 
-/** One attempt as it was logged. `status`, `headers` and `body` are null without an answer, the error when delivered. */
+/**
+ * One attempt from the log. `status`, `headers` and `body` are null if no answer came. `errorCode` and `errorDetail` are null if
+ * the event was delivered.
+ */
 export interface LoggedAttempt {
   readonly number: number;
   readonly startedAt: Date;
@@ -33,24 +36,24 @@ export interface LoggedAttempt {
   readonly outcome: "delivered" | "failed";
   readonly status: number | null;
   readonly headers: Record<string, string> | null;
-  /** The first 2 KB. */
+  /** The first 2 KB of the answer's body. */
   readonly body: string | null;
   readonly errorCode: AttemptErrorCode | null;
   readonly errorDetail: string | null;
   readonly replay: boolean;
 }
 
-/** A delivery with its body and the log of its attempts, the first one first. */
+/** A delivery with its body, and the log of its attempts in order. */
 export interface DeliveryDetail extends DeliverySummary {
-  /** Where it goes now; null without a callback. */
+  /** The callback URL that the next attempt uses. Null if none is registered. */
   readonly url: string | null;
   readonly occurredAt: Date;
-  /** The exact body, the same with every attempt. */
+  /** The exact body, which every attempt sends. */
   readonly body: string;
   readonly log: readonly LoggedAttempt[];
 }
 
-/** Which deliveries to list; what is absent does not restrict. `loan` needs `lenderId`. */
+/** Which deliveries to list. An absent field does not restrict. `loan` needs `lenderId`. */
 export interface DeliveryFilter {
   readonly lenderId?: string;
   readonly states?: readonly DeliveryState[];
@@ -58,20 +61,20 @@ export interface DeliveryFilter {
   readonly kind?: string;
   /** Made at this time or later. */
   readonly since?: Date;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string;
   readonly limit?: number;
 }
 
-/** A page of deliveries, the newest first. */
+/** A page of deliveries, newest first. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliverySummary[];
-  /** The cursor of the next page, or null on the last. */
+  /** The cursor of the next page. Null on the last page. */
   readonly nextCursor: string | null;
 }
 
 /**
- * Deliveries, newest first, a page at a time. `now` tells a live lease from one that has run out.
+ * Lists deliveries, newest first, one page at a time. `now` decides whether a lease has ended.
  *
  * @example
  * const { deliveries, nextCursor } = await listDeliveries(em, { lenderId, states: ["parked"], limit: 20 }, now);
@@ -90,7 +93,7 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
 }
 
 /**
- * One delivery of a lender with its body and every attempt, or undefined.
+ * One delivery of a lender with its body and all attempts, or undefined.
  *
  * @example
  * const delivery = await deliveryById(em, lenderId, eventId, now);
@@ -128,12 +131,12 @@ async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date
   if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
   if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
-  // The loan's events have an index, its deliveries need none.
+  // Events have an index by loan, so deliveries need none.
   if (loan !== undefined) conditions.push({ id: { $in: await idsOfLoan(em, lenderId, loan) } });
   return conditions;
 }
 
-/** A lender's parked deliveries by the index of its endpoint: by the lender's key all that was delivered is read too. */
+/** Finds parked deliveries by the index of the endpoint. By the lender's key, a query would read delivered ones too. */
 async function lenderCondition(
   em: EntityManager,
   lenderId: string,
@@ -151,7 +154,8 @@ function stateCondition(state: DeliveryState, now: Date): FilterQuery<Delivery> 
 }
 
 async function idsOfLoan(em: EntityManager, lenderId: string | undefined, loan: string): Promise<string[]> {
-  if (lenderId === undefined) throw new TypeError("A loan is one lender's: give lenderId with loan.");
+  if (lenderId === undefined)
+    throw new TypeError("The filter has loan but no lenderId. A loan number belongs to one lender: pass lenderId too.");
   const rows = await query<{ id: string }>(em, selectIdsOfLoan, [lenderId, loan]);
   return rows.map(({ id }) => id);
 }
@@ -179,7 +183,7 @@ const selectIdsOfLoan = statement(
   `select id from webhooks.event where lender_id = $1 and source_loan_number = $2`,
 );
 
-// An attempt is younger than its delivery, by the clocks of two processes: partitions before that are left alone.
+// An attempt is later than its delivery, by the clocks of two processes. So earlier partitions are not read.
 export const selectAttempts = statement(
   "webhooks.attempts-of-delivery",
   `select number, started_at as "startedAt", duration_ms as "durationMs", outcome, status, headers, body,

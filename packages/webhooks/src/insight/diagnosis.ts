@@ -3,7 +3,7 @@ import { type EndpointFacts, type Found, GRACE_MS } from "./doctor-facts.ts";
 import type { PartitionState } from "../storage/partitions.ts";
 import type { SequenceProblem } from "./verification.ts";
 
-/** What a check finds. The closed list is published: operators' scripts match on it. */
+/** The kinds of problems. Operators' scripts match on these codes. */
 export type WebhookProblemCode =
   | "SEQUENCE_GAP"
   | "SEQUENCE_DUPLICATE"
@@ -20,32 +20,32 @@ export type WebhookProblemCode =
   | "NO_CALLBACK"
   | "OLD_EVENT";
 
-/** A `fault` is ours; a `warning` is a lender's trouble, which the service deals with as it should. */
+/** A problem of a lender's webhooks. A `fault` is ours. A `warning` is on the lender's side, and the service handles it. */
 export interface WebhookProblem {
   readonly severity: "fault" | "warning";
   readonly code: WebhookProblemCode;
-  /** Null for what concerns all. */
+  /** Null for a problem that belongs to no lender. */
   readonly lenderId: string | null;
   readonly count: number;
-  /** The first event that it is about; a UUID. */
+  /** The first event concerned, as a UUID. */
   readonly eventId: string | null;
-  /** How long it has been so, where that is known. */
+  /** Since when, if that is known. */
   readonly since: Date | null;
   /** A sentence for operators. */
   readonly detail: string;
 }
 
-/** An event that has waited for so long is worth a look, whoever is the cause. */
+/** An event that has waited this long is a warning, whatever the cause. */
 const OLD_EVENT_MS = 900_000;
-/** Partitions are made four weeks ahead; migrations leave at least one. */
+/** Partitions are created four weeks ahead, and migrations create at least one week. */
 const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
 
-/** What is wrong at an endpoint: the faults first. */
+/** Lists the problems of an endpoint, faults first. */
 export function diagnoseEndpoint(facts: EndpointFacts, now: Date): WebhookProblem[] {
   return [...faultsInRows(facts), ...faultsOfWorkers(facts, now), ...warnings(facts, now)];
 }
 
-/** Whether there is room for the events of the coming days. */
+/** Lists partitioned tables without partitions for the coming days. */
 export function diagnosePartitions(states: readonly PartitionState[], now: Date): WebhookProblem[] {
   return states
     .filter(({ madeTo }) => madeTo.getTime() < now.getTime() + PARTITIONS_AHEAD_MS)
@@ -53,7 +53,7 @@ export function diagnosePartitions(states: readonly PartitionState[], now: Date)
       problem("fault", "PARTITIONS_NOT_MADE", {
         lenderId: null,
         count: unplaced,
-        detail: `webhooks.${relation} has partitions up to ${iso(madeTo)} only; ${unplaced} rows lie beyond.`,
+        detail: `webhooks.${relation} has partitions only up to ${iso(madeTo)}; ${unplaced} rows are later.`,
       }),
     );
 }
@@ -77,7 +77,7 @@ function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
       lenderId,
       "EVENT_WITHOUT_DELIVERY",
       eventsWithoutDelivery,
-      "Events have no delivery, so nobody sends them",
+      "Events have no delivery, so they are not sent",
     ),
     ...faultOf(
       lenderId,
@@ -91,7 +91,7 @@ function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
           problem("fault", "TOTALS_MISMATCH", {
             lenderId,
             count: Math.abs(published - tracked),
-            detail: `${published} events are published, but ${delivered} delivered, ${waiting} waiting, ${retrying} retrying and ${parked} parked make ${tracked}.`,
+            detail: `${published} events are published, but ${delivered} delivered, ${waiting} waiting, ${retrying} retrying and ${parked} parked add up to ${tracked}.`,
           }),
         ]),
   ];
@@ -105,7 +105,7 @@ function sequenceFaults(
   const [first] = found;
   if (!first) return [];
   const loans = new Set(found.map(({ loan }) => loan)).size;
-  const what = code === "SEQUENCE_GAP" ? "Numbers are missing" : "Numbers were given twice";
+  const what = code === "SEQUENCE_GAP" ? "Sequence numbers are missing" : "Sequence numbers are repeated";
   const detail = `${what}: ${found.length}, in loans: ${loans}. The first is in loan ${first.loan}: after ${first.after} comes ${first.found}.`;
   return [problem("fault", code, { lenderId, count: found.length, eventId: first.eventId, detail })];
 }
@@ -117,18 +117,18 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
   const isProbeOverdue = state === "suspended" && url !== null && (nextProbeAt === null || nextProbeAt < longAgo);
   return [
     ...(isOpen && inFlight === 0
-      ? faultOf(lenderId, "NOT_PICKED_UP", unleased, "First attempts are due and no worker makes them")
+      ? faultOf(lenderId, "NOT_PICKED_UP", unleased, "First attempts are due, and no worker makes them")
       : []),
-    ...(isOpen ? faultOf(lenderId, "STUCK_LEASE", stuck, "Leases ended long ago and were not taken over") : []),
-    ...faultOf(lenderId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue and no worker makes them"),
+    ...(isOpen ? faultOf(lenderId, "STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over") : []),
+    ...faultOf(lenderId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue, and no worker makes them"),
     ...(isProbeOverdue
       ? [
           problem("fault", "PROBE_OVERDUE", {
             lenderId,
             since: nextProbeAt,
             detail: nextProbeAt
-              ? `The probe of ${iso(nextProbeAt)} was not made.`
-              : "It is suspended, and no probe is due.",
+              ? `The probe that was due at ${iso(nextProbeAt)} was not made.`
+              : "The endpoint is suspended, and no probe is scheduled.",
           }),
         ]
       : []),
@@ -137,19 +137,19 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
         lenderId,
         count: total - done,
         since: nextStepAt,
-        detail: `The replay ${publicId("replay", replayId)} stands still at ${done} of ${total} since ${iso(nextStepAt)}.`,
+        detail: `The replay ${publicId("replay", replayId)} has stalled at ${done} of ${total} events since ${iso(nextStepAt)}.`,
       }),
     ),
   ];
 }
 
-/** One warning: of several reasons why events wait the first explains the others. */
+/** Returns one warning at most: of several reasons why events wait, the first explains the others. */
 function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
   const { lenderId, state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
   const count = totals.waiting + totals.retrying;
   const about = { lenderId, count, eventId: oldest?.eventId ?? null };
   if (state === "suspended" && url !== null) {
-    const probe = [nextProbeAt && `next probe ${iso(nextProbeAt)}`, probeError && `the last said ${probeError}`];
+    const probe = [nextProbeAt && `next probe ${iso(nextProbeAt)}`, probeError && `last probe: ${probeError}`];
     const detail = `Suspended since ${suspendedAt ? iso(suspendedAt) : "an unknown time"}, ${count} events wait; ${probe.filter(Boolean).join(", ")}`;
     return [problem("warning", "SUSPENDED", { ...about, since: suspendedAt, detail: ended(detail) })];
   }
@@ -161,7 +161,7 @@ function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
     return [problem("warning", "NO_CALLBACK", { ...about, since, detail })];
   }
   if (now.getTime() - since.getTime() < OLD_EVENT_MS) return [];
-  const detail = `${totals.waiting} events wait and ${totals.retrying} are between two attempts; ${oldestIs}.`;
+  const detail = `${totals.waiting} events wait, and ${totals.retrying} wait for a retry; ${oldestIs}.`;
   return [problem("warning", "OLD_EVENT", { ...about, since, detail })];
 }
 

@@ -4,7 +4,7 @@ import type { EndpointState } from "../endpoint/endpoint.ts";
 import { eventsKeptFrom } from "./event-pages.ts";
 import { type DeliveryTotals, deliveryTotals, sequenceProblems, type SequenceProblem } from "./verification.ts";
 
-/** What workers do by themselves is done long before: what is not done by then is not done at all. */
+/** Workers do their work long before this time is over. Work that is later is a fault. */
 export const GRACE_MS = 300_000;
 
 export interface EndpointRow {
@@ -15,11 +15,11 @@ export interface EndpointRow {
   readonly suspendedAt: Date | null;
   readonly nextProbeAt: Date | null;
   readonly probeError: string | null;
-  /** When it was last registered, suspended, probed or recovered. */
+  /** When the endpoint was last registered, suspended, probed or recovered. */
   readonly updatedAt: Date;
 }
 
-/** How many rows are of a kind, and the first of them. */
+/** How many rows were found, and the first of them. */
 export interface Found {
   readonly count: number;
   readonly eventId: string | null;
@@ -28,17 +28,17 @@ export interface Found {
 export interface EndpointFacts extends EndpointRow {
   readonly totals: DeliveryTotals;
   readonly oldestUndelivered: UndeliveredEvent | undefined;
-  /** Deliveries with a live lease. */
+  /** Deliveries with a lease that has not ended. */
   readonly inFlight: number;
-  /** First attempts that nothing holds back and nobody has leased. */
+  /** First attempts that are due and that nobody has leased. */
   readonly unleased: Found;
-  /** Deliveries that nothing holds back, with a lease that ended long ago. */
+  /** Due deliveries with a lease that ended long ago. */
   readonly stuck: Found;
   readonly overdueRetries: Found;
   readonly eventsWithoutDelivery: Found;
   readonly deliveriesWithoutEvent: Found;
   readonly sequenceProblems: readonly SequenceProblem[];
-  /** Running ones whose next step is long overdue. */
+  /** Running replays whose next step is long overdue. */
   readonly stalledReplays: readonly StalledReplay[];
 }
 
@@ -49,21 +49,21 @@ export interface StalledReplay {
   readonly done: number;
 }
 
-/** Reads in the transaction of a snapshot what there is to know of an endpoint. */
+/** Reads the facts of an endpoint in a transaction that sees one consistent state. */
 export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: number): Promise<EndpointFacts> {
   const { lenderId, endpointId } = endpoint;
-  const patient = { timeoutMs };
+  const longRead = { timeoutMs };
   const ofEndpoint = [lenderId, endpointId, GRACE_MS];
   const keptFrom = await eventsKeptFrom(tx);
-  const [leases] = await query<{ inFlight: number }>(tx, countLeases, [lenderId, endpointId], patient);
-  const [unleased] = await query<Found>(tx, findUnleased, ofEndpoint, patient);
-  const [stuck] = await query<Found>(tx, findStuck, ofEndpoint, patient);
-  const [overdueRetries] = await query<Found>(tx, findOverdueRetries, ofEndpoint, patient);
-  const [eventsWithoutDelivery] = await query<Found>(tx, findEventsWithoutDelivery, [lenderId, keptFrom], patient);
-  const [deliveriesWithoutEvent] = await query<Found>(tx, findDeliveriesWithoutEvent, [lenderId], patient);
+  const [leases] = await query<{ inFlight: number }>(tx, countLeases, [lenderId, endpointId], longRead);
+  const [unleased] = await query<Found>(tx, findUnleased, ofEndpoint, longRead);
+  const [stuck] = await query<Found>(tx, findStuck, ofEndpoint, longRead);
+  const [overdueRetries] = await query<Found>(tx, findOverdueRetries, ofEndpoint, longRead);
+  const [eventsWithoutDelivery] = await query<Found>(tx, findEventsWithoutDelivery, [lenderId, keptFrom], longRead);
+  const [deliveriesWithoutEvent] = await query<Found>(tx, findDeliveriesWithoutEvent, [lenderId], longRead);
   return {
     ...endpoint,
-    totals: await deliveryTotals(tx, lenderId, patient),
+    totals: await deliveryTotals(tx, lenderId, longRead),
     oldestUndelivered: await oldestUndelivered(tx, lenderId),
     inFlight: leases!.inFlight,
     unleased: unleased!,
@@ -71,7 +71,7 @@ export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: 
     overdueRetries: overdueRetries!,
     eventsWithoutDelivery: eventsWithoutDelivery!,
     deliveriesWithoutEvent: deliveriesWithoutEvent!,
-    sequenceProblems: await sequenceProblems(tx, lenderId, patient),
+    sequenceProblems: await sequenceProblems(tx, lenderId, longRead),
     stalledReplays: await query<StalledReplay>(tx, findStalledReplays, ofEndpoint),
   };
 }
@@ -89,7 +89,7 @@ const COUNT_AND_FIRST = `count(*)::int as count, min(d.id::text)::uuid as "event
 
 const LONG_AGO = `now() - $3 * interval '1 millisecond'`;
 
-// The head of a loan, unless it waits for an earlier event between two attempts: a drain is strict.
+// The next delivery of its loan. It may have to wait for an earlier event that waits for its retry.
 const IS_NEXT = `not exists (
      select from webhooks.delivery earlier
      where earlier.lender_id = $1 and earlier.endpoint_id = d.endpoint_id and earlier.state = 'waiting'
@@ -124,7 +124,7 @@ export const findOverdueRetries = statement(
    where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'retrying' and (d.next_attempt_at is null or d.next_attempt_at < ${LONG_AGO})`,
 );
 
-// Retention lets a delivery go before its event: only events that it has not come to must have one.
+// Retention deletes a delivery before its event. So only events that retention keeps must have a delivery.
 export const findEventsWithoutDelivery = statement(
   "webhooks.doctor-events-alone",
   `select ${COUNT_AND_FIRST} from webhooks.event d
@@ -138,7 +138,7 @@ export const findDeliveriesWithoutEvent = statement(
    where d.lender_id = $1 and not exists (select from webhooks.event x where x.lender_id = $1 and x.id = d.id)`,
 );
 
-// One whose endpoint has not taken all of what was replayed does not stand still: it waits.
+// A replay whose earlier deliveries still wait is not stalled: it waits for its endpoint.
 const findStalledReplays = statement(
   "webhooks.doctor-stalled-replays",
   `select r.id as "replayId", r.next_step_at as "nextStepAt", r.total, r.done

@@ -9,7 +9,7 @@ const { database } = trial;
 const CALLBACK = "http://127.0.0.1:9/hooks";
 
 describe("the check of webhooks", () => {
-  test("finds nothing wrong with what waits, is leased, is tried again soon, is delivered or parked", async () => {
+  test("finds no problem in deliveries that are waiting, leased, retrying soon, delivered or parked", async () => {
     const lenderId = await aQuietLender(CALLBACK);
     await publish(lenderId, "LN-1", 1, 6);
     await change(updateDelivery(`state = 'delivered', settled_at = now()`, "sequence = 1"), lenderId);
@@ -28,7 +28,7 @@ describe("the check of webhooks", () => {
     expect(Math.abs(at.getTime() - Date.now())).toBeLessThan(60_000);
   });
 
-  test("looks at all lenders, tells where it is, and names the lender of each problem", async () => {
+  test("checks all lenders, reports progress, and names the lender of each problem", async () => {
     const [one, other] = [await aQuietLender(null), await aQuietLender(null)];
     await publish(one, "LN-1", 2, 2);
     await publish(other, "LN-1", 1, 1);
@@ -75,7 +75,7 @@ describe("the check of webhooks", () => {
     ["a suspended endpoint", ["SUSPENDED"], suspend(`now() + interval '10 minutes'`)],
     ["an event without a callback to go to", ["NO_CALLBACK"], updateEndpoint("url = null")],
     [
-      "an event that is old because its callback fails",
+      "an old event whose callback fails",
       ["OLD_EVENT"],
       updateDelivery(
         `state = 'retrying', created_at = now() - interval '2 hours', next_attempt_at = now() + interval '1 hour'`,
@@ -92,22 +92,22 @@ describe("the check of webhooks", () => {
 
   test.each<[string, ...Statement[]]>([
     [
-      "waits behind an earlier one of its loan that is tried again",
+      "waits for the retry of an earlier event of its loan",
       updateDelivery(`created_at = now() - interval '6 minutes'`, "true"),
       updateDelivery(`state = 'retrying', next_attempt_at = now() + interval '6 hours'`, "sequence = 1"),
     ],
     [
-      "waits while others of its endpoint are in flight",
+      "waits while other events of its endpoint are in flight",
       updateDelivery(`created_at = now() - interval '6 minutes'`, "true"),
       updateDelivery(`leased_until = now() + interval '20 seconds'`, "sequence = 1"),
     ],
     [
-      "has just been given a callback",
+      "has just got a callback URL",
       updateDelivery(`created_at = now() - interval '6 minutes'`, "true"),
       updateEndpoint("updated_at = now()"),
     ],
     [
-      "is sent again",
+      "is part of a replay",
       updateDelivery(`created_at = now() - interval '20 days', replay = true`, "true"),
       insertReplay("done"),
     ],
@@ -118,7 +118,7 @@ describe("the check of webhooks", () => {
     expect((await checkWebhooks(database.em(), { lenderId })).problems).toEqual([]);
   });
 
-  test("missing partitions are a fault of nobody's alone", async () => {
+  test("missing partitions are a fault without a lender", async () => {
     expect((await checkWebhooks(database.em())).problems.filter(({ lenderId }) => lenderId === null)).toEqual([]);
     const now = new Date();
     const state = {

@@ -6,7 +6,7 @@ import type { UndeliveredEvent } from "./backlog.ts";
 import { partitionStates } from "../storage/partitions.ts";
 import { type DeliveryTotals, holdEvents } from "./verification.ts";
 
-/** One lender's webhooks at the moment of the check. */
+/** One lender's webhooks at the time of the check. */
 export interface LenderWebhooks extends DeliveryTotals {
   readonly lenderId: string;
   readonly url: string | null;
@@ -15,29 +15,29 @@ export interface LenderWebhooks extends DeliveryTotals {
   readonly oldestUndelivered: UndeliveredEvent | null;
 }
 
-/** How the webhooks of all lenders are, or those of one, and what is wrong with them. */
+/** The state of the webhooks of one lender or of all lenders, and the problems found. */
 export interface WebhookReport {
-  /** The moment, by the database's clock: everything in the report is of then. */
+  /** The time of the report, by the database's clock. */
   readonly at: Date;
   readonly lenders: readonly LenderWebhooks[];
-  /** Of each lender in turn, and last what is nobody's alone. */
+  /** The problems of each lender in turn, then those that belong to no lender. */
   readonly problems: readonly WebhookProblem[];
 }
 
-/** Whom a check is about, and who hears how far it is. */
+/** Which lender to check, and a progress callback. */
 export interface CheckOptions {
-  /** Default: all. The tables as a whole are only looked at without it. */
+  /** Default: all lenders. Partitions are checked only for all lenders. */
   readonly lenderId?: string | undefined;
-  /** Told before each lender. */
+  /** Called before each lender. */
   readonly onProgress?: (progress: { readonly lenderId: string; readonly done: number; readonly of: number }) => void;
 }
 
-/** One statement counts all events of a lender: no request waits for it. */
-const LONG_STATEMENT_MS = 300_000;
+/** One query counts all events of a lender. No request waits for it. */
+const LONG_QUERY_MS = 300_000;
 
 /**
- * Looks for what workers should have done and have not, for rows that do not fit each other, and for lenders who get
- * no events. Reads only, all of it as of one moment; it takes some seconds per million events.
+ * Finds work that workers have not done in time, rows that contradict each other, and lenders that get no events. Only reads,
+ * in one consistent view of the rows. Takes a few seconds per million events.
  *
  * @example
  * const { problems } = await checkWebhooks(em, { lenderId });
@@ -48,14 +48,14 @@ export async function checkWebhooks(em: EntityManager, options: CheckOptions = {
   const { lenderId, onProgress } = options;
   return readSnapshot(em, async (tx) => {
     await holdEvents(tx);
-    await query(tx, allowLongStatements, [String(LONG_STATEMENT_MS)]);
+    await query(tx, allowLongStatements, [String(LONG_QUERY_MS)]);
     const [clock] = await query<{ now: Date }>(tx, selectNow, []);
     const endpoints = await query<EndpointRow>(tx, selectEndpoints, [lenderId ?? null]);
     const lenders: LenderWebhooks[] = [];
     const problems: WebhookProblem[] = [];
     for (const [done, endpoint] of endpoints.entries()) {
       onProgress?.({ lenderId: endpoint.lenderId, done, of: endpoints.length });
-      const facts = await factsOfEndpoint(tx, endpoint, LONG_STATEMENT_MS);
+      const facts = await factsOfEndpoint(tx, endpoint, LONG_QUERY_MS);
       const { url, state, suspendedAt } = endpoint;
       const { oldestUndelivered = null, totals } = facts;
       lenders.push({ lenderId: endpoint.lenderId, url, state, suspendedAt, oldestUndelivered, ...totals });

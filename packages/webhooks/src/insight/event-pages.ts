@@ -8,28 +8,28 @@ export interface StoredEvent {
   readonly body: string;
 }
 
-/** A place in the sequence of a loan. */
+/** A number in the sequence of a loan. */
 export interface EventKey {
   readonly loan: string;
   readonly sequence: bigint;
 }
 
-/** What is known of a place: its event, or whether retention has let it go. */
+/** The event with a number, or whether retention has deleted it. */
 export interface EventAtKey {
   readonly event: StoredEvent | undefined;
   readonly isLetGo: boolean;
 }
 
-/** Some of a lender's events of one kind. There may be none on a page that is not the last. */
+/** A page of a lender's events of one kind. Only the last page is certain to be the end: others may be empty. */
 export interface EventPage {
   readonly events: StoredEvent[];
-  /** The id to read on from, or undefined on the last page. */
+  /** Pass it as `after` for the next page. Undefined on the last page. */
   readonly next: string | undefined;
 }
 
 /**
- * A lender's events of one kind in the order of their ids, a page at a time: for checks against other domains' rows. A
- * page reads `limit` events of all kinds, so that it is quick if the lender has few events of this kind among many others.
+ * Reads a lender's events of one kind in the order of their ids, one page at a time, to compare them with rows of other
+ * domains. A page reads `limit` events of all kinds, so it is quick even if few of them are of this kind.
  *
  * @example
  * let after: string | undefined;
@@ -54,8 +54,8 @@ export async function eventPage(
 }
 
 /**
- * The events of one kind at places in the sequences of loans, in the order of `keys`. Call `holdEvents` before it in the
- * same snapshot.
+ * Reads the events of one kind with these loans and numbers, in the order of `keys`. Call `holdEvents` before it in the same
+ * transaction.
  *
  * @example
  * const [found] = await eventsAt(em, lenderId, "payment.collected", [{ loan: "LN-2026-00417", sequence: 4n }]);
@@ -77,7 +77,7 @@ export async function eventsAt(
 }
 
 /**
- * The id below which retention lets events go. A row of another domain with a lower id may have no event any more.
+ * The id below which retention deletes events. The event of a row of another domain with a lower id may be deleted.
  *
  * @example
  * const keptFrom = await eventsKeptFrom(em);

@@ -24,7 +24,7 @@ const trial = await openTrial();
 const { database } = trial;
 
 describe("the list of deliveries", () => {
-  test("is newest first, page by page, without one twice or missing", async () => {
+  test("is newest first, page by page, without a repeated or missing delivery", async () => {
     const lenderId = await trial.addLender(null);
     const events = eventsOn(lenderId, "LN-1", 1, 7);
     await trial.publish(events);
@@ -43,7 +43,7 @@ describe("the list of deliveries", () => {
     expect(seen).toEqual(events.map(({ eventId }) => eventId).reverse());
   });
 
-  test("is narrowed by lender, loan, time and state, where in flight is a live lease", async () => {
+  test("can be filtered by lender, loan, time and state", async () => {
     const [lenderId, otherId] = [await trial.addLender("https://example.com/"), await trial.addLender(null)];
     await trial.publish([...eventsOn(lenderId, "LN-1", 1, 2), ...eventsOn(lenderId, "LN/2", 1, 1)]);
     await trial.publish(eventsOn(otherId, "LN-1", 1, 1));
@@ -62,7 +62,7 @@ describe("the list of deliveries", () => {
     expect(await list({ since: new Date(now.getTime() + 60_000) })).toEqual([]);
   });
 
-  test("of parked ones reads no more than those, before and after statistics", async () => {
+  test("of parked deliveries reads only those, before and after statistics", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     for (const [of, state, count] of [
       [lenderId, "delivered", 20_000],
@@ -80,7 +80,7 @@ describe("the list of deliveries", () => {
     }
   });
 
-  test("shows one delivery with its bytes to its own lender only", async () => {
+  test("shows a delivery with its bytes only to its own lender", async () => {
     const lenderId = await trial.addLender(null);
     const [event] = eventsOn(lenderId, "LN-1", 1, 1);
     await trial.publish([event!]);
@@ -91,7 +91,7 @@ describe("the list of deliveries", () => {
 });
 
 describe("verification", () => {
-  test("a loan's events are read back byte for byte in their sequence, and the totals add up", async () => {
+  test("reads a loan's events byte for byte in their sequence, and totals that add up", async () => {
     const lenderId = await trial.addLender(null);
     const events = eventsOn(lenderId, "LN-1", 1, 3);
     await trial.publish(events.toReversed());
@@ -102,7 +102,7 @@ describe("verification", () => {
     expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 3, waiting: 3 });
   });
 
-  test("names every gap and every number that was given twice", async () => {
+  test("names every gap and every repeated number", async () => {
     const lenderId = await trial.addLender(null);
     await trial.publish([
       ...eventsOn(lenderId, "late", 2, 2),
@@ -119,7 +119,7 @@ describe("verification", () => {
     expect(await sequenceProblems(database.em())).toHaveLength(3);
   });
 
-  test("a lender's events of one kind are read page by page, and by loan and number", async () => {
+  test("reads a lender's events of one kind page by page, and by loan and number", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     const events = eventsOn(lenderId, "LN-1", 1, 5);
     const { kind } = events[0]!;
@@ -150,7 +150,7 @@ describe("verification", () => {
 });
 
 describe("the endpoint", () => {
-  test("is unknown for a lender who never got one", async () => {
+  test("is undefined for a lender without one", async () => {
     expect(await endpointOf(database.em(), newId())).toBeUndefined();
     const change = transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId: newId(), url: null }));
     await expect(change).rejects.toThrow(EndpointNotFoundError);
@@ -158,19 +158,19 @@ describe("the endpoint", () => {
 });
 
 describe("a test of the endpoint", () => {
-  const courier = {
+  const sender = {
     outbound: createOutbound({ allow: "127.0.0.1:*" }),
     signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
     timeoutMs: 1_000,
     now: () => new Date(),
   };
 
-  test("answers with what was sent and what came back, and leaves no trace", async () => {
+  test("returns request and answer, and stores nothing", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(200).end('{"received":true}'));
     const lenderId = await trial.addLender(receiver.url);
     const eventId = newId();
     const body = JSON.stringify({ eventId, kind: "ping", test: true });
-    const tested = await testEndpoint(database.em(), courier, { lenderId, eventId, body });
+    const tested = await testEndpoint(database.em(), sender, { lenderId, eventId, body });
     expect(tested).toMatchObject({
       delivered: true,
       deliveryId: publicId("evt", eventId),
@@ -182,17 +182,17 @@ describe("a test of the endpoint", () => {
     expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 0 });
   });
 
-  test("says what is wrong with a failing receiver, and does not count it", async () => {
+  test("returns the error of a failing receiver, and does not count it", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(401).end());
     const lenderId = await trial.addLender(receiver.url);
-    const tested = await testEndpoint(database.em(), courier, { lenderId, eventId: newId(), body: "{}" });
+    const tested = await testEndpoint(database.em(), sender, { lenderId, eventId: newId(), body: "{}" });
     expect(tested).toMatchObject({ delivered: false, response: { status: 401 }, error: { code: "NON_2XX" } });
     expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 0 });
   });
 
-  test("is refused without a callback", async () => {
+  test("is rejected if no callback URL is registered", async () => {
     const lenderId = await trial.addLender(null);
-    const tested = testEndpoint(database.em(), courier, { lenderId, eventId: newId(), body: "{}" });
+    const tested = testEndpoint(database.em(), sender, { lenderId, eventId: newId(), body: "{}" });
     await expect(tested).rejects.toThrow(CallbackNotConfiguredError);
   });
 });
@@ -204,7 +204,7 @@ async function reading<Answer extends object>(read: () => Promise<Answer>): Prom
   return { ...answer, pagesRead: (await pagesReadSoFar()) - before };
 }
 
-/** Of the table and its indexes, once every connection of the pool has told what it did. */
+/** Pages of the table and its indexes that queries have read, after all connections have reported their statistics. */
 async function pagesReadSoFar(): Promise<number> {
   const clients = await Promise.all(Array.from({ length: database.pool.totalCount }, () => database.pool.connect()));
   for (const client of clients) await client.query("select pg_stat_force_next_flush()");

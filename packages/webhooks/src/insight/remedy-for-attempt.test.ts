@@ -50,7 +50,7 @@ describe("a status", () => {
     expect(said.remedy).toMatch(remedy);
   });
 
-  test("is always put in whole sentences", () => {
+  test("has whole sentences as cause and remedy", () => {
     for (let status = 400; status < 700; status += 1) {
       const { cause, remedy } = remedyFor(failed("NON_2XX", { status }));
       expect(cause).toMatch(/^[A-Z].*\.$/);
@@ -69,7 +69,7 @@ describe("a redirect", () => {
     ["http://acme.example/hooks", "http://acme.example/hooks", /^Answer 2xx at the registered URL/],
     ["https://me:s3cret@acme.example:8443/a?token=s3cret#s3cret", "https://acme.example:8443/a", /^Register/],
     ["https://acme.example/\u202Etxt\n<b>", "https://acme.example/%E2%80%AEtxt%3Cb%3E", /^Register/],
-  ])("to %j is told of with where it leads", (location, shown, remedy) => {
+  ])("to %j is explained with the URL that it leads to", (location, shown, remedy) => {
     const said = remedyFor(redirect(location));
     expect(said.cause).toBe(`Your server redirected to ${shown} (302). Redirects are not followed.`);
     expect(said.remedy).toMatch(remedy);
@@ -77,7 +77,7 @@ describe("a redirect", () => {
   });
 
   test.each([undefined, "", "javascript:alert(1)", "https://", "mailto:ops@acme.example"])(
-    "to %j leads nowhere",
+    "to %j has no readable Location",
     (location) => {
       // An empty Location is, by the rules of URLs, the same URL again.
       const said = remedyFor(redirect(location, location === "" ? { url: null } : {}));
@@ -85,21 +85,21 @@ describe("a redirect", () => {
     },
   );
 
-  test("to somewhere very long is cut", () => {
+  test("to a very long URL is cut", () => {
     const { cause } = remedyFor(redirect(`/${"x".repeat(5_000)}`));
     expect(cause).toContain(` https://acme.example/${"x".repeat(179)}… `);
   });
 
-  test("without https is fine where the callback has none either", () => {
+  test("to http is accepted if the callback is http too", () => {
     const { remedy } = remedyFor(redirect("/b", { url: "http://127.0.0.1:4000/a" }));
     expect(remedy).toMatch(/^Register the final URL, which is http:\/\/127\.0\.0\.1:4000\/b /);
   });
 
-  test("relative to a callback that is not known any more is not guessed at", () => {
+  test("that is relative to an unknown callback has no readable Location", () => {
     expect(remedyFor(redirect("/b", { url: null })).cause).toMatch(/without a Location that can be read/);
   });
 
-  test("that is a 304 is none", () => {
+  test("with status 304 is explained as not modified", () => {
     expect(remedyFor(redirect(undefined, { status: 304 })).cause).toMatch(/304 \(not modified\)/);
   });
 });
@@ -138,7 +138,7 @@ describe("an attempt without an answer", () => {
   });
 
   test.each<AttemptErrorCode>(["TIMEOUT", "DNS", "CONNECT", "TLS", "NON_2XX", "REDIRECT", "BLOCKED_ADDRESS"])(
-    "and with nothing known but %s still says something",
+    "and without any fact but %s has a cause and a remedy",
     (errorCode) => {
       const { cause, remedy } = remedyFor(failed(errorCode, { url: null }));
       expect(cause).toMatch(/^[A-Z].*\.$/);
@@ -147,23 +147,23 @@ describe("an attempt without an answer", () => {
   );
 });
 
-describe("the outbound door's own words are understood", () => {
+describe("the cause of a real request's failure", () => {
   test.each<[what: string, errno: string, cause: RegExp]>([
     ["a silent DNS server", "EAI_AGAIN", /on our side/],
     ["an unknown name", "ENOTFOUND", /no address in the public DNS/],
     ["a broken zone", "ESERVFAIL", /DNS servers of your domain/],
-  ])("of %s", async (_what, errno, cause) => {
+  ])("is found for %s", async (_what, errno, cause) => {
     const resolve = () => Promise.reject(Object.assign(new Error(errno), { code: errno }));
     expect(remedyFor(await failureOf("https://acme.example/", { resolve })).cause).toMatch(cause);
   });
 
-  test("of a private address, of http, and of a port that nobody listens on", async () => {
+  test("is found for a private address, for http, and for a closed port", async () => {
     expect(remedyFor(await failureOf("https://10.0.0.1/")).cause).toMatch(/not public/);
     expect(remedyFor(await failureOf("http://acme.example/")).cause).toMatch(/not an https URL/);
     expect(remedyFor(await failureOf("https://127.0.0.1:1/", { allow: "127.0.0.1:*" })).cause).toMatch(/Nothing/);
   });
 
-  test("of a port that speaks no TLS, and of one that speaks no HTTP", async () => {
+  test("is found for a port without TLS, and for a port without HTTP", async () => {
     await using port = await portThatSays("SSH-2.0-OpenSSH_9.2\r\n");
     const allow = "127.0.0.1:*";
     const withTls = remedyFor(await failureOf(`https://127.0.0.1:${port.number}/`, { allow }));
@@ -172,7 +172,7 @@ describe("the outbound door's own words are understood", () => {
     expect(plain.cause).toBe("What your server sent back is no valid HTTP/1.1 answer.");
   });
 
-  test("of silence", async () => {
+  test("is found for a server that does not answer", async () => {
     await using port = await portThatSays("");
     const silent = await failureOf(`http://127.0.0.1:${port.number}/`, { allow: "127.0.0.1:*" });
     expect(remedyFor(silent).cause).toMatch(/sent no status line/);
@@ -184,7 +184,7 @@ async function failureOf(url: string, options: OutboundOptions = {}): Promise<Fa
   const answer: OutboundAnswer = await outbound.request({ method: "POST", url, body: "{}", timeoutMs: 300 });
   await outbound.close({ graceMs: 0 });
   if (answer.kind === "answer") throw new Error(`${url} answered ${answer.status}.`);
-  return failed(answer.code as AttemptErrorCode, { errorDetail: answer.detail, url });
+  return failed(answer.code as AttemptErrorCode, { errorReason: answer.reason, url });
 }
 
 async function portThatSays(greeting: string): Promise<AsyncDisposable & { number: number }> {

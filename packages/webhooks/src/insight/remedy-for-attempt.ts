@@ -1,21 +1,25 @@
+import type { FailureReason } from "@collections/outbound";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { reasonInText } from "./failure-reason.ts";
 import type { Remedy } from "./remedy.ts";
 import { remedyForStatus } from "./remedy-for-status.ts";
 import { remedyForRedirect } from "./remedy-for-redirect.ts";
 
-/** A failed attempt as it was logged. `status` and `headers` are null when no answer came. */
+/** A failed attempt. `status` and `headers` are null if no answer came. */
 export interface FailedAttemptFacts {
   readonly errorCode: AttemptErrorCode;
+  /** Why no answer came. Absent for an attempt that was read from its row: the row keeps `errorDetail` instead. */
+  readonly errorReason?: FailureReason | undefined;
   readonly errorDetail: string | null;
   readonly status: number | null;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>> | null;
-  /** The callback, to read a relative `Location` by; null when it is not known any more. */
+  /** The callback URL, to resolve a relative `Location`. Null if it is no longer known. */
   readonly url: string | null;
 }
 
 /**
- * Says of a failed attempt why it failed and what to do. contract: Deliveries
+ * Says why an attempt failed, and what the lender can do. contract: Deliveries
  *
  * @example
  * const { cause, remedy } = remedyFor({
@@ -24,33 +28,10 @@ export interface FailedAttemptFacts {
  */
 export function remedyFor(failed: FailedAttemptFacts): Remedy {
   const { errorCode, errorDetail, status, headers, url } = failed;
-  if (errorDetail?.startsWith(OUR_FAULT)) return OURS;
-  const reason = reasonIn(errorDetail);
-  switch (errorCode) {
-    case "REDIRECT":
-      return remedyForRedirect({ status, location: headers?.["location"], url });
-    case "NON_2XX":
-      return remedyForStatus(status);
-    case "TIMEOUT":
-      return errorDetail?.startsWith("No connection") ? NOT_REACHED : NOT_ANSWERED;
-    case "DNS":
-      return reason === "ESERVFAIL" ? BROKEN_DOMAIN : UNKNOWN_NAME;
-    case "TLS":
-      return (reason === undefined ? undefined : BY_TLS_REASON.get(reason)) ?? NO_SECURE_CONNECTION;
-    case "CONNECT":
-      if (errorDetail?.includes("not valid HTTP")) return NOT_HTTP;
-      return (reason === undefined ? undefined : BY_CONNECT_REASON.get(reason)) ?? NO_CONNECTION;
-    case "BLOCKED_ADDRESS":
-      return BLOCKED;
-  }
-}
-
-/** How the outbound door begins what it says of faults of our own side. */
-const OUR_FAULT = "Our own ";
-
-/** The system's name for the fault, such as ECONNREFUSED: the outbound door ends its sentence with it. */
-function reasonIn(detail: string | null): string | undefined {
-  return /\((\w+)\)\.$/.exec(detail ?? "")?.[1];
+  if (errorCode === "REDIRECT") return remedyForRedirect({ status, location: headers?.["location"], url });
+  if (errorCode === "NON_2XX") return remedyForStatus(status);
+  const reason = failed.errorReason ?? (errorDetail === null ? undefined : reasonInText(errorCode, errorDetail));
+  return (reason && BY_REASON[reason]) ?? BY_CODE[errorCode];
 }
 
 const OURS: Remedy = {
@@ -101,32 +82,20 @@ const BROKEN_OFF: Remedy = {
     "Look for a crash of the receiver at that time, and for a proxy or firewall that cuts connections or refuses the request's size.",
 };
 
-const BY_CONNECT_REASON: ReadonlyMap<string, Remedy> = new Map([
-  [
-    "ECONNREFUSED",
-    {
-      cause: "Nothing listens on the port of the callback URL: the connection was refused.",
-      remedy: "Start the receiver, check its port against the registered URL, and open that port in the firewall.",
-    },
-  ],
-  ["ECONNRESET", BROKEN_OFF],
-  ["EPIPE", BROKEN_OFF],
-  ["UND_ERR_SOCKET", BROKEN_OFF],
-  [
-    "EHOSTUNREACH",
-    {
-      cause: "The network of your server could not be reached.",
-      remedy: "Check the address that the host name of the callback URL leads to, and the routing and firewall there.",
-    },
-  ],
-  [
-    "UND_ERR_HEADERS_OVERFLOW",
-    {
-      cause: "Your server's answer had more than 16 KiB of headers.",
-      remedy: "Answer with few headers: a callback needs no cookies, and no security policies for browsers.",
-    },
-  ],
-]);
+const REFUSED: Remedy = {
+  cause: "Nothing listens on the port of the callback URL: the connection was refused.",
+  remedy: "Start the receiver, check its port against the registered URL, and open that port in the firewall.",
+};
+
+const UNREACHABLE: Remedy = {
+  cause: "The network of your server could not be reached.",
+  remedy: "Check the address that the host name of the callback URL leads to, and the routing and firewall there.",
+};
+
+const HEADERS_TOO_LARGE: Remedy = {
+  cause: "Your server's answer had more than 16 KiB of headers.",
+  remedy: "Answer with few headers: a callback needs no cookies, and no security policies for browsers.",
+};
 
 const NO_SECURE_CONNECTION: Remedy = {
   cause: "No TLS connection could be agreed with your server.",
@@ -145,44 +114,63 @@ const UNKNOWN_AUTHORITY: Remedy = {
   remedy: "Install a certificate of a public authority, with its intermediate certificates.",
 };
 
-const BY_TLS_REASON: ReadonlyMap<string, Remedy> = new Map([
-  [
-    "CERT_HAS_EXPIRED",
-    {
-      cause: "Your server's certificate has expired.",
-      remedy: "Renew it, and reload the web server so that it serves the new one.",
-    },
-  ],
-  [
-    "CERT_NOT_YET_VALID",
-    {
-      cause: "Your server's certificate is not valid yet.",
-      remedy: "Check the date from which it is valid, and serve the previous one until then.",
-    },
-  ],
-  [
-    "DEPTH_ZERO_SELF_SIGNED_CERT",
-    {
-      cause: "Your server's certificate is self-signed.",
-      remedy: "Install a certificate of a public authority, such as Let's Encrypt.",
-    },
-  ],
-  [
-    "ERR_TLS_CERT_ALTNAME_INVALID",
-    {
-      cause: "Your server's certificate is for another host name than that of the callback URL.",
-      remedy: "Install one that names this host, or register the callback under a name that the certificate has.",
-    },
-  ],
-  ["SELF_SIGNED_CERT_IN_CHAIN", UNKNOWN_AUTHORITY],
-  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", UNKNOWN_AUTHORITY],
-  ["UNABLE_TO_GET_ISSUER_CERT", INCOMPLETE_CHAIN],
-  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", INCOMPLETE_CHAIN],
-  [
-    "ERR_SSL_WRONG_VERSION_NUMBER",
-    {
-      cause: "The port of the callback URL does not speak TLS.",
-      remedy: "Serve https there, or register the port that does.",
-    },
-  ],
-]);
+const EXPIRED: Remedy = {
+  cause: "Your server's certificate has expired.",
+  remedy: "Renew it, and reload the web server so that it serves the new one.",
+};
+
+const NOT_YET_VALID: Remedy = {
+  cause: "Your server's certificate is not valid yet.",
+  remedy: "Check the date from which it is valid, and serve the previous one until then.",
+};
+
+const SELF_SIGNED: Remedy = {
+  cause: "Your server's certificate is self-signed.",
+  remedy: "Install a certificate of a public authority, such as Let's Encrypt.",
+};
+
+const OTHER_HOST: Remedy = {
+  cause: "Your server's certificate is for another host name than that of the callback URL.",
+  remedy: "Install one that names this host, or register the callback under a name that the certificate has.",
+};
+
+const NOT_TLS: Remedy = {
+  cause: "The port of the callback URL does not speak TLS.",
+  remedy: "Serve https there, or register the port that does.",
+};
+
+/** Attempts that were aborted are not recorded, so their reasons need no remedy. */
+const BY_REASON: Partial<Record<FailureReason, Remedy>> = {
+  URL_NOT_ALLOWED: BLOCKED,
+  ADDRESS_NOT_PUBLIC: BLOCKED,
+  NO_CONNECTION_IN_TIME: NOT_REACHED,
+  NO_ANSWER_IN_TIME: NOT_ANSWERED,
+  NAME_NOT_FOUND: UNKNOWN_NAME,
+  DOMAIN_DNS_FAILED: BROKEN_DOMAIN,
+  OWN_DNS_FAILED: OURS,
+  OWN_NETWORK_FAILED: OURS,
+  CONNECTION_REFUSED: REFUSED,
+  CONNECTION_RESET: BROKEN_OFF,
+  CONNECTION_CLOSED: BROKEN_OFF,
+  HOST_UNREACHABLE: UNREACHABLE,
+  NOT_HTTP,
+  HEADERS_TOO_LARGE,
+  CONNECTION_FAILED: NO_CONNECTION,
+  CERTIFICATE_EXPIRED: EXPIRED,
+  CERTIFICATE_NOT_YET_VALID: NOT_YET_VALID,
+  CERTIFICATE_SELF_SIGNED: SELF_SIGNED,
+  CERTIFICATE_FOR_OTHER_HOST: OTHER_HOST,
+  CERTIFICATE_NOT_TRUSTED: UNKNOWN_AUTHORITY,
+  CERTIFICATE_CHAIN_INCOMPLETE: INCOMPLETE_CHAIN,
+  NOT_TLS,
+  TLS_FAILED: NO_SECURE_CONNECTION,
+} satisfies Record<Exclude<FailureReason, "ABORTED_BY_CALLER" | "SHUTTING_DOWN">, Remedy>;
+
+/** If the reason is not known. */
+const BY_CODE: Readonly<Record<Exclude<AttemptErrorCode, "NON_2XX" | "REDIRECT">, Remedy>> = {
+  TIMEOUT: NOT_ANSWERED,
+  DNS: UNKNOWN_NAME,
+  CONNECT: NO_CONNECTION,
+  TLS: NO_SECURE_CONNECTION,
+  BLOCKED_ADDRESS: BLOCKED,
+};

@@ -2,14 +2,14 @@ import type { Remedy } from "./remedy.ts";
 
 const MAX_SHOWN_CHARACTERS = 200;
 
-/** A redirect as it came. `location` is somebody else's text; `url` is the callback that answered, if it is known. */
+/** A redirect answer. `location` is not trusted. `url` is the callback that answered, if it is known. */
 interface Redirect {
   readonly status: number | null;
   readonly location: string | undefined;
   readonly url: string | null;
 }
 
-/** What a 3xx means to us, who follow none, by where it leads. */
+/** Explains a 3xx by the URL that it leads to. Redirects are not followed. */
 export function remedyForRedirect({ status, location, url }: Redirect): Remedy {
   if (status === 304) {
     return {
@@ -40,13 +40,13 @@ function adviceFor(target: URL, to: string, url: string | null): string {
   return `Register the final URL, which is ${to} if that one answers 2xx itself, or answer 2xx at the registered one.`;
 }
 
-/** Undefined for what is absent, cannot be read, or leads to another protocol than HTTP. */
+/** Undefined if the Location is absent, cannot be parsed, or leads to another protocol than HTTP. */
 function targetOf(location: string | undefined, url: string | null): URL | undefined {
   const target = location === undefined ? null : URL.parse(location, url ?? undefined);
   return target?.protocol === "https:" || target?.protocol === "http:" ? target : undefined;
 }
 
-/** Without user name, query and fragment, which may hold secrets. The parser has escaped all but printable ASCII. */
+/** The URL without user name, query and fragment, which may contain secrets. The URL parser has escaped all but printable ASCII. */
 function shownUrl(target: URL): string {
   const text = target.origin + target.pathname;
   return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;

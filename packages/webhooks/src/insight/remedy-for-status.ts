@@ -1,6 +1,6 @@
 import type { Remedy } from "./remedy.ts";
 
-/** What a status outside of 2xx and 3xx means at a callback; of one that we do not know, what its class means. */
+/** Explains a status outside of 2xx and 3xx. An unknown status is explained by its class. */
 export function remedyForStatus(status: number | null): Remedy {
   if (status === null) return { cause: "Your server did not acknowledge the event.", remedy: "Answer 2xx." };
   const [cause, remedy] = BY_STATUS[status] ?? wordsOfClass(status);

@@ -2,7 +2,7 @@ import { type EntityManager, query, type QueryOptions, statement, type Tx } from
 import { eventsKeptFrom } from "./event-pages.ts";
 import { CLOCKS_DIFFER_MS, laterBy } from "../storage/id-time.ts";
 
-/** An event whose number does not follow the one before it on its loan (`after` is 0 for the first). */
+/** An event whose number does not follow the number before it on its loan. `after` is 0 for the first event. */
 export interface SequenceProblem {
   readonly lenderId: string;
   readonly loan: string;
@@ -13,8 +13,8 @@ export interface SequenceProblem {
 }
 
 /**
- * Every published event is in exactly one of the four states; what is in flight counts as waiting. What retention has
- * let go counts nowhere.
+ * Deliveries by state. Every published event is in exactly one of the four states. Deliveries in flight count as waiting.
+ * Deleted events are not counted.
  */
 export interface DeliveryTotals {
   readonly published: number;
@@ -25,8 +25,8 @@ export interface DeliveryTotals {
 }
 
 /**
- * Keeps partitions from being dropped until the transaction ends. To be called first in a snapshot: one that is older
- * than the drop would miss the rows that were moved by it.
+ * Prevents partitions from being dropped until the transaction ends. To be called first in a transaction with a consistent
+ * view of the rows: if a partition were dropped after the view began, the view would miss rows that the drop has moved.
  *
  * @example
  * await transaction(em, async (tx) => {
@@ -39,8 +39,8 @@ export async function holdEvents(tx: Tx): Promise<void> {
 }
 
 /**
- * What breaks the promise of a sequence from 1 without gaps, of one lender or of all; where retention has let go the
- * first numbers of a loan, from the number that follows. contract: Envelope
+ * Finds gaps and duplicates in the sequences of one lender or of all. A sequence begins with 1, or with the number after the
+ * last event that retention has deleted. contract: Envelope
  *
  * @example
  * for (const { loan, fault, after, found } of await sequenceProblems(em, lenderId)) {
@@ -50,14 +50,14 @@ export async function holdEvents(tx: Tx): Promise<void> {
 export async function sequenceProblems(
   em: EntityManager,
   lenderId?: string,
-  options: QueryOptions = PATIENT,
+  options: QueryOptions = LONG_READ,
 ): Promise<SequenceProblem[]> {
   const keptFrom = laterBy(CLOCKS_DIFFER_MS, await eventsKeptFrom(em));
   return query(em, selectProblems, [lenderId ?? null, keptFrom], options);
 }
 
 /**
- * Counts by state, read in one statement, so that they agree with each other.
+ * Counts deliveries by state. One query reads all counts, so that they are consistent with each other.
  *
  * @example
  * const { published, delivered, waiting, retrying, parked } = await deliveryTotals(em, lenderId);
@@ -66,16 +66,16 @@ export async function sequenceProblems(
 export async function deliveryTotals(
   em: EntityManager,
   lenderId?: string,
-  options: QueryOptions = PATIENT,
+  options: QueryOptions = LONG_READ,
 ): Promise<DeliveryTotals> {
   const keptFrom = await eventsKeptFrom(em);
   const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null, keptFrom], options);
-  // Retention came further in between, outside a snapshot: it may have deleted deliveries of events that were counted.
+  // Retention has advanced in between: it may have deleted deliveries of events that were counted. So the counts are repeated.
   return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, lenderId, options);
 }
 
 /**
- * The number of the last event of each loan of a lender, let go or not; a loan that had none is not in the map.
+ * The number of the last event of each loan, even if it has been deleted. A loan without any event is not in the map.
  *
  * @example
  * const last = await lastSequences(em, lenderId, ["LN-2026-00417"]);
@@ -90,8 +90,8 @@ export async function lastSequences(
   return new Map(rows.map(({ loan, sequence }) => [loan, sequence]));
 }
 
-/** Reads of many rows: as long as the server itself allows a statement. */
-const PATIENT = { timeoutMs: 35_000 };
+/** The time limit of queries that read many rows: as long as the server allows. */
+const LONG_READ = { timeoutMs: 35_000 };
 
 const holdPartitions = statement("webhooks.hold-partitions", `lock table only webhooks.event in access share mode`);
 
@@ -107,8 +107,8 @@ const selectLastSequences = statement(
    group by loan`,
 );
 
-// A number that was let go may be missing, but not given again. Around the border of what is kept, the clocks of two
-// processes decide on which side an event is: `$2` is an hour behind it.
+// A deleted number may be missing, but it must not be given again. The clocks of two processes may disagree whether an event
+// near the limit of retention is deleted. So `$2` is an hour after that limit.
 const selectProblems = statement(
   "webhooks.sequence-problems",
   `select "lenderId", loan, case when found <= after then 'duplicate' else 'gap' end as fault, after, found, "eventId"
@@ -127,7 +127,7 @@ const selectProblems = statement(
    order by "lenderId", loan, found`,
 );
 
-// Of what is let go, deliveries disappear before their events do: there, an event counts with its delivery.
+// Retention deletes deliveries before their events. So below its limit, an event counts only together with its delivery.
 const countByState = statement(
   "webhooks.delivery-totals",
   `select (

@@ -11,13 +11,13 @@ import {
 import { ofEndpoint } from "./of-endpoint.ts";
 import type { Replay } from "./replay.ts";
 import { sendManyAgain } from "./replay-delivery.ts";
-import { lookFor } from "./replay-scope.ts";
+import { readScope } from "./replay-scope.ts";
 
-/** Deliveries that one step looks at: it takes some milliseconds, however few of them match. */
+/** The deliveries that one step reads: reading them takes a few milliseconds, however few match. */
 const ROWS_PER_STEP = 20_000;
-/** After so many the caller gets its turn: a process that stops waits for them. */
+/** The steps of one call. A process that stops waits for the end of its call. */
 const STEPS_AT_A_TIME = 20;
-/** Of one endpoint's replayed deliveries, unless the rate is higher: the next step waits until some have gone out. */
+/** The most replayed deliveries of one endpoint that wait at a time, unless the rate is higher. */
 const MOST_WAITING = 1_000;
 
 interface ReplayKey {
@@ -25,17 +25,14 @@ interface ReplayKey {
   readonly id: string;
 }
 
-/** A replay's row under its lock; `createdAt` is text, to the microsecond. */
+/** A locked row of a replay. `createdAt` is text, because a Date has no microseconds. */
 type DueReplay = Omit<Replay, "createdAt"> & { readonly createdAt: string };
 
 /**
- * Takes the steps of replays that are due. A step puts the next deliveries of a replay back among the waiting, no more
- * than its rate, and the step after it comes a second later, or once the endpoint has taken those before. To be called
- * every second, in any number of processes: a step is one transaction under the lock of the replay's row, and time is
- * the database's. Returns the number of deliveries that wait again.
- *
- * @example
- * setInterval(() => advanceReplays(() => database.em()).catch(console.error), 1_000);
+ * Takes the steps of replays that are due. A step makes the next deliveries of a replay due again, at most as many as its
+ * rate. The next step comes a second later, or when the endpoint has taken the deliveries of earlier steps. To be called
+ * every second, by any number of processes: a step is one transaction that locks the replay's row, and the clock is the
+ * database's. Returns how many deliveries wait again.
  */
 export async function advanceReplays(em: () => EntityManager): Promise<number> {
   let [sent, steps] = [0, 0];
@@ -54,17 +51,20 @@ export async function advanceReplays(em: () => EntityManager): Promise<number> {
   return sent;
 }
 
-/** Undefined if another process has this replay, or its endpoint has not taken the deliveries of earlier steps. */
+/**
+ * Returns how many deliveries wait again. Undefined if another process has locked the replay, or if its endpoint has not
+ * taken the deliveries of earlier steps.
+ */
 async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
   const [replay] = await query<DueReplay>(tx, claimDue, [key.lenderId, key.id]);
   if (!replay) return undefined;
   const { lenderId, id, ratePerSecond, cursor, upTo, createdAt } = replay;
-  const { ids, last, looked } = await lookFor(tx, replay, {
+  const { ids, last, looked } = await readScope(tx, replay, {
     after: cursor ?? null,
     upTo,
     settledBy: createdAt,
     maxRows: ROWS_PER_STEP,
-    // One more than the step may take, to know whether it is the last.
+    // One more than the step may take, to find out whether this is the last step.
     count: ratePerSecond + 1,
   });
   const next = ids.slice(0, ratePerSecond);
@@ -75,8 +75,8 @@ async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
   return sent;
 }
 
-// Each lender's longest waiting replay; the lender's others follow once it has taken its step: together they would exceed
-// the count of waiting deliveries.
+// Returns one replay per lender, the one that has waited longest. The lender's other replays follow after its step: together
+// they would exceed the limit of waiting deliveries.
 const selectDue = allLendersStatement(
   "webhooks.due-replays",
   { ofSome: "lender_id = any ($1::uuid[])" },
@@ -90,9 +90,9 @@ const selectDue = allLendersStatement(
    order by next_step_at`,
 );
 
-// A replay waits while its endpoint has not taken the deliveries that were replayed before: many waiting replays would
-// hold up new events of their loans, and every lease would have to look past them. The comparison of rows leads to the
-// partial index on (endpoint_id, id), on any plan: the primary key does not have its order.
+// A replay waits while its endpoint has not taken the deliveries of earlier steps. Many waiting replays would delay new events
+// of their loans, and every lease would have to skip them. The comparison of rows makes every plan use the partial index on
+// (endpoint_id, id), because the primary key has another order.
 const claimDue = statement(
   "webhooks.replay-claim",
   `select r.lender_id as "lenderId", r.id, r.loan, r.kind, r.states, r.created_from as "createdFrom",
@@ -110,8 +110,8 @@ const claimDue = statement(
    for update of r skip locked`,
 );
 
-// Where nothing was found to send, nothing has to be waited for. `total` was counted before the rows were locked:
-// what was settled in that moment may come on top.
+// A step that found nothing to send is followed by the next one at once. `total` was counted before the rows were locked, so
+// `done` may exceed it by deliveries that were settled in between.
 const move = statement(
   "webhooks.replay-move",
   `with clock as materialized (

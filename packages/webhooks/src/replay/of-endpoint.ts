@@ -3,9 +3,9 @@ import { BEFORE_ALL_IDS } from "@collections/database";
 const AFTER_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /**
- * The condition that a delivery `d` is of the endpoint of the lender `$1`, with an id behind `after` and up to `upTo` (SQL).
- * With `order by d.endpoint_id, d.id` it leads to a partial index on (endpoint_id, id), on any plan: the primary key does not
- * have this order. A plain `d.lender_id = $1`, which Citus needs, would else lead to all that the lender was ever delivered.
+ * SQL condition: the delivery `d` belongs to the endpoint of the lender `$1`, and its id is after `after` and up to `upTo`.
+ * With `order by d.endpoint_id, d.id`, every plan uses a partial index on (endpoint_id, id), because the primary key has another
+ * order. Without it, the condition `d.lender_id = $1`, which Citus needs, would make a plan read all deliveries of the lender.
  */
 export function ofEndpoint(after = `'${BEFORE_ALL_IDS}'`, upTo = `'${AFTER_ALL_IDS}'`): string {
   return `d.lender_id = $1 and (d.endpoint_id, d.id) > (${ENDPOINT}, ${after}::uuid)

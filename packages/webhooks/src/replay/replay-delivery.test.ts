@@ -13,23 +13,26 @@ const trial = await openTrial();
 const { database, otherDatabase } = trial;
 
 describe("the replay of one event", () => {
-  test.each(["parked", "delivered"])("sends one that was %s again: the same bytes, marked", async (state) => {
-    await using receiver = await openReceiver();
-    const lenderId = await trial.addLender(receiver.url);
-    const [event] = await publish(lenderId, "LN-1", 1, 1);
-    await settle(lenderId, [event!], state);
-    await using _dispatcher = trial.dispatch();
-    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
-    await until(async () => (await stateOf(lenderId, event!)) === "delivered");
-    expect(receiver.received).toMatchObject([
-      { body: event!.body, headers: { "x-service-replay": "true", "x-service-attempt": "1" } },
-    ]);
-    const delivery = await deliveryById(database.em(), lenderId, event!.eventId, new Date());
-    expect(delivery).toMatchObject({ attempts: 1, sequence: 1n, lastError: null });
-    expect(delivery?.log).toMatchObject([{ number: 1, outcome: "delivered", replay: true }]);
-  });
+  test.each(["parked", "delivered"])(
+    "sends a %s event again, with the same bytes and marked as a replay",
+    async (state) => {
+      await using receiver = await openReceiver();
+      const lenderId = await trial.addLender(receiver.url);
+      const [event] = await publish(lenderId, "LN-1", 1, 1);
+      await settle(lenderId, [event!], state);
+      await using _dispatcher = trial.dispatch();
+      expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
+      await until(async () => (await stateOf(lenderId, event!)) === "delivered");
+      expect(receiver.received).toMatchObject([
+        { body: event!.body, headers: { "x-service-replay": "true", "x-service-attempt": "1" } },
+      ]);
+      const delivery = await deliveryById(database.em(), lenderId, event!.eventId, new Date());
+      expect(delivery).toMatchObject({ attempts: 1, sequence: 1n, lastError: null });
+      expect(delivery?.log).toMatchObject([{ number: 1, outcome: "delivered", replay: true }]);
+    },
+  );
 
-  test("ends the wait of one that would be retried, and its ladder goes on", async () => {
+  test("makes an event due that waits for its retry, and continues its ladder", async () => {
     const lenderId = await trial.addLender(null);
     const [event] = await publish(lenderId, "LN-1", 1, 1);
     await settle(lenderId, [event!], "retrying");
@@ -37,7 +40,7 @@ describe("the replay of one event", () => {
     expect(await rowOf(lenderId, event!)).toMatchObject({ state: "waiting", attempts: 7, replay: false, next: null });
   });
 
-  test("changes nothing about one that is due or in flight", async () => {
+  test("changes nothing for an event that is due or in flight", async () => {
     const lenderId = await trial.addLender("http://127.0.0.1:9/");
     const [event] = await publish(lenderId, "LN-1", 1, 1);
     expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
@@ -49,7 +52,7 @@ describe("the replay of one event", () => {
   });
 
   test.each(["waiting", "retrying", "parked", "delivered"])(
-    "sends one that was %s once for one request, however often that comes, and again for the next",
+    "sends a %s event once for a request and its repeats, and again for the next request",
     async (state) => {
       const lenderId = await trial.addLender(null);
       const [event] = await publish(lenderId, "LN-1", 1, 1);
@@ -64,7 +67,7 @@ describe("the replay of one event", () => {
     },
   );
 
-  test("does not know another lender's, an unknown one, or one whose body is not kept any more", async () => {
+  test("returns undefined for another lender's event, an unknown event, and an event whose body is deleted", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     const [event] = await publish(lenderId, "LN-1", 1, 1);
     await settle(lenderId, [event!], "parked");
@@ -77,7 +80,7 @@ describe("the replay of one event", () => {
     expect(await stateOf(lenderId, orphan)).toBe("parked");
   });
 
-  test("waits for whoever completes it just now, and then goes by what came of that", async () => {
+  test("waits for a transaction that completes the delivery, and then uses its result", async () => {
     const lenderId = await trial.addLender(null);
     const [event] = await publish(lenderId, "LN-1", 1, 1);
     const completing = await database.pool.connect();

@@ -6,19 +6,19 @@ import { recordReplayRequest } from "./replay-request.ts";
 interface LockedDelivery {
   readonly state: StoredState;
   readonly isInFlight: boolean;
-  /** The latest request that had it sent again is this one. */
+  /** Whether the latest request that sent it again is this one. */
   readonly isLatestRequest: boolean;
 }
 
 /**
- * Has one event sent again: same id, same bytes, same sequence. One that was delivered or parked starts its ladder
- * anew, marked as a replay; one that waits for its retry need not wait any longer; one that is due or in flight stays
- * as it is. A request acts once, for good: a repeat, which has the same `requestId` (a UUID), changes nothing. Returns the
- * state after that, or undefined when the lender has no such event. contract: Deliveries
+ * Sends one event again, with the same id, bytes and sequence. An event that was delivered or parked starts its ladder again,
+ * marked as a replay. An event that waits for its retry becomes due. An event that is due or in flight stays as it is. A
+ * request acts once: its repeat, with the same `requestId` (a UUID), changes nothing. Returns the new state, or undefined if
+ * the lender has no such event. contract: Deliveries
  *
  * @example
  * const again = await transaction(em, (tx) => replayDelivery(tx, lenderId, eventId));
- * if (!again) console.error("There is no such event, or it is not kept any more.");
+ * if (!again) console.error("There is no such event, or it has been deleted.");
  */
 export async function replayDelivery(
   tx: Tx,
@@ -32,7 +32,7 @@ export async function replayDelivery(
   if (requestId !== undefined) {
     const isNew = await recordReplayRequest(tx, lenderId, requestId, eventId);
     if (!isNew || locked.isLatestRequest) return { state };
-    // A process of the version before knows a repeat by this column alone.
+    // Processes of the previous version recognise a repeat by this column alone.
     await query(tx, noteRequest, [lenderId, eventId, requestId]);
   }
   if (locked.state === "waiting") return { state };
@@ -42,8 +42,8 @@ export async function replayDelivery(
 }
 
 /**
- * Starts the ladder of the given deliveries anew, of those that are still in one of the states. Returns how many
- * there were. The rows are locked in the order of their ids, so that two replays do not lock each other out.
+ * Starts the ladder again for those of the deliveries that are still in one of the states. Returns how many these were. Locks
+ * the rows in the order of their ids, so that two replays cannot deadlock.
  */
 export async function sendManyAgain(
   tx: Tx,
@@ -58,7 +58,7 @@ export async function sendManyAgain(
   return locked.length;
 }
 
-/** An event whose body is not kept any more cannot be sent: nobody may wait for it. */
+/** A delivery whose event has been deleted cannot be sent again. */
 const HAS_EVENT = `(select true from webhooks.event e where e.lender_id = $1 and e.id = d.id)`;
 
 const lockDelivery = statement(

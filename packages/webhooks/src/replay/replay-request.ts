@@ -2,8 +2,8 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { query, statement, type Tx } from "@collections/database";
 
 /**
- * A signed request that had one event sent again, or that only counted what a replay would send. A request that started
- * or joined a replay of many events is in that replay's row instead.
+ * A signed request that sent one event again, or that only counted what a replay would send. A request that started or joined
+ * a replay of many events is in the replay's row instead.
  */
 export const ReplayRequestEntity = defineEntity({
   name: "ReplayRequest",
@@ -12,13 +12,13 @@ export const ReplayRequestEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
-    /** The event that was sent again; null for a count. */
+    /** The event that was sent again. Null for a count. */
     deliveryId: p.uuid().nullable(),
     createdAt: p.datetime().columnType("timestamptz"),
   },
 });
 
-/** Records a request. Returns false when the same request was recorded before: then it must not act again. */
+/** Records a request. Returns false if the same request was recorded before: then it must not act again. */
 export async function recordReplayRequest(
   tx: Tx,
   lenderId: string,

@@ -1,7 +1,7 @@
 import { createDatabase, migrate, newId } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
-import { COUNT, LOOK } from "./replay-scope.ts";
+import { COUNT, READ } from "./replay-scope.ts";
 import { webhooksSchema } from "../schema.ts";
 
 const { url } = await testDatabase("webhooks", async (at) => {
@@ -17,16 +17,16 @@ const BY_KEY = /^pkey Index Cond: \(\(lender_id = \$1\) AND \(id (> \$2\) AND \(
 const PARKED =
   /^parked Index Cond: \(\(ROW\(endpoint_id, id\) > ROW\(.*, \$2\)\) AND \(ROW\(endpoint_id, id\) <= ROW\(.*, \$3\)\)\)$/;
 
-// The worst moment to prepare a statement: with empty tables every index looks as good as the right one.
+// The worst case: with empty tables, every index looks as good to the planner as the right one.
 test.each([
   { ...COUNT.all, values: stretch, way: BY_KEY },
   { ...COUNT.parked, values: stretch, way: PARKED },
   { ...COUNT.ofLoan, values: `${stretch}, 'LN-1'`, way: BY_KEY },
-  { ...LOOK.all, values: `${stretch}, 20000, 51`, way: BY_KEY },
-  { ...LOOK.parked, values: `${stretch}, 20000, 51`, way: PARKED },
-  { ...LOOK.ofLoan, values: `${stretch}, 20000, 51, 'LN-1'`, way: BY_KEY },
+  { ...READ.all, values: `${stretch}, 20000, 51`, way: BY_KEY },
+  { ...READ.parked, values: `${stretch}, 20000, 51`, way: PARKED },
+  { ...READ.ofLoan, values: `${stretch}, 20000, 51, 'LN-1'`, way: BY_KEY },
 ])(
-  "$name, prepared on empty tables, reads a stretch of its index and sorts nothing",
+  "$name, prepared on empty tables, reads a range of its index and sorts nothing",
   { tags: "one-node-plan" },
   async ({ text, values, way }) => {
     const plan = await genericPlan(text, values);

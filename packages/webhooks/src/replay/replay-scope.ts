@@ -3,21 +3,21 @@ import { idAfter, idBefore } from "../storage/id-time.ts";
 import { ofEndpoint } from "./of-endpoint.ts";
 import type { Replay, ReplayFilter } from "./replay.ts";
 
-/** Reads of many rows: as long as the server itself allows a statement. */
-const PATIENT = { timeoutMs: 35_000 };
+/** The time limit of queries that read many rows: as long as the server allows. */
+const LONG_READ = { timeoutMs: 35_000 };
 
-/** The deliveries that a replay is about, as its row keeps them: what is null does not restrict. */
+/** Which deliveries a replay sends again, as its row keeps it. A field that is null does not restrict. */
 export type ReplayScope = Pick<Replay, "loan" | "kind" | "states" | "createdFrom" | "createdTo"> & {
   readonly lenderId: string;
 };
 
-/** What one look at a stretch of deliveries has found. */
-export interface Look {
-  /** Those that match, in the order of their ids, up to the number that was asked for. */
+/** The result of reading a range of deliveries. */
+export interface ScopeRead {
+  /** The ids of matching deliveries in their order, up to the requested number. */
   readonly ids: string[];
-  /** The last one that was looked at; null when there was none. */
+  /** The last delivery that was read. Null if there was none. */
   readonly last: string | null;
-  /** How many were looked at. */
+  /** How many deliveries were read. */
   readonly looked: number;
 }
 
@@ -32,7 +32,7 @@ export function scopeOf(lenderId: string, filter: ReplayFilter): ReplayScope {
   };
 }
 
-/** The ids between which all of a scope's deliveries lie by their time; the first is excluded. */
+/** The range of ids that contains all deliveries of a scope, by their time. `after` is excluded. */
 export function idsOf({ createdFrom, createdTo }: ReplayScope): { after: string | null; upTo: string | null } {
   return {
     after: createdFrom ? idBefore(createdFrom) : null,
@@ -40,42 +40,42 @@ export function idsOf({ createdFrom, createdTo }: ReplayScope): { after: string 
   };
 }
 
-/** How many deliveries match up to the id `upTo`. */
+/** Counts the matching deliveries up to the id `upTo`. */
 export async function countMatches(em: EntityManager, scope: ReplayScope, upTo: string): Promise<number> {
   const values = [scope.lenderId, idsOf(scope).after ?? BEFORE_ALL_IDS, upTo, ...conditionsOf(scope), null];
-  const [row] = await query<{ count: number }>(em, ...withLoan(COUNT, scope, values), PATIENT);
+  const [row] = await query<{ count: number }>(em, ...withLoan(COUNT, scope, values), LONG_READ);
   return row?.count ?? 0;
 }
 
 /**
- * Looks at no more than `maxRows` deliveries behind `after`, up to `upTo`, for the first `count` that match and were
+ * Reads at most `maxRows` deliveries after `after` and up to `upTo`. Returns the first `count` of them that match and were
  * settled by `settledBy`.
  */
-export async function lookFor(
+export async function readScope(
   em: EntityManager,
   scope: ReplayScope,
-  stretch: { after: string | null; upTo: string; settledBy: string; maxRows: number; count: number },
-): Promise<Look> {
-  const { after, upTo, settledBy, maxRows, count } = stretch;
+  range: { after: string | null; upTo: string; settledBy: string; maxRows: number; count: number },
+): Promise<ScopeRead> {
+  const { after, upTo, settledBy, maxRows, count } = range;
   const values = [scope.lenderId, after ?? BEFORE_ALL_IDS, upTo, ...conditionsOf(scope), settledBy, maxRows, count];
-  const [look] = await query<Look>(em, ...withLoan(LOOK, scope, values));
-  return look as Look;
+  const [read] = await query<ScopeRead>(em, ...withLoan(READ, scope, values));
+  return read as ScopeRead;
 }
 
 function conditionsOf({ kind, states, createdFrom, createdTo }: ReplayScope): unknown[] {
   return [kind, states, createdFrom?.toISOString() ?? null, createdTo?.toISOString() ?? null];
 }
 
-/** One statement for each way to the rows: by the loan's events, by the index of parked ones, by id. */
-interface Ways {
+/** One query for each access path: by the loan's events, by the index of parked deliveries, and by id. */
+interface AccessPaths {
   readonly ofLoan: Statement;
   readonly parked: Statement;
   readonly all: Statement;
 }
 
-function withLoan(ways: Ways, { loan, states }: ReplayScope, values: unknown[]): [Statement, unknown[]] {
-  if (loan !== null && loan !== undefined) return [ways.ofLoan, [...values, loan]];
-  return [states.length === 1 && states[0] === "parked" ? ways.parked : ways.all, values];
+function withLoan(paths: AccessPaths, { loan, states }: ReplayScope, values: unknown[]): [Statement, unknown[]] {
+  if (loan !== null && loan !== undefined) return [paths.ofLoan, [...values, loan]];
+  return [states.length === 1 && states[0] === "parked" ? paths.parked : paths.all, values];
 }
 
 const ALL = `webhooks.delivery d where d.lender_id = $1 and d.id > $2 and d.id <= $3`;
@@ -93,25 +93,25 @@ const MATCHES = `($4::text is null or d.kind = $4) and d.state = any ($5::text[]
   and ($6::timestamptz is null or d.created_at >= $6) and ($7::timestamptz is null or d.created_at < $7)
   and d.settled_at <= coalesce($8::timestamptz, now())`;
 
-export const COUNT: Ways = {
+export const COUNT: AccessPaths = {
   ofLoan: countIn("loan", ofLoan("$9")),
   parked: countIn("parked", `(select * from ${PARKED} order by d.endpoint_id, d.id) d where true`),
   all: countIn("all", ALL),
 };
 
-export const LOOK: Ways = {
-  ofLoan: lookIn("loan", ofLoan("$11")),
-  parked: lookIn("parked", PARKED, "d.endpoint_id, d.id"),
-  all: lookIn("all", ALL),
+export const READ: AccessPaths = {
+  ofLoan: readIn("loan", ofLoan("$11")),
+  parked: readIn("parked", PARKED, "d.endpoint_id, d.id"),
+  all: readIn("all", ALL),
 };
 
-function countIn(way: string, rows: string): Statement {
-  return statement(`webhooks.replay-count-${way}`, `select count(*)::int as count from ${rows} and ${MATCHES}`);
+function countIn(path: string, rows: string): Statement {
+  return statement(`webhooks.replay-count-${path}`, `select count(*)::int as count from ${rows} and ${MATCHES}`);
 }
 
-function lookIn(way: string, rows: string, order = "d.id"): Statement {
+function readIn(path: string, rows: string, order = "d.id"): Statement {
   return statement(
-    `webhooks.replay-look-${way}`,
+    `webhooks.replay-look-${path}`,
     `with looked as materialized (
        select d.id, ${MATCHES} as matches from ${rows} order by ${order} limit $9
      )

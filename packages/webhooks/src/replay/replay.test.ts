@@ -16,7 +16,7 @@ const trial = await openTrial();
 const { database, otherDatabase } = trial;
 
 describe("a replay of many", () => {
-  test("takes what its filter names, no more than its preview has counted", async () => {
+  test("sends the events of its filter, as many as its preview has counted", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     const first = await publish(lenderId, "LN-1", 1, 4);
     const second = await publish(lenderId, "LN-2", 1, 3);
@@ -55,7 +55,7 @@ describe("a replay of many", () => {
     expect(await countIn(database, otherId, "parked")).toBe(4);
   });
 
-  test("goes by the time at which events were made, from the first instant and before the last", async () => {
+  test("includes events from its first time, and before its last time", async () => {
     const lenderId = await trial.addLender(null);
     const events: EventToEmit[] = [];
     for (let number = 1; number <= 3; number += 1) {
@@ -75,7 +75,7 @@ describe("a replay of many", () => {
     expect(await Promise.all(events.map((event) => stateOf(lenderId, event)))).toEqual(["parked", "waiting", "parked"]);
   });
 
-  test("holds its rate over all processes, and each event goes once", async () => {
+  test("keeps its rate over all processes, and sends each event once", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 2_000);
     await settle(lenderId, events, "parked");
@@ -98,7 +98,7 @@ describe("a replay of many", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(200);
   });
 
-  test("goes no further than the other replays of its lender leave room for", async () => {
+  test("waits while other replays of its lender use the room", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 1_000);
     const others = await publish(lenderId, "LN-2", 1, 1_000);
@@ -113,7 +113,7 @@ describe("a replay of many", () => {
     expect(await ended(second)).toMatchObject({ state: "done", done: 1_000 });
   });
 
-  test("whose process dies in the middle of a step has not taken it, and another process takes it", async () => {
+  test("repeats in another process a step whose process died", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 10);
     await settle(lenderId, events, "parked");
@@ -140,7 +140,7 @@ describe("a replay of many", () => {
     expect(await ended(replay)).toMatchObject({ state: "done", done: 10, total: 10 });
   });
 
-  test("passes over what has changed meanwhile, and what came later", async () => {
+  test("skips events that have changed since, and events that came later", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 6);
     await settle(lenderId, events.slice(0, 5), "delivered");
@@ -160,7 +160,7 @@ describe("a replay of many", () => {
     ]);
   });
 
-  test("comes to a few among many without waiting, a bounded stretch at a time", async () => {
+  test("finds a few events among many without a pause, in bounded steps", async () => {
     const lenderId = await trial.addLender(null);
     await query(database.em(), insertMany, [lenderId, 45_000]);
     const [event] = await publish(lenderId, "LN-1", 1, 1);
@@ -171,7 +171,7 @@ describe("a replay of many", () => {
     expect(await ended(replay)).toMatchObject({ state: "done", done: 1 });
   });
 
-  test("is one, however often and wherever the same is asked for while it runs", async () => {
+  test("is the same for all requests for the same events while it runs", async () => {
     const lenderId = await trial.addLender(null);
     await settle(lenderId, await publish(lenderId, "LN-1", 1, 3), "parked");
     const filter = { loan: "LN-1", createdFrom: new Date(0) };
@@ -188,7 +188,7 @@ describe("a replay of many", () => {
     expect(await listReplays(database.em(), lenderId)).toHaveLength(3);
   });
 
-  test("is not begun again by the very same request, not even once it has ended", async () => {
+  test("is not started again by a repeat of its request, even after its end", async () => {
     const lenderId = await trial.addLender(null);
     await settle(lenderId, await publish(lenderId, "LN-1", 1, 1), "delivered");
     const id = newId();
@@ -199,7 +199,7 @@ describe("a replay of many", () => {
     expect(await advanceReplays(() => database.em())).toBe(0);
   });
 
-  test("is not begun by a request that found one running, when it comes again after that has ended", async () => {
+  test("is not started by the repeat of a request that joined it, even after its end", async () => {
     const lenderId = await trial.addLender(null);
     await settle(lenderId, await publish(lenderId, "LN-1", 1, 1), "delivered");
     const running = await start(lenderId, { states: ["delivered"] }, { id: newId(), requestedBy: "lk_1" });
@@ -211,7 +211,7 @@ describe("a replay of many", () => {
     expect(await listReplays(database.em(), lenderId)).toHaveLength(1);
   });
 
-  test("can be cancelled, and is its lender's only", async () => {
+  test("can be cancelled by its lender only", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     await settle(lenderId, await publish(lenderId, "LN-1", 1, 3), "parked");
     const replay = await start(lenderId, {}, { ratePerSecond: 1 });
@@ -226,7 +226,7 @@ describe("a replay of many", () => {
     expect(await cancel(lenderId)).toMatchObject({ state: "cancelled", done: 1 });
   });
 
-  test("goes out in the order of each loan's sequence, one at a time", async () => {
+  test("is sent in each loan's sequence, one event of a loan at a time", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(receiver.url);
     const events = [...(await publish(lenderId, "LN-1", 1, 20)), ...(await publish(lenderId, "LN-2", 1, 20))];

@@ -1,13 +1,13 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement, type Tx } from "@collections/database";
 
-/** `running` until all of its events wait again (`done`) or somebody ends it (`cancelled`). */
+/** `running` until all of its events are due again (`done`) or somebody cancels it (`cancelled`). */
 export type ReplayState = "running" | "done" | "cancelled";
 
-/** What a replay may be asked for: an event that is on its way goes out anyhow. */
+/** The states of events that a replay can send again. An event in another state is sent anyway. */
 export type ReplayableState = "delivered" | "parked";
 
-/** Which events to send again; what is absent does not restrict. */
+/** Which events to send again. An absent field does not restrict. */
 export interface ReplayFilter {
   readonly loan?: string | undefined;
   readonly kind?: string | undefined;
@@ -19,7 +19,7 @@ export interface ReplayFilter {
   readonly createdTo?: Date | undefined;
 }
 
-/** A request to send many events again, and how far it has come: any worker can take its next step. */
+/** A request to send many events again, and its progress. Any worker can take its next step. */
 export const ReplayEntity = defineEntity({
   name: "Replay",
   schema: "webhooks",
@@ -33,17 +33,17 @@ export const ReplayEntity = defineEntity({
     createdFrom: p.datetime().columnType("timestamptz").nullable(),
     createdTo: p.datetime().columnType("timestamptz").nullable(),
     ratePerSecond: p.integer(),
-    /** How many events matched when it was asked for. */
+    /** How many events matched when the replay was requested. */
     total: p.integer(),
-    /** How many of them wait for a dispatcher again, or have gone out since. */
+    /** How many of them have become due again, or were sent since. */
     done: p.integer(),
     state: p.text().$type<ReplayState>(),
-    /** The last delivery that was looked at. */
+    /** The last delivery that a step has read. */
     cursor: p.uuid().nullable(),
-    /** Events after this one were made after the request. */
+    /** The last event at the time of the request. Later events are not part of the replay. */
     upTo: p.uuid(),
     requestedBy: p.text(),
-    /** Further requests for the same events, which came while it ran. */
+    /** Further requests for the same events, which came while the replay ran. */
     joinedBy: p.array().columnType("uuid[]"),
     nextStepAt: p.datetime().columnType("timestamptz"),
     createdAt: p.datetime().columnType("timestamptz"),
@@ -51,7 +51,7 @@ export const ReplayEntity = defineEntity({
   },
 });
 
-/** A replay as its row has it; what is null in its filter does not restrict. */
+/** The row of a replay. A field of its filter that is null does not restrict. */
 export type Replay = InferEntity<typeof ReplayEntity>;
 
 const LISTED = 50;
@@ -68,7 +68,7 @@ export async function replayById(em: EntityManager, lenderId: string, id: string
 }
 
 /**
- * A lender's latest 50 replays, the newest first.
+ * The lender's latest 50 replays, the newest first.
  *
  * @example
  * const running = (await listReplays(em, lenderId)).filter(({ state }) => state === "running");
@@ -79,8 +79,8 @@ export async function listReplays(em: EntityManager, lenderId: string): Promise<
 }
 
 /**
- * Ends a running replay: what it has not come to yet stays as it is. One that has ended already is left alone.
- * Returns the replay as it is now, or undefined when the lender has none with this id.
+ * Cancels a running replay: its remaining events stay as they are. Does nothing to a replay that has ended. Returns the replay
+ * as it is now, or undefined if the lender has no replay with this id.
  *
  * @example
  * const cancelled = await transaction(em, (tx) => cancelReplay(tx, lenderId, replayId));

@@ -5,7 +5,7 @@ import { recordReplayRequest } from "./replay-request.ts";
 import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.ts";
 
 /**
- * Events a second that a replay sends when it does not say. contract: Limits
+ * The default rate of a replay, in events per second. contract: Limits
  *
  * @example
  * const events = await previewReplay(em, lenderId, { kind: "payment.collected" });
@@ -14,7 +14,7 @@ import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.t
 export const DEFAULT_REPLAY_RATE = 50;
 
 /**
- * Events a second that a replay may ask for at most. contract: Limits
+ * The highest rate of a replay, in events per second. contract: Limits
  *
  * @example
  * const request = { requestedBy: "operator", ratePerSecond: MAX_REPLAY_RATE };
@@ -22,18 +22,18 @@ export const DEFAULT_REPLAY_RATE = 50;
  */
 export const MAX_REPLAY_RATE = 1_000;
 
-/** How fast to send again, and on whose word. */
+/** The rate of a replay, and who requests it. */
 export interface ReplayRequest {
-  /** Events a second, 1 to 1,000. Default 50. */
+  /** Events per second, 1 to 1,000. Default 50. */
   readonly ratePerSecond?: number | undefined;
-  /** For the record: the key that asked, or the operator. */
+  /** For the record: the id of the requesting key, or the operator. */
   readonly requestedBy: string;
-  /** A UUID that a repeat of the very same request has too. Default: a new one. */
+  /** A UUID that identifies the request: its repeats have the same one. Default: a new one. */
   readonly id?: string | undefined;
 }
 
 /**
- * How many events a replay would send again if it were started now.
+ * Counts the events that a replay would send again if it were started now.
  *
  * @example
  * const createdFrom = new Date("2026-11-20T00:00:00Z");
@@ -45,9 +45,9 @@ export async function previewReplay(em: EntityManager, lenderId: string, filter:
 }
 
 /**
- * Writes down that events are to be sent again; `advanceReplays` does it, at the rate, in the order of their making.
- * What matches now is part of it, what comes later is not. The same request again (by `id`), or another for the same
- * events while one runs, gets the replay that there is. contract: Deliveries
+ * Records a replay of the events that match now. The routines of `startWebhooks` send them, at the rate of the replay and in
+ * the order in which the events were made. A repeat of the request (by `id`), or another request for the same events while
+ * the replay runs, gets the existing replay. contract: Deliveries
  *
  * @example
  * const filter = { loan: "LN-2026-00417", createdFrom: new Date("2026-11-20T00:00:00Z") };
@@ -77,15 +77,15 @@ export async function startReplay(
   return replay;
 }
 
-/** A request for a replay that may come again, and whether it only counts. */
+/** A request for a replay that may be repeated, and whether it only counts. */
 export interface RepeatableReplayRequest extends ReplayRequest {
   readonly id: string;
   readonly dryRun: boolean;
 }
 
 /**
- * Starts a replay, or counts what it would send, for a request that may come again. The first use of its id decides which:
- * a repeat gets the same replay, or a count, whatever its own `dryRun` says. contract: Repeating a call
+ * Starts a replay, or counts what it would send, for a request that may be repeated. The first use of the request's id decides
+ * which: a repeat gets the same replay, or a count, whatever its own `dryRun` is. contract: Repeating a call
  *
  * @example
  * const request = { id: requestId, dryRun: false, requestedBy: keyId };
@@ -113,7 +113,7 @@ interface FirstUse {
   readonly wasDryRun: boolean;
 }
 
-/** The last event of the lender, or that of the filter's time. */
+/** The last event of the lender, or the last within the filter's time. */
 async function lastIdOf(em: EntityManager, scope: ReplayScope): Promise<string> {
   const [row] = await query<{ id: string }>(em, selectLastId, [scope.lenderId, idsOf(scope).upTo]);
   return row!.id;

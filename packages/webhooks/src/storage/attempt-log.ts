@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
-/** One request to a callback and what came of it: written once, never changed. */
+/** One request to a callback, and its result. Its row never changes. */
 export const AttemptEntity = defineEntity({
   name: "Attempt",
   schema: "webhooks",
@@ -13,10 +13,10 @@ export const AttemptEntity = defineEntity({
     startedAt: p.datetime().columnType("timestamptz"),
     durationMs: p.integer(),
     outcome: p.text().$type<"delivered" | "failed">(),
-    /** Of the answer; null, as its headers and body, when there was none. */
+    /** The status of the answer. Null, like headers and body, if no answer came. */
     status: p.integer().nullable(),
     headers: p.json<Record<string, string>>().nullable(),
-    /** The first 2 KB as text. */
+    /** The first 2 KB of the body as text. */
     body: p.text().nullable(),
     errorCode: p.text().nullable(),
     errorDetail: p.text().nullable(),

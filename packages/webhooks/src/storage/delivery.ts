@@ -1,12 +1,12 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
-/** `in_flight`: an attempt is under way. `retrying`: it waits for `nextAttemptAt`. */
+/** `in_flight`: an attempt is under way. `retrying`: the delivery waits for `nextAttemptAt`. */
 export type DeliveryState = "waiting" | "in_flight" | "retrying" | "delivered" | "parked";
 
-/** What a delivery's row can say. Being in flight is a `waiting` row with a live lease. */
+/** The states in a delivery's row. A delivery in flight is a `waiting` row with a lease that has not ended. */
 export type StoredState = Exclude<DeliveryState, "in_flight">;
 
-/** An event on its way to its endpoint: small, and the only backlog there is. Its id is the event's. */
+/** An event on its way to its endpoint. Its id is the event's. These small rows are the whole backlog. */
 export const DeliveryEntity = defineEntity({
   name: "Delivery",
   schema: "webhooks",
@@ -23,14 +23,14 @@ export const DeliveryEntity = defineEntity({
     attempts: p.integer(),
     /** Set while `retrying`. */
     nextAttemptAt: p.datetime().columnType("timestamptz").nullable(),
-    /** Names the lease that may complete this delivery; another's result is refused. */
+    /** Identifies the lease. Only a result with this claim is accepted. */
     claimId: p.uuid().nullable(),
     leasedUntil: p.datetime().columnType("timestamptz").nullable(),
-    /** Code and words of the latest failure, such as "TIMEOUT: No answer came within 10000 ms." */
+    /** Code and sentence of the latest failure, such as "TIMEOUT: No answer came within 10000 ms." */
     lastError: p.text().nullable(),
-    /** Whether it was delivered or parked before and is sent again. */
+    /** Whether it was delivered or parked before, and a replay sends it again. */
     replay: p.boolean(),
-    /** The latest request to send it again, where it had an id. */
+    /** The id of the latest request to send it again, if the request had one. */
     replayedBy: p.uuid().nullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     settledAt: p.datetime().columnType("timestamptz").nullable(),

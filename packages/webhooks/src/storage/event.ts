@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement } from "@collections/database";
 
-/** What happened on a loan, never changed after: the exact bytes that its receiver gets with every attempt. */
+/** Something that happened on a loan, with the exact bytes that every attempt sends. Its row never changes. */
 export const EventEntity = defineEntity({
   name: "Event",
   schema: "webhooks",
@@ -11,7 +11,7 @@ export const EventEntity = defineEntity({
     id: p.uuid().primary(),
     kind: p.text(),
     sourceLoanNumber: p.text(),
-    /** From 1, without a gap per loan: the lock on the loan's case sees to that. contract: Envelope */
+    /** Counts from 1 without a gap for each loan, because it is taken while the loan's case is locked. contract: Envelope */
     sequence: p.bigint(),
     body: p.text(),
     occurredAt: p.datetime().columnType("timestamptz"),

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
 describe("partitions", () => {
-  test("are made four weeks ahead and without a hole, once, although many processes ask", async () => {
+  test("are created four weeks ahead, without a gap, and once even if many processes do it", async () => {
     const { database, url, sql } = await openFresh();
     const other = await createDatabase({ url, schemas: [webhooksSchema] });
     afterFile(() => other.close());
@@ -34,7 +34,7 @@ describe("partitions", () => {
     expect(await keepPartitions(other.em())).toMatchObject({ made: 0 });
   });
 
-  test("take over the rows that came before they were made", async () => {
+  test("take over rows that came before they were created", async () => {
     const { database, sql } = await openFresh();
     const lenderId = newId();
     await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: null }));
@@ -52,7 +52,7 @@ describe("partitions", () => {
     ]);
   });
 
-  test("are left for the next time while somebody reads for long, and nobody waits for them until then", async () => {
+  test("are left to the next call while a long read uses the table, and block no other query", async () => {
     const run = await openLongRun();
     await run.publish("LN-1", 1, { daysAgo: 60, state: "delivered", settledDaysAgo: 60 });
     const reader = await run.database.pool.connect();
@@ -67,7 +67,7 @@ describe("partitions", () => {
     expect(await deliveryTotals(run.database.em())).toMatchObject({ published: 1, waiting: 1 });
   });
 
-  test("come and go while events are made and leased, and nothing is lost or refused", async () => {
+  test("are created and dropped while events are emitted and leased, without a lost event or an error", async () => {
     const run = await openLongRun();
     const em = () => run.database.em();
     for (let week = 1; week <= 9; week++) {
@@ -98,7 +98,7 @@ describe("partitions", () => {
         }
       }
     });
-    // Each call lets go one week more, and makes what is ahead of it.
+    // Each call deletes one more week, and creates the partitions of one more week.
     for (const keepDays of [56, 49, 42, 35]) {
       while ((await keepPartitions(em(), { keepDays })).isHeldUp);
       await run.sql("select webhooks.make_partitions('event', $1)", [13 - Math.floor(keepDays / 7)]);
@@ -118,7 +118,7 @@ describe("partitions", () => {
   });
 });
 
-describe("a statement touches the partition that it needs alone, on a generic plan,", { tags: "one-node-plan" }, () => {
+describe("a query reads only the partition that it needs, on a generic plan,", { tags: "one-node-plan" }, () => {
   test.each(["before statistics", "after statistics"])("%s", async (when) => {
     const run = await openLongRun();
     for (let week = 1; week <= 9; week++) {
@@ -143,7 +143,7 @@ describe("a statement touches the partition that it needs alone, on a generic pl
   });
 });
 
-test("an upgrade copies nothing, keeps what was there, and goes on for those who had rights", async () => {
+test("an upgrade copies no rows, and keeps rows and rights", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const before = { ...webhooksSchema, entities: [], readOnly: [], migrations: webhooksSchema.migrations.slice(0, 2) };
   await migrate({ url, schemas: [before] });

@@ -3,44 +3,41 @@ import { firstIdAt } from "./id-time.ts";
 import { letGo, PARTITIONED, type Partitioned, type RetentionStep } from "./retention.ts";
 
 const WEEKS_AHEAD = 4;
-/** The contract lets a parked event be replayed for 30 days, after some 31 hours of ladder. */
+/** The contract lets lenders replay a parked event for 30 days, and the ladder takes about 31 hours before that. */
 const DEFAULT_KEEP_DAYS = 35;
-/** Somebody held a table, or two waited for each other. */
+/** Another session held a lock on a table for too long, or there was a deadlock. */
 const HELD_UP = new Set(["55P03", "40P01"]);
 
-/** What a call of `keepPartitions` has made and let go. */
+/** The result of a call of `keepPartitions`. */
 export interface PartitionsKept {
-  /** Partitions that were made. */
+  /** Partitions that were created. */
   readonly made: number;
   /** Partitions that were dropped. */
   readonly dropped: number;
   /** Deliveries that were deleted. */
   readonly forgotten: number;
-  /** Whether something is left for the next call, because others used the tables just then. */
+  /** Whether the call stopped early because other sessions used the tables. The next call does the rest. */
   readonly isHeldUp: boolean;
 }
 
-/** A partitioned table, for who watches over the disk. */
+/** The partitions of a table. */
 export interface PartitionState {
   readonly relation: "event" | "attempt";
   readonly partitions: number;
-  /** Partitions are there for everything before. Far ahead unless the routine fails. */
+  /** Rows before this time have a partition. Weeks ahead of now, unless the routine fails. */
   readonly madeTo: Date;
-  /** Rows that came later than that, and lie in the default partition until theirs is made. */
+  /** Rows after `madeTo`. They are in the default partition until their own partition is created. */
   readonly unplaced: number;
-  /** Where retention begins; null until anything was let go. */
+  /** Older rows are deleted. Null while none have been. */
   readonly keptFrom: Date | null;
-  /** Whether partitions before `keptFrom` are still there. */
+  /** Whether partitions before `keptFrom` still exist. */
   readonly isDropPending: boolean;
 }
 
 /**
- * Makes the partitions of the coming weeks and drops what is older than `keepDays` (at least 32, by default 35). Meant
- * for every hour and for any number of processes at once; time is the database's. It never holds up the others for
- * long: when they use the tables it leaves the rest for the next call.
- *
- * @example
- * setInterval(() => keepPartitions(database.em(), { keepDays: 90 }).catch(console.error), 3_600_000);
+ * Creates the partitions of the coming weeks, and drops partitions older than `keepDays` (at least 32, by default 35). To be
+ * called every hour, by any number of processes. The clock is the database's. If other sessions use the tables, it soon stops
+ * and leaves the rest to the next call, so that it does not block them for long.
  */
 export async function keepPartitions(
   em: EntityManager,
@@ -58,13 +55,7 @@ export async function keepPartitions(
   return { ...step, made, isHeldUp: false };
 }
 
-/**
- * How far partitions are made and dropped, for each partitioned table.
- *
- * @example
- * const states = await partitionStates(em);
- * const full = states.filter(({ unplaced }) => unplaced > 0).map(({ relation }) => relation);
- */
+/** How far partitions are created and dropped, for each partitioned table. */
 export async function partitionStates(em: EntityManager): Promise<PartitionState[]> {
   const states = await query<Omit<PartitionState, "unplaced">>(em, selectStates, []);
   const madeTo = states.map((state) => firstIdAt(state.madeTo));
@@ -92,7 +83,7 @@ const selectStates = statement(
    order by r.relation desc`,
 );
 
-// Two queries, because Citus refuses to join a table of lenders with a table that is not distributed.
+// A separate query, because Citus refuses to join a table of lenders with a table that is not distributed.
 const countUnplaced = statement(
   "webhooks.count-unplaced",
   `select (select count(*) from webhooks.event where id >= $1)::int as event,

@@ -11,7 +11,7 @@ const LONG_AGO = { daysAgo: 60, state: "delivered", settledDaysAgo: 60 } as cons
 const LATELY = { daysAgo: 2, state: "delivered", settledDaysAgo: 2 } as const;
 
 describe("retention", () => {
-  test("drops what is older than 35 days, deliveries and attempts with it, and nothing younger", async () => {
+  test("deletes events, deliveries and attempts older than 35 days, and nothing younger", async () => {
     const run = await openLongRun();
     await run.publish("LN-1", 1, LONG_AGO);
     const kept = [
@@ -32,14 +32,14 @@ describe("retention", () => {
     expect(await keepPartitions(run.database.em())).toEqual({ made: 0, forgotten: 0, dropped: 0, isHeldUp: false });
   });
 
-  test("keeps what waits, whatever its age, until 30 days after it was settled", async () => {
+  test("keeps an event that waits, whatever its age, until 30 days after it was settled", async () => {
     const run = await openLongRun();
     const waiting = await run.publish("LN-1", 1, { daysAgo: 65, state: "waiting" });
     const retrying = await run.publish("LN-2", 1, { daysAgo: 65, state: "retrying" });
     const parked = await run.publish("LN-3", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 29 });
     await run.publish("LN-4", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 31 });
     await run.publish("LN-5", 1, { daysAgo: 50, state: "delivered", settledDaysAgo: 50 });
-    // A week later than this one, the other call lets go what has been settled in the meantime.
+    // The second call, for a limit one week later, deletes what has been settled in the meantime.
     await keepPartitions(run.database.em(), { keepDays: 42 });
 
     expect(await idsIn(run, "event")).toEqual([waiting, retrying, parked].toSorted());
@@ -60,12 +60,12 @@ describe("retention", () => {
     expect(await idsIn(run, "delivery")).toEqual([]);
   });
 
-  test("does not let go less than 32 days old: the ladder and 30 days parked", async () => {
+  test("rejects fewer than 32 days: the ladder and 30 days parked", async () => {
     const run = await openLongRun();
     await expect(keepPartitions(run.database.em(), { keepDays: 31 })).rejects.toThrow(/32 days at least/);
   });
 
-  test("goes on where it was cut off", async () => {
+  test("continues after an interruption", async () => {
     const run = await openLongRun();
     await run.publish("LN-1", 1, LONG_AGO);
     await run.publish("LN-1", 2, LATELY);
@@ -80,7 +80,7 @@ describe("retention", () => {
 });
 
 describe("the books after retention", () => {
-  test("are read in a snapshot beneath which nothing is dropped", async () => {
+  test("are read in a transaction during which nothing is dropped", async () => {
     const run = await openLongRun();
     const id = await run.publish("LN-1", 1, { daysAgo: 60, state: "waiting" });
     await readSnapshot(run.database.em(), async (tx) => {
@@ -92,7 +92,7 @@ describe("the books after retention", () => {
     expect(await idsIn(run, "event")).toEqual([id]);
   });
 
-  test("know where each loan continues, also one of which nothing is left", async () => {
+  test("contain the last number of each loan, also of a loan without remaining events", async () => {
     const run = await aRunWithRetention();
     await expectTrueBooks(run, { published: 4 });
     expect(await lastSequences(run.database.em(), run.lenderId, ["gone", "half", "new", "unknown"])).toEqual(
@@ -116,7 +116,7 @@ describe("the books after retention", () => {
     expect(published).toBeLessThan(delivered + waiting);
   });
 
-  test("name a gap behind what is let go, a number given again, and an old event that waits without its body", async () => {
+  test("name a gap after deleted events, a repeated number, and an old delivery that waits without its event", async () => {
     const run = await aRunWithRetention();
     await run.publish("half", 5, LATELY);
     await run.publish("gone", 2, LATELY);
@@ -128,7 +128,7 @@ describe("the books after retention", () => {
   });
 });
 
-/** Of loan "gone" nothing is left, "half" had its first let go, "stuck" is old and waits, "new" is new. */
+/** All events of loan "gone" are deleted, and the first of loan "half". The event of "stuck" is old and waits. "new" is new. */
 async function aRunWithRetention(): Promise<LongRun> {
   const run = await openLongRun();
   await run.publish("gone", 1, LONG_AGO);

@@ -5,21 +5,21 @@ import { BEFORE_ALL_IDS, type EntityManager, query, statement, transaction } fro
 export const PARTITIONED = ["event", "attempt"] as const;
 export type Partitioned = (typeof PARTITIONED)[number];
 
-/** How far retention has come in each partitioned table. Only functions of the schema's owner write it. */
+/** Up to which id retention has deleted rows of each partitioned table. Only functions of the schema's owner write it. */
 export const RetentionEntity = defineEntity({
   name: "Retention",
   schema: "webhooks",
   tableName: "retention",
   properties: {
     relation: p.text().$type<Partitioned>().primary(),
-    /** Older rows are let go: an attempt at once, an event as soon as its delivery is gone. */
+    /** Rows with a lower id are deleted: an attempt at once, an event as soon as its delivery is deleted. */
     keptFrom: p.uuid(),
-    /** Partitions below are dropped; behind `keptFrom` while that is still to be done. */
+    /** Partitions below this id are dropped. Lower than `keptFrom` while there are partitions left to drop. */
     droppedTo: p.uuid(),
   },
 });
 
-/** The last number of each loan among the events before `keptFrom`: what is kept continues from it. */
+/** The last number of each loan among its deleted events. The loan's remaining events continue from it. */
 export const LetGoEntity = defineEntity({
   name: "LetGo",
   schema: "webhooks",
@@ -31,16 +31,17 @@ export const LetGoEntity = defineEntity({
   },
 });
 
-/** Deliveries that one statement looks at. */
+/** Deliveries that one query reads. */
 const PAGE = 5_000;
-/** A week of events is read whole to note where each loan continues: no request waits for it. */
+/** One query reads a whole week of events, to note the last number of each loan. No request waits for it. */
 const LONG_STATEMENT_MS = 600_000;
 
 /**
- * Lets go what is older than `keepDays` (at least 32), in whole weeks: attempts; and events whose delivery was settled
- * 30 days ago, with that delivery. An event that still waits is kept, whatever its age. contract: Retry and suspension
+ * Deletes attempts that are older than `keepDays` (at least 32), in whole weeks. Deletes events that are older, together with
+ * their deliveries, if the delivery was settled 30 days ago. An event that still waits is kept, whatever its age.
+ * contract: Retry and suspension
  *
- * @throws with SQLSTATE 55P03 when somebody held a table for too long: what is left is done by the next call
+ * @throws with SQLSTATE 55P03 if another session locks a table for too long. The next call does the rest.
  */
 export async function letGo(em: EntityManager, { keepDays }: { keepDays: number }): Promise<RetentionStep> {
   let [forgotten, dropped] = [0, 0];
@@ -61,7 +62,7 @@ export interface RetentionStep {
 }
 
 async function advance(em: EntityManager, relation: Partitioned, keepDays: number): Promise<string> {
-  const [row] = await patiently<{ keptFrom: string }>(em, callAdvance, [relation, keepDays]);
+  const [row] = await withLongTimeout<{ keptFrom: string }>(em, callAdvance, [relation, keepDays]);
   return row!.keptFrom;
 }
 
@@ -71,11 +72,11 @@ async function isDropPending(em: EntityManager, relation: Partitioned): Promise<
 }
 
 async function dropPartitions(em: EntityManager, relation: Partitioned): Promise<number> {
-  const [row] = await patiently<{ dropped: number }>(em, callDropPartitions, [relation]);
+  const [row] = await withLongTimeout<{ dropped: number }>(em, callDropPartitions, [relation]);
   return row!.dropped;
 }
 
-/** Deletes settled deliveries page by page, each page in a transaction of its own: replays want the same rows. */
+/** Deletes settled deliveries page by page, each page in a transaction of its own, because replays lock the same rows. */
 async function forgetSettled(em: EntityManager, keptFrom: string): Promise<number> {
   let total = 0;
   for (const { lenderId } of await query<{ lenderId: string }>(em, selectLenders, [])) {
@@ -94,7 +95,7 @@ async function forgetSettled(em: EntityManager, keptFrom: string): Promise<numbe
   return total;
 }
 
-async function patiently<Row>(
+async function withLongTimeout<Row>(
   em: EntityManager,
   call: ReturnType<typeof statement>,
   values: readonly unknown[],
@@ -124,7 +125,7 @@ const selectLenders = statement(
   `select lender_id as "lenderId" from webhooks.endpoint`,
 );
 
-// The conditions are repeated on the row itself: a replay may have made it wait again in the meantime.
+// The DELETE repeats the conditions, because a replay may have made the delivery wait again in the meantime.
 const deleteSettled = statement(
   "webhooks.forget-settled",
   `with page as materialized (

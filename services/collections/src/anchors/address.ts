@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Outbound, OutboundAnswer } from "@collections/outbound";
+import { describeFailure, type Outbound, type OutboundAnswer } from "@collections/outbound";
 
 /** The address that anchors are sent to, and the headers of the requests. */
 export interface AnchorAddress {
@@ -56,7 +56,7 @@ function isSuccess(answer: OutboundAnswer): answer is Extract<OutboundAnswer, { 
 }
 
 function whyNot(answer: OutboundAnswer): string {
-  return answer.kind === "answer" ? `it answered ${answer.status}.` : answer.detail;
+  return answer.kind === "answer" ? `it answered ${answer.status}.` : describeFailure(answer);
 }
 
 /** Adds a name to the path of a URL. The query stays, so that a signed URL of a folder works. */

@@ -17,7 +17,7 @@ import { allowHostOf } from "../settings/anchor-settings.ts";
 import type { Config } from "../settings/config.ts";
 import type { Essentials } from "../settings/local-data.ts";
 import { masterKeysOf } from "../settings/master-key.ts";
-import { createCourier, pingTo } from "../worker/callbacks.ts";
+import { createWebhookSender, pingTo } from "../worker/callbacks.ts";
 import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
 
 /** Creates the parts of the service, once per process, and connects to the database. */
@@ -44,7 +44,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   const anchorOutbound = createAnchorOutbound(config);
   const whatsapp = createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound });
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
-  const courier = createCourier({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
+  const webhookSender = createWebhookSender({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
   return {
     config,
     log,
@@ -57,7 +57,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     rateLimiter,
     bodyMemory: createBodyMemory(),
     outbound,
-    courier,
+    webhookSender,
     mailer,
     whatsapp,
     signInKeys: createSignInKeys(masterKeys),
@@ -78,7 +78,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
       return pingTo(lender, environment);
     },
     webhookTest: {
-      ping: (lender) => testEndpoint(database.em(), courier, pingTo(lender, environment)),
+      ping: (lender) => testEndpoint(database.em(), webhookSender, pingTo(lender, environment)),
       endpoint: (lenderId) => endpointOf(database.em(), lenderId),
     },
     async close() {

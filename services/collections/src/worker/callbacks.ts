@@ -2,7 +2,7 @@ import { newId } from "@collections/database";
 import { pingBody } from "@collections/flows";
 import type { Credentials } from "@collections/lenders";
 import type { Outbound } from "@collections/outbound";
-import type { Courier, Ping } from "@collections/webhooks";
+import type { Ping, WebhookSender } from "@collections/webhooks";
 
 /** All keys of the lender are revoked, so nothing can be signed for it. */
 export class NoSigningKeyError extends Error {
@@ -16,14 +16,14 @@ export class NoSigningKeyError extends Error {
   }
 }
 
-export interface CourierParts {
+export interface WebhookSenderParts {
   readonly credentials: Pick<Credentials, "signingKeyOf">;
   readonly outbound: Outbound;
   readonly timeoutMs: number;
 }
 
 /** What the webhooks package needs to sign and send events and pings. `signingKeyOf` rejects with NoSigningKeyError. */
-export function createCourier({ credentials, outbound, timeoutMs }: CourierParts): Courier {
+export function createWebhookSender({ credentials, outbound, timeoutMs }: WebhookSenderParts): WebhookSender {
   return {
     outbound,
     timeoutMs,

@@ -1,5 +1,5 @@
 import { lendersByIds } from "@collections/lenders";
-import { backlogs, type Dispatcher } from "@collections/webhooks";
+import { backlogs, type Webhooks } from "@collections/webhooks";
 import type { App } from "../app.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
 import type { WebhookReadings } from "../metrics/webhook.ts";
@@ -7,16 +7,16 @@ import type { WebhookReadings } from "../metrics/webhook.ts";
 /** Several collectors may scrape at once, and each every second, so a reading is kept for a while. */
 export const KEPT = { maxAgeMs: 10_000, patienceMs: 2_000, uselessAfterMs: 60_000 };
 
-/** The sources of the webhook metrics: backlogs from the database, attempts in flight from the dispatcher of this process. */
+/** The sources of the webhook metrics: backlogs from the database, attempts in flight from the webhooks of this process. */
 export function readingsOf(
   { database, log }: Pick<App, "database" | "log">,
-  dispatcher: Pick<Dispatcher, "inFlight">,
+  webhooks: Pick<Webhooks, "inFlight">,
 ): WebhookReadings {
   const codes = new Map<string, string>();
   const onError = (error: unknown) => log.warn({ error }, "webhook metrics could not be read");
   const readNewCodes = keepReading(
     async () => {
-      const unknown = [...dispatcher.inFlight().keys()].filter((lenderId) => !codes.has(lenderId));
+      const unknown = [...webhooks.inFlight().keys()].filter((lenderId) => !codes.has(lenderId));
       for (const [id, { code }] of await lendersByIds(database.em(), unknown)) codes.set(id, code);
     },
     { ...KEPT, maxAgeMs: 0, onError },
@@ -27,7 +27,7 @@ export function readingsOf(
       await readNewCodes();
       // A lender whose code could not be read is left out until the next scrape.
       return new Map(
-        [...dispatcher.inFlight()].flatMap(([id, count]) => (codes.has(id) ? [[codes.get(id)!, count]] : [])),
+        [...webhooks.inFlight()].flatMap(([id, count]) => (codes.has(id) ? [[codes.get(id)!, count]] : [])),
       );
     },
   };

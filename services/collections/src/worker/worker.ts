@@ -15,21 +15,10 @@ import { forgetGoneCases, forgetQueuedRequests } from "@collections/cases";
 import { forgetExpired, otpQueue } from "@collections/field-partners";
 import { extendChain } from "@collections/ledger";
 import { listLenders, recordKeyUse } from "@collections/lenders";
-import {
-  advanceReplays,
-  alertQueue,
-  createDispatcher,
-  keepPartitions,
-  probeDue,
-  releaseHeldBack,
-  retryDue,
-  retryQueue,
-  sweep,
-} from "@collections/webhooks";
-import { databaseTime, oneAfterAnother, transaction } from "@collections/database";
+import { startWebhooks, type Webhooks } from "@collections/webhooks";
+import { databaseTime, every, oneAfterAnother, transaction } from "@collections/database";
 import { anchorChains, anchorStateOfAll } from "../anchors/chains.ts";
 import type { App } from "../app.ts";
-import { every } from "./every.ts";
 import { runLeftoverRequests } from "../mutation-results/queued-requests.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
 import { KEPT, readingsOf } from "./webhook-readings.ts";
@@ -45,59 +34,28 @@ export interface Worker {
  * endpoint hangs does not occupy all places.
  */
 const MAX_LINK_JOBS = 128;
-const MAX_ALERT_JOBS = 32;
 const MAX_OTP_JOBS = 32;
-/** How often each worker looks for probes and replays that are due. */
-const POLL_EVERY_MS = 1_000;
-/** The same on a cluster while nothing is due. There, each look is a query on every shard. */
-const POLL_EVERY_MS_ON_CLUSTER = 5_000;
 const SWEEP_EVERY_MS = 15_000;
-const RELEASE_EVERY_MS = 60_000;
 const CHAIN_EVERY_MS = 10_000;
 const PROMISES_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
-const PARTITIONS_EVERY_MS = 3_600_000;
+const KEY_USES_EVERY_MS = 1_000;
 
-/** Starts the dispatcher of webhooks, the job queues and the periodic work. */
+/** Starts the webhooks, the job queues and the periodic work. */
 export async function startWorker(app: App): Promise<Worker> {
   const { database, log } = app;
   const links = linkDeps(app);
-  const dispatcher = createDispatcher({
-    database,
-    outbound: app.outbound,
-    signingKeyOf: app.courier.signingKeyOf,
-    ladder: app.config.webhookLadder,
-    suspension: { suspendAfter: app.config.webhookSuspendAfter, probeIntervalMs: app.config.webhookProbeIntervalMs },
-    timeoutMs: app.config.webhookTimeoutMs,
-    oneLenderABatch: app.oneLenderABatch,
-    log,
-    onAttempt: (facts) => app.metrics.webhooks.onAttempt(facts),
-  });
-  app.metrics.webhooks.watch(readingsOf(app, dispatcher));
   if (app.config.ledgerAnchor) app.metrics.ledger.watch(unanchoredSeconds(app));
-  dispatcher.start();
+  const webhooks = await webhooksOf(app);
+  app.metrics.webhooks.watch(readingsOf(app, webhooks));
   await Promise.all([
     database.jobs.work(mintPaymentLinkQueue, { concurrency: MAX_LINK_JOBS }, ({ data }) =>
       mintPaymentLink(links, data),
     ),
     database.jobs.work(sendPaymentLinkQueue, { concurrency: MAX_LINK_JOBS }, (job) => sendPaymentLink(links, job)),
-    database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data)),
-    database.jobs.work(alertQueue, { concurrency: MAX_ALERT_JOBS }, (job) => sendWebhookAlert(alertDeps(app), job)),
     database.jobs.work(otpQueue, { concurrency: MAX_OTP_JOBS }, (job) => sendOtp(otpDeps(app), job)),
   ]);
-  const pollEveryMs = app.oneLenderABatch ? POLL_EVERY_MS_ON_CLUSTER : POLL_EVERY_MS;
   const routines = [
-    every(pollEveryMs, log, "probe suspended endpoints", () => probeSuspended(app)),
-    every(pollEveryMs, log, "advance replays", async () => {
-      const sent = await advanceReplays(() => database.em());
-      return sent > 0 ? POLL_EVERY_MS : pollEveryMs;
-    }),
-    every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
-      await sweep(database.em());
-    }),
-    every(RELEASE_EVERY_MS, log, "release alerts held back", async () => {
-      await releaseHeldBack(database.em());
-    }),
     every(SWEEP_EVERY_MS, log, "sweep payment links", async () =>
       sweepPaymentLinks(links, await databaseTime(database.em())),
     ),
@@ -112,12 +70,11 @@ export async function startWorker(app: App): Promise<Worker> {
       await transaction(database.em(), (tx) => forgetQueuedRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));
     }),
-    every(PARTITIONS_EVERY_MS, log, "keep the partitions of webhooks", () => keepWebhookPartitions(app)),
   ];
   return {
     async stop(graceMs) {
       await Promise.all([
-        dispatcher.stop({ graceMs }),
+        webhooks.stop(graceMs),
         database.jobs.stop(graceMs),
         ...routines.map((routine) => routine.stop()),
       ]);
@@ -125,23 +82,22 @@ export async function startWorker(app: App): Promise<Worker> {
   };
 }
 
-async function probeSuspended({ database, courier, pingFor, config, metrics, log }: App): Promise<void> {
-  await probeDue({
-    em: () => database.em(),
-    courier,
+function webhooksOf(app: App): Promise<Webhooks> {
+  const { database, outbound, webhookSender, pingFor, oneLenderABatch, metrics, config, log } = app;
+  return startWebhooks({
+    database,
+    outbound,
+    signingKeyOf: webhookSender.signingKeyOf,
     pingOf: pingFor,
-    probeIntervalMs: config.webhookProbeIntervalMs,
-    onProbe: (probed) => {
-      log.info(probed, "webhook endpoint probed");
-      metrics.webhooks.onProbe(probed);
-    },
+    sendAlert: (job) => sendWebhookAlert(alertDeps(app), job),
+    ladder: config.webhookLadder,
+    suspension: { suspendAfter: config.webhookSuspendAfter, probeIntervalMs: config.webhookProbeIntervalMs },
+    timeoutMs: config.webhookTimeoutMs,
+    oneLenderABatch,
+    log,
+    onAttempt: (facts) => metrics.webhooks.onAttempt(facts),
+    onProbe: (facts) => metrics.webhooks.onProbe(facts),
   });
-}
-
-async function keepWebhookPartitions({ database, log }: App): Promise<void> {
-  const kept = await keepPartitions(database.em());
-  if (kept.isHeldUp) log.warn(kept, "webhook partitions are in use; the next attempt is in an hour");
-  else if (kept.made + kept.dropped > 0) log.info(kept, "webhook partitions made and dropped");
 }
 
 /** Extends the hash chain of every lender. A failure for one lender is logged, and the next lender follows. */
@@ -197,7 +153,7 @@ function otpDeps({ database, signInKeys, otpChannels, config, log }: App): OtpDe
  * from its first use on.
  */
 export function recordKeyUses(app: App) {
-  return every(POLL_EVERY_MS, app.log, "record the use of keys", async () => {
+  return every(KEY_USES_EVERY_MS, app.log, "record the use of keys", async () => {
     const { database, keyUses } = app;
     await oneAfterAnother(database.em(), keyUses.take(), (use) =>
       transaction(database.em(), (tx) => recordKeyUse(tx, use)),

@@ -1,7 +1,7 @@
 import { type CaughtMail, type LenderTwin, type MailCatcher, startMailCatcher } from "@collections/lender-twin";
 import { lenderByCode } from "@collections/lenders";
 import { afterFile } from "@collections/testing";
-import { endpointOf, releaseHeldBack } from "@collections/webhooks";
+import { endpointOf } from "@collections/webhooks";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
@@ -11,19 +11,21 @@ type Lender = Awaited<ReturnType<typeof aLender>>;
 
 let mails: MailCatcher;
 let service: TestService;
+let settings: Record<string, string>;
 
 // Two services run on one database, and a mail sent by one must not be sent by the other again.
 beforeAll(async () => {
   mails = await startMailCatcher();
   afterFile(() => mails.close());
-  const settings = {
+  settings = {
     SMTP_URL: mails.smtpUrl,
     WEBHOOK_LADDER: "0s,20ms,20ms",
     WEBHOOK_SUSPEND_AFTER: "12",
     WEBHOOK_PROBE_INTERVAL: "500ms",
   };
   service = await startTestService({ settings });
-  await startTestService({ settings: { ...settings, DATABASE_URL: service.databaseUrl } });
+  settings = { ...settings, DATABASE_URL: service.databaseUrl };
+  await startTestService({ settings });
 });
 
 afterEach(() => {
@@ -79,9 +81,9 @@ test("a lender gets a mail about a parked event, and an hour later one about tho
   expect(parked[0]?.text).toContain("3 attempts to deliver it failed");
   expect(parked[0]?.text).toContain(`POST /api/v1/partner/webhooks/deliveries/${eventId}/replay`);
 
-  const { database } = service.app;
-  await database.pool.query("update webhooks.alert set raised_at = now() - interval '1 hour'");
-  await releaseHeldBack(database.em());
+  await service.app.database.pool.query("update webhooks.alert set raised_at = now() - interval '1 hour'");
+  // A worker releases alerts that were held back when it starts, and then every minute.
+  await startTestService({ settings });
   const later = await mails.waitForMail(({ text }) => text.includes(`(${lender.code})`) && text.includes("(3 by now)"));
   expect(later.messageId).not.toBe(parked[0]?.messageId);
   await vi.waitUntil(async () => (await mailsTo(lender, "A webhook is parked")).length === 4, { timeout: 10_000 });

@@ -1,15 +1,10 @@
 import { onOneLine, quoted } from "@collections/flows";
-import { type AttemptErrorCode, type Remedy, remedyFor } from "@collections/webhooks";
+import { type Remedy, remedyFor } from "@collections/webhooks";
 
 const SHOWN_BODY_BYTES = 2_048;
 
-/** What is known of a failed attempt; `status` and `headers` are null when no answer came. */
-export interface Failure {
-  readonly status: number | null;
-  readonly headers: Readonly<Record<string, string>> | null;
-  readonly errorCode: AttemptErrorCode;
-  readonly errorDetail: string | null;
-}
+/** A failed attempt. `status` and `headers` are null if no answer came. */
+export type Failure = Omit<Parameters<typeof remedyFor>[0], "url">;
 
 /** Why it failed and what the lender is to do, each on one line that cannot act on a terminal. */
 export function wordsFor(failure: Failure, url: string | null): Remedy {

@@ -15,7 +15,7 @@ import { momentText } from "../terminal/local-time.ts";
 import { answerLines, wordsFor } from "./attempt-words.ts";
 import { curlLine } from "./curl-line.ts";
 import { notFound } from "../terminal/refusal.ts";
-import { withCourier } from "./with-courier.ts";
+import { withWebhookSender } from "./with-webhook-sender.ts";
 import { answer, idOf, type Operator, withDatabase } from "../terminal/with-database.ts";
 
 /** How long a receiver takes a signature. contract: Limits, timestamp window */
@@ -104,8 +104,8 @@ async function requestOf(operator: Operator, delivery: DeliveryDetail): Promise<
   const isSettled = state === "delivered" || state === "parked";
   const number = Math.max(attempts + (isSettled ? 0 : 1), 1);
   try {
-    return await withCourier(operator, (courier) =>
-      signedRequest(courier, { lenderId, url, eventId, kind, number, body, replay }),
+    return await withWebhookSender(operator, (sender) =>
+      signedRequest(sender, { lenderId, url, eventId, kind, number, body, replay }),
     );
   } catch (error) {
     if (error instanceof NoSigningKeyError) return error.message;

@@ -18,7 +18,7 @@ import { momentText } from "../terminal/local-time.ts";
 import { answerLines, type Failure, wordsFor } from "./attempt-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound } from "../terminal/refusal.ts";
-import { withCourier } from "./with-courier.ts";
+import { withWebhookSender } from "./with-webhook-sender.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
 /** `endpoint …`: where a lender's events go, and how that goes. */
@@ -73,8 +73,8 @@ async function show({ em }: Operator, code: string): Promise<void> {
 async function probe(operator: Operator, code: string): Promise<void> {
   const { em, config } = operator;
   const { lender, status: before } = await endpointNamed(em(), code);
-  const tested = await withCourier(operator, (courier) =>
-    testEndpoint(em(), courier, pingTo(lender, config.environment)),
+  const tested = await withWebhookSender(operator, (sender) =>
+    testEndpoint(em(), sender, pingTo(lender, config.environment)),
   );
   const status = (await endpointOf(em(), lender.id))!;
   const failure = failureOf(tested);
@@ -172,5 +172,5 @@ function shownFailure(failed: FailedAttempt, url: string | null): object {
 function failureOf({ error, response }: TestedDelivery): Failure | undefined {
   if (error === null) return undefined;
   const { status = null, headers = null } = response ?? {};
-  return { status, headers, errorCode: error.code, errorDetail: error.detail };
+  return { status, headers, errorCode: error.code, errorReason: error.reason, errorDetail: error.detail };
 }

@@ -145,7 +145,8 @@ function readBody(request: SignedRequest): Warning[] {
 /** The error of a ping, with its cause and remedy; null for a ping that was delivered. */
 function errorBody({ error, response, request }: TestedDelivery): object | null {
   if (error === null) return null;
-  const { code, detail } = error;
+  const { code, reason, detail } = error;
   const answer = { status: response?.status ?? null, headers: response?.headers ?? null };
-  return { code, detail, ...remedyFor({ errorCode: code, errorDetail: detail, ...answer, url: request.url }) };
+  const failed = { errorCode: code, errorReason: reason, errorDetail: detail, ...answer, url: request.url };
+  return { code, detail, ...remedyFor(failed) };
 }

@@ -7,7 +7,7 @@ import { endpointOf } from "../endpoint/endpoint.ts";
 import { parseLadder } from "./ladder.ts";
 import { lease, release } from "./lease.ts";
 import { createQuietLanes } from "./quiet-lanes.ts";
-import type { Arrivals } from "./record-arrivals.ts";
+import type { DeliveredResults } from "./record-delivered.ts";
 import { outcomeOf } from "./outcome.ts";
 import { type Recorded, recordResults } from "./record-results.ts";
 import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
@@ -15,30 +15,34 @@ import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
 const trial = await openTrial();
 const { database } = trial;
 
-test("what has arrived of many lenders is delivered, each logged once, and what waits behind it is told", async () => {
-  const arrivals = [await arrivalsOf(["LN-1"]), await arrivalsOf(["LN-1", "LN-2"]), await arrivalsOf(["LN-1"], 2)];
-  const recorded = await record(arrivals);
+test("writes and logs delivered events of many lenders once, and reports loans with further events", async () => {
+  const results = [
+    await deliveredResults(["LN-1"]),
+    await deliveredResults(["LN-1", "LN-2"]),
+    await deliveredResults(["LN-1"], 2),
+  ];
+  const recorded = await record(results);
   expect(recorded).toEqual(
-    arrivals.map((one, index) => ({
+    results.map((one, index) => ({
       written: new Set(idsOf(one)),
       verdict: "stay",
       isSuspended: false,
       isFollowed: index === 2,
     })),
   );
-  for (const one of arrivals) expect(await countIn(database, one.lenderId, "delivered")).toBe(one.outcomes.length);
-  expect(await attemptsOf(arrivals)).toEqual([1, 1, 1, 1]);
-  expect((await record(arrivals)).map(({ written }) => written.size)).toEqual([0, 0, 0]);
-  expect(await attemptsOf(arrivals)).toEqual([1, 1, 1, 1]);
+  for (const one of results) expect(await countIn(database, one.lenderId, "delivered")).toBe(one.outcomes.length);
+  expect(await attemptsOf(results)).toEqual([1, 1, 1, 1]);
+  expect((await record(results)).map(({ written }) => written.size)).toEqual([0, 0, 0]);
+  expect(await attemptsOf(results)).toEqual([1, 1, 1, 1]);
 });
 
-test("a count of failures begins anew, a suspended endpoint is to recover, and what is another's is refused", async () => {
+test("resets a count of failures, reports a suspended endpoint to recover, and refuses a lost claim", async () => {
   const [sound, failing, suspended] = [
-    await arrivalsOf(["LN-1"]),
-    await arrivalsOf(["LN-1", "LN-2"]),
-    await arrivalsOf(["LN-1"]),
+    await deliveredResults(["LN-1"]),
+    await deliveredResults(["LN-1", "LN-2"]),
+    await deliveredResults(["LN-1"]),
   ];
-  const lost = await arrivalsOf(["LN-1"]);
+  const lost = await deliveredResults(["LN-1"]);
   await query(database.em(), setEndpoint, [failing.lenderId, "active", 3]);
   await query(database.em(), setEndpoint, [suspended.lenderId, "suspended", 20]);
   await release(database.em(), lost.lenderId, [lost.outcomes[0]!.delivery]);
@@ -53,8 +57,12 @@ test("a count of failures begins anew, a suspended endpoint is to recover, and w
   expect(await countIn(database, lost.lenderId, "waiting")).toBe(1);
 });
 
-test("a delivery that somebody has locked holds up no other lender's", { tags: "many-lenders" }, async () => {
-  const [locked, free, another] = [await arrivalsOf(["LN-1"]), await arrivalsOf(["LN-1"]), await arrivalsOf(["LN-1"])];
+test("a locked delivery does not delay the results of other lenders", { tags: "many-lenders" }, async () => {
+  const [locked, free, another] = [
+    await deliveredResults(["LN-1"]),
+    await deliveredResults(["LN-1"]),
+    await deliveredResults(["LN-1"]),
+  ];
   const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
   let recordedLocked: Promise<Recorded> | undefined;
   await transaction(trial.otherDatabase.em(), async (tx) => {
@@ -68,8 +76,8 @@ test("a delivery that somebody has locked holds up no other lender's", { tags: "
   expect(await countIn(database, locked.lenderId, "delivered")).toBe(1);
 });
 
-test("results are written and logged once although another transaction changes their deliveries meanwhile", async () => {
-  const changed = await arrivalsOf(["LN-1", "LN-2"]);
+test("writes and logs results once while another transaction changes their deliveries", async () => {
+  const changed = await deliveredResults(["LN-1", "LN-2"]);
   let recorded: Promise<Recorded> | undefined;
   await transaction(trial.otherDatabase.em(), async (tx) => {
     await query(tx, changeDelivery, [changed.lenderId, idsOf(changed)[0], newId()]);
@@ -81,23 +89,23 @@ test("results are written and logged once although another transaction changes t
   expect(await attemptsOf([changed])).toEqual([1, 1]);
 });
 
-/** Of lanes that have something to write in the same turn of the event loop. */
-function record(arrivals: readonly Arrivals[]): Promise<Recorded[]> {
+/** Records the results of several lanes in the same turn of the event loop. */
+function record(results: readonly DeliveredResults[]): Promise<Recorded[]> {
   const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
-  return Promise.all(arrivals.map((one) => lanes.record(one)));
+  return Promise.all(results.map((one) => lanes.record(one)));
 }
 
-/** Of a new lender: the first event of each of these loans, of `events` each. */
-async function arrivalsOf(loans: readonly string[], events = 1): Promise<Arrivals> {
+/** Makes a new lender with `events` events for each of these loans. Returns results that deliver the first events. */
+async function deliveredResults(loans: readonly string[], events = 1): Promise<DeliveredResults> {
   const lenderId = await trial.addLender("https://example.com/");
   await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 1, events)));
   const request = { lenderId, count: 10, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 1_000 };
   const { deliveries } = await lease(database.em(), request);
-  const outcomes = deliveries.map((delivery) => outcomeOf(delivery, arrived(), parseLadder("0s"), Math.random));
+  const outcomes = deliveries.map((delivery) => outcomeOf(delivery, delivered(), parseLadder("0s"), Math.random));
   return { lenderId, outcomes };
 }
 
-function arrived(): AttemptResult {
+function delivered(): AttemptResult {
   return {
     outcome: "delivered",
     startedAt: new Date(),
@@ -109,12 +117,12 @@ function arrived(): AttemptResult {
   };
 }
 
-function idsOf({ outcomes }: Arrivals): string[] {
+function idsOf({ outcomes }: DeliveredResults): string[] {
   return outcomes.map(({ delivery }) => delivery.deliveryId);
 }
 
-async function attemptsOf(arrivals: readonly Arrivals[]): Promise<number[]> {
-  const rows = await query<{ attempts: number }>(database.em(), countAttempts, [arrivals.flatMap(idsOf)]);
+async function attemptsOf(results: readonly DeliveredResults[]): Promise<number[]> {
+  const rows = await query<{ attempts: number }>(database.em(), countAttempts, [results.flatMap(idsOf)]);
   return rows.map(({ attempts }) => attempts);
 }
 

@@ -1,19 +1,19 @@
 import { isDistributed } from "@collections/database";
 import { createCredentials } from "@collections/lenders";
 import { createOutbound } from "@collections/outbound";
-import type { Courier } from "@collections/webhooks";
-import { createCourier } from "../../worker/callbacks.ts";
+import type { WebhookSender } from "@collections/webhooks";
+import { createWebhookSender } from "../../worker/callbacks.ts";
 import type { Operator } from "../terminal/with-database.ts";
 
-/** Does the work with a courier as the service has one, and closes its sockets. */
-export async function withCourier<T>(
+/** Calls `work` with a sender of webhooks as the service has one, and closes its sockets afterwards. */
+export async function withWebhookSender<T>(
   { config, em, vault }: Operator,
-  work: (courier: Courier) => Promise<T>,
+  work: (sender: WebhookSender) => Promise<T>,
 ): Promise<T> {
   const credentials = createCredentials(em, vault, { isDistributed: await isDistributed(em()) });
   const outbound = createOutbound({ allow: config.outboundAllow });
   try {
-    return await work(createCourier({ credentials, outbound, timeoutMs: config.webhookTimeoutMs }));
+    return await work(createWebhookSender({ credentials, outbound, timeoutMs: config.webhookTimeoutMs }));
   } finally {
     await outbound.close({ graceMs: 0 });
   }

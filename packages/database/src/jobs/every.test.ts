@@ -1,9 +1,8 @@
-import { pino } from "pino";
 import { expect, test } from "vitest";
 import { every } from "./every.ts";
 
 const HOUR_MS = 3_600_000;
-const log = pino({ enabled: false });
+const log = { warn() {} };
 
 test("runs again after the pause that the work returned, otherwise after the interval", async () => {
   const { promise: thirdRun, resolve } = Promise.withResolvers<void>();
@@ -29,4 +28,12 @@ test("runs again after the interval when the work failed", async () => {
   await secondRun;
   await routine.stop();
   expect(runs).toBeGreaterThan(1);
+});
+
+test("a routine logs a failed run with its name", async () => {
+  const warnings: object[] = [];
+  const error = new Error("once");
+  const routine = every(HOUR_MS, { warn: (facts) => warnings.push(facts) }, "trial", () => Promise.reject(error));
+  await routine.stop();
+  expect(warnings).toEqual([{ error, routine: "trial" }]);
 });

@@ -1,17 +1,17 @@
 import type { AttemptResult } from "../endpoint/attempt.ts";
 
-/** For an endpoint that this process knows nothing about yet. */
+/** The limit for an endpoint that this process has not sent anything to. */
 const FIRST_LIMIT = 4;
-/** After a recovery: 1, 2, 4 … contract: Retry and suspension */
+/** The limit after a recovery. It then doubles: 1, 2, 4 … contract: Retry and suspension */
 const SLOW_START_LIMIT = 1;
 
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * How many attempts one endpoint may have under way in this process. Each 2xx raises it by one, which doubles it from
- * round to round; each sign of a receiver that cannot keep up halves it. So whoever hangs soon holds a single slot.
+ * How many attempts this process may have under way to one endpoint. Each 2xx raises the limit by one, which doubles it
+ * from round to round. Each sign of overload halves it, so an endpoint that hangs soon holds a single slot.
  */
-export class Window {
+export class ConcurrencyLimit {
   readonly #max: number;
   #limit: number;
   #recoveredAt: number | undefined;
@@ -25,14 +25,14 @@ export class Window {
     return this.#limit;
   }
 
-  /** Begins again with one when the endpoint has recovered since the last look. */
+  /** Resets the limit to one if the endpoint has recovered from a suspension since the last lease. */
   seeRecovery(recoveredAt: Date | null): void {
     const at = recoveredAt?.getTime();
     if (at !== undefined && at !== this.#recoveredAt) this.#limit = SLOW_START_LIMIT;
     this.#recoveredAt = at;
   }
 
-  /** Learns from how an attempt went. */
+  /** Raises or lowers the limit by the result of an attempt. */
   learn({ outcome, answer, ownFault }: Pick<AttemptResult, "outcome" | "answer" | "ownFault">): void {
     if (outcome === "delivered") this.#limit = Math.min(this.#limit + 1, this.#max);
     else if (outcome === "failed" && !ownFault && isOverload(answer?.status)) {
@@ -41,7 +41,7 @@ export class Window {
   }
 }
 
-/** No answer at all, or one that says "not now": an event that is refused for what it says is none of it. */
+/** No answer, 5xx and 429 are signs of overload. Any other status is about the event and not about the load. */
 function isOverload(status: number | undefined): boolean {
   return status === undefined || status >= 500 || status === TOO_MANY_REQUESTS;
 }

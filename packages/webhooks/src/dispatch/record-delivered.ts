@@ -2,40 +2,44 @@ import { type EntityManager, newId, query, statement } from "@collections/databa
 import type { Outcome } from "./outcome.ts";
 import { keptHeaders, type Recorded } from "./record-results.ts";
 
-/** Results of attempts of one lender that have all arrived. */
-export interface Arrivals {
+/** Attempts of one lender that all delivered their event. */
+export interface DeliveredResults {
   readonly lenderId: string;
   readonly outcomes: readonly Outcome[];
 }
 
-/** What became of the arrivals of one lender, and of which of them nothing has yet. */
-export interface Settled {
+/** What `recordDelivered` has written for one lender, and the outcomes that it has not written. */
+export interface PartlyRecorded {
   readonly recorded: Recorded;
   readonly left: readonly Outcome[];
 }
 
 /**
- * Writes what has arrived, of many lenders, by one statement that waits for nobody: a small one of each would cost as much
- * as one of all. It leaves what somebody has locked, what is no longer the dispatcher's, and what changes more than
- * deliveries, where an endpoint's count of failures begins anew: that is for `recordResults`, lender by lender.
+ * Writes delivered events of many lenders by one query, because a small query per lender would cost as much as one for all
+ * of them. The query skips locked rows, so no lender waits for another. It leaves out three kinds of deliveries: those that
+ * are locked, those that another dispatcher has taken over, and those of an endpoint with failures, whose count has to be
+ * reset. The caller passes these to `recordResults`, lender by lender.
  */
-export async function settleArrivals(em: EntityManager, arrivals: readonly Arrivals[]): Promise<Settled[]> {
-  const arrived = arrivals.flatMap(({ lenderId, outcomes }) => outcomes.map((one) => ({ lenderId, ...one })));
-  const rows = await query<{ id: string; isFollowed: boolean }>(em, settleArrivalsOfMany, [
-    arrived.map(({ lenderId }) => lenderId),
-    arrived.map(({ delivery }) => delivery.deliveryId),
-    arrived.map(({ delivery }) => delivery.claimId),
-    arrived.map(() => newId()),
-    arrived.map(({ result }) => result.startedAt.toISOString()),
-    arrived.map(({ result }) => result.durationMs),
-    arrived.map(({ result }) => result.answer?.status ?? null),
-    arrived.map(({ result }) => (result.answer ? keptHeaders(result.answer.headers) : null)),
-    arrived.map(({ result }) => result.answer?.body ?? null),
+export async function recordDelivered(
+  em: EntityManager,
+  results: readonly DeliveredResults[],
+): Promise<PartlyRecorded[]> {
+  const attempts = results.flatMap(({ lenderId, outcomes }) => outcomes.map((one) => ({ lenderId, ...one })));
+  const rows = await query<{ id: string; isFollowed: boolean }>(em, recordDeliveredOfMany, [
+    attempts.map(({ lenderId }) => lenderId),
+    attempts.map(({ delivery }) => delivery.deliveryId),
+    attempts.map(({ delivery }) => delivery.claimId),
+    attempts.map(() => newId()),
+    attempts.map(({ result }) => result.startedAt.toISOString()),
+    attempts.map(({ result }) => result.durationMs),
+    attempts.map(({ result }) => result.answer?.status ?? null),
+    attempts.map(({ result }) => (result.answer ? keptHeaders(result.answer.headers) : null)),
+    attempts.map(({ result }) => result.answer?.body ?? null),
   ]);
   const followed = new Map(rows.map(({ id, isFollowed }) => [id, isFollowed]));
-  return arrivals.map(({ outcomes }) => {
-    const [settled, left] = partition(outcomes, ({ delivery }) => followed.has(delivery.deliveryId));
-    const ids = settled.map(({ delivery }) => delivery.deliveryId);
+  return results.map(({ outcomes }) => {
+    const [written, left] = partition(outcomes, ({ delivery }) => followed.has(delivery.deliveryId));
+    const ids = written.map(({ delivery }) => delivery.deliveryId);
     const isFollowed = ids.some((id) => followed.get(id));
     return { recorded: { written: new Set(ids), verdict: "stay", isSuspended: false, isFollowed }, left };
   });
@@ -45,8 +49,8 @@ function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolea
   return [items.filter(belongs), items.filter((item) => !belongs(item))];
 }
 
-// ON CONFLICT finds each locked delivery by the primary key on any plan. The row to insert is the stored one.
-export const settleArrivalsOfMany = statement(
+// ON CONFLICT finds each locked delivery by the primary key, on any plan. The row to insert is the stored row.
+export const recordDeliveredOfMany = statement(
   "webhooks.record-arrivals-of-many",
   `with arrival as materialized (
      select a.*, held.*

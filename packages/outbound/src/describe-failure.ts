@@ -1,0 +1,48 @@
+import type { FailureCause, FailureReason } from "./failure.ts";
+
+/**
+ * Describes a failure in one plain sentence for people, without addresses or secrets.
+ *
+ * @example
+ * // "The other side refused the connection (ECONNREFUSED)."
+ * const sentence = describeFailure({ reason: "CONNECTION_REFUSED", systemCode: "ECONNREFUSED" });
+ */
+export function describeFailure(failure: Omit<FailureCause, "code" | "ownFault">): string {
+  const { reason, systemCode, timeoutMs, urlProblem } = failure;
+  if (urlProblem !== undefined) return urlProblem;
+  if (timeoutMs !== undefined && reason in WITHIN) return `${WITHIN[reason]} within ${timeoutMs} ms.`;
+  return systemCode === undefined ? `${WORDS[reason]}.` : `${WORDS[reason]} (${systemCode}).`;
+}
+
+const WITHIN: Partial<Record<FailureReason, string>> = {
+  NO_CONNECTION_IN_TIME: "No connection was made",
+  NO_ANSWER_IN_TIME: "No answer came",
+};
+
+const WORDS: Readonly<Record<FailureReason, string>> = {
+  URL_NOT_ALLOWED: "The URL is not allowed",
+  ADDRESS_NOT_PUBLIC: "The host's name resolves to an address that is not public",
+  NO_CONNECTION_IN_TIME: "No connection could be made in time",
+  NO_ANSWER_IN_TIME: "No answer came in time",
+  NAME_NOT_FOUND: "The host's name has no address in the DNS",
+  DOMAIN_DNS_FAILED: "The DNS servers of the host's domain failed",
+  OWN_DNS_FAILED: "Our own DNS server did not answer",
+  OWN_NETWORK_FAILED: "Our own network failed",
+  CONNECTION_REFUSED: "The other side refused the connection",
+  CONNECTION_RESET: "The other side reset the connection before it answered",
+  CONNECTION_CLOSED: "The other side closed the connection before it answered",
+  HOST_UNREACHABLE: "The other side's network could not be reached",
+  NOT_HTTP: "The other side's answer was not valid HTTP",
+  HEADERS_TOO_LARGE: "The other side's answer had more than 16 KiB of headers",
+  CONNECTION_FAILED: "The connection failed",
+  CERTIFICATE_EXPIRED: "The other side's certificate has expired",
+  CERTIFICATE_NOT_YET_VALID: "The other side's certificate is not valid yet",
+  CERTIFICATE_SELF_SIGNED: "The other side's certificate is self-signed",
+  CERTIFICATE_FOR_OTHER_HOST: "The other side's certificate is for another host",
+  CERTIFICATE_NOT_TRUSTED: "The other side's certificate comes from an authority that is not trusted",
+  CERTIFICATE_CHAIN_INCOMPLETE: "The other side does not send its intermediate certificates",
+  NOT_TLS: "No secure connection could be agreed",
+  TLS_FAILED: "No secure connection could be agreed",
+  ABORTED_BY_CALLER: "We gave up on the request before an answer came",
+  SHUTTING_DOWN: "We gave up on the request because this process is shutting down",
+};

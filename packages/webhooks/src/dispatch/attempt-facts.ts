@@ -1,0 +1,40 @@
+import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** Facts about an attempt that has ended, for one line of the log and one count of the metrics. */
+export interface AttemptFacts {
+  readonly lenderId: string;
+  readonly eventId: string;
+  readonly kind: string;
+  readonly loan: string;
+  readonly sequence: bigint;
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+  /** The delivery's state after the attempt. */
+  readonly state: "retrying" | "delivered" | "parked";
+  readonly status: number | null;
+  readonly errorCode: AttemptErrorCode | null;
+  readonly ownFault: boolean;
+  readonly replay: boolean;
+  readonly durationMs: number;
+  /** From the commit of the event to the start of the attempt. */
+  readonly ageMs: number;
+}
+
+export function attemptFacts(lenderId: string, { delivery, result, state }: Outcome): AttemptFacts {
+  return {
+    lenderId,
+    eventId: delivery.deliveryId,
+    kind: delivery.kind,
+    loan: delivery.loan,
+    sequence: delivery.sequence,
+    attempt: delivery.attempts + 1,
+    state,
+    status: result.answer?.status ?? null,
+    errorCode: result.error?.code ?? null,
+    ownFault: result.ownFault,
+    replay: delivery.replay,
+    durationMs: result.durationMs,
+    ageMs: result.startedAt.getTime() - delivery.createdAt.getTime(),
+  };
+}

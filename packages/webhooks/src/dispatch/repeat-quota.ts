@@ -1,0 +1,78 @@
+import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import type { LeasedDelivery } from "./lease.ts";
+import { isRepeat, type Ready } from "./ready.ts";
+
+/** What a lease of a lane has returned. */
+export interface LeaseResult {
+  readonly leased: readonly LeasedDelivery[];
+  /** Whether the lease was asked to leave repeats out. */
+  readonly firstAttemptsOnly: boolean;
+  /** Repeats that were given back, because there was no room for them. */
+  readonly givenBack: number;
+}
+
+/**
+ * Keeps half of a lane's slots for first attempts. Repeats, that is retries and replays, may have the other half. So
+ * neither the retries of a broken receiver nor a large replay delays new events.
+ */
+export class RepeatQuota {
+  readonly #concurrency: Pick<ConcurrencyLimit, "limit">;
+  readonly #ready: Pick<Ready, "repeats">;
+  #running = 0;
+  /** Whether the last lease returned repeats and nothing else. */
+  #wereAllRepeats = false;
+  /** Whether repeats may be due that a lease left out or gave back. */
+  #hasSkipped = false;
+
+  constructor(concurrency: Pick<ConcurrencyLimit, "limit">, ready: Pick<Ready, "repeats">) {
+    this.#concurrency = concurrency;
+    this.#ready = ready;
+  }
+
+  /** Repeats that are leased and whose attempt has not ended. */
+  get leased(): number {
+    return this.#ready.repeats + this.#running;
+  }
+
+  /** Whether another repeat may be leased. */
+  get isOpen(): boolean {
+    return this.leased < this.#concurrency.limit / 2;
+  }
+
+  /** How many further repeats may be leased. Below 0 if the limit has fallen. */
+  get room(): number {
+    return Math.ceil(this.#concurrency.limit / 2) - this.leased;
+  }
+
+  /** Whether the attempt of another repeat may begin. */
+  get mayStart(): boolean {
+    return this.#running < this.#concurrency.limit / 2;
+  }
+
+  /** How many deliveries to lease into `room`. After a lease of repeats alone, no more than repeats have room for. */
+  countToLease(room: number): number {
+    return this.#wereAllRepeats ? Math.min(room, Math.max(this.room, 1)) : room;
+  }
+
+  noteLease({ leased, firstAttemptsOnly, givenBack }: LeaseResult): void {
+    this.#hasSkipped ||= firstAttemptsOnly || givenBack > 0;
+    this.#wereAllRepeats = leased.length > 0 && leased.every(isRepeat);
+  }
+
+  /** True, once, if there is room again for repeats that a lease has skipped. A new scan then finds them. */
+  takeSkipped(): boolean {
+    if (!this.#hasSkipped || !this.isOpen) return false;
+    this.#hasSkipped = false;
+    return true;
+  }
+
+  /** Notes the start of an attempt. */
+  start(delivery: LeasedDelivery): void {
+    if (isRepeat(delivery)) this.#running += 1;
+  }
+
+  /** Notes the end of an attempt. */
+  end(delivery: LeasedDelivery): void {
+    if (isRepeat(delivery)) this.#running -= 1;
+  }
+}

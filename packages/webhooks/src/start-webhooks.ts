@@ -1,0 +1,135 @@
+import { type EntityManager, every, type Job } from "@collections/database";
+import { createDispatcher, type DispatcherOptions, pollIntervalOf } from "./dispatch/dispatcher.ts";
+import { type Log, silentLog } from "./dispatch/log.ts";
+import { retryDue, retryQueue, sweep } from "./dispatch/retry.ts";
+import { releaseHeldBack } from "./endpoint/alert-held-back.ts";
+import { type AlertJob, alertQueue } from "./endpoint/alert.ts";
+import { DEFAULT_TIMEOUT_MS } from "./endpoint/attempt.ts";
+import { probeDue, type ProbeFacts, type Prober } from "./endpoint/probe.ts";
+import { DEFAULT_PROBE_INTERVAL_MS } from "./endpoint/suspension.ts";
+import type { Ping } from "./endpoint/test-endpoint.ts";
+import { advanceReplays } from "./replay/advance-replays.ts";
+import { keepPartitions } from "./storage/partitions.ts";
+
+/** Retry jobs only update one row each. */
+const RETRIES_AT_A_TIME = 4;
+/** Alerts only wait for the mail server. There are enough places for one that hangs to leave some to others. */
+const ALERTS_AT_A_TIME = 32;
+/** The rate of a replay is per second, so a running replay takes a step each second. */
+const REPLAY_STEP_MS = 1_000;
+const SWEEP_EVERY_MS = 15_000;
+const RELEASE_EVERY_MS = 60_000;
+const PARTITIONS_EVERY_MS = 3_600_000;
+
+/**
+ * What the host of `startWebhooks` supplies: the database, the outbound client, the signing key and the ping of each lender,
+ * and the mails of alerts. All settings have defaults.
+ *
+ * @example
+ * const options: WebhooksOptions = {
+ *   database, outbound, signingKeyOf, pingOf,
+ *   sendAlert: ({ data }) => writeMail(data),
+ *   ladder: parseLadder("0s,10s,1m"),
+ *   suspension: { suspendAfter: 50, probeIntervalMs: 60_000 },
+ *   onAttempt: ({ state, durationMs }) => console.log(state, durationMs),
+ * };
+ */
+export interface WebhooksOptions extends DispatcherOptions {
+  /** Makes the ping that probes a lender's suspended endpoint: an event id and a body that names it. */
+  readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
+  /**
+   * Mails an alert to the lender's technical contacts. If it throws, the job is retried for about a day. Default: this
+   * process leaves the jobs of `alertQueue` to other processes.
+   */
+  readonly sendAlert?: (job: Job<AlertJob>) => Promise<void>;
+  /** Events and attempts are deleted after this many days, 32 at least. Default 35. */
+  readonly keepDays?: number;
+  /** Called for every probe of a suspended endpoint. */
+  readonly onProbe?: (probed: ProbeFacts) => void;
+}
+
+/** The webhooks of one process while they run. */
+export interface Webhooks {
+  /** Attempts under way in this process, by lender. */
+  inFlight(): ReadonlyMap<string, number>;
+  /**
+   * Starts nothing new, and waits for attempts, jobs and routines that are under way. Aborts attempts and stops waiting for
+   * jobs after `graceMs`.
+   */
+  stop(graceMs: number): Promise<void>;
+}
+
+/**
+ * Runs everything that webhooks need in the background: delivers events, retries them, replaces lost retry jobs, probes
+ * suspended endpoints, advances replays, mails alerts, and makes and drops partitions. Any number of processes may do this
+ * for the same database. The database has to be opened with `works: true`.
+ *
+ * @example
+ * const webhooks = await startWebhooks({ database, outbound, signingKeyOf, pingOf });
+ * process.once("SIGTERM", () => void webhooks.stop(10_000).then(() => database.close()));
+ */
+export async function startWebhooks(options: WebhooksOptions): Promise<Webhooks> {
+  const { database, sendAlert, log = silentLog } = options;
+  const dispatcher = createDispatcher(options);
+  dispatcher.start();
+  const queues = await Promise.all([
+    database.jobs.work(retryQueue, { concurrency: RETRIES_AT_A_TIME }, ({ data }) => retryDue(database.em(), data)),
+    ...(sendAlert ? [database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, sendAlert)] : []),
+  ]);
+  const routines = startRoutines(options, log);
+  return {
+    inFlight: () => dispatcher.inFlight(),
+    async stop(graceMs) {
+      await Promise.all([
+        dispatcher.stop({ graceMs }),
+        ...queues.map((queue) => queue.stop(graceMs)),
+        ...routines.map((routine) => routine.stop()),
+      ]);
+    },
+  };
+}
+
+function startRoutines(options: WebhooksOptions, log: Log) {
+  const { database, keepDays } = options;
+  const prober = proberOf(options, log);
+  const pollIntervalMs = pollIntervalOf(options);
+  return [
+    every(pollIntervalMs, log, "probe suspended endpoints", async () => {
+      await probeDue(prober);
+    }),
+    every(pollIntervalMs, log, "advance replays", async () => {
+      const sent = await advanceReplays(() => database.em());
+      return sent > 0 ? REPLAY_STEP_MS : pollIntervalMs;
+    }),
+    every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
+      await sweep(database.em());
+    }),
+    every(RELEASE_EVERY_MS, log, "release alerts held back", async () => {
+      await releaseHeldBack(database.em());
+    }),
+    every(PARTITIONS_EVERY_MS, log, "keep the partitions of webhooks", () =>
+      maintainPartitions(database.em(), keepDays, log),
+    ),
+  ];
+}
+
+function proberOf(options: WebhooksOptions, log: Log): Prober {
+  const { database, outbound, signingKeyOf, pingOf, onProbe, suspension } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, now = () => new Date() } = options;
+  return {
+    em: () => database.em(),
+    sender: { outbound, signingKeyOf, timeoutMs, now },
+    pingOf,
+    probeIntervalMs: suspension?.probeIntervalMs ?? DEFAULT_PROBE_INTERVAL_MS,
+    onProbe(probed) {
+      log.info(probed, "webhook endpoint probed");
+      onProbe?.(probed);
+    },
+  };
+}
+
+async function maintainPartitions(em: EntityManager, keepDays: number | undefined, log: Log): Promise<void> {
+  const kept = await keepPartitions(em, keepDays === undefined ? {} : { keepDays });
+  if (kept.isHeldUp) log.warn(kept, "webhook partitions are in use; the next attempt is in an hour");
+  else if (kept.made + kept.dropped > 0) log.info(kept, "webhook partitions made and dropped");
+}
