@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
 import { appendFile } from "node:fs/promises";
 import { type EntityManager, transaction, type Tx } from "@collections/database";

@@ -9,7 +9,7 @@ import { migration0003 } from "./migrations/0003-anchors.ts";
 import { migration0004 } from "./migrations/0004-digests-by-trigger.ts";
 import type { TransferKind } from "./books/transfer.ts";
 
-/** An account of a lender's books: `receivable/<case>`, `placed/<lender>/INR` and so on. */
+/** An account in a lender's ledger: `receivable/<case>`, `placed/<lender>/INR` and so on. */
 export const AccountEntity = defineEntity({
   name: "Account",
   schema: "ledger",
@@ -24,10 +24,10 @@ export const AccountEntity = defineEntity({
     createdAt: p.datetime().columnType("timestamptz"),
   },
 });
-/** An account as its row has it; `exponent` is the number of decimals of its currency. */
+/** A row of `ledger.account`. `exponent` is the number of decimals of the account's currency. */
 export type AccountRow = InferEntity<typeof AccountEntity>;
 
-/** Money moved from one account to another. */
+/** One amount that moved from one account to another. */
 export const TransferEntity = defineEntity({
   name: "Transfer",
   schema: "ledger",
@@ -51,10 +51,10 @@ export const TransferEntity = defineEntity({
     digest: p.blob(),
   },
 });
-/** A transfer as its row has it, with the SHA-256 of its content. */
+/** A row of `ledger.transfer`. `digest` is the SHA-256 of the other columns. */
 export type TransferRow = InferEntity<typeof TransferEntity>;
 
-/** A captured payment with the outcome that it had. */
+/** A captured payment and the outcome of booking it. */
 export const PaymentBookingEntity = defineEntity({
   name: "PaymentBooking",
   schema: "ledger",
@@ -89,10 +89,10 @@ export const PaymentBookingEntity = defineEntity({
     digest: p.blob(),
   },
 });
-/** A booking as its row has it, with the SHA-256 of its content. */
+/** A row of `ledger.payment_booking`. `digest` is the SHA-256 of the other columns. */
 export type PaymentBookingRow = InferEntity<typeof PaymentBookingEntity>;
 
-/** A link of a lender's hash chain over its transfers and bookings. */
+/** A block of a lender's hash chain, which covers its transfers and bookings. */
 export const ChainBlockEntity = defineEntity({
   name: "ChainBlock",
   schema: "ledger",
@@ -110,10 +110,10 @@ export const ChainBlockEntity = defineEntity({
     hash: p.blob(),
   },
 });
-/** A block as its row has it: the ids of its transfers and bookings, and SHA-256 hashes of 32 bytes. */
+/** A row of `ledger.chain_block`: the ids of the block's transfers and bookings, and SHA-256 hashes of 32 bytes. */
 export type ChainBlockRow = InferEntity<typeof ChainBlockEntity>;
 
-/** The newest block of a lender's chain that was anchored outside the database. */
+/** The last block of a lender's chain that was anchored outside the database. */
 export const AnchorEntity = defineEntity({
   name: "LedgerAnchor",
   schema: "ledger",
@@ -127,8 +127,8 @@ export const AnchorEntity = defineEntity({
 });
 
 /**
- * Schema `ledger`: accounts, transfers, payment bookings and the chain over them, all of them append-only; and how far each
- * chain is anchored.
+ * The PostgreSQL schema `ledger`: accounts, transfers, payment bookings and hash chains, all append-only. It also records
+ * the last anchored block of each chain.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [ledgerSchema] });

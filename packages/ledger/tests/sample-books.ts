@@ -20,7 +20,10 @@ import {
 export const INR = currency("INR");
 export const NOW = new Date("2026-11-20T09:41:07.512Z");
 
-/** One case as a flow would keep it beside the books, for this package's tests: it makes what the flow would write. */
+/**
+ * One case for this package's tests. It keeps the amounts that a flow would keep in the case's row, and collects the
+ * bookings and postings that the flow would write.
+ */
 export class SampleCase {
   readonly caseId = newId();
   readonly fieldPartnerId = newId();
@@ -51,14 +54,14 @@ export class SampleCase {
     return this;
   }
 
-  /** A payment, with a commission of `earnedMinor` that is credited at once when the case is cleared. */
+  /** Adds a payment with a commission of `earnedMinor`. The commission is credited at once if the payment ends the case. */
   pay(amountMinor: bigint, { reference = newId(), earnedMinor = 0n } = {}): this {
     const appliedMinor = amountMinor < this.outstandingMinor ? amountMinor : this.outstandingMinor;
     this.outstandingMinor -= appliedMinor;
     return this.#book({ amountMinor, appliedMinor, inBalanceMinor: null }, { reference, earnedMinor });
   }
 
-  /** A payment that the balance as of NOW included already, of which `appliedMinor` was owed. */
+  /** Adds a payment that the balance as of NOW already included. `appliedMinor` of it was owed. */
   payInBalance(amountMinor: bigint, appliedMinor = amountMinor, reference: string = newId()): this {
     return this.#book({ amountMinor, appliedMinor, inBalanceMinor: appliedMinor }, { reference, earnedMinor: 0n });
   }
@@ -116,7 +119,7 @@ export class SampleCase {
   }
 }
 
-/** Writes everything that the cases have made, in one transaction, with the accounts that it needs. */
+/** Opens the accounts of the cases and writes their bookings and postings, in one transaction. */
 export async function writeBooks(database: Database, cases: readonly SampleCase[]): Promise<void> {
   await transaction(database.em(), async (tx) => {
     const accounts = cases.flatMap(({ lenderId, caseId, fieldPartnerId }) => [
@@ -125,7 +128,7 @@ export async function writeBooks(database: Database, cases: readonly SampleCase[
       ...fieldPartnerAccounts(lenderId, fieldPartnerId, INR),
     ]);
     openAccounts(tx, accounts, NOW);
-    // One lender at a time, as on a cluster.
+    // One lender at a time: on a cluster, an INSERT may contain rows of one lender only.
     for (const ofLender of Map.groupBy(cases, ({ lenderId }) => lenderId).values()) {
       bookPayments(
         tx,

@@ -1,7 +1,10 @@
 import { insertFor, lenderInsert, send, type Tx } from "@collections/database";
 import { type CurrencyCode, exponentOf } from "@collections/money";
 
-/** Per case `receivable` and `excess`; per lender the next three; per field partner the last three. */
+/**
+ * The kind of an account. A case has `receivable` and `excess`. A lender has `placed`, `settled_direct` and
+ * `commission_expense`. A field partner has `pending`, `credited` and `paid` with each lender.
+ */
 export type AccountKind =
   | "receivable"
   | "excess"
@@ -12,7 +15,7 @@ export type AccountKind =
   | "credited"
   | "paid";
 
-/** An account of a lender's books. Its id says what it is, so that a posting needs to read no account. */
+/** An account to open in a lender's ledger. Its id follows from kind and owner, so a posting does not read the account. */
 export interface AccountToOpen {
   readonly lenderId: string;
   readonly id: string;
@@ -23,7 +26,7 @@ export interface AccountToOpen {
 }
 
 /**
- * What is still owed on a case.
+ * Returns the id of the account for the amount that is still owed on a case.
  *
  * @example
  * const owed = await balance(em, lenderId, receivableAccount(caseId));
@@ -33,7 +36,7 @@ export function receivableAccount(caseId: string): string {
 }
 
 /**
- * What was paid on a case beyond what was owed.
+ * Returns the id of the account for the amount that was paid on a case beyond the amount owed.
  *
  * @example
  * const overpaid = await balance(em, lenderId, excessAccount(caseId));
@@ -43,7 +46,8 @@ export function excessAccount(caseId: string): string {
 }
 
 /**
- * What the lender has placed for collection, the other side of every receivable.
+ * Returns the id of the account for everything that the lender has placed for collection. It is the other side of each
+ * placement and adjustment of a receivable.
  *
  * @example
  * const placed = await balance(em, lenderId, placedAccount(lenderId, INR));
@@ -53,7 +57,7 @@ export function placedAccount(lenderId: string, currency: CurrencyCode): string 
 }
 
 /**
- * What borrowers have paid to the lender directly.
+ * Returns the id of the account for the payments that borrowers made directly to the lender.
  *
  * @example
  * const settled = await balance(em, lenderId, settledDirectAccount(lenderId, INR));
@@ -63,7 +67,7 @@ export function settledDirectAccount(lenderId: string, currency: CurrencyCode): 
 }
 
 /**
- * What collecting has cost the lender in commission.
+ * Returns the id of the account for the commission that collecting has cost the lender.
  *
  * @example
  * const cost = await balance(em, lenderId, commissionExpenseAccount(lenderId, INR));
@@ -73,7 +77,7 @@ export function commissionExpenseAccount(lenderId: string, currency: CurrencyCod
 }
 
 /**
- * What a field partner has earned from a lender and is not credited yet.
+ * Returns the id of the account for a field partner's earnings that are not credited yet.
  *
  * @example
  * const { balanceMinor } = await balance(em, lenderId, pendingAccount(fieldPartnerId, INR));
@@ -84,7 +88,7 @@ export function pendingAccount(fieldPartnerId: string, currency: CurrencyCode): 
 }
 
 /**
- * What a lender owes a field partner.
+ * Returns the id of the account for the amount that a lender owes a field partner.
  *
  * @example
  * const { creditMinor, debitMinor } = await balance(em, lenderId, creditedAccount(fieldPartnerId, INR));
@@ -95,7 +99,7 @@ export function creditedAccount(fieldPartnerId: string, currency: CurrencyCode):
 }
 
 /**
- * What a field partner has been paid out.
+ * Returns the id of the account for the amount that was paid out to a field partner.
  *
  * @example
  * const { creditMinor: paidMinor } = await balance(em, lenderId, paidAccount(fieldPartnerId, INR));
@@ -105,7 +109,7 @@ export function paidAccount(fieldPartnerId: string, currency: CurrencyCode): str
 }
 
 /**
- * The two accounts of a case: open them when the case is made.
+ * Returns the two accounts of a case. Open them when the case is created.
  *
  * @example
  * openAccounts(tx, caseAccounts(lenderId, caseId, INR), now);
@@ -119,7 +123,7 @@ export function caseAccounts(lenderId: string, caseId: string, currency: Currenc
 }
 
 /**
- * A lender's own accounts in one currency: open them before its first case in that currency.
+ * Returns a lender's own accounts in one currency. Open them before the lender's first case in that currency.
  *
  * @example
  * openAccounts(tx, lenderAccounts(lenderId, INR), now);
@@ -134,7 +138,7 @@ export function lenderAccounts(lenderId: string, currency: CurrencyCode): Accoun
 }
 
 /**
- * What a lender keeps for a field partner in one currency: open it when a case is assigned.
+ * Returns a field partner's accounts with a lender in one currency. Open them when a case is assigned.
  *
  * @example
  * openAccounts(tx, fieldPartnerAccounts(lenderId, fieldPartnerId, INR), now);
@@ -153,14 +157,14 @@ export function fieldPartnerAccounts(
 }
 
 /**
- * Opens those of the accounts that are not open yet.
+ * Opens the accounts that are not open yet. Accounts that exist stay unchanged.
  *
  * @example
  * openAccounts(tx, [...lenderAccounts(lenderId, INR), ...caseAccounts(lenderId, caseId, INR)], now);
  */
 export function openAccounts(tx: Tx, accounts: readonly AccountToOpen[], now: Date): void {
   if (accounts.length === 0) return;
-  // In the order of the key, so that two transactions that open the same accounts wait for each other and never deadlock.
+  // Sorted by primary key: two transactions that open the same accounts lock them in the same order and cannot deadlock.
   const inOrder = accounts.toSorted((a, b) => compare(a.lenderId, b.lenderId) || compare(a.id, b.id));
   const values = [
     inOrder.map(({ lenderId }) => lenderId),

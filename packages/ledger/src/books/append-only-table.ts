@@ -1,20 +1,20 @@
 import { type InsertedType, lenderInsert, type LenderStatement } from "@collections/database";
 
-/** A table whose rows are written once, each with the digest of its content. */
+/** The SQL of an append-only table. Each row has a digest of its content. */
 export interface AppendOnlyTable<Row> {
-  /** Inserts any number of rows: give it to `insertFor` with `values`. A trigger adds the digests. */
+  /** Inserts any number of rows. Pass it to `insertFor` together with `values`. A trigger adds the digests. */
   readonly insert: LenderStatement;
-  /** The parameters of `insert`: one array per column. */
+  /** Returns the parameters of `insert`: one array per column. */
   values(rows: readonly Row[]): [lenderIds: string[], ...columns: unknown[][]];
-  /** The columns of `alias` under their property names: what a query selects to get rows of type Row. */
+  /** Returns the select list of `alias`: each column under its property name, so that the query returns rows of type Row. */
   selected(alias: string): string;
-  /** The digest of the content of `alias`, as the trigger computes it. */
+  /** Returns the SQL expression for the digest of the row `alias`. The trigger computes the same digest. */
   digestOf(alias: string): string;
 }
 
 /**
- * Describes `ledger.<name>` by its columns, in the order in which `ledger.<name>_digest` takes them. The trigger and the
- * verification call that one SQL function.
+ * Builds the SQL of `ledger.<name>` from its columns. Their order is the order of the parameters of the SQL function
+ * `ledger.<name>_digest`. Both the trigger and the verification call that function.
  */
 export function appendOnlyTable<Row extends { readonly lenderId: string }>(
   name: string,

@@ -26,17 +26,17 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe.each(TABLES)("ledger.%s", (table) => {
-  test.each(CHANGES)("refuses %s and says so, to the owner too", async (act, sql) => {
-    const refusal = database.pool.query(sql(table));
-    // A node of a cluster names its shard: ledger.transfer_102024.
-    const named = new RegExp(String.raw`ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
-    await expect(refusal).rejects.toThrow(named);
+  test.each(CHANGES)("rejects %s with an error that says so, even for the table's owner", async (act, sql) => {
+    const change = database.pool.query(sql(table));
+    // On a cluster, the node names its shard: ledger.transfer_102024.
+    const message = new RegExp(String.raw`ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
+    await expect(change).rejects.toThrow(message);
     const { rows } = await database.pool.query<{ count: string }>(`select count(*) from ledger.${table}`);
     expect(Number(rows[0]?.count)).toBeGreaterThan(0);
   });
 });
 
-test("the role that the service runs as may not change a row even where the triggers are off", async () => {
+test("the service's runtime role may not change a row even if the triggers are disabled", async () => {
   const role = `ledger_runtime_${newId().slice(-12)}`;
   const { pool } = database;
   const asRole = (text: string) =>
@@ -59,7 +59,7 @@ test("the role that the service runs as may not change a row even where the trig
   }
 });
 
-describe("a posting that the chart of accounts does not know is refused", () => {
+describe("the database rejects a posting that breaks the chart of accounts", () => {
   const lenderId = newId();
   const sample = new SampleCase(lenderId).place(1_000n).pay(1_200n, { earnedMinor: 30n });
   const [placed, payment, excess, commission, credited] = sample.postings as [
@@ -75,33 +75,33 @@ describe("a posting that the chart of accounts does not know is refused", () => 
     ["an amount of 0", { ...payment, amountMinor: 0n }],
     ["an amount below 0", { ...payment, amountMinor: -1n }],
     [
-      "an account against itself",
+      "the same account on both sides",
       { ...placed, kind: "correction", corrects: newId(), debitAccount: placed.creditAccount },
     ],
     [
-      "a payment turned around",
+      "a payment with debit and credit swapped",
       { ...payment, debitAccount: payment.creditAccount, creditAccount: payment.debitAccount },
     ],
     ["a payment on another case", { ...payment, caseId: otherCase }],
     ["a payment without a case", { ...payment, caseId: null }],
     ["a payment without a booking", { ...payment, bookingId: null }],
-    ["a payment without a place in the case's order", { ...payment, sequence: null }],
+    ["a payment without a sequence", { ...payment, sequence: null }],
     ["a payment in another currency than its accounts", { ...payment, currency: "KWD" as Posting["currency"] }],
-    ["excess on the receivable", { ...excess, creditAccount: payment.creditAccount }],
-    ["a placement with another lender", { ...placed, lenderId: newId() }],
+    ["excess credited to the receivable", { ...excess, creditAccount: payment.creditAccount }],
+    ["a placement on the account of another lender", { ...placed, lenderId: newId() }],
     ["a commission without a booking", { ...commission, bookingId: null }],
-    ["a credit to somebody else", { ...credited, creditAccount: `credited/${newId()}/INR` }],
-    ["a correction of nothing", { ...payment, kind: "correction" }],
+    ["an earning credited to another field partner", { ...credited, creditAccount: `credited/${newId()}/INR` }],
+    ["a correction that names no transfer", { ...payment, kind: "correction" }],
     ["a correction without a reason", { ...payment, kind: "correction", corrects: newId(), memo: "" }],
     ["a correction on another case", { ...payment, kind: "correction", corrects: newId(), caseId: otherCase }],
-    ["a payment that corrects", { ...payment, corrects: newId() }],
+    ["a payment that names a corrected transfer", { ...payment, corrects: newId() }],
     ["an unknown kind", { ...payment, kind: "gift" as Posting["kind"] }],
   ])("%s", async (_, posting) => {
     const posted = transaction(database.em(), async (tx) => postTransfers(tx, [posting]));
     await expect(posted).rejects.toSatisfy((error) => sqlState(error) === "23514");
   });
 
-  test("while what it is made from is not", async () => {
+  test("and accepts the unchanged postings", async () => {
     await expect(writeBooks(database, [sample])).resolves.toBeUndefined();
   });
 });

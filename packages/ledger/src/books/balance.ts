@@ -1,15 +1,18 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 
-/** What an account has been debited and credited, in minor units. */
+/** The total debits and credits of an account, in minor units. */
 export interface Balance {
   readonly debitMinor: bigint;
   readonly creditMinor: bigint;
-  /** Debits minus credits: what is owed stands above 0, what is owing (pending, credited) below. */
+  /**
+   * Debits minus credits. It is positive for an amount owed to the lender (receivable), and negative for an amount owed
+   * by the lender (pending, credited).
+   */
   readonly balanceMinor: bigint;
 }
 
-/** What the lines of one case add up to, in minor units. */
+/** The sums of the transfers of one case, in minor units. */
 export interface CaseBalance {
   readonly caseId: string;
   readonly currency: CurrencyCode;
@@ -19,18 +22,19 @@ export interface CaseBalance {
   readonly collectedMinor: bigint;
 }
 
-/** What the books say of a field partner's earnings with one lender, in minor units. */
+/** A field partner's earnings with one lender according to the ledger, in minor units. */
 export interface FieldPartnerBalance {
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
   readonly pendingMinor: bigint;
-  /** Credited and not paid out. */
+  /** Credited, but not paid out yet. */
   readonly creditedMinor: bigint;
   readonly paidMinor: bigint;
 }
 
 /**
- * The balance of one account: at once for a case's accounts, by reading the lender's transfers for others.
+ * Returns the balance of one account. For an account of a case this is an index lookup. For any other account it reads
+ * all transfers of the lender.
  *
  * @example
  * const { debitMinor, creditMinor, balanceMinor } = await balance(em, lenderId, receivableAccount(caseId));
@@ -45,8 +49,8 @@ export async function balance(em: EntityManager, lenderId: string, accountId: st
 }
 
 /**
- * The balances of a lender's cases in the order of their ids, a page at a time: for checks against the cases' own
- * amounts. A case without a single line is not in it.
+ * Returns one page of the balances of a lender's cases, in the order of the case ids. Checks compare them with the amounts
+ * that the cases themselves hold. A case without any transfer is left out.
  *
  * @example
  * const first = await receivableBalances(em, lenderId, undefined, 1_000);
@@ -58,22 +62,22 @@ export async function receivableBalances(
   afterCaseId: string | undefined,
   limit: number,
 ): Promise<CaseBalance[]> {
-  return query(em, selectCaseBalances, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit], PATIENT);
+  return query(em, selectCaseBalances, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit], LONG_TIMEOUT);
 }
 
 /**
- * What the books say of every field partner's earnings with this lender: for checks against the earnings themselves.
+ * Returns the balances of all field partners' earnings with this lender. Checks compare them with the rows of the earnings.
  *
  * @example
  * const balances = await fieldPartnerBalances(em, lenderId);
  * const owing = balances.filter(({ creditedMinor }) => creditedMinor > 0n);
  */
 export async function fieldPartnerBalances(em: EntityManager, lenderId: string): Promise<FieldPartnerBalance[]> {
-  return query(em, selectFieldPartnerBalances, [lenderId], PATIENT);
+  return query(em, selectFieldPartnerBalances, [lenderId], LONG_TIMEOUT);
 }
 
-/** Sums over many rows: as long as the server itself allows a statement. */
-const PATIENT = { timeoutMs: 35_000 };
+/** The timeout of sums over many rows. It is as long as the server's own limit for a statement. */
+const LONG_TIMEOUT = { timeoutMs: 35_000 };
 
 const SUMS = `
   coalesce(sum(amount_minor) filter (where debit_account = $2), 0)::bigint as "debitMinor",

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe("a booking", () => {
-  test("comes back whole, as it was written", async () => {
+  test("is read back with every field as it was written", async () => {
     const sample = new SampleCase(newId(), "MUM/2023/00123").place(500_000n).pay(250_000n, { reference: "pay_Nx81" });
     const [booking] = sample.bookings;
     const odd = {
@@ -53,7 +53,7 @@ describe("a booking", () => {
     expect(await bookingsFor(database.em(), [...strangers.slice(1), key])).toHaveLength(1);
   });
 
-  test("counts as collected by its field partner, from the start of a stretch of time up to its end", async () => {
+  test("counts as collected by its field partner if it was booked at or after `from` and before `to`", async () => {
     const sample = new SampleCase(newId()).place(500_000n).pay(250_000n).pay(1_000n);
     const { recordedAt } = sample.bookings[0]!;
     await writeBooks(database, [sample]);
@@ -65,7 +65,7 @@ describe("a booking", () => {
     expect(await collectedBy(database.em(), newId(), { from: recordedAt, to: later })).toEqual([]);
   });
 
-  test("is there once: the second one fails the whole transaction with a unique violation", async () => {
+  test("exists once: a second booking of the same payment fails its whole transaction with a unique violation", async () => {
     const lenderId = newId();
     const first = new SampleCase(lenderId, "LN-1").place(1_000n).pay(400n, { reference: "pay_1" });
     await writeBooks(database, [first]);
@@ -75,7 +75,7 @@ describe("a booking", () => {
     expect(await paymentsOf(database.em(), lenderId, "LN-2")).toEqual([]);
   });
 
-  test("of 20 racing copies is there once", async () => {
+  test("exists once after 20 concurrent transactions have booked the same payment", async () => {
     const sample = new SampleCase(newId(), "LN-1").place(1_000n);
     await writeBooks(database, [sample]);
     const outcomes = await Promise.allSettled(
@@ -88,13 +88,13 @@ describe("a booking", () => {
       }),
     );
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    const refused = outcomes.filter((outcome) => outcome.status === "rejected");
-    expect(refused.every(({ reason }) => isUniqueViolation(reason))).toBe(true);
+    const failed = outcomes.filter((outcome) => outcome.status === "rejected");
+    expect(failed.every(({ reason }) => isUniqueViolation(reason))).toBe(true);
     expect(await paymentsOf(database.em(), sample.lenderId, "LN-1")).toHaveLength(1);
   });
 
   test(
-    "goes into the books in one statement per table, 32 of several lenders as well as one",
+    "is written with one SQL statement per table, also in a batch of 32 cases of several lenders",
     { tags: "many-lenders" },
     async () => {
       const cases = Array.from({ length: 32 }, (_, index) => new SampleCase(newId(), `LN-${index}`).place(900n));
@@ -122,7 +122,7 @@ describe("a booking", () => {
     },
   );
 
-  test("writes nothing and asks nothing for an empty batch", async () => {
+  test("is neither read nor written for an empty batch", async () => {
     sent.length = 0;
     await transaction(database.em(), async (tx) => {
       expect([await bookingsFor(tx, []), await paymentsAfter(tx, [])]).toEqual([[], []]);
@@ -134,14 +134,14 @@ describe("a booking", () => {
 });
 
 describe("a loan's payments", () => {
-  test("come the latest first, and no more than asked for", async () => {
+  test("are returned newest first, up to the limit", async () => {
     const sample = new SampleCase(newId(), "LN-1").place(1_000n).pay(1n).pay(2n).pay(3n);
     await writeBooks(database, [sample]);
     const payments = await paymentsOf(database.em(), sample.lenderId, "LN-1", 2);
     expect(payments.map(({ amountMinor }) => amountMinor)).toEqual([3n, 2n]);
   });
 
-  test("after a moment are those that were paid later, each loan with its own moment", async () => {
+  test("after a time are only those paid later, with a time for each loan", async () => {
     const lenderId = newId();
     const cases = ["LN-1", "LN-2"].map((loan) => new SampleCase(lenderId, loan).place(1_000n).pay(1n).pay(2n));
     for (const { bookings } of cases) bookings[1] = { ...bookings[1]!, paidAt: new Date("2026-11-21T00:00:00Z") };
@@ -155,7 +155,7 @@ describe("a loan's payments", () => {
     expect(await paymentsAfter(database.em(), [ofAnotherLender])).toEqual([]);
   });
 
-  test("of a lender can be paged through", async () => {
+  test("of all loans of a lender are returned page by page", async () => {
     const sample = new SampleCase(newId()).place(1_000n).pay(1n).pay(2n).pay(3n);
     const ids = sample.bookings.map(({ id }) => id);
     await writeBooks(database, [sample]);

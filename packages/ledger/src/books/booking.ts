@@ -12,61 +12,64 @@ import {
 import type { CurrencyCode } from "@collections/money";
 import { appendOnlyTable } from "./append-only-table.ts";
 
-/** How a payment found its field partner. contract: Payment confirmation request */
+/** How a payment was attributed to a field partner. contract: Payment confirmation request */
 export type Attribution = "exact" | "inferred" | "none";
 
-/** What was odd about a confirmation that was booked all the same. */
+/** An irregularity in a confirmation that was booked nevertheless. */
 export interface BookingWarning {
   readonly code: string;
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** One captured payment of a loan and the outcome that it had: what a repeat is answered with. Minor units. */
+/**
+ * One captured payment of a loan and the outcome of booking it, in minor units. A repeated confirmation is answered with
+ * the same booking.
+ */
 export interface Booking {
   readonly lenderId: string;
   readonly id: string;
   readonly sourceLoanNumber: string;
-  /** The lender's transaction identifier: with the loan, the idempotency key for good. */
+  /** The lender's id of the payment. Together with the loan it is the idempotency key, and it never expires. */
   readonly reference: string;
   readonly caseId: string;
   readonly cycle: number;
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
   readonly mode: string;
-  /** As the lender sent it. */
+  /** The payment mode as the lender sent it. */
   readonly rawMode: string;
   readonly paidAt: Date;
-  /** As the lender sent it, known here or not. */
+  /** The link id as the lender sent it. It may be unknown to this service. */
   readonly linkId: string | null;
   readonly visitId: string | null;
   readonly fieldPartnerId: string | null;
   readonly attribution: Attribution;
-  /** The part that paid what was owed; with `excessMinor` it is the amount. */
+  /** The part of the amount that was owed. `appliedMinor` and `excessMinor` add up to `amountMinor`. */
   readonly appliedMinor: bigint;
   readonly excessMinor: bigint;
   readonly outstandingAfterMinor: bigint;
-  /** Everything captured on the case up to this payment, the excess included. */
+  /** The sum of all payments captured on the case up to and including this one, with excess. */
   readonly totalCollectedAfterMinor: bigint;
   readonly statusAfter: "in_progress" | "collected";
   readonly sequence: bigint;
   readonly warnings: readonly BookingWarning[];
   readonly recordedAt: Date;
   /**
-   * The applied part, where the lender's balance included this payment already: an adjustment of the same amount keeps
-   * the outstanding amount as it was. Null for every other payment: its applied part lowered the outstanding amount.
+   * Equal to `appliedMinor` when the lender's balance already included this payment. An adjustment of the same amount then
+   * keeps the outstanding amount unchanged. Null for every other payment: its applied part lowered the outstanding amount.
    */
   readonly inBalanceMinor: bigint | null;
 }
 
-/** What identifies a booking. */
+/** The key of a booking. */
 export interface BookingKey {
   readonly lenderId: string;
   readonly loan: string;
   readonly reference: string;
 }
 
-/** A loan, and a moment after which its payments are asked for. */
+/** A loan, and the time after which to look for its payments. */
 export interface PaymentsAfterKey {
   readonly lenderId: string;
   readonly loan: string;
@@ -100,8 +103,9 @@ export const bookings = appendOnlyTable<Booking>("payment_booking", {
 });
 
 /**
- * Books payments in one statement, whatever their number. A (lender, loan, reference) that is booked already fails the
- * transaction with a unique violation: read the bookings again. Post `paymentPostings` of each in the same transaction.
+ * Inserts any number of bookings with one SQL statement. If a (lender, loan, reference) is already booked, the transaction
+ * fails with a unique violation. The caller then reads the bookings again. Post the `paymentPostings` of each booking in
+ * the same transaction.
  *
  * @example
  * bookPayments(tx, [booking]);
@@ -112,7 +116,7 @@ export function bookPayments(tx: Tx, newBookings: readonly Booking[]): void {
 }
 
 /**
- * Those of the keys that are booked, whole, in no particular order. contract: Errors (409 carries the original booking)
+ * Returns the bookings that exist for the keys, in no particular order. contract: Errors (409 carries the original booking)
  *
  * @example
  * const [original] = await bookingsFor(tx, [{ lenderId, loan: "LN-2026-00417", reference: "UTR402812345678" }]);
@@ -126,7 +130,7 @@ export async function bookingsFor(tx: EntityManager | Tx, keys: readonly Booking
 }
 
 /**
- * The latest payments of a loan over all its cycles, the last one first.
+ * Returns the latest payments of a loan over all its cycles, newest first.
  *
  * @example
  * const [latest] = await paymentsOf(em, lenderId, "LN-2026-00417", 1);
@@ -141,22 +145,23 @@ export async function paymentsOf(
 }
 
 /**
- * The payments of each loan that were paid after its moment, in the order of their sequence: what a snapshot misses.
+ * Returns the payments of each loan that were paid later than the key's `after`, in the order of their sequence. A balance
+ * as of that time does not include them.
  *
  * @example
- * const snapshotTakenAt = new Date("2026-11-20T00:00:00Z");
- * const missed = await paymentsAfter(tx, [{ lenderId, loan: "LN-2026-00417", after: snapshotTakenAt }]);
- * const missedMinor = missed.reduce((sum, { appliedMinor }) => sum + appliedMinor, 0n);
+ * const outstandingAsOf = new Date("2026-11-20T00:00:00Z");
+ * const later = await paymentsAfter(tx, [{ lenderId, loan: "LN-2026-00417", after: outstandingAsOf }]);
+ * const laterMinor = later.reduce((sum, { appliedMinor }) => sum + appliedMinor, 0n);
  */
 export async function paymentsAfter(tx: EntityManager | Tx, keys: readonly PaymentsAfterKey[]): Promise<Booking[]> {
   if (keys.length === 0) return [];
   const lenderIds = keys.map(({ lenderId }) => lenderId);
-  const [loans, moments] = [keys.map(({ loan }) => loan), keys.map(({ after }) => after.toISOString())];
-  return query(tx, ...forLenders(selectPaymentsAfter, [lenderIds, loans, moments]));
+  const [loans, times] = [keys.map(({ loan }) => loan), keys.map(({ after }) => after.toISOString())];
+  return query(tx, ...forLenders(selectPaymentsAfter, [lenderIds, loans, times]));
 }
 
 /**
- * Everything captured on a case that was paid from `from` on and before `to`, the excess included.
+ * Returns the sum of the payments on a case that were paid at or after `from` and before `to`, with excess.
  *
  * @example
  * const day = { from: new Date("2026-11-19T18:30:00Z"), to: new Date("2026-11-20T18:30:00Z") };
@@ -172,7 +177,7 @@ export async function paidOnCase(
   return sum!.paidMinor;
 }
 
-/** What was captured with a field partner's help, of all lenders, in one currency. */
+/** The payments attributed to a field partner, over all lenders, in one currency. */
 export interface Collected {
   readonly currency: CurrencyCode;
   readonly payments: bigint;
@@ -180,7 +185,8 @@ export interface Collected {
 }
 
 /**
- * The payments attributed to a field partner that were booked from `from` on and before `to`, by currency.
+ * Returns the number and the sum of the payments attributed to a field partner, by currency. It counts payments that were
+ * booked at or after `from` and before `to`.
  *
  * @example
  * const november = { from: new Date("2026-11-01T00:00:00Z"), to: new Date("2026-12-01T00:00:00Z") };
@@ -197,7 +203,7 @@ export async function collectedBy(
 }
 
 /**
- * A lender's bookings in the order of their ids, a page at a time: for checks against other domains' rows.
+ * Returns one page of a lender's bookings, in the order of their ids. Checks compare them with rows of other domains.
  *
  * @example
  * const first = await bookingPage(em, lenderId, undefined, 1_000);
@@ -212,7 +218,8 @@ export async function bookingPage(
   return query(em, selectBookingPage, [lenderId, after ?? BEFORE_ALL_IDS, limit]);
 }
 
-// Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
+// LATERAL with a LIMIT makes PostgreSQL look up each key in the index. Without it, a plan that was prepared while the
+// table was empty would read the whole table.
 export const selectBookings = lenderStatement(
   "ledger.bookings-for",
   { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },

@@ -21,7 +21,7 @@ const database: Database = await createDatabase({ url, schemas });
 afterAll(() => database.close());
 
 let sample: SampleCase;
-/** What the case's only payment has earned: credited, as it cleared the case. */
+/** The earning on the case's only payment. It is credited, because the payment ended the case. */
 let earning: EarningToPost;
 
 beforeEach(async () => {
@@ -39,38 +39,38 @@ async function post(...postings: Posting[]): Promise<string[]> {
   return problems.map(({ code, detail }) => `${code}: ${detail}`);
 }
 
-const wrong = (steps: string) => [
+const outOfStep = (steps: string) => [
   `EARNING_OUT_OF_STEP: Booking ${earning.bookingId} for ${earning.fieldPartnerId}: ${steps}; each comes once, the same amount, after the one before.`,
 ];
 
-test("an earning that goes from earned over credited to paid out is right at each step", async () => {
+test("an earning that is earned, credited and paid out once has no problem at any step", async () => {
   expect(await post()).toEqual([]);
   expect(await post(...paidOut(earning))).toEqual([]);
 });
 
 test.each<[string, (of: EarningToPost) => Posting[], string]>([
   ["twice", (of) => [...paidOut(of), ...paidOut(of)], "earned {25}, credited {25}, paid out {25,25}"],
-  ["more than it is", (of) => paidOut({ ...of, amountMinor: 26n }), "earned {25}, credited {25}, paid out {26}"],
-  ["less", (of) => paidOut({ ...of, amountMinor: 24n }), "earned {25}, credited {25}, paid out {24}"],
-])("an earning that is paid out %s is named", async (_, postings, steps) => {
-  expect(await post(...postings(earning))).toEqual(wrong(steps));
+  ["with a higher amount", (of) => paidOut({ ...of, amountMinor: 26n }), "earned {25}, credited {25}, paid out {26}"],
+  ["with a lower amount", (of) => paidOut({ ...of, amountMinor: 24n }), "earned {25}, credited {25}, paid out {24}"],
+])("verify reports an earning that is paid out %s", async (_, postings, steps) => {
+  expect(await post(...postings(earning))).toEqual(outOfStep(steps));
 });
 
-test("an earning that is credited twice is named", async () => {
-  expect(await post(...earningCredited(earning, NOW))).toEqual(wrong("earned {25}, credited {25,25}, paid out {}"));
+test("verify reports an earning that is credited twice", async () => {
+  expect(await post(...earningCredited(earning, NOW))).toEqual(outOfStep("earned {25}, credited {25,25}, paid out {}"));
 });
 
-test("an earning that is earned again is named", async () => {
-  expect(await post(...commission(earning, NOW))).toEqual(wrong("earned {25,25}, credited {25}, paid out {}"));
+test("verify reports an earning that is earned twice", async () => {
+  expect(await post(...commission(earning, NOW))).toEqual(outOfStep("earned {25,25}, credited {25}, paid out {}"));
 });
 
-test("what was paid out to somebody who has earned nothing is named", async () => {
+test("verify reports a payout to a field partner without an earning", async () => {
   const stranger = { ...earning, fieldPartnerId: newId() };
   const problems = await post(...paidOut(stranger));
   expect(problems).toContainEqual(expect.stringContaining(`for ${stranger.fieldPartnerId}: earned {}, credited {}`));
 });
 
-test("a payout that a correction took back may be made again", async () => {
+test("a payout may be made again after a correction", async () => {
   await post(...paidOut(earning));
   const transfers = await transfersOf(database.em(), sample.lenderId, sample.caseId);
   const wrongOne = transfers.find(({ kind }) => kind === "payout")!;

@@ -20,13 +20,13 @@ async function forge(sql: string, values: unknown[]): Promise<void> {
   await withoutTriggers(database.pool, (client) => client.query(sql, values));
 }
 
-/** What a forger who knows the digest's function would write behind a change of a booking. */
+/** SQL with which a forger who knows the digest function updates the digest of a changed booking. */
 const DIGEST = `digest = ledger.payment_booking_digest(lender_id, id, source_loan_number, reference, case_id, cycle,
   amount_minor, currency, mode, raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor,
   excess_minor, outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at,
   in_balance_minor)`;
 
-test("a booking of a process of the version before has the digest that this version derives", async () => {
+test("a booking written by the previous version has the digest that this version computes", async () => {
   const sample = new SampleCase(newId()).place(100n).pay(40n);
   await writeBooks(database, [sample]);
   await forge(
@@ -36,8 +36,8 @@ test("a booking of a process of the version before has the digest that this vers
   expect(await problemsOf(sample)).toEqual([]);
 });
 
-describe("a payment that the balance included already", () => {
-  test("is two lines of the statement that leave the outstanding amount unchanged", async () => {
+describe("a payment that the balance already included", () => {
+  test("has two lines on the account statement, which leave the outstanding amount unchanged", async () => {
     const sample = new SampleCase(newId()).place(100_000n).payInBalance(40_000n, 40_000n, "UTR9");
     await writeBooks(database, [sample]);
     const [statement] = await statementOf(database.em(), { lenderId: sample.lenderId, caseIds: [sample.caseId] });
@@ -68,7 +68,7 @@ describe("a payment that the balance included already", () => {
     await expect(writeBooks(database, [unlike])).rejects.toMatchObject({ code: "23514" });
   });
 
-  test("is found when its adjustment is gone", async () => {
+  test("is reported by verify if its adjustment was deleted", async () => {
     const sample = new SampleCase(newId()).place(100_000n).payInBalance(40_000n);
     const [booking] = sample.bookings;
     await writeBooks(database, [sample]);
@@ -84,7 +84,7 @@ describe("a payment that the balance included already", () => {
     ["claims to be in the balance", "pay", "applied_minor"],
     ["denies that it is in the balance", "payInBalance", "null"],
   ] as const)(
-    "is found when a forger who knows the digest changes a booking so that it %s",
+    "is reported by verify if a forger who knows the digest function changes a booking so that it %s",
     async (_, kind, forged) => {
       const sample = new SampleCase(newId()).place(100_000n)[kind](40_000n);
       const [booking] = sample.bookings;

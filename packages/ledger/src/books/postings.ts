@@ -12,20 +12,20 @@ import {
 import type { Booking } from "./booking.ts";
 import type { Posting, Transfer } from "./transfer.ts";
 
-/** A change of what is owed on a case, other than by a payment. */
+/** A change of the amount owed on a case, other than by a payment. */
 export interface CaseChange {
   readonly lenderId: string;
   readonly caseId: string;
   readonly currency: CurrencyCode;
-  /** The loan's sequence of the event that announces the change. */
+  /** The sequence number of the loan's event that announces the change. */
   readonly sequence: bigint;
   readonly effectiveAt: Date;
   readonly recordedAt: Date;
-  /** Shown on the statement: no personal data, it can never be erased. */
+  /** The text shown on the account statement. It must not contain personal data, because it can never be erased. */
   readonly memo?: string;
 }
 
-/** A field partner's earning on one booking, as far as the books care. */
+/** A field partner's earning on one booking, with the fields that its transfers need. */
 export interface EarningToPost {
   readonly lenderId: string;
   readonly caseId: string;
@@ -36,7 +36,7 @@ export interface EarningToPost {
 }
 
 /**
- * A case is placed for collection. Nothing to post when nothing is owed.
+ * Returns the posting for a case that is placed for collection, or none if the amount is 0.
  *
  * @example
  * const placed = { lenderId, caseId, currency: INR, sequence: 1n, effectiveAt: now, recordedAt: now };
@@ -57,7 +57,8 @@ export function placement(change: CaseChange & { readonly amountMinor: bigint })
 }
 
 /**
- * The lender says that more (above 0) or less (below 0) is owed than the books say. Nothing to post for 0.
+ * Returns the posting that changes the amount owed to what the lender says: upwards if `changeMinor` is positive,
+ * downwards if it is negative. Returns none if it is 0.
  *
  * @example
  * const change = { lenderId, caseId, currency: INR, sequence: 7n, effectiveAt: now, recordedAt: now };
@@ -80,8 +81,8 @@ export function adjustment(change: CaseChange & { readonly changeMinor: bigint }
 }
 
 /**
- * What a booking moves: the applied part settles the receivable, the rest is excess. Post `includedInBalance` before it
- * for a payment that the lender's balance included already.
+ * Returns the postings of a booking: the applied part settles the receivable, the rest is excess. If the lender's balance
+ * already included the payment, post `includedInBalance` before these.
  *
  * @example
  * bookPayments(tx, [booking]);
@@ -105,27 +106,28 @@ export function paymentPostings(booking: Booking): Posting[] {
 }
 
 /**
- * The adjustment that keeps the outstanding amount as it is when the balance as of `balanceAsOf` included the payment
- * already. Post it before the payment, so that the receivable never goes below 0.
+ * Returns the adjustment for a payment that the balance as of `balanceAsOf` already included, or none for any other
+ * payment. It keeps the outstanding amount unchanged. Post it before the payment, so that the receivable never goes
+ * below 0.
  *
  * @example
  * bookPayments(tx, [booking]);
  * postTransfers(tx, [...includedInBalance(booking, balanceAsOf), ...paymentPostings(booking)]);
  */
 export function includedInBalance(booking: Booking, balanceAsOf: Date): Posting[] {
-  const memo = `Payment ${booking.reference} was included in the balance of ${shownMoment(balanceAsOf)}`;
+  const memo = `Payment ${booking.reference} was included in the balance of ${formatTime(balanceAsOf)}`;
   const change = { ...booking, effectiveAt: balanceAsOf, changeMinor: booking.inBalanceMinor ?? 0n, memo };
   return adjustment(change).map((posting) => ({ ...posting, bookingId: booking.id }));
 }
 
-/** As a statement shows it: "22 Nov 18:00 UTC". The line's own date has the year. */
-function shownMoment(moment: Date): string {
-  const [, day, month, , time = ""] = moment.toUTCString().split(" ");
-  return `${Number(day)} ${month} ${time.slice(0, 5)} UTC`;
+/** Formats a time for an account statement: "22 Nov 18:00 UTC". The year is left out because the line's date shows it. */
+function formatTime(time: Date): string {
+  const [, day, month, , clock = ""] = time.toUTCString().split(" ");
+  return `${Number(day)} ${month} ${clock.slice(0, 5)} UTC`;
 }
 
 /**
- * A field partner earns commission on a booking: pending until the case ends.
+ * Returns the posting for the commission that a field partner earns on a booking. It is pending until the case ends.
  *
  * @example
  * const { id: bookingId } = booking;
@@ -143,7 +145,7 @@ export function commission(earning: EarningToPost, now: Date): Posting[] {
 }
 
 /**
- * The case has ended: the lender owes the earning from now on.
+ * Returns the posting that credits an earning when the case has ended. From then on the lender owes it.
  *
  * @example
  * postTransfers(tx, earningCredited(earning, now));
@@ -159,7 +161,7 @@ export function earningCredited(earning: EarningToPost, now: Date): Posting[] {
 }
 
 /**
- * The earning has been paid out at `paidAt`, by a bank transfer of this reference.
+ * Returns the posting for an earning that was paid out at `paidAt` by the bank transfer with this reference.
  *
  * @example
  * const paidAt = new Date("2026-12-01T00:00:00Z");
@@ -179,7 +181,8 @@ export function payout(
 }
 
 /**
- * How the transfers of a payout name it, for good.
+ * Returns the memo of a payout's transfers. Its format must never change, because checks compare it with the memos of
+ * existing transfers.
  *
  * @example
  * payoutMemo("UTR402812345678"); // "Paid out: UTR402812345678"
@@ -189,7 +192,8 @@ export function payoutMemo(reference: string): string {
 }
 
 /**
- * Undoes a transfer: the same amount the other way round, naming what it corrects and why.
+ * Returns the posting that undoes a transfer. It moves the same amount in the opposite direction, and names the transfer
+ * and the reason.
  *
  * @example
  * const [wrong] = await transfersOf(em, lenderId, caseId);

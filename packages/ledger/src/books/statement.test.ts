@@ -32,8 +32,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-describe("a statement", () => {
-  test("lists what was placed, adjusted and paid, with the balance after each line", async () => {
+describe("an account statement", () => {
+  test("lists placement, adjustments and payments, with the balance after each line", async () => {
     const sample = new SampleCase(newId())
       .place(500_000n)
       .pay(250_000n, { reference: "pay_1" })
@@ -70,7 +70,7 @@ describe("a statement", () => {
     });
   });
 
-  test("keeps the cycles of a loan apart, in the order asked for, also one without a line", async () => {
+  test("is returned for each given case of a loan, in the given order, even for a case without transfers", async () => {
     const lenderId = newId();
     const [first, second] = [
       new SampleCase(lenderId, "LN-1").place(100n),
@@ -87,14 +87,14 @@ describe("a statement", () => {
     ]);
   });
 
-  test("shows nothing of another lender", async () => {
+  test("has no lines of another lender's case", async () => {
     const sample = new SampleCase(newId()).place(100n);
     await writeBooks(database, [sample]);
     const [statement] = await statementOf(database.em(), { lenderId: newId(), caseIds: [sample.caseId] });
     expect(statement?.lines).toEqual([]);
   });
 
-  test("shows a correction as a line of its own, and what it corrects stays", async () => {
+  test("shows a correction on its own line, and keeps the corrected line", async () => {
     const sample = new SampleCase(newId()).place(1_000n).pay(400n);
     await writeBooks(database, [sample]);
     const [, payment] = await transfersOf(database.em(), sample.lenderId, sample.caseId);
@@ -133,7 +133,7 @@ describe("balances", () => {
     ]);
   });
 
-  test("of any history of placements, adjustments and payments are those that a flow keeps beside them", async () => {
+  test("equal the amounts that a flow keeps in its cases, for random placements, adjustments and payments", async () => {
     const amount = fc.bigInt({ min: 1n, max: 10n ** 13n });
     const act = fc.oneof(
       fc.record({ kind: fc.constant("pay" as const), amount, earned: fc.bigInt({ min: 0n, max: 10n ** 12n }) }),

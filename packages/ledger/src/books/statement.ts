@@ -2,28 +2,28 @@ import { type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import type { TransferKind } from "./transfer.ts";
 
-/** One line of a case's statement, in minor units. A payment is one line, also where a part of it is excess. */
+/** One line of a case's account statement, in minor units. A payment is one line, even if part of it is excess. */
 export interface StatementLine {
   readonly caseId: string;
   readonly currency: CurrencyCode;
   readonly sequence: bigint;
-  /** When it happened; lines stand in the order in which they were booked. */
+  /** When the change happened. Lines are sorted by when they were booked, not by this time. */
   readonly at: Date;
   readonly recordedAt: Date;
   readonly kind: Exclude<TransferKind, "excess">;
   readonly memo: string;
-  /** Of a payment. */
+  /** The reference of a payment; null for any other line. */
   readonly reference: string | null;
-  /** What was added to and taken from the amount owed. */
+  /** `debitMinor` was added to the amount owed, `creditMinor` was subtracted from it. */
   readonly debitMinor: bigint;
   readonly creditMinor: bigint;
-  /** What was paid beyond the amount owed. */
+  /** The amount paid beyond the amount owed. */
   readonly excessMinor: bigint;
-  /** What is owed after this line. */
+  /** The amount owed after this line. */
   readonly balanceMinor: bigint;
 }
 
-/** `outstanding = placed + adjusted + corrected − collected`, all of them sums of visible lines. */
+/** Totals of an account statement, each the sum of its lines: `outstanding = placed + adjusted + corrected − collected`. */
 export interface StatementTotals {
   readonly placedMinor: bigint;
   readonly adjustedMinor: bigint;
@@ -34,7 +34,7 @@ export interface StatementTotals {
   readonly outstandingMinor: bigint;
 }
 
-/** The account of one case, from its placement on. */
+/** The account statement of one case, starting with its placement. */
 export interface CaseStatement {
   readonly caseId: string;
   readonly lines: readonly StatementLine[];
@@ -42,7 +42,7 @@ export interface CaseStatement {
 }
 
 /**
- * The statements of the given cases of a lender (the cycles of a loan, say), in their order.
+ * Returns the account statements of a lender's cases, such as the cycles of a loan, in the order of `caseIds`.
  *
  * @example
  * const [account] = await statementOf(em, { lenderId, caseIds: [caseId] });
@@ -80,7 +80,8 @@ function sum(amounts: readonly bigint[]): bigint {
   return amounts.reduce((total, amount) => total + amount, 0n);
 }
 
-// Lateral: one index probe per case, also in a plan that was made while the tables were empty.
+// LATERAL makes PostgreSQL look up each case in the index. Without it, a plan that was prepared while the tables were empty
+// would read the whole table.
 const selectLines = statement(
   "ledger.statement",
   `with posting as (

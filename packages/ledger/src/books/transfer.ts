@@ -3,8 +3,8 @@ import type { CurrencyCode } from "@collections/money";
 import { appendOnlyTable } from "./append-only-table.ts";
 
 /**
- * What a transfer is for. The chart of accounts says which kinds of account each may move money between; a
- * `correction` may go between any two.
+ * The kind of a transfer. A CHECK of the table allows each kind to move money only between certain kinds of account. A
+ * `correction` may move money between any two accounts.
  */
 export type TransferKind =
   | "placement"
@@ -16,12 +16,15 @@ export type TransferKind =
   | "payout"
   | "correction";
 
-/** Money that moves from one account to another: one row that cannot be out of balance. Not written yet. */
+/**
+ * A transfer of money between two accounts that is not written yet. Debit and credit are in one row, so they are always
+ * equal.
+ */
 export interface Posting {
   readonly lenderId: string;
   readonly debitAccount: string;
   readonly creditAccount: string;
-  /** Minor units, always more than 0: the direction is in the accounts. */
+  /** The amount in minor units, always above 0. The accounts give the direction. */
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
   readonly kind: TransferKind;
@@ -29,16 +32,16 @@ export interface Posting {
   readonly bookingId: string | null;
   /** The transfer that a correction corrects. */
   readonly corrects: string | null;
-  /** The loan's sequence that announced it: the order of a case's lines. */
+  /** The sequence number of the loan's event that announced the transfer. The lines of a case are sorted by it. */
   readonly sequence: bigint | null;
   readonly memo: string;
-  /** When it happened in the world. */
+  /** When the change happened, for example when the borrower paid. */
   readonly effectiveAt: Date;
-  /** When it was booked here. */
+  /** When the transfer was booked. */
   readonly recordedAt: Date;
 }
 
-/** A posting in the books. */
+/** A posting that was written to the ledger. */
 export interface Transfer extends Posting {
   readonly id: string;
 }
@@ -60,8 +63,9 @@ export const transfers = appendOnlyTable<Transfer>("transfer", {
 });
 
 /**
- * Writes postings in one statement, whatever their number. A posting that does not follow the chart of accounts, such
- * as a payment that credits another case, fails the transaction. Its accounts have to be open: `verify` names others.
+ * Inserts any number of postings with one SQL statement. A posting between accounts that its kind does not allow, such as a
+ * payment that credits another case, fails the transaction. Open the accounts first: `verify` reports a transfer whose
+ * account does not exist.
  *
  * @example
  * await transaction(em, async (tx) => {
@@ -76,7 +80,7 @@ export function postTransfers(tx: Tx, postings: readonly Posting[]): void {
 }
 
 /**
- * The transfers of a case in the order of its lines; those of its earnings, which have no place in it, come last.
+ * Returns the transfers of a case in the order of their sequence. Transfers of its earnings have no sequence and come last.
  *
  * @example
  * const transfers = await transfersOf(em, lenderId, caseId);
@@ -87,7 +91,7 @@ export async function transfersOf(em: EntityManager, lenderId: string, caseId: s
 }
 
 /**
- * The transfers that paid out earnings on these cases of a lender, in the order of their ids: for checks.
+ * Returns the transfers that paid out earnings on these cases of a lender, in the order of their ids. Checks use it.
  *
  * @example
  * const paidOut = await payoutTransfersOf(em, lenderId, [caseId]);

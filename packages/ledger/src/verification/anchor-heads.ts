@@ -2,34 +2,38 @@ import { type EntityManager, query, statement } from "@collections/database";
 import { type AnchoredHead, anchorLine } from "./anchor.ts";
 import type { AnchorKeys } from "./anchor-keys.ts";
 
-/** Which chains to anchor, and where. */
+/** The chains to anchor, the signing key, and where to keep the anchor. */
 export interface AnchorHeadsOptions {
   readonly lenderIds: readonly string[];
   readonly keys: AnchorKeys;
-  /** The deployment's name, as it stands in the anchor. */
+  /** The deployment's name. The anchor contains it. */
   readonly environment: string;
   readonly now: Date;
-  /** Keeps one line (no newline at its end) outside the database. It resolves once the line is safe there. */
+  /**
+   * Stores one line outside the database. The line has no newline at its end. The promise must not resolve before the line
+   * is stored durably.
+   */
   append(line: string): Promise<void>;
 }
 
-/** How far the chains of lenders are anchored. */
+/** How much of the lenders' chains is anchored. */
 export interface AnchorState {
-  /** When the last anchor of any of them was kept; null before the first. */
+  /** When the last anchor of any of these chains was made; null if there is no anchor. */
   readonly anchoredAt: Date | null;
-  /** When the oldest block was made that no anchor covers; null when anchors cover all blocks. */
+  /** When the oldest block that no anchor covers was created; null if anchors cover all blocks. */
   readonly unanchoredSince: Date | null;
 }
 
-/** Heads in one anchor at most: a line stays below 150 KB. */
+/** The maximum number of heads in one anchor. It keeps a line below 150 KB. */
 const HEADS_PER_ANCHOR = 1_000;
 
 /**
- * Signs the newest block of each chain that has grown since its last anchor, and keeps it outside the database. Returns
- * how many chains were anchored; without new blocks it appends nothing. When `append` fails, the call fails and the next
- * one anchors the head of that time, which covers the same rows. A process that dies between `append` and its record
- * leaves an anchor that is made twice, which does no harm. Chains that cannot be read do not hold up the others: the call
- * anchors those and then fails with the first reason.
+ * Signs the newest block of each chain that has grown since its last anchor, and passes the signed line to `append`.
+ * Returns the number of chains anchored. Without new blocks it appends nothing.
+ *
+ * If `append` fails, the call fails. The next call anchors the head of that time, which covers the same rows. If the process
+ * dies after `append` and before the anchor is recorded in the database, the next call makes the same anchor again, which
+ * is harmless. If some chains cannot be read, the call anchors all others first and then throws the first error.
  *
  * @example
  * const keys = createAnchorKeys({ masterKey });
@@ -55,7 +59,10 @@ export async function anchorHeads(em: EntityManager, options: AnchorHeadsOptions
   return anchored;
 }
 
-/** The rows of all that succeed. On a cluster the rows of a lender are on one node, which may be away. */
+/**
+ * Runs a query for each item and returns the rows of all that succeed; the errors go to `failures`. On a cluster the rows
+ * of a lender are on one node, which may be unavailable while the others work.
+ */
 async function eachLender<Item, Row>(
   items: readonly Item[],
   failures: unknown[],
@@ -72,13 +79,13 @@ async function eachLender<Item, Row>(
   return rows;
 }
 
-/** The newest block of a chain unless it is the anchored one: no row or one. */
+/** Returns the newest block of a chain, or no row if that block is the one last anchored. */
 function unanchoredHead(em: EntityManager, lenderId: string): Promise<AnchoredHead[]> {
   return query<AnchoredHead>(em, selectUnanchored, [lenderId]);
 }
 
 /**
- * When the chains of these lenders were last anchored, and how old the oldest block is that is not.
+ * Returns when the chains of these lenders were last anchored, and when their oldest unanchored block was created.
  *
  * @example
  * const { unanchoredSince } = await anchorState(em, [lenderId]);
@@ -89,7 +96,7 @@ export async function anchorState(em: EntityManager, lenderIds: readonly string[
   return state!;
 }
 
-// A head that differs from the anchored one without being newer follows on a restore: it is anchored too.
+// After a restore of the database, the head may differ from the anchored block without being newer. It is anchored too.
 const selectUnanchored = statement(
   "ledger.unanchored-head",
   `select h.lender_id as "lenderId", h.number, encode(h.hash, 'hex') as hash
@@ -105,8 +112,8 @@ const recordAnchored = statement(
    set number = excluded.number, hash = excluded.hash, anchored_at = excluded.anchored_at`,
 );
 
-// Numbers of blocks follow one another, so the first block without an anchor is the one behind the anchored block, or
-// the first block of a chain that has no anchor at all. Both are found by their key.
+// Block numbers have no gaps. So the oldest unanchored block is the one after the anchored block, or block 1 of a chain
+// without any anchor. Both are found by primary key.
 const selectState = statement(
   "ledger.anchor-state",
   `select max(anchored_at) as "anchoredAt", min(unanchored_since) as "unanchoredSince"

@@ -1,16 +1,16 @@
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign, verify } from "node:crypto";
 
-/** Signs anchors, and knows the public keys of the present and the previous master key. */
+/** The key that signs anchors, and the public keys derived from the current and the previous master key. */
 export interface AnchorKeys {
-  /** Names the key that signs: the first 16 hex digits of the SHA-256 of its public key. It stands in every anchor. */
+  /** The id of the signing key: the first 16 hex digits of the SHA-256 of its public key. Every anchor contains it. */
   readonly keyId: string;
-  /** The Ed25519 signature of a text, in base64. */
+  /** Returns the Ed25519 signature of a text, in base64. */
   sign(text: string): string;
-  /** The public keys by their ids, the signing one first. They are no secret: give them to an auditor. */
+  /** The public keys by their ids, the signing key first. They are not secret, and an auditor needs them. */
   readonly publicKeys: AnchorPublicKeys;
 }
 
-/** Public keys by their ids, as `readAnchorPublicKey` reads them. */
+/** Public keys by their ids. `readAnchorPublicKey` reads one from its text. */
 export type AnchorPublicKeys = ReadonlyMap<string, AnchorPublicKey>;
 
 /** An Ed25519 public key that verifies anchors. */
@@ -18,11 +18,12 @@ export interface AnchorPublicKey {
   readonly keyId: string;
   /** The 32 bytes of the key in base64. */
   readonly text: string;
+  /** Returns whether this key made the base64 `signature` over the text `signed`. */
   verifies(signed: string, signature: string): boolean;
 }
 
 /**
- * A text is not an anchor's public key. The message says what is expected.
+ * Thrown for a text that is not a public key for anchors. The message says which format is expected.
  *
  * @example
  * try {
@@ -38,12 +39,13 @@ export class InvalidAnchorKeyError extends Error {
 
 const KEY_BYTES = 32;
 const KEY_ID_HEX_DIGITS = 16;
-/** What precedes the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410). */
+/** The DER header that PKCS #8 puts before the 32 bytes of an Ed25519 private key (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /**
- * Derives the key that signs anchors from the master key (64 hex digits) by HKDF with a label of its own. Anchors that
- * were signed under `previous` can be verified too. Throws a TypeError for a master key of another form.
+ * Derives the key that signs anchors from the master key (64 hex digits), by HKDF with its own label. The public key
+ * derived from `previous` is included, so that older anchors can be verified too. Throws a TypeError if a master key does
+ * not have 64 hex digits.
  *
  * @example
  * const keys = createAnchorKeys({ masterKey });
@@ -61,7 +63,8 @@ export function createAnchorKeys(masterKeys: { masterKey: string; previous?: str
 }
 
 /**
- * Reads a public key from its 32 bytes in base64, as `createAnchorKeys` gives it. Throws InvalidAnchorKeyError.
+ * Reads a public key from the base64 of its 32 bytes, the `text` of an AnchorPublicKey. Throws InvalidAnchorKeyError for
+ * any other text.
  *
  * @example
  * const key = readAnchorPublicKey(createAnchorKeys({ masterKey }).publicKeys.values().next().value!.text);
@@ -71,7 +74,7 @@ export function readAnchorPublicKey(text: string): AnchorPublicKey {
   const bytes = Buffer.from(text, "base64");
   if (bytes.length !== KEY_BYTES || bytes.toString("base64") !== text) {
     throw new InvalidAnchorKeyError(
-      `"${text}" is not the public key of anchors: expected 32 bytes in base64 (44 characters).`,
+      `"${text}" is not a public key for anchors: expected 32 bytes in base64 (44 characters).`,
     );
   }
   const jwk = { kty: "OKP", crv: "Ed25519", x: bytes.toString("base64url") };
@@ -79,7 +82,8 @@ export function readAnchorPublicKey(text: string): AnchorPublicKey {
 }
 
 function privateKeyOf(masterKey: string): KeyObject {
-  if (!/^[0-9a-fA-F]{64}$/.test(masterKey)) throw new TypeError("A master key has 64 hex digits (32 bytes).");
+  if (!/^[0-9a-fA-F]{64}$/.test(masterKey))
+    throw new TypeError("The master key is invalid: expected 64 hex digits (32 bytes).");
   const seed = Buffer.from(hkdfSync("sha256", Buffer.from(masterKey, "hex"), "", "ledger/anchor", KEY_BYTES));
   return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: "der", type: "pkcs8" });
 }

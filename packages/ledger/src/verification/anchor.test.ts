@@ -15,7 +15,7 @@ const anchor: Anchor = {
   ],
 };
 
-test("a line gives back its anchor, and the signature is good", () => {
+test("an anchor is read back from its line with a valid signature", () => {
   const keys = createAnchorKeys({ masterKey: OLD });
   const line = anchorLine(anchor, keys);
   expect(line).not.toContain("\n");
@@ -26,7 +26,7 @@ test("a line gives back its anchor, and the signature is good", () => {
   expect(keys.publicKeys.get(keys.keyId)!.verifies(signed.signedText, signed.signature)).toBe(true);
 });
 
-test("an auditor verifies a line with the public key alone, as the documentation describes it", () => {
+test("an auditor can verify a line with only the public key, in the way that the documentation describes", () => {
   const keys = createAnchorKeys({ masterKey: OLD });
   const { text: publicKey } = keys.publicKeys.get(keys.keyId)!;
   const json = JSON.parse(anchorLine(anchor, keys)) as {
@@ -45,13 +45,13 @@ test("an auditor verifies a line with the public key alone, as the documentation
   expect(json.keyId).toBe(createHash("sha256").update(raw).digest("hex").slice(0, 16));
 });
 
-test("the key is derived with a label of its own, so that no other key of the service signs anchors", () => {
+test("the signing key is derived with its own label, so that no other key of the service can sign anchors", () => {
   const seed = Buffer.from(hkdfSync("sha256", Buffer.from(OLD, "hex"), "", "field-partners/otp", 32)).toString("hex");
   expect(createAnchorKeys({ masterKey: OLD }).keyId).not.toBe(createAnchorKeys({ masterKey: seed }).keyId);
   expect(createAnchorKeys({ masterKey: OLD }).keyId).toBe(createAnchorKeys({ masterKey: OLD.toUpperCase() }).keyId);
 });
 
-test("during a rotation both keys are known, and the new one signs", () => {
+test("during a rotation of the master key both public keys are known, and the new key signs", () => {
   const [before, during] = [createAnchorKeys({ masterKey: OLD }), createAnchorKeys({ masterKey: NEW, previous: OLD })];
   const after = createAnchorKeys({ masterKey: NEW });
   expect([...during.publicKeys.keys()]).toEqual([after.keyId, before.keyId]);
@@ -62,21 +62,21 @@ describe("a changed line", () => {
   const keys = createAnchorKeys({ masterKey: OLD });
   const key = keys.publicKeys.get(keys.keyId)!;
 
-  test("is unreadable or has a bad signature, whichever character is changed", () => {
+  test("is unreadable or has an invalid signature, whichever character is changed", () => {
     const line = anchorLine(anchor, keys);
     const accepted: string[] = [];
     for (let index = 0; index < line.length; index += 1) {
       const changed = line.slice(0, index) + (line[index] === "7" ? "8" : "7") + line.slice(index + 1);
       const read = readAnchorLine(changed);
       if (typeof read === "string") continue;
-      // Nobody would look for another key's id in the list of trusted keys.
+      // The change hit the key id. The list of trusted keys does not contain the changed id.
       if (read.keyId !== keys.keyId) continue;
       if (key.verifies(read.signedText, read.signature)) accepted.push(changed);
     }
     expect(accepted).toEqual([]);
   });
 
-  test("is torn at every length but the whole one", () => {
+  test("counts as torn if it is cut off after any character", () => {
     const line = anchorLine(anchor, keys);
     for (let length = 1; length < line.length; length += 1) {
       expect([length, readAnchorLine(line.slice(0, length))]).toEqual([length, "torn"]);
@@ -93,19 +93,19 @@ describe("a changed line", () => {
     [anchorLine(anchor, keys).replace('"block":17', '"block":-1')],
     [anchorLine(anchor, keys).replace('"live"', '"live\\nmore"')],
     [anchorLine(anchor, keys).replace("2026-11-22", "2026-13-22")],
-  ])("is unreadable: %s", (line) => {
+  ])("counts as unreadable: %s", (line) => {
     expect(readAnchorLine(line)).toBe("unreadable");
   });
 });
 
 test.each([[""], ["hunter2"], ["A".repeat(44)], [`${"A".repeat(43)}=\n`], [Buffer.alloc(31).toString("base64")]])(
-  "refuses %j as a public key and says what it expects",
+  "rejects %j as a public key and says which format it expects",
   (text) => {
     expect(() => readAnchorPublicKey(text)).toThrow(/expected 32 bytes in base64/);
   },
 );
 
-test("refuses a master key of another form without showing it", () => {
+test("rejects a master key that is not 64 hex digits, and does not show it", () => {
   expect(() => createAnchorKeys({ masterKey: "hunter2" })).toThrow(/64 hex digits/);
   expect(() => createAnchorKeys({ masterKey: "hunter2" })).not.toThrow(/hunter2/);
 });

@@ -9,7 +9,10 @@ export interface AnchoredHead {
   readonly hash: string;
 }
 
-/** Heads of chains, signed to be kept outside the database: proof of what the books were at that time. */
+/**
+ * Heads of hash chains at one time. It is signed and kept outside the database, as proof of what the ledger contained at
+ * that time.
+ */
 export interface Anchor {
   /** The deployment's name. */
   readonly environment: string;
@@ -17,16 +20,16 @@ export interface Anchor {
   readonly heads: readonly AnchoredHead[];
 }
 
-/** An anchor as it was read from a line; its signature is not verified yet. */
+/** An anchor that was read from a line. Its signature is not verified yet. */
 export interface SignedAnchor {
   readonly anchor: Anchor;
   readonly keyId: string;
   readonly signature: string;
-  /** The text that the signature is made over. */
+  /** The text that was signed. */
   readonly signedText: string;
 }
 
-/** An anchor's line as JSON has it. */
+/** The JSON of an anchor's line. */
 interface AnchorJson {
   readonly version: 1;
   readonly environment: string;
@@ -43,7 +46,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const HASH = /^[0-9a-f]{64}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** The anchor as one line of JSON without its newline. */
+/** Returns the signed anchor as one line of JSON, without a newline at the end. */
 export function anchorLine(anchor: Anchor, keys: AnchorKeys): string {
   const { environment, at, heads } = anchor;
   assert.ok(!/[\r\n]/.test(environment), "The name of an environment must not contain a line break.");
@@ -59,8 +62,8 @@ export function anchorLine(anchor: Anchor, keys: AnchorKeys): string {
 }
 
 /**
- * Reads a line of anchors. `torn` is the beginning of a line whose writer was stopped; `unreadable` is anything else that
- * no worker has written.
+ * Reads an anchor from its line. Returns `torn` for an incomplete line, whose writer was stopped while it wrote. Returns
+ * `unreadable` for any other line that is not an anchor.
  */
 export function readAnchorLine(line: string): SignedAnchor | "torn" | "unreadable" {
   const json = parsed(line);
@@ -75,8 +78,9 @@ export function readAnchorLine(line: string): SignedAnchor | "torn" | "unreadabl
 }
 
 /**
- * One fact a line, so that an auditor can build the text in any language. No field contains a line break, and no field of a
- * head contains a blank: each text has one reading. The environment, alone on its line, may contain blanks.
+ * Returns the text to sign. Each fact is on its own line, so that an auditor can build the text in any language. The text
+ * is unambiguous: no field contains a line break, and no field of a head contains a blank. The environment may contain
+ * blanks, because it is alone on its line.
  */
 function signedText({ environment, at, heads }: Anchor): string {
   const lines = heads.map(({ lenderId, number, hash }) => `${lenderId} ${number} ${hash}`);
@@ -111,7 +115,7 @@ function isAnchorJson(value: unknown): value is AnchorJson {
   );
 }
 
-/** The canonical base64 of 64 bytes: other texts that decode to the same bytes are refused. */
+/** Accepts only the canonical base64 of 64 bytes, and rejects other texts that decode to the same bytes. */
 function isSignature(value: unknown): boolean {
   return isMatch(value, /^[A-Za-z0-9+/]{86}==$/) && Buffer.from(value, "base64").toString("base64") === value;
 }

@@ -1,8 +1,8 @@
 import { type EntityManager, query, send, statement, transaction } from "@collections/database";
-import { lendersInBooks, takeTime, UNHURRIED } from "./verify.ts";
+import { lendersInLedger, setVerificationLimits, VERIFICATION_TIMEOUT } from "./verify.ts";
 
-/** The head of an anchor, and where the anchor stands. */
-export interface PlacedHead {
+/** A head from an anchor, with the place of the anchor's line. */
+export interface HeadToCompare {
   readonly lenderId: string;
   readonly number: bigint;
   readonly hash: string;
@@ -10,58 +10,61 @@ export interface PlacedHead {
   readonly place: string;
 }
 
-/** A block where an anchor has one; the hash is null when there is no block of that number. */
+/** The block that an anchored head names. Both fields are null if the chain has no block of that number. */
 export interface Block {
   readonly hash: string | null;
   readonly chainedAt: Date | null;
 }
 
-/** A lender's chain, and its rows that the newest fitting anchor does not cover. */
-export interface Books {
+/** The head of a lender's chain, and the number of rows that the newest matching anchor does not cover. */
+export interface ChainCoverage {
   readonly lenderId: string;
   readonly headNumber: bigint | null;
   readonly headAt: Date | null;
   readonly unprovenRows: bigint;
 }
 
-/** The last anchor of a lender as the worker that wrote it has recorded it. */
+/** A lender's last anchor as recorded in the database by the worker that made it. */
 export interface RecordedAnchor {
   readonly number: bigint;
   readonly anchoredAt: Date;
 }
 
-/** The block at the number of each head, in the same order. */
-export async function blocksAt(em: EntityManager, heads: readonly PlacedHead[]): Promise<Block[]> {
+/** Returns the block that each head names, in the same order. */
+export async function blocksAt(em: EntityManager, heads: readonly HeadToCompare[]): Promise<Block[]> {
   if (heads.length === 0) return [];
   const values = [heads.map(({ lenderId }) => lenderId), heads.map(({ number }) => number.toString())];
   return query<Block>(em, selectBlocks, values, { timeoutMs: 35_000 });
 }
 
-/** The last anchor of each lender, or of one. */
+/** Returns the recorded last anchor by lender, for `onlyLenderId` or for all lenders. */
 export async function recordedAnchors(
   em: EntityManager,
-  only: string | undefined,
+  onlyLenderId: string | undefined,
 ): Promise<ReadonlyMap<string, RecordedAnchor>> {
-  const rows = await query<RecordedAnchor & { readonly lenderId: string }>(em, selectRecorded, [only ?? null]);
+  const rows = await query<RecordedAnchor & { readonly lenderId: string }>(em, selectRecorded, [onlyLenderId ?? null]);
   return new Map(rows.map(({ lenderId, number, anchoredAt }) => [lenderId, { number, anchoredAt }]));
 }
 
-/** Every lender of the books or of the anchors. `provenBlocks` has the newest fitting block by lender, 0 for none. */
-export async function booksOf(
+/**
+ * Returns the coverage of each lender that appears in the ledger or in an anchor. `provenBlocks` is the number of the newest
+ * matching block by lender, or 0 if no anchor matches.
+ */
+export async function chainCoverages(
   em: EntityManager,
-  only: string | undefined,
+  onlyLenderId: string | undefined,
   provenBlocks: ReadonlyMap<string, bigint>,
-): Promise<Books[]> {
+): Promise<ChainCoverage[]> {
   return transaction(em, async (tx) => {
-    send(tx, takeTime, []);
-    const inBooks = only === undefined ? await lendersInBooks(tx) : [only];
-    const books: Books[] = [];
-    for (const lenderId of new Set([...inBooks, ...provenBlocks.keys()])) {
-      const proven = provenBlocks.get(lenderId) ?? 0n;
-      const [row] = await query<Omit<Books, "lenderId">>(tx, selectBooks, [lenderId, proven.toString()], UNHURRIED);
-      books.push({ lenderId, ...row! });
+    send(tx, setVerificationLimits, []);
+    const inLedger = onlyLenderId === undefined ? await lendersInLedger(tx) : [onlyLenderId];
+    const coverages: ChainCoverage[] = [];
+    for (const lenderId of new Set([...inLedger, ...provenBlocks.keys()])) {
+      const values = [lenderId, (provenBlocks.get(lenderId) ?? 0n).toString()];
+      const [row] = await query<Omit<ChainCoverage, "lenderId">>(tx, selectCoverage, values, VERIFICATION_TIMEOUT);
+      coverages.push({ lenderId, ...row! });
     }
-    return books;
+    return coverages;
   });
 }
 
@@ -73,7 +76,7 @@ const selectBlocks = statement(
    order by h.place`,
 );
 
-const selectBooks = statement(
+const selectCoverage = statement(
   "ledger.anchored-books",
   `select h.number as "headNumber", h.created_at as "headAt",
      greatest(0, (select count(*) from ledger.transfer where lender_id = $1)

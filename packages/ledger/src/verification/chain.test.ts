@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Everything that is wrong with a lender's books when each row, however young, must be in the chain. */
+/** Returns the problems of a lender's ledger, where every row must be in the chain, however recent it is. */
 async function problemsOf(lenderId: string): Promise<string[]> {
   const now = new Date(NOW.getTime() + 1);
   const { problems } = await verify(database.em(), { now, lenderId, unchainedAfterMs: 0 });
@@ -25,7 +25,7 @@ async function problemsOf(lenderId: string): Promise<string[]> {
 const extend = (lenderId: string, options = {}) =>
   extendChain(database.em(), lenderId, { now: new Date(), ...options });
 
-test("each call chains what is new, and with nothing new writes nothing", async () => {
+test("each call adds the new rows to the chain, and writes nothing if there are none", async () => {
   const sample = new SampleCase(newId()).place(1_000n).pay(400n);
   await writeBooks(database, [sample]);
   expect(await problemsOf(sample.lenderId)).toHaveLength(3);
@@ -41,7 +41,7 @@ test("each call chains what is new, and with nothing new writes nothing", async 
   expect(await problemsOf(sample.lenderId)).toEqual([]);
 });
 
-test("a row that is committed after younger ones were chained is in the next block", async () => {
+test("a row that is committed after later rows were chained goes into the next block", async () => {
   const sample = new SampleCase(newId()).place(1_000n);
   await writeBooks(database, [sample]);
   const late = new SampleCase(sample.lenderId).pay(1n);
@@ -56,7 +56,7 @@ test("a row that is committed after younger ones were chained is in the next blo
   expect((await problemsOf(sample.lenderId)).filter((problem) => problem.startsWith("ROW_OUTSIDE"))).toEqual([]);
 });
 
-test("a row that appears later than any transaction lasts is named, and a call over everything chains it", async () => {
+test("a row that becomes visible after a day is reported by verify, and is chained by a call over all rows", async () => {
   const sample = new SampleCase(newId()).place(1_000n).pay(1n);
   await writeBooks(database, [sample]);
   await extend(sample.lenderId);
@@ -72,7 +72,7 @@ test("a row that appears later than any transaction lasts is named, and a call o
   expect(await problemsOf(sample.lenderId)).toEqual([]);
 });
 
-test("callers at the same time, and beside traffic, chain every row once", async () => {
+test("concurrent calls during writes add each row to the chain once", async () => {
   const lenderId = newId();
   const cases = Array.from({ length: 12 }, () => new SampleCase(lenderId).place(1_000n).pay(10n).pay(20n));
   const extensions = await Promise.all(
@@ -83,7 +83,7 @@ test("callers at the same time, and beside traffic, chain every row once", async
   expect(await problemsOf(lenderId)).toEqual([]);
 });
 
-test("a backlog becomes blocks of at most 10,000 rows in one call", async () => {
+test("one call splits a backlog into blocks of at most 10,000 rows", async () => {
   const lenderId = newId();
   const sample = new SampleCase(lenderId).place(1n);
   for (let line = 0; line < 10_000; line += 1) sample.adjust(1n);
@@ -92,8 +92,8 @@ test("a backlog becomes blocks of at most 10,000 rows in one call", async () => 
   expect(await problemsOf(lenderId)).toEqual([]);
 });
 
-test("a backlog that is longer than a step is chained by several steps, each from where the last one ended", async () => {
-  const sample = await aLongBacklog();
+test("a backlog longer than one step is chained by several steps, each starting where the last one ended", async () => {
+  const sample = await writeLongBacklog();
   const steps: Step[] = [];
   for (let afterId: string | null = BEFORE_ALL_IDS; afterId !== null; afterId = steps.at(-1)!.lookedTo) {
     const options = { afterId, maxRows: 80, now: new Date() };
@@ -104,29 +104,33 @@ test("a backlog that is longer than a step is chained by several steps, each fro
   expect(await problemsOf(sample.lenderId)).toEqual([]);
 });
 
-test("a step reads no more rows than it looks at, however many wait", { tags: "one-node-plan" }, async () => {
-  const sample = await aLongBacklog();
-  const client = await database.pool.connect();
-  // So small a table would be read whole.
-  await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
-  const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(
-    `explain (analyze, timing off) ${selectNextBlocks.text}`,
-    [sample.lenderId, BEFORE_ALL_IDS, 10_000, 80, new Date()],
-  );
-  await client.query("rollback");
-  client.release();
-  const read = plan.flatMap(({ "QUERY PLAN": line }) => {
-    return Array.from(
-      line.matchAll(/Scan .* on (transfer|payment_booking) .*\(actual rows=(\d+)/g),
-      ([, , rows]) => rows,
+test(
+  "the plan of a step reads at most its maximum of rows, however long the backlog is",
+  { tags: "one-node-plan" },
+  async () => {
+    const sample = await writeLongBacklog();
+    const client = await database.pool.connect();
+    // Otherwise PostgreSQL would read such a small table completely.
+    await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
+    const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(
+      `explain (analyze, timing off) ${selectNextBlocks.text}`,
+      [sample.lenderId, BEFORE_ALL_IDS, 10_000, 80, new Date()],
     );
-  });
-  expect(read).toHaveLength(2);
-  expect(Math.max(...read.map(Number))).toBe(80);
-});
+    await client.query("rollback");
+    client.release();
+    const read = plan.flatMap(({ "QUERY PLAN": line }) => {
+      return Array.from(
+        line.matchAll(/Scan .* on (transfer|payment_booking) .*\(actual rows=(\d+)/g),
+        ([, , rows]) => rows,
+      );
+    });
+    expect(read).toHaveLength(2);
+    expect(Math.max(...read.map(Number))).toBe(80);
+  },
+);
 
-/** 201 rows that are in no block. */
-async function aLongBacklog(): Promise<SampleCase> {
+/** Writes 201 rows that are in no block. */
+async function writeLongBacklog(): Promise<SampleCase> {
   const sample = new SampleCase(newId()).place(1_000n);
   for (let payment = 0; payment < 100; payment += 1) sample.pay(1n);
   await writeBooks(database, [sample]);

@@ -8,47 +8,47 @@ import {
   type Tx,
 } from "@collections/database";
 
-/** How far a call of `extendChain` looks, and the moment that its blocks carry. */
+/** Options of `extendChain`. `now` is the creation time of its blocks. */
 export interface ExtendOptions {
   readonly now: Date;
-  /** Look at every row of the lender, not only at recent ones: for rows that `verify` names as outside the chain. */
+  /** Read every row of the lender, not only recent ones. Needed for rows that `verify` reports as ROW_OUTSIDE_CHAIN. */
   readonly everything?: boolean;
 }
 
-/** The newest block of a lender's chain. Kept outside the database, its hash proves what was there. */
+/** The newest block of a lender's chain. If its hash is kept outside the database, it proves what the ledger contained. */
 export interface ChainHead {
   readonly number: bigint;
   /** 64 hex digits. */
   readonly hash: string;
 }
 
-/** What one call added to a lender's chain. */
+/** The blocks and rows that one call added to a lender's chain. */
 export interface ChainExtension {
   readonly blocks: number;
   readonly rows: number;
-  /** Undefined while the lender has no block at all. */
+  /** Undefined if the lender has no block. */
   readonly head: ChainHead | undefined;
 }
 
-/** Rows of a block at most. */
+/** The maximum number of rows in a block. */
 const BLOCK_ROWS = 10_000;
 
-/** Rows that one transaction looks at, at most: however many wait, a step takes no longer. */
+/** The maximum number of rows that one transaction reads. It limits the duration of a step, however long the backlog is. */
 const STEP_ROWS = 200_000;
 
 /**
- * How long after its id was made a row may become visible and still be found: the longest transaction, and the
- * difference between the clocks of two processes.
+ * How far back a call searches for rows that are in no block. A row becomes visible some time after its id was created. This
+ * covers the longest transaction and the difference between the clocks of two processes.
  */
 const LOOK_BACK_MS = 15 * 60_000;
 
-/** For a step of many rows: as long as the server itself allows a statement. */
-const PATIENT = { timeoutMs: 35_000 };
+/** The timeout of a step over many rows. It is as long as the server's own limit for a statement. */
+const LONG_TIMEOUT = { timeoutMs: 35_000 };
 
 /**
- * Adds a lender's new transfers and bookings to its hash chain. A block lists the ids of its rows, so the order in
- * which transactions commit does not matter: a row that appears late is in a later block. Processes that call this at
- * once take turns; with nothing new it writes nothing.
+ * Adds a lender's new transfers and bookings to its hash chain. If there are none, it writes nothing. A block lists the ids
+ * of its rows, so the order in which transactions commit does not matter: a row that becomes visible late goes into a later
+ * block. A lock per lender makes concurrent calls run one after the other.
  *
  * @example
  * const { rows, head } = await extendChain(em, lenderId, { now: new Date() });
@@ -71,7 +71,7 @@ export async function extendChain(
 }
 
 /**
- * The newest block of a lender's chain, undefined while there is none.
+ * Returns the newest block of a lender's chain, or undefined if the chain has no block.
  *
  * @example
  * const head = await chainHead(em, lenderId);
@@ -82,28 +82,30 @@ export async function chainHead(em: EntityManager, lenderId: string): Promise<Ch
   return head;
 }
 
-/** What one step did. */
+/** The result of one step of `extendChain`. */
 export interface Step {
   readonly blocks: number;
   readonly rows: number;
-  /** Rows beyond this id were not looked at; null when all were. */
+  /** The last id that the step read, if it stopped before the last row; null if it read all rows. */
   readonly lookedTo: string | null;
 }
 
-/** Where a step begins (default: at recent rows), how many rows it looks at, and the moment that its blocks carry. */
 interface StepOptions {
+  /** The step reads rows with higher ids. Undefined: it reads recent rows. */
   readonly afterId: string | undefined;
+  /** The maximum number of rows that the step reads. */
   readonly maxRows?: number;
+  /** The creation time of the step's blocks. */
   readonly now: Date;
 }
 
-/** Looks at the first rows after `afterId`, in the order of their ids, and takes up those that are in no block. */
+/** Reads the first rows after `afterId`, in the order of their ids, and makes blocks of the rows that are in no block. */
 export async function extendOnce(tx: Tx, lenderId: string, options: StepOptions): Promise<Step> {
   const { afterId, maxRows = STEP_ROWS, now } = options;
-  await query(tx, takeTurn, [lenderId], PATIENT);
+  await query(tx, lockChain, [lenderId], LONG_TIMEOUT);
   const fromId = afterId ?? searchFrom(await query<LastBlock>(tx, selectLast, [lenderId]));
   const values = [lenderId, fromId, BLOCK_ROWS, maxRows, now.toISOString()];
-  const found = await query<FoundBlock>(tx, selectNextBlocks, values, PATIENT);
+  const found = await query<FoundBlock>(tx, selectNextBlocks, values, LONG_TIMEOUT);
   const blocks = found.filter((block) => block.number !== null);
   for (const block of blocks) addBlock(tx, lenderId, block, now);
   const rows = blocks.reduce((sum, { rowCount }) => sum + rowCount, 0);
@@ -113,7 +115,7 @@ export async function extendOnce(tx: Tx, lenderId: string, options: StepOptions)
 /** A block to be written. */
 interface NextBlock {
   readonly number: bigint;
-  /** Array literals: up to 10,000 ids, which this process has no need to read. */
+  /** PostgreSQL array literals with up to 10,000 ids. This process passes them on without parsing them. */
   readonly transferIds: string;
   readonly bookingIds: string;
   readonly rowCount: number;
@@ -123,7 +125,7 @@ interface NextBlock {
   readonly hash: Buffer;
 }
 
-/** A row of `selectNextBlocks`: a block, or only how far it looked. */
+/** A row of `selectNextBlocks`. If no block is to be written, there is one row with only `lookedTo`. */
 type FoundBlock = (NextBlock | { readonly number: null }) & Pick<Step, "lookedTo">;
 
 function addBlock(tx: Tx, lenderId: string, block: NextBlock, now: Date): void {
@@ -148,8 +150,9 @@ interface LastBlock {
 }
 
 /**
- * The id after which rows may be in no block yet. A call that broke off has left rows above the last id behind, one
- * that came to its end rows that were not visible then: so the look back begins at the older one of the two moments.
+ * Returns the id after which to search for rows that are in no block. After a call that was interrupted, these are rows
+ * above the id of the last block's last row. After a complete call, these are rows that were not visible yet when the last
+ * block was created. So the search starts LOOK_BACK_MS before the earlier of these two times.
  */
 function searchFrom([last]: readonly LastBlock[]): string {
   if (last === undefined) return BEFORE_ALL_IDS;
@@ -160,10 +163,13 @@ function searchFrom([last]: readonly LastBlock[]): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** What the hash of a block's rows is made of, given their `id` and `digest`. Ids of two tables never coincide. */
+/**
+ * SQL expression for the bytes that are hashed as a block's rows: their digests in the order of their ids. The order is
+ * unambiguous, because the ids are unique over both tables.
+ */
 export const ROW_DIGESTS = `string_agg(digest, ''::bytea order by id)`;
 
-/** What the first block names as the hash before it. */
+/** SQL expression for the `previous_hash` of a chain's first block: 32 zero bytes. */
 export const GENESIS = `decode(repeat('00', 32), 'hex')`;
 
 const selectHead = statement(
@@ -172,7 +178,7 @@ const selectHead = statement(
    where lender_id = $1 order by number desc limit 1`,
 );
 
-const takeTurn = statement(
+const lockChain = statement(
   "ledger.chain-turn",
   `select pg_advisory_xact_lock(hashtextextended('ledger.chain/' || $1::uuid::text, 0))`,
 );
@@ -183,8 +189,8 @@ const selectLast = statement(
    where lender_id = $1 order by number desc limit 1`,
 );
 
-// One row without a block says how far it looked when there is nothing to write. The blocks come back before they are
-// inserted: Citus refuses the recursion in a statement that also inserts.
+// If there is nothing to write, the result is one row without a block, which has `lookedTo`. The blocks are inserted by
+// statements of their own, because Citus rejects a recursive query in a statement that also inserts.
 export const selectNextBlocks = statement(
   "ledger.next-blocks",
   `with recursive member as (

@@ -10,14 +10,14 @@ const { url } = await testDatabase("ledger", async (at) => void (await migrate({
 const database: Database = await createDatabase({ url, schemas });
 afterAll(() => database.close());
 
-/** A superuser whom no trigger stops. */
+/** Runs queries as a superuser with triggers disabled. */
 const forger = {
   query: <Row extends object>(text: string, values: unknown[] = []) =>
     withoutTriggers(database.pool, (client) => client.query<Row>(text, values)),
 };
 let sample: SampleCase;
 
-/** No constraint stops the forger either. */
+/** Drops all CHECK constraints, so that they do not stop the forger either. */
 beforeAll(async () => {
   const { rows } = await database.pool.query<{ drop: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop
@@ -30,7 +30,7 @@ beforeEach(async () => {
   sample = new SampleCase(newId()).place(100_000n).pay(40_000n).adjust(-500n).pay(70_000n, { earnedMinor: 1_488n });
   await writeBooks(database, [sample]);
 });
-// Without triggers a TRUNCATE of a distributed table empties no shard.
+// DELETE, because with triggers disabled a TRUNCATE of a distributed table does not empty its shards.
 afterEach(async () => {
   for (const table of ["account", "transfer", "payment_booking", "chain_block"]) {
     await forger.query(`delete from ledger.${table}`);
@@ -54,7 +54,7 @@ async function columnsOf(table: string): Promise<{ name: string; type: string }[
   return rows;
 }
 
-/** The smallest change of a value of each type. */
+/** SQL for the smallest possible change of a value, by type. */
 const SMALLEST_CHANGE: Readonly<Record<string, (column: string) => string>> = {
   uuid: (column) => `coalesce(overlay(${column}::text placing
     to_hex(get_byte(decode('0' || right(${column}::text, 1), 'hex'), 0) # 1) from 36), '${newId()}')::uuid`,
@@ -70,13 +70,13 @@ const SMALLEST_CHANGE: Readonly<Record<string, (column: string) => string>> = {
 
 function smallestChange({ name, type }: { name: string; type: string }): string {
   const change = SMALLEST_CHANGE[type];
-  if (!change) throw new Error(`This test does not know how to change a ${type}.`);
+  if (!change) throw new Error(`This test cannot change a column of type ${type}. Add the type to SMALLEST_CHANGE.`);
   return change(name);
 }
 
 /**
- * Puts a row that differs from the one in `ledger.original` in one column in its place, since Citus moves no row to
- * another lender by UPDATE. Returns the changed row.
+ * Replaces a row by a copy from `ledger.original` with one column changed, and returns the new row. It does not use UPDATE,
+ * because on Citus an UPDATE cannot change the lender of a row.
  */
 async function changeRow<Row extends object>(
   table: string,
@@ -95,7 +95,7 @@ async function changeRow<Row extends object>(
   return rows[0]!;
 }
 
-test("untouched books have no problem", async () => {
+test("a ledger without tampering has no problem", async () => {
   await chain();
   expect(await verify(database.em(), { now: NOW })).toMatchObject({
     ok: true,
@@ -105,8 +105,8 @@ test("untouched books have no problem", async () => {
   });
 });
 
-describe.each(["transfer", "payment_booking"])("the smallest change of a %s is found", (table) => {
-  test("in every column, and the row is named", async () => {
+describe.each(["transfer", "payment_booking"])("verify finds the smallest change of a %s", (table) => {
+  test("in every column, and reports the row", async () => {
     await chain();
     const { rows } = await forger.query<{ id: string }>(`select id from ledger.${table} order by id`);
     const missed: string[] = [];
@@ -130,7 +130,7 @@ describe.each(["transfer", "payment_booking"])("the smallest change of a %s is f
   });
 });
 
-test("a character that moves from one column to the next is found", async () => {
+test("verify finds a character that was moved from one column to the next", async () => {
   await forger.query(
     `update ledger.payment_booking set mode = left(mode, -1), raw_mode = right(mode, 1) || raw_mode where sequence = 2`,
   );
@@ -139,7 +139,7 @@ test("a character that moves from one column to the next is found", async () => 
   );
 });
 
-test("the smallest change of a chain block is found in every column, and the block is named", async () => {
+test("verify finds the smallest change of a chain block in every column, and reports the block", async () => {
   await chain();
   await writeBooks(database, [sample.pay(5n)]);
   await chain();
@@ -156,8 +156,8 @@ test("the smallest change of a chain block is found in every column, and the blo
   expect(missed).toEqual([]);
 });
 
-describe("a row that is gone", () => {
-  test.each(["transfer", "payment_booking"])("is named by the chain: %s", async (table) => {
+describe("a deleted row", () => {
+  test.each(["transfer", "payment_booking"])("is found by the chain: %s", async (table) => {
     await chain();
     const { rows } = await forger.query<{ id: string }>(`select id from ledger.${table}`);
     for (const { id } of rows) {
@@ -170,14 +170,14 @@ describe("a row that is gone", () => {
     }
   });
 
-  test("and is a booking is named by its transfers before it is chained", async () => {
+  test("is found by its transfers, if it is a booking that is not chained yet", async () => {
     const { rows } = await forger.query<{ id: string }>(
       "delete from ledger.payment_booking where sequence = 2 returning id",
     );
     expect(await problems()).toContainEqual(expect.objectContaining({ code: "BOOKING_MISSING", id: rows[0]!.id }));
   });
 
-  test("and is a payment's transfer is missed by its booking", async () => {
+  test("is found by its booking, if it is a payment's transfer", async () => {
     const [first, second] = await forger
       .query<{ id: string }>("delete from ledger.transfer where kind = 'payment' returning booking_id as id")
       .then(({ rows }) => rows.map(({ id }) => id).sort());
@@ -186,20 +186,20 @@ describe("a row that is gone", () => {
     expect(found).toContain(`BOOKING_UNLIKE_TRANSFERS ${second}`);
   });
 
-  test("and is a placement leaves less than nothing owed", async () => {
+  test("is found by a negative receivable, if it is a placement", async () => {
     await forger.query("delete from ledger.transfer where kind = 'placement'");
     const codes = (await problems()).map(({ code }) => code);
     expect(codes).toContain("RECEIVABLE_NEGATIVE");
     expect(codes).toContain("OUTSTANDING_MISMATCH");
   });
 
-  test("and is an account is missed by its transfers", async () => {
+  test("is found by its transfers, if it is an account", async () => {
     await forger.query("delete from ledger.account where kind = 'settled_direct'");
     const codes = new Set((await problems()).map(({ code }) => code));
     expect(codes).toEqual(new Set(["ACCOUNT_MISSING", "UNBALANCED"]));
   });
 
-  test("and is a block breaks the chain", async () => {
+  test("is found by the next block, if it is a block of the chain", async () => {
     await chain();
     await writeBooks(database, [sample.pay(5n)]);
     await chain();
@@ -208,8 +208,8 @@ describe("a row that is gone", () => {
   });
 });
 
-describe("a forger who also makes the digest anew", () => {
-  /** Rewrites rows so that each of them is consistent in itself. */
+describe("a forger who also recomputes the digest", () => {
+  /** Changes rows and recomputes all digests of the table, so that each row matches its digest. */
   async function forge(table: string, set: string, where: string): Promise<void> {
     const columns = (await columnsOf(table)).map(({ name }) => name).filter((name) => name !== "digest");
     await forger.query(`update ledger.${table} set ${set} where ${where}`);
@@ -217,13 +217,13 @@ describe("a forger who also makes the digest anew", () => {
   }
   const codesOf = async () => (await problems()).map(({ code }) => code);
 
-  test("is found by the chain although everything adds up", async () => {
+  test("is found by the chain, although all amounts are consistent", async () => {
     await chain();
     await forge("payment_booking", "reference = 'pay_forged'", "sequence = 2");
     expect(await codesOf()).toEqual(["BLOCK_MISMATCH"]);
   });
 
-  test("is found by the other side of the books", async () => {
+  test("is found by the transfers of the changed booking", async () => {
     await forge(
       "payment_booking",
       "amount_minor = amount_minor + 1, applied_minor = applied_minor + 1",
@@ -232,7 +232,7 @@ describe("a forger who also makes the digest anew", () => {
     expect(await codesOf()).toEqual(["BOOKING_UNLIKE_TRANSFERS", "TOTAL_COLLECTED_MISMATCH"]);
   });
 
-  test("is found by the balance at that place in the case's order", async () => {
+  test("is found by the running balance of the case", async () => {
     await forge("payment_booking", "outstanding_after_minor = outstanding_after_minor + 1", "sequence = 2");
     expect(await codesOf()).toEqual(["OUTSTANDING_MISMATCH"]);
   });
@@ -247,13 +247,13 @@ describe("a forger who also makes the digest anew", () => {
     expect(await codesOf()).toEqual(["UNBALANCED", "UNBALANCED", "CURRENCY_MISMATCH"]);
   });
 
-  test("is found by a correction of nothing", async () => {
+  test("is found by a correction of a transfer that does not exist", async () => {
     await forge("transfer", `kind = 'correction', corrects = '${newId()}'`, "kind = 'adjustment'");
     expect(await codesOf()).toEqual(["CORRECTS_NOTHING"]);
   });
 });
 
-test("the digest does not depend on the settings of the session", async () => {
+test("the digest does not depend on session settings", async () => {
   const client = await database.pool.connect();
   const digests = async () =>
     (
@@ -273,7 +273,7 @@ test("the digest does not depend on the settings of the session", async () => {
   client.release(true);
 });
 
-test("many problems are counted, and the first 1,000 named", async () => {
+test("verify counts all problems and lists the first 1,000", async () => {
   for (let line = 0; line < 1_200; line += 1) sample.adjust(1n);
   await writeBooks(database, [sample]);
   await forger.query("update ledger.transfer set memo = memo || '.' where kind = 'adjustment'");

@@ -26,7 +26,7 @@ beforeEach(() => {
   lines = [];
 });
 
-/** Pays, chains what is new and anchors the head. */
+/** Writes a payment, extends the chain and anchors its head. */
 async function payAndAnchor(): Promise<void> {
   await payAndChain();
   await anchor();
@@ -47,18 +47,18 @@ async function anchor(signedBy = keys): Promise<number> {
   });
 }
 
-async function* placed(texts: readonly string[]): AsyncGenerator<AnchorLine> {
+async function* anchorLines(texts: readonly string[]): AsyncGenerator<AnchorLine> {
   for (const [index, text] of texts.entries()) yield { place: `anchors.jsonl:${index + 1}`, text };
 }
 
-const checked = (texts: readonly string[] = lines, trusted = keys.publicKeys) =>
-  verifyAnchors(database.em(), placed(texts), { keys: trusted, lenderId: sample.lenderId });
+const verifyLines = (texts: readonly string[] = lines, trusted = keys.publicKeys) =>
+  verifyAnchors(database.em(), anchorLines(texts), { keys: trusted, lenderId: sample.lenderId });
 
-async function booksHold(): Promise<boolean> {
+async function ledgerIsConsistent(): Promise<boolean> {
   return (await verify(database.em(), { now: NOW, lenderId: sample.lenderId })).ok;
 }
 
-/** As a superuser, whom no trigger stops. */
+/** Runs queries as a superuser with triggers disabled. */
 async function forge(...statements: string[]): Promise<void> {
   await withoutTriggers(database.pool, async (client) => {
     for (const text of statements) await client.query(text, text.includes("$1") ? [sample.lenderId] : []);
@@ -69,7 +69,7 @@ const BOOKING_COLUMNS = `lender_id, id, source_loan_number, reference, case_id, 
   raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor,
   outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at`;
 
-/** Changes a booking, makes its digest anew and computes every block again. */
+/** Changes a booking, then recomputes its digest and every block. */
 async function forgeBookingAndChain(sequence: bigint): Promise<void> {
   const { rows } = await database.pool.query<{ number: string }>(
     "select number::text from ledger.chain_block where lender_id = $1 order by number",
@@ -98,12 +98,12 @@ async function forgeBookingAndChain(sequence: bigint): Promise<void> {
   );
 }
 
-test("anchors prove the books up to the newest anchored block, and say how many rows are newer", async () => {
+test("anchors prove the ledger up to the newest anchored block, and the result has the number of newer rows", async () => {
   await payAndAnchor();
   await payAndAnchor();
   await payAndChain();
   await writeBooks(database, [sample.pay(1_000n)]);
-  const { proven, ...found } = await checked();
+  const { proven, ...found } = await verifyLines();
   expect(found).toEqual({ ok: true, anchors: 2, tornLines: 0, problems: [], totalProblems: 0n });
   expect(proven).toEqual([
     {
@@ -123,7 +123,7 @@ test("a chain without new blocks is not anchored again", async () => {
   expect(lines).toHaveLength(1);
 });
 
-test("when a line cannot be kept, the next anchor is of the newest head, and nothing is recorded before", async () => {
+test("if `append` fails, nothing is recorded, and the next call anchors the newest head", async () => {
   await payAndChain();
   const append = () => Promise.reject(new Error("The disk is full."));
   const options = { lenderIds: [sample.lenderId], keys, environment: "live", now: NOW, append };
@@ -135,7 +135,7 @@ test("when a line cannot be kept, the next anchor is of the newest head, and not
   expect(await anchorState(database.em(), [sample.lenderId])).toEqual({ anchoredAt: NOW, unanchoredSince: null });
 });
 
-test("a chain that cannot be read keeps no other from being anchored, and fails the call afterwards", async () => {
+test("if a chain cannot be read, the other chains are anchored, and then the call fails", async () => {
   await payAndChain();
   const append = async (line: string) => void lines.push(line);
   const lenderIds = ["no-uuid", sample.lenderId];
@@ -145,19 +145,19 @@ test("a chain that cannot be read keeps no other from being anchored, and fails 
   expect(await anchorState(database.em(), [sample.lenderId])).toEqual({ anchoredAt: NOW, unanchoredSince: null });
 });
 
-test("workers that anchor at once append the same head, and it verifies", async () => {
+test("workers that anchor concurrently append the same head, and it is valid", async () => {
   await payAndChain();
   await Promise.all([anchor(), anchor(), anchor()]);
   await payAndAnchor();
   expect(lines.length).toBeGreaterThanOrEqual(2);
-  expect(await checked()).toMatchObject({ ok: true, proven: [{ block: 2n }] });
+  expect(await verifyLines()).toMatchObject({ ok: true, proven: [{ block: 2n }] });
 });
 
-test("a booking that was changed with the chain computed again is found by the anchors alone", async () => {
+test("a changed booking with a recomputed chain is found only by the anchors", async () => {
   for (let block = 1; block <= 4; block += 1) await payAndAnchor();
   await forgeBookingAndChain(4n);
-  expect(await booksHold()).toBe(true);
-  const { ok, problems, proven } = await checked();
+  expect(await ledgerIsConsistent()).toBe(true);
+  const { ok, problems, proven } = await verifyLines();
   expect(ok).toBe(false);
   expect(problems).toEqual([
     {
@@ -166,17 +166,17 @@ test("a booking that was changed with the chain computed again is found by the a
       id: "anchors.jsonl:3",
       lenderId: sample.lenderId,
       detail: expect.stringMatching(
-        /^Block 3 was anchored at 2026-.* with hash [0-9a-f]{64}; its hash is [0-9a-f]{64} now\..* up to block 2, .*2 anchors do not fit/,
+        /^Block 3 was anchored at 2026-.* with hash [0-9a-f]{64}; its hash is [0-9a-f]{64} now\..* up to block 2, .*2 anchors do not match/,
       ),
     },
   ]);
   expect(proven).toMatchObject([{ block: 2n, unprovenRows: 4n }]);
 });
 
-test("the first anchor that does not fit is named in whatever order the lines come", async () => {
+test("the first mismatching anchor is reported, whatever the order of the lines", async () => {
   for (let block = 1; block <= 4; block += 1) await payAndAnchor();
   await forgeBookingAndChain(3n);
-  const { problems, proven } = await checked(lines.toReversed());
+  const { problems, proven } = await verifyLines(lines.toReversed());
   expect(problems).toMatchObject([
     { id: "anchors.jsonl:3", detail: expect.stringMatching(/^Block 2 .* up to block 1,/) },
   ]);
@@ -184,7 +184,7 @@ test("the first anchor that does not fit is named in whatever order the lines co
 });
 
 describe("a chain that is shorter than its anchors", () => {
-  test("is named when its newest rows and blocks are gone", async () => {
+  test("is reported if its newest rows and blocks were deleted", async () => {
     await payAndAnchor();
     await payAndAnchor();
     await forge(
@@ -192,8 +192,8 @@ describe("a chain that is shorter than its anchors", () => {
       `delete from ledger.payment_booking where lender_id = $1 and sequence = 3`,
       `delete from ledger.chain_block where lender_id = $1 and number = 2`,
     );
-    expect(await booksHold()).toBe(true);
-    const { problems } = await checked();
+    expect(await ledgerIsConsistent()).toBe(true);
+    const { problems } = await verifyLines();
     expect(problems).toMatchObject([
       {
         code: "ANCHOR_BEYOND_CHAIN",
@@ -205,7 +205,7 @@ describe("a chain that is shorter than its anchors", () => {
     ]);
   });
 
-  test("is named when nothing of the lender is left", async () => {
+  test("is reported if all rows of the lender were deleted", async () => {
     await payAndAnchor();
     await forge(
       ...["account", "transfer", "payment_booking", "chain_block"].map(
@@ -213,23 +213,23 @@ describe("a chain that is shorter than its anchors", () => {
       ),
       `delete from ledger.anchor where lender_id = $1`,
     );
-    expect((await checked()).problems).toMatchObject([
+    expect((await verifyLines()).problems).toMatchObject([
       { code: "ANCHOR_BEYOND_CHAIN", detail: expect.stringContaining("there is no chain") },
     ]);
   });
 
-  test("is missed by what was recorded of its anchors when its anchors are gone too", async () => {
+  test("is reported if its anchors were removed too, because its last anchor is recorded in the database", async () => {
     await payAndAnchor();
     await forge(
       ...["account", "transfer", "payment_booking", "chain_block"].map(
         (table) => `delete from ledger.${table} where lender_id = $1`,
       ),
     );
-    const { problems } = await verifyAnchors(database.em(), placed([]), { keys: keys.publicKeys });
+    const { problems } = await verifyAnchors(database.em(), anchorLines([]), { keys: keys.publicKeys });
     expect(problems).toContainEqual(expect.objectContaining({ code: "ANCHORS_MISSING", lenderId: sample.lenderId }));
   });
 
-  test("is anchored again after a restore, and the anchors of the other history go on being named", async () => {
+  test("is anchored again after a restore, and the anchors from before the restore are still reported", async () => {
     for (let block = 1; block <= 3; block += 1) await payAndAnchor();
     await forge(
       `delete from ledger.transfer where lender_id = $1 and sequence >= 3`,
@@ -242,8 +242,8 @@ describe("a chain that is shorter than its anchors", () => {
     sample.collectedMinor -= 2_000n;
     await payAndAnchor();
     expect(lines).toHaveLength(before + 1);
-    expect((await checked()).problems).toMatchObject([{ code: "ANCHOR_MISMATCH", id: "anchors.jsonl:2" }]);
-    expect((await checked(lines.slice(before))).problems).toEqual([]);
+    expect((await verifyLines()).problems).toMatchObject([{ code: "ANCHOR_MISMATCH", id: "anchors.jsonl:2" }]);
+    expect((await verifyLines(lines.slice(before))).problems).toEqual([]);
   });
 });
 
@@ -252,23 +252,23 @@ describe("anchors that were tampered with", () => {
     for (let block = 1; block <= 3; block += 1) await payAndAnchor();
   });
 
-  test("a changed line is named by its place", async () => {
+  test("a changed line is reported with its place", async () => {
     const [first, second, third] = lines;
     const forged = second!.replace('"block":2', '"block":1');
-    expect((await checked([first!, forged, third!])).problems).toMatchObject([
+    expect((await verifyLines([first!, forged, third!])).problems).toMatchObject([
       { code: "ANCHOR_FORGED", id: "anchors.jsonl:2", lenderId: null },
     ]);
     const broken = second!.replace('"heads":[', '"heads":');
-    expect((await checked([first!, broken, third!])).problems).toMatchObject([
+    expect((await verifyLines([first!, broken, third!])).problems).toMatchObject([
       { code: "ANCHOR_UNREADABLE", id: "anchors.jsonl:2" },
     ]);
   });
 
-  test("a line that somebody else has signed proves nothing, and its key is named", async () => {
+  test("a line signed with an unknown key proves nothing, and the key id is reported", async () => {
     const stranger = createAnchorKeys({ masterKey: "b1".repeat(32) });
     await payAndChain();
     await anchor(stranger);
-    const found = await checked();
+    const found = await verifyLines();
     expect(found.problems.map(({ code, id }) => [code, id])).toEqual([
       ["ANCHOR_KEY_UNKNOWN", "anchors.jsonl:4"],
       ["ANCHORS_MISSING", "-"],
@@ -277,27 +277,27 @@ describe("anchors that were tampered with", () => {
     expect(found.proven).toMatchObject([{ block: 3n }]);
   });
 
-  test("newest lines that were removed are missed", async () => {
-    expect((await checked(lines.slice(0, 2))).problems).toMatchObject([
+  test("removed newest lines are reported as missing", async () => {
+    expect((await verifyLines(lines.slice(0, 2))).problems).toMatchObject([
       {
         code: "ANCHORS_MISSING",
-        detail: expect.stringMatching(/^Block 3 was anchored .* newest one given is block 2/),
+        detail: expect.stringMatching(/^Block 3 was anchored .* newest anchor given is of block 2/),
       },
     ]);
   });
 
-  test("no line at all proves nothing", async () => {
-    const { ok, problems, proven } = await checked([]);
+  test("without any line nothing is proven", async () => {
+    const { ok, problems, proven } = await verifyLines([]);
     expect(ok).toBe(false);
     expect(problems.map(({ code }) => code)).toEqual(["ANCHORS_MISSING", "ANCHORS_MISSING"]);
     expect(proven).toMatchObject([{ block: null, unprovenRows: 7n }]);
   });
 });
 
-test("an anchor that a worker writes while the lines are read is not missed", async () => {
+test("an anchor that a worker writes while the lines are read is not reported as missing", async () => {
   await payAndAnchor();
   async function* slowLines(): AsyncGenerator<AnchorLine> {
-    yield* placed([...lines]);
+    yield* anchorLines([...lines]);
     await payAndAnchor();
   }
   const options = { keys: keys.publicKeys, lenderId: sample.lenderId };
@@ -305,28 +305,28 @@ test("an anchor that a worker writes while the lines are read is not missed", as
   expect(found).toMatchObject({ ok: true, anchors: 1, proven: [{ block: 1n, unprovenRows: 2n }] });
 });
 
-test("a line that a killed worker left half written is counted and is no problem", async () => {
+test("an incomplete line of a killed worker is counted and is not a problem", async () => {
   await payAndAnchor();
   await payAndAnchor();
   const torn = lines[0]!.slice(0, 100);
-  expect(await checked([torn, "", ...lines])).toMatchObject({ ok: true, anchors: 2, tornLines: 1 });
+  expect(await verifyLines([torn, "", ...lines])).toMatchObject({ ok: true, anchors: 2, tornLines: 1 });
 });
 
-test("after the master key was changed, old anchors verify while the old key or its public key is known", async () => {
+test("after a change of the master key, old anchors are valid if the old key or its public key is known", async () => {
   await payAndAnchor();
   const during = createAnchorKeys({ masterKey: "b1".repeat(32), previous: "0a".repeat(32) });
   const after = createAnchorKeys({ masterKey: "b1".repeat(32) });
   await payAndChain();
   await anchor(during);
-  expect(await checked(lines, during.publicKeys)).toMatchObject({ ok: true, anchors: 2 });
-  expect((await checked(lines, after.publicKeys)).problems).toMatchObject([{ code: "ANCHOR_KEY_UNKNOWN" }]);
+  expect(await verifyLines(lines, during.publicKeys)).toMatchObject({ ok: true, anchors: 2 });
+  expect((await verifyLines(lines, after.publicKeys)).problems).toMatchObject([{ code: "ANCHOR_KEY_UNKNOWN" }]);
   const kept = new Map([...keys.publicKeys, ...after.publicKeys]);
-  expect(await checked(lines, kept)).toMatchObject({ ok: true, anchors: 2 });
+  expect(await verifyLines(lines, kept)).toMatchObject({ ok: true, anchors: 2 });
 });
 
-test("more anchors than one statement compares are all compared", async () => {
+test("all anchors are compared, also if there are more than one SQL statement compares", async () => {
   await payAndAnchor();
   await payAndAnchor();
   const many = [...Array<string>(6_000).fill(lines[0]!), lines[1]!];
-  expect(await checked(many)).toMatchObject({ ok: true, anchors: 6_001, proven: [{ block: 2n }] });
+  expect(await verifyLines(many)).toMatchObject({ ok: true, anchors: 6_001, proven: [{ block: 2n }] });
 });

@@ -4,21 +4,21 @@ import type { AnchorPublicKeys } from "./anchor-keys.ts";
 import {
   type Block,
   blocksAt,
-  type Books,
-  booksOf,
-  type PlacedHead,
+  type ChainCoverage,
+  chainCoverages,
+  type HeadToCompare,
   type RecordedAnchor,
   recordedAnchors,
 } from "./anchored-books.ts";
 
-/** A line that was kept outside the database, and where it stands. */
+/** A line that was kept outside the database, and its place there. */
 export interface AnchorLine {
-  /** Names the line for people: `anchors.jsonl:17`. */
+  /** The place to show in problems, such as `anchors.jsonl:17`. */
   readonly place: string;
   readonly text: string;
 }
 
-/** What can be wrong with an anchor, or with the chain that it is held against. */
+/** The kinds of problem that a comparison of anchors with the hash chains can find. */
 export type AnchorProblemCode =
   | "ANCHOR_MISMATCH"
   | "ANCHOR_BEYOND_CHAIN"
@@ -27,57 +27,59 @@ export type AnchorProblemCode =
   | "ANCHOR_UNREADABLE"
   | "ANCHORS_MISSING";
 
-/** One anchor, or the anchors of one lender, that do not fit. */
+/** A problem with one anchor, or with the anchors of one lender. */
 export interface AnchorProblem {
   readonly code: AnchorProblemCode;
   readonly table: "anchor";
-  /** The place of the anchor's line. */
+  /** The place of the anchor's line, or "-" if anchors are missing. */
   readonly id: string;
-  /** Null where the line cannot be trusted to name one. */
+  /** Null if the line cannot be trusted, or if the problem is not about one lender. */
   readonly lenderId: string | null;
   readonly detail: string;
 }
 
-/** Up to where a lender's books are proven by an anchor. */
+/** How much of a lender's ledger is proven by an anchor. */
 export interface ProvenBooks {
   readonly lenderId: string;
-  /** The newest anchored block that fits, with every block before it; null when no anchor fits. */
+  /** The newest block that matches its anchor. All blocks before it are proven too. Null if no anchor matches. */
   readonly block: bigint | null;
   readonly hash: string | null;
-  /** When that block was made: rows recorded later are not proven. */
+  /** When that block was created. Rows recorded later are not proven. */
   readonly chainedAt: Date | null;
   readonly anchoredAt: Date | null;
-  /** Transfers and bookings that no fitting anchor covers. */
+  /** The number of transfers and bookings that no matching anchor covers. */
   readonly unprovenRows: bigint;
 }
 
-/** What a comparison with anchors found. */
+/** The result of a comparison with anchors. */
 export interface AnchorVerification {
   readonly ok: boolean;
-  /** Anchors with a good signature. */
+  /** The number of anchors with a valid signature. */
   readonly anchors: number;
-  /** Lines whose writer was stopped before their end. The next anchor covers what they would have. */
+  /** The number of incomplete lines, whose writer was stopped. The next anchor covers the same rows. */
   readonly tornLines: number;
   readonly proven: readonly ProvenBooks[];
-  /** The first 1,000. */
+  /** The first 1,000 problems. */
   readonly problems: readonly AnchorProblem[];
   readonly totalProblems: bigint;
 }
 
-/** The public keys to trust, and one lender or all. */
+/** Options of `verifyAnchors`. */
 export interface VerifyAnchorsOptions {
+  /** The public keys to trust. */
   readonly keys: AnchorPublicKeys;
+  /** Verify this lender only. Default: all lenders. */
   readonly lenderId?: string;
 }
 
 const MAX_PROBLEMS = 1_000;
-/** Heads that are compared by one statement. */
+/** The number of heads after which a batch is compared by one SQL statement. */
 const BATCH_HEADS = 5_000;
 
 /**
- * Holds the hash chains against anchors that were kept outside the database, and names the anchors that do not fit: a
- * chain that was computed again, was cut off or comes from an older backup, a signature that is not good. It compares the
- * hashes of blocks; `verify` proves that the rows fit the blocks, so run both.
+ * Compares the hash chains with anchors that were kept outside the database, and reports the anchors that do not match. It
+ * finds a chain that was recomputed, truncated or restored from an older backup, and an anchor with an invalid signature.
+ * It compares only the hashes of blocks. Run `verify` as well, which compares the rows with the blocks.
  *
  * @example
  * async function* lines() {
@@ -92,9 +94,9 @@ export async function verifyAnchors(
   { keys, lenderId }: VerifyAnchorsOptions,
 ): Promise<AnchorVerification> {
   const findings = new AnchorFindings();
-  // Before the lines are read: workers go on, and what they anchor meanwhile is not among the lines.
+  // Read before the lines: an anchor that a worker makes while the lines are read is not among them, and is not missing.
   const recorded = await recordedAnchors(em, lenderId);
-  let batch: PlacedHead[] = [];
+  let batch: HeadToCompare[] = [];
   for await (const { place, text } of lines) {
     const anchor = findings.takeLine(place, text.trim(), keys);
     if (anchor === undefined) continue;
@@ -106,18 +108,18 @@ export async function verifyAnchors(
   }
   findings.compare(batch, await blocksAt(em, batch));
   const provenBlocks = new Map([...recorded.keys()].map((id) => [id, 0n]));
-  for (const [id, { fit }] of findings.lenders) provenBlocks.set(id, fit?.number ?? 0n);
-  return findings.verdict(await booksOf(em, lenderId, provenBlocks), recorded);
+  for (const [id, { newestMatch }] of findings.lenders) provenBlocks.set(id, newestMatch?.number ?? 0n);
+  return findings.verdict(await chainCoverages(em, lenderId, provenBlocks), recorded);
 }
 
-/** What the anchors of one lender say, in memory that does not grow with their number. */
+/** A summary of the anchors of one lender. Its size does not depend on their number. */
 interface LenderAnchors {
   newestNumber: bigint;
-  /** The newest anchor below the first that does not fit. */
-  fit?: PlacedHead & { readonly chainedAt: Date | null };
-  /** The anchor with the lowest number whose block is another one. */
-  misfit?: PlacedHead & { readonly found: string | null };
-  misfits: number;
+  /** The newest matching anchor with a lower block number than `firstMismatch`. */
+  newestMatch?: HeadToCompare & { readonly chainedAt: Date | null };
+  /** The anchor with the lowest block number whose hash differs from the block's. `found` is the block's hash. */
+  firstMismatch?: HeadToCompare & { readonly found: string | null };
+  mismatches: number;
 }
 
 class AnchorFindings {
@@ -128,7 +130,7 @@ class AnchorFindings {
   readonly #problems: AnchorProblem[] = [];
   readonly #unknownKeys = new Map<string, { place: string; lines: number }>();
 
-  /** The anchor of a line if its signature is good. */
+  /** Returns the anchor of a line if its signature is valid; otherwise adds a problem or counts an incomplete line. */
   takeLine(place: string, text: string, keys: AnchorPublicKeys): Anchor | undefined {
     if (text === "") return undefined;
     const signed = readAnchorLine(text);
@@ -141,14 +143,14 @@ class AnchorFindings {
         "ANCHOR_UNREADABLE",
         place,
         null,
-        "The line is not an anchor: it was changed, or is of another program.",
+        "The line is not an anchor: it was changed, or another program wrote it.",
       );
       return undefined;
     }
-    return this.#trusted(place, signed, keys) ? signed.anchor : undefined;
+    return this.#isTrusted(place, signed, keys) ? signed.anchor : undefined;
   }
 
-  #trusted(place: string, { keyId, signature, signedText }: SignedAnchor, keys: AnchorPublicKeys): boolean {
+  #isTrusted(place: string, { keyId, signature, signedText }: SignedAnchor, keys: AnchorPublicKeys): boolean {
     const key = keys.get(keyId);
     if (key === undefined) {
       const lines = this.#unknownKeys.get(keyId)?.lines ?? 0;
@@ -160,7 +162,7 @@ class AnchorFindings {
         "ANCHOR_FORGED",
         place,
         null,
-        `The signature is not good for key ${keyId}: the line was changed or forged.`,
+        `The signature is not valid for key ${keyId}: the line was changed or forged.`,
       );
       return false;
     }
@@ -168,48 +170,49 @@ class AnchorFindings {
     return true;
   }
 
-  /** Compares heads with the blocks at their numbers, in the same order. */
-  compare(heads: readonly PlacedHead[], blocks: readonly Block[]): void {
+  /** Compares each head with the block that it names. `blocks` has the same order as `heads`. */
+  compare(heads: readonly HeadToCompare[], blocks: readonly Block[]): void {
     for (const [index, head] of heads.entries()) {
       const { hash: found, chainedAt } = blocks[index]!;
-      const lender = this.lenders.get(head.lenderId) ?? { newestNumber: 0n, misfits: 0 };
+      const lender = this.lenders.get(head.lenderId) ?? { newestNumber: 0n, mismatches: 0 };
       this.lenders.set(head.lenderId, lender);
       if (head.number > lender.newestNumber) lender.newestNumber = head.number;
       if (found === head.hash) {
-        const isBelowMisfit = lender.misfit === undefined || head.number < lender.misfit.number;
-        if (isBelowMisfit && head.number >= (lender.fit?.number ?? 0n)) lender.fit = { ...head, chainedAt };
+        const isBelowMismatch = lender.firstMismatch === undefined || head.number < lender.firstMismatch.number;
+        const isNewest = head.number >= (lender.newestMatch?.number ?? 0n);
+        if (isBelowMismatch && isNewest) lender.newestMatch = { ...head, chainedAt };
         continue;
       }
-      lender.misfits += 1;
-      if (head.number >= (lender.misfit?.number ?? head.number + 1n)) continue;
-      lender.misfit = { ...head, found };
-      if (lender.fit && lender.fit.number > head.number) delete lender.fit;
+      lender.mismatches += 1;
+      if (head.number >= (lender.firstMismatch?.number ?? head.number + 1n)) continue;
+      lender.firstMismatch = { ...head, found };
+      if (lender.newestMatch && lender.newestMatch.number > head.number) delete lender.newestMatch;
     }
   }
 
-  verdict(books: readonly Books[], recorded: ReadonlyMap<string, RecordedAnchor>): AnchorVerification {
+  verdict(coverages: readonly ChainCoverage[], recorded: ReadonlyMap<string, RecordedAnchor>): AnchorVerification {
     for (const [keyId, { place, lines }] of this.#unknownKeys) {
       const detail =
-        `${lines} anchors from here on are signed with key ${keyId}, which is not known: give the public key of the ` +
+        `${lines} anchors from here on are signed with the unknown key ${keyId}: give the public key of the ` +
         "master key of that time, or find out who has signed them.";
       this.#add("ANCHOR_KEY_UNKNOWN", place, null, detail);
     }
     if (this.#anchors === 0) {
-      this.#add("ANCHORS_MISSING", "-", null, "No anchor with a good signature was given, so nothing is proven.");
+      this.#add("ANCHORS_MISSING", "-", null, "No anchor with a valid signature was given, so nothing is proven.");
     }
-    for (const one of books) this.#judge(one, recorded.get(one.lenderId));
+    for (const coverage of coverages) this.#addProblemsOf(coverage, recorded.get(coverage.lenderId));
     return {
       ok: this.#totalProblems === 0n,
       anchors: this.#anchors,
       tornLines: this.#tornLines,
-      proven: books.map(({ lenderId, unprovenRows }) => {
-        const fit = this.lenders.get(lenderId)?.fit;
+      proven: coverages.map(({ lenderId, unprovenRows }) => {
+        const match = this.lenders.get(lenderId)?.newestMatch;
         return {
           lenderId,
-          block: fit?.number ?? null,
-          hash: fit?.hash ?? null,
-          chainedAt: fit?.chainedAt ?? null,
-          anchoredAt: fit?.at ?? null,
+          block: match?.number ?? null,
+          hash: match?.hash ?? null,
+          chainedAt: match?.chainedAt ?? null,
+          anchoredAt: match?.at ?? null,
           unprovenRows,
         };
       }),
@@ -218,34 +221,34 @@ class AnchorFindings {
     };
   }
 
-  #judge({ lenderId, headNumber, headAt }: Books, recorded: RecordedAnchor | undefined): void {
-    const { newestNumber = 0n, misfit, misfits = 0, fit } = this.lenders.get(lenderId) ?? {};
-    if (misfit) {
-      const isBeyond = misfit.found === null && misfit.number > (headNumber ?? 0n);
-      const what = `Block ${misfit.number} was anchored at ${misfit.at.toISOString()} with hash ${misfit.hash}`;
+  #addProblemsOf({ lenderId, headNumber, headAt }: ChainCoverage, recorded: RecordedAnchor | undefined): void {
+    const { newestNumber = 0n, firstMismatch, mismatches = 0, newestMatch } = this.lenders.get(lenderId) ?? {};
+    if (firstMismatch) {
+      const { number, hash, at, found, place } = firstMismatch;
+      const isBeyond = found === null && number > (headNumber ?? 0n);
+      const anchored = `Block ${number} was anchored at ${at.toISOString()} with hash ${hash}`;
       const chain =
         headNumber === null ? "there is no chain" : `the chain ends with block ${headNumber} of ${iso(headAt)}`;
-      const now = isBeyond
+      const hashNow = found === null ? "the block is gone now" : `its hash is ${found} now`;
+      const cause = isBeyond
         ? `; ${chain}. The database was restored to an earlier state, or its newest blocks were removed`
-        : `; its hash is ${misfit.found ?? "gone"} now. Rows or blocks were changed after that time and the chain was ` +
-          "computed again, or the database was restored and went on from an earlier state";
-      const since = fit
-        ? `. The books fit the anchors up to block ${fit.number}, anchored at ${fit.at.toISOString()}`
-        : ". No earlier anchor fits";
-      const more = misfits > 1 ? `; ${misfits} anchors do not fit in all.` : ".";
-      this.#add(
-        isBeyond ? "ANCHOR_BEYOND_CHAIN" : "ANCHOR_MISMATCH",
-        misfit.place,
-        lenderId,
-        what + now + since + more,
-      );
+        : `; ${hashNow}. Rows or blocks were changed after that time and the chain was recomputed, ` +
+          "or the database was restored to an earlier state and written to again";
+      const matching = newestMatch
+        ? `. The ledger matches its anchors up to block ${newestMatch.number}, anchored at ${newestMatch.at.toISOString()}`
+        : ". No earlier anchor matches";
+      const count = mismatches > 1 ? `; ${mismatches} anchors do not match in total.` : ".";
+      const code = isBeyond ? "ANCHOR_BEYOND_CHAIN" : "ANCHOR_MISMATCH";
+      this.#add(code, place, lenderId, anchored + cause + matching + count);
     }
     if (recorded && recorded.number > newestNumber) {
       const newest =
-        newestNumber === 0n ? "none of this lender is given" : `the newest one given is block ${newestNumber}`;
+        newestNumber === 0n
+          ? "no anchor of this lender was given"
+          : `the newest anchor given is of block ${newestNumber}`;
       const detail =
-        `Block ${recorded.number} was anchored at ${iso(recorded.anchoredAt)}, and ${newest}: the newest anchors are missing. ` +
-        "Give all files, or find out who removed lines.";
+        `Block ${recorded.number} was anchored at ${iso(recorded.anchoredAt)}, but ${newest}: the newest anchors are missing. ` +
+        "Give all anchor files, or find out who removed lines.";
       this.#add("ANCHORS_MISSING", "-", lenderId, detail);
     }
   }

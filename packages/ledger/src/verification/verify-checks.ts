@@ -3,7 +3,7 @@ import { bookings } from "../books/booking.ts";
 import { GENESIS, ROW_DIGESTS } from "./chain.ts";
 import { transfers } from "../books/transfer.ts";
 
-/** What can be wrong with a row. */
+/** The kinds of problem that a verification can find. */
 export type ProblemCode =
   | "CONTENT_CHANGED"
   | "BOOKING_MISSING"
@@ -24,17 +24,17 @@ export type ProblemCode =
   | "ROW_OUTSIDE_CHAIN";
 
 export interface Check {
-  /** In words, for people who watch a long run. */
+  /** The name shown as progress of a long verification. */
   readonly name: string;
-  /** Rows {code, table, id, detail, total} of the lender $1: no row when all is well. */
+  /** Returns a row {code, table, id, detail, total} for each problem of the lender $1, or no row if there is no problem. */
   readonly problemsOf: Statement;
-  /** One row {suspect}: a cheap answer to whether `problemsOf` would find anything. */
+  /** A cheap query that returns one row {suspect}. `problemsOf` is not run if `suspect` is false. */
   readonly suspectedBy?: Statement;
-  /** Both take as $2 the moment before which every row must be in the chain. */
+  /** True if both queries take a parameter $2: rows recorded before this time must be in the chain. */
   readonly needsChainedUntil?: true;
 }
 
-/** Only worth asking when the trial balance is between accounts that are missing or in several currencies. */
+/** Run only if the trial balance shows transfers with a missing account or an account in another currency. */
 export const accountsCheck: Check = {
   name: "accounts of transfers",
   problemsOf: check(
@@ -51,7 +51,7 @@ export const accountsCheck: Check = {
   ),
 };
 
-/** The other checks of a lender's books. Each is one statement, so that it sees one moment. */
+/** The other checks of a lender's ledger. Each query reads one consistent state of the database. */
 export const checks: readonly Check[] = [
   {
     name: "contents of transfers",
@@ -253,7 +253,7 @@ export const checks: readonly Check[] = [
   },
 ];
 
-// Materialized, so that the planner expects to read everything, not the first 1,000 rows.
+// MATERIALIZED makes the planner expect to read all problems. Otherwise it would plan for the first 1,000 rows.
 function check(name: string, text: string): Statement {
   return statement(
     `ledger.verify-${name}`,

@@ -2,24 +2,24 @@ import { type EntityManager, isOnCluster, query, send, statement, transaction, t
 import type { CurrencyCode } from "@collections/money";
 import { accountsCheck, type Check, checks, type ProblemCode } from "./verify-checks.ts";
 
-/** One row that does not fit, and why. */
+/** One row that failed a check, and why. */
 export interface LedgerProblem {
   readonly code: ProblemCode;
   readonly table: "account" | "transfer" | "payment_booking" | "chain_block";
-  /** The row's id; a block's number; for UNBALANCED the currency. */
+  /** The row's id, or the number of a block. For UNBALANCED it is the currency. */
   readonly id: string;
   readonly lenderId: string;
   readonly detail: string;
 }
 
-/** What all open accounts in one currency add up to, in minor units. */
+/** The total debits and credits of all accounts in one currency, in minor units. They must be equal. */
 export interface TrialBalance {
   readonly currency: CurrencyCode;
   readonly debitMinor: bigint;
   readonly creditMinor: bigint;
 }
 
-/** Rows looked at. */
+/** The number of rows that were checked, by table. */
 export interface LedgerCounts {
   readonly lenders: number;
   readonly accounts: bigint;
@@ -28,17 +28,17 @@ export interface LedgerCounts {
   readonly blocks: bigint;
 }
 
-/** What a verification looked at and found. */
+/** The result of a verification. */
 export interface LedgerVerification {
   readonly ok: boolean;
   readonly counts: LedgerCounts;
   readonly trialBalance: readonly TrialBalance[];
-  /** The first 1,000. */
+  /** The first 1,000 problems. */
   readonly problems: readonly LedgerProblem[];
   readonly totalProblems: bigint;
 }
 
-/** Told before each check. */
+/** The progress of a verification. It is reported before each check. */
 export interface VerifyProgress {
   readonly lenderId: string;
   readonly lendersDone: number;
@@ -47,14 +47,12 @@ export interface VerifyProgress {
   readonly totalProblems: bigint;
 }
 
-/**
- * What to verify, and as of when. Rows have 15 minutes to get into the chain unless `unchainedAfterMs` says otherwise.
- */
+/** Options of `verify`. */
 export interface VerifyOptions {
   readonly now: Date;
-  /** Look at this lender only. */
+  /** Verify this lender only. Default: all lenders. */
   readonly lenderId?: string;
-  /** Rows recorded longer ago than this must be in the chain. */
+  /** Rows that were recorded longer ago than this must be in the chain. Default: 15 minutes. */
   readonly unchainedAfterMs?: number;
   readonly onProgress?: (progress: VerifyProgress) => void;
 }
@@ -63,9 +61,11 @@ const MAX_PROBLEMS = 1_000;
 const UNCHAINED_AFTER_MS = 15 * 60_000;
 
 /**
- * Derives everything in the ledger again and names each row that does not fit: contents against digests, bookings
- * against transfers, balances against what bookings say, accounts, sequences and the hash chain. Reads only, and may
- * run beside traffic: each check sees one moment. What other domains keep (cases, earnings, events) is not looked at.
+ * Recomputes everything in the ledger and reports each row that does not match. It compares contents with digests, bookings
+ * with transfers, and balances with the amounts in bookings, and it checks accounts, sequences and the hash chain.
+ *
+ * It only reads. It may run while the service is in use, because each query reads one consistent state of the database. It
+ * does not check the rows of other domains (cases, earnings, events).
  *
  * @example
  * const { ok, problems, totalProblems } = await verify(em, { now: new Date() });
@@ -76,11 +76,11 @@ export async function verify(em: EntityManager, options: VerifyOptions): Promise
   const { now, unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
   const chainedUntil = new Date(now.getTime() - unchainedAfterMs).toISOString();
   return transaction(em, async (tx) => {
-    send(tx, takeTime, []);
-    const lenderIds = options.lenderId === undefined ? await lendersInBooks(tx) : [options.lenderId];
+    send(tx, setVerificationLimits, []);
+    const lenderIds = options.lenderId === undefined ? await lendersInLedger(tx) : [options.lenderId];
     const findings = new Findings(lenderIds.length);
     for (const [lendersDone, lenderId] of lenderIds.entries()) {
-      const tell = (check: string) =>
+      const reportProgress = (check: string) =>
         onProgress?.({
           lenderId,
           lendersDone,
@@ -88,12 +88,12 @@ export async function verify(em: EntityManager, options: VerifyOptions): Promise
           check,
           totalProblems: findings.totalProblems,
         });
-      tell("trial balance");
-      findings.addCounts(await query(tx, selectCounts, [lenderId], UNHURRIED));
-      const movements = await query<Movement>(tx, selectMovements, [lenderId], UNHURRIED);
+      reportProgress("trial balance");
+      findings.addCounts(await query(tx, selectCounts, [lenderId], VERIFICATION_TIMEOUT));
+      const movements = await query<Movement>(tx, selectMovements, [lenderId], VERIFICATION_TIMEOUT);
       findings.addTrialBalance(lenderId, movements);
-      for (const check of movements.some(isCrooked) ? [accountsCheck, ...checks] : checks) {
-        tell(check.name);
+      for (const check of movements.some(hasWrongAccount) ? [accountsCheck, ...checks] : checks) {
+        reportProgress(check.name);
         const found = await problemsFoundBy(tx, check, lenderId, chainedUntil);
         findings.addProblems(lenderId, found, found[0]?.total ?? 0n);
       }
@@ -106,7 +106,10 @@ type Problem = Omit<LedgerProblem, "lenderId">;
 type Found = Problem & { readonly total: bigint };
 type RowCounts = Omit<LedgerCounts, "lenders">;
 
-/** All that was moved in one currency between accounts of these currencies; null where there is no account. */
+/**
+ * The sum of a lender's transfers in one currency between accounts of two currencies. The currency of an account is null if
+ * the account does not exist.
+ */
 interface Movement {
   readonly currency: CurrencyCode;
   readonly debitCurrency: CurrencyCode | null;
@@ -114,7 +117,7 @@ interface Movement {
   readonly amountMinor: bigint;
 }
 
-function isCrooked({ currency, debitCurrency, creditCurrency }: Movement): boolean {
+function hasWrongAccount({ currency, debitCurrency, creditCurrency }: Movement): boolean {
   return debitCurrency !== currency || creditCurrency !== currency;
 }
 
@@ -122,13 +125,13 @@ async function problemsFoundBy(tx: Tx, check: Check, lenderId: string, chainedUn
   const { problemsOf, suspectedBy, needsChainedUntil } = check;
   const values = needsChainedUntil ? [lenderId, chainedUntil] : [lenderId];
   if (suspectedBy) {
-    const [verdict] = await query<{ suspect: boolean }>(tx, suspectedBy, values, UNHURRIED);
+    const [verdict] = await query<{ suspect: boolean }>(tx, suspectedBy, values, VERIFICATION_TIMEOUT);
     if (verdict?.suspect === false) return [];
   }
-  return query(tx, problemsOf, values, UNHURRIED);
+  return query(tx, problemsOf, values, VERIFICATION_TIMEOUT);
 }
 
-/** What has been found so far, over the lenders. */
+/** Collects counts, balances and problems over all lenders. */
 class Findings {
   totalProblems = 0n;
   readonly #problems: LedgerProblem[] = [];
@@ -146,12 +149,12 @@ class Findings {
   }
 
   addTrialBalance(lenderId: string, movements: readonly Movement[]): void {
-    const own = new Map<CurrencyCode, TrialBalance>();
+    const balances = new Map<CurrencyCode, TrialBalance>();
     for (const { debitCurrency, creditCurrency, amountMinor } of movements) {
-      if (debitCurrency) addTo(own, { currency: debitCurrency, debitMinor: amountMinor, creditMinor: 0n });
-      if (creditCurrency) addTo(own, { currency: creditCurrency, debitMinor: 0n, creditMinor: amountMinor });
+      if (debitCurrency) addTo(balances, { currency: debitCurrency, debitMinor: amountMinor, creditMinor: 0n });
+      if (creditCurrency) addTo(balances, { currency: creditCurrency, debitMinor: 0n, creditMinor: amountMinor });
     }
-    for (const balance of own.values()) {
+    for (const balance of balances.values()) {
       const { currency, debitMinor, creditMinor } = balance;
       addTo(this.#trialBalance, balance);
       if (debitMinor === creditMinor) continue;
@@ -187,18 +190,18 @@ function addTo(balances: Map<CurrencyCode, TrialBalance>, { currency, debitMinor
   });
 }
 
-/** Every lender that any table names, also one that only a forged row names. */
-export async function lendersInBooks(tx: Tx): Promise<string[]> {
+/** Returns the id of each lender that occurs in any table of the ledger, even if only a forged row names it. */
+export async function lendersInLedger(tx: Tx): Promise<string[]> {
   const text = isOnCluster(tx) ? selectLendersOnCluster : selectLenders;
-  const lenders = await query<{ id: string }>(tx, text, [], UNHURRIED);
+  const lenders = await query<{ id: string }>(tx, text, [], VERIFICATION_TIMEOUT);
   return lenders.map(({ id }) => id);
 }
 
-/** For one check of a lender with hundreds of millions of rows. */
-export const UNHURRIED = { timeoutMs: 3_600_000 };
+/** The timeout of one check, long enough for a lender with hundreds of millions of rows. */
+export const VERIFICATION_TIMEOUT = { timeoutMs: 3_600_000 };
 
-// Reads only, takes its time and memory, and plans for the rows that are there now.
-export const takeTime = statement(
+// Makes the transaction read-only, lifts its limits of time and memory, and plans each query for the rows that exist now.
+export const setVerificationLimits = statement(
   "ledger.verify-settings",
   `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', '0', true),
      set_config('work_mem', '128MB', true), set_config('plan_cache_mode', 'force_custom_plan', true),
@@ -207,7 +210,7 @@ export const takeTime = statement(
 
 const TABLES = ["account", "transfer", "payment_booking", "chain_block"];
 
-// From one lender to the next by the primary key: a distinct reads every row.
+// Jumps from one lender to the next in the primary key. SELECT DISTINCT would read every row.
 const selectLenders = statement(
   "ledger.lenders",
   TABLES.map(
@@ -222,7 +225,7 @@ const selectLenders = statement(
   ).join(" union ") + " order by id",
 );
 
-// Citus refuses a recursion over all lenders.
+// Citus rejects a recursive query over the rows of all lenders.
 const selectLendersOnCluster = statement(
   "ledger.lenders-on-cluster",
   TABLES.map((table) => `select distinct lender_id as id from ledger.${table}`).join(" union ") + " order by id",
