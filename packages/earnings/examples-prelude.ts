@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
 import type { EntityManager, Tx } from "@collections/database";
 import type * as own from "@collections/earnings";

@@ -11,7 +11,7 @@ const { url } = await testDatabase("earnings", async (at) => void (await migrate
 const database = await createDatabase({ url: directUrl(url), schemas });
 afterAll(() => database.close());
 
-test("an earning has changed when it was made, and when it was credited", async () => {
+test("an earning counts as changed when it was created and when it was credited", async () => {
   const fieldPartnerId = newId();
   const [first, second] = [anEarning({ fieldPartnerId }), anEarning({ fieldPartnerId })];
   await transaction(database.em(), async (tx) => {
@@ -27,7 +27,7 @@ test("an earning has changed when it was made, and when it was credited", async 
 });
 
 test(
-  "they are found among the field partner's own, also by a plan that was made while there were none",
+  "the plan of the query, prepared on an empty table, uses the index on the field partner",
   { tags: "one-node-plan" },
   async () => {
     const plan = await genericPlan(database.pool, selectChanged.text, `'${newId()}', now(), null, 51`);

@@ -3,8 +3,8 @@ import type { Earning } from "./earning.ts";
 import { selectedEarning } from "./keep-earnings.ts";
 
 /**
- * A field partner's earnings that were made, credited or paid out since then, in the order of their ids: `limit` of
- * them behind the id `after`.
+ * Returns one page of a field partner's earnings that were created, credited or paid out at or after `since`. The page has
+ * up to `limit` earnings with ids greater than `after`, in the order of their ids.
  *
  * @example
  * const since = new Date("2026-11-20T09:00:00Z");

@@ -1,7 +1,7 @@
 import { type CurrencyCode, display, money, type Percent, percentOf, percentText } from "@collections/money";
 
 /**
- * Commission in minor units on the applied part of a payment, rounded half to even.
+ * Returns the commission on the applied part of a payment, in minor units, rounded half to even.
  * contract: What the service does (the partner earning)
  *
  * @example
@@ -13,7 +13,7 @@ export function commissionOn(appliedMinor: bigint, commission: Percent): bigint 
 }
 
 /**
- * Why an earning is what it is, for the field partner to read: "2.5% of ₹2,500.00".
+ * Returns a text that explains an earning's amount to the field partner: "2.5% of ₹2,500.00".
  *
  * @example
  * const why = formula({ percent: commission, baseMinor: 250_000n, currency: INR }, "en-IN");

@@ -1,5 +1,5 @@
 /**
- * The text is not a cursor that `earningLines` gave.
+ * Thrown for a text that is not a cursor returned by `earningLines`.
  *
  * @example
  * try {
@@ -14,28 +14,28 @@ export class InvalidCursorError extends Error {
   readonly code = "INVALID_CURSOR";
 
   constructor() {
-    super("Not a cursor of an earning line: pass the one that came with a line, unchanged.");
+    super("The cursor is invalid: pass the cursor of an earning line unchanged.");
   }
 }
 
-/** A place in the list of earning lines. */
-export interface Place {
+/** The position of an earning in the list of earning lines. */
+export interface EarningPosition {
   readonly earnedAt: Date;
   readonly id: string;
 }
 
-const PLACE = /^([0-9]{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-/** Later than any earning, and early enough for PostgreSQL. */
+const POSITION = /^([0-9]{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+/** The end of the valid times. It is later than any earning and within PostgreSQL's range of timestamps. */
 const END_MS = Date.UTC(2200, 0, 1);
 
-/** A place as clients carry it, opaque to them. */
-export function encodeCursor({ earnedAt, id }: Place): string {
+/** Encodes a position as a cursor, which is opaque to clients. */
+export function encodeCursor({ earnedAt, id }: EarningPosition): string {
   return Buffer.from(`${earnedAt.getTime()}:${id}`).toString("base64url");
 }
 
-/** The place of a cursor. Throws InvalidCursorError. */
-export function decodeCursor(cursor: string): Place {
-  const [, earnedMs, id] = PLACE.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
+/** Returns the position that a cursor encodes. Throws InvalidCursorError for any other text. */
+export function decodeCursor(cursor: string): EarningPosition {
+  const [, earnedMs, id] = POSITION.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   if (earnedMs === undefined || id === undefined || Number(earnedMs) >= END_MS) throw new InvalidCursorError();
   return { earnedAt: new Date(Number(earnedMs)), id };
 }

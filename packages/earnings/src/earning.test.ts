@@ -40,7 +40,7 @@ describe("commission", () => {
     expect(commissionOn(applied, percent(rate))).toBe(expected);
   });
 
-  test("of the parts of an amount differs from that of the whole by less than a minor unit a part", () => {
+  test("on the parts of an amount differs from the commission on the whole by less than one minor unit per part", () => {
     const parts = fc.array(fc.bigInt({ min: 1n, max: 10n ** 12n }), { minLength: 1, maxLength: 20 });
     const rate = fc.bigInt({ min: 0n, max: 1_000_000n });
     fc.assert(
@@ -59,7 +59,7 @@ describe("commission", () => {
 });
 
 describe("an earning", () => {
-  test("is pending, and says what it is made of", () => {
+  test("is pending, and its formula shows the rate and the applied amount", () => {
     const earning = earningOn(payment, percent("2.5"), NOW);
     expect(earning).toMatchObject({
       bookingId: payment.bookingId,
@@ -74,7 +74,7 @@ describe("an earning", () => {
     expect(formula(earning!, "hi-IN")).toBe("2.5% of ₹2,500.00");
   });
 
-  test("is made exactly for a payment with a field partner whose commission is not 0, and never exceeds it", () => {
+  test("exists only if there is a field partner and the commission is not 0, and never exceeds the payment", () => {
     const someone = fc.option(fc.constant(newId()));
     const applied = fc.oneof(fc.bigInt({ min: 0n, max: 100n }), fc.bigInt({ min: 0n, max: 10n ** 15n }));
     fc.assert(
@@ -95,7 +95,7 @@ describe("an earning", () => {
   });
 });
 
-/** Reads a formula as its reader would: the rate, and the amount in minor units. */
+/** Parses a formula into the rate and the amount in minor units. */
 function readFormula(text: string, decimals: number): { rate: bigint; baseMinor: bigint } {
   const [, rate = "", amount = ""] = /^([0-9]+(?:\.[0-9]+)?)% of [^0-9]*([0-9,]+(?:\.[0-9]+)?)$/.exec(text)!;
   const shifted = (number: string, places: number) => {
@@ -106,7 +106,7 @@ function readFormula(text: string, decimals: number): { rate: bigint; baseMinor:
   return { rate: shifted(rate, 4), baseMinor: shifted(amount, decimals) };
 }
 
-/** By doubling and comparing, not by the rule under test. */
+/** Divides with rounding half to even. It does not use the code under test. */
 function nearestEven(numerator: bigint, denominator: bigint): bigint {
   const below = numerator / denominator;
   const [toBelow, toAbove] = [numerator - below * denominator, (below + 1n) * denominator - numerator];
@@ -124,7 +124,7 @@ describe("a formula", () => {
     ["KWD", 3, 12_345_678n, "0.0001", "0.0001% of KWD 12,345.678", 12n],
     ["KWD", 3, 1_500n, "33.3333", "33.3333% of KWD 1.500", 500n],
   ])(
-    "in %s with %i decimals, of %i minor units at %s%%, reads %s and gives %i",
+    "in %s with %i decimals, for %i minor units at %s%%, is %s and gives %i",
     (code, decimals, base, rate, text, due) => {
       const earning = earningOn({ ...payment, currency: currency(code), appliedMinor: base }, percent(rate), NOW)!;
       expect(formula(earning).replaceAll("\u00a0", " ")).toBe(text);
@@ -134,7 +134,7 @@ describe("a formula", () => {
     },
   );
 
-  test("led to the figure beside it: for each payment of a loan, partial, the last one and what is paid beyond", () => {
+  test("gives the earning's amount for any sequence of payments of a loan, including partial payments and excess", () => {
     const currencies = fc.constantFrom(["INR", 2], ["JPY", 0], ["KWD", 3], ["USD", 2]) as fc.Arbitrary<
       [string, number]
     >;
@@ -162,9 +162,9 @@ describe("a formula", () => {
 });
 
 describe("a cursor", () => {
-  test("leads back to its place", () => {
-    const place = { earnedAt: NOW, id: newId() };
-    expect(decodeCursor(encodeCursor(place))).toEqual(place);
+  test("decodes to the position that was encoded", () => {
+    const position = { earnedAt: NOW, id: newId() };
+    expect(decodeCursor(encodeCursor(position))).toEqual(position);
   });
 
   test.each([
@@ -175,7 +175,7 @@ describe("a cursor", () => {
     "'; drop table",
     encodeCursor({ earnedAt: new Date(999_999_999_999_999), id: newId() }),
     encodeCursor({ earnedAt: new Date("2200-01-01T00:00:00Z"), id: newId() }),
-  ])("%j is refused with a code", (text) => {
+  ])("is rejected with InvalidCursorError: %j", (text) => {
     expect(() => decodeCursor(text)).toThrow(InvalidCursorError);
   });
 });

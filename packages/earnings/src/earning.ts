@@ -2,10 +2,10 @@ import { newId } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { commissionOn } from "./commission.ts";
 
-/** `pending` until the case ends, `credited` until the money is sent, `paid_out` for good. */
+/** An earning is `pending` until its case ends, then `credited` until a payout is recorded, then `paid_out`. */
 export type EarningStatus = "pending" | "credited" | "paid_out";
 
-/** What a field partner has earned with one payment. Minor units. */
+/** A field partner's commission on one payment. Amounts are in minor units. */
 export interface Earning {
   readonly lenderId: string;
   readonly id: string;
@@ -15,19 +15,19 @@ export interface Earning {
   readonly reference: string;
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
-  /** The applied part of the payment: there is no commission on excess. */
+  /** The applied part of the payment. There is no commission on excess. */
   readonly baseMinor: bigint;
   readonly percent: Percent;
   readonly amountMinor: bigint;
   readonly status: EarningStatus;
   readonly earnedAt: Date;
   readonly creditedAt: Date | null;
-  /** When its payout was recorded. */
+  /** When the payout of this earning was recorded. */
   readonly paidOutAt: Date | null;
   readonly payoutId: string | null;
 }
 
-/** A payment that was attributed to somebody, or to nobody. */
+/** A payment with the field partner that it was attributed to, or null if it was attributed to none. */
 export interface AttributedPayment {
   readonly lenderId: string;
   readonly caseId: string;
@@ -40,7 +40,7 @@ export interface AttributedPayment {
 }
 
 /**
- * What a payment earns, pending until its case ends: nothing without a field partner or when it rounds to 0.
+ * Returns the pending earning on a payment, or undefined if the payment has no field partner or its commission rounds to 0.
  *
  * @example
  * const payment = { lenderId, caseId, bookingId, sourceLoanNumber: "LN-2026-00417", reference: "UTR402812345678" };
@@ -72,7 +72,8 @@ export function earningOn(payment: AttributedPayment, commission: Percent, now: 
 }
 
 /**
- * The same earning once its case has ended. One that is credited already stays as it is.
+ * Returns the earning as credited at `now`, because its case has ended. An earning that is already credited or paid out is
+ * returned unchanged.
  *
  * @example
  * addEarnings(tx, [credited(earning, now)]);

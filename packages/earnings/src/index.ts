@@ -2,9 +2,16 @@ export { changedEarnings } from "./changed-earnings.ts";
 export { commissionOn, formula } from "./commission.ts";
 export { InvalidCursorError } from "./cursor.ts";
 export { type AttributedPayment, credited, type Earning, earningOn, type EarningStatus } from "./earning.ts";
-export { addEarnings, type CaseOfEarnings, creditEarnings, pendingOf } from "./keep-earnings.ts";
+export { addEarnings, type CaseKey, creditEarnings, pendingEarnings } from "./keep-earnings.ts";
 export { lockCredited, lockReference, payOut } from "./keep-payouts.ts";
-export { type Payout, payoutDifferences, payoutOf, type PayoutOrder, type PayoutPart, reachedAt } from "./payout.ts";
+export {
+  creditTimeReaching,
+  type Payout,
+  payoutDifferences,
+  payoutOf,
+  type PayoutOrder,
+  type PayoutPart,
+} from "./payout.ts";
 export { type Period, spanOf } from "./period.ts";
 export {
   type EarningLines,
@@ -18,8 +25,8 @@ export {
   earningsTotals,
 } from "./read-earnings.ts";
 export {
-  type Credited,
-  creditedOf,
+  type CreditedSum,
+  creditedSums,
   linesOfPayout,
   listPayouts,
   type PaidOutLine,

@@ -19,7 +19,7 @@ import {
   payOut,
   payoutMismatches,
   payoutOf,
-  pendingOf,
+  pendingEarnings,
 } from "./index.ts";
 import { earningsSchema } from "./schema.ts";
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 function add(...earnings: Earning[]): Promise<void> {
-  // One lender at a time, as on a cluster.
+  // One lender at a time: on a cluster, an INSERT may contain rows of one lender only.
   return transaction(database.em(), async (tx) => {
     for (const earning of earnings) addEarnings(tx, [earning]);
   });
@@ -45,32 +45,32 @@ function credit(earnings: readonly Earning[], now: Date): Promise<void> {
 }
 
 describe("an earning", () => {
-  test("is there once per booking", async () => {
+  test("is unique per booking", async () => {
     const earning = anEarning();
     await add(earning);
     await expect(add({ ...earning, id: newId() })).rejects.toSatisfy(isUniqueViolation);
   });
 
-  test("comes back as it was written, pending or credited at once", async () => {
+  test("is read back as it was written, pending or credited", async () => {
     const pending = anEarning();
     const atOnce = credited(anEarning({ lenderId: pending.lenderId }), NOW);
     await add(pending, atOnce);
     expect(await earningPage(database.em(), pending.lenderId, undefined, 10)).toEqual([pending, atOnce]);
     expect(await earningPage(database.em(), pending.lenderId, pending.id, 10)).toEqual([atOnce]);
-    expect(await pendingOf(database.em(), [pending, atOnce])).toEqual([pending]);
+    expect(await pendingEarnings(database.em(), [pending, atOnce])).toEqual([pending]);
   });
 
-  test("is pending only under its own lender and case", async () => {
+  test("is found as pending only by its own lender and case", async () => {
     const earning = anEarning();
     await add(earning);
     const strangers = [
       { lenderId: newId(), caseId: earning.caseId },
       { lenderId: earning.lenderId, caseId: newId() },
     ];
-    for (const stranger of strangers) expect(await pendingOf(database.em(), [stranger])).toEqual([]);
+    for (const stranger of strangers) expect(await pendingEarnings(database.em(), [stranger])).toEqual([]);
   });
 
-  test("that is credited twice keeps the first moment", async () => {
+  test("that is credited twice keeps the first credit time", async () => {
     const earning = anEarning();
     await add(earning);
     await credit([earning], NOW);
@@ -80,14 +80,14 @@ describe("an earning", () => {
   });
 
   test(
-    "takes one statement to read, one to add and one to credit, 32 as well as one",
+    "is read, added and credited with one SQL statement each, also in a batch of 32",
     { tags: "many-lenders" },
     async () => {
       const earnings = Array.from({ length: 32 }, () => anEarning());
       await add(...earnings);
       sent.length = 0;
       await transaction(database.em(), async (tx) => {
-        const pending = await pendingOf(tx, earnings);
+        const pending = await pendingEarnings(tx, earnings);
         addEarnings(
           tx,
           earnings.map(({ lenderId, caseId }) => anEarning({ lenderId, caseId })),
@@ -99,14 +99,14 @@ describe("an earning", () => {
         "earnings.add-of-many",
         "earnings.credit-of-many",
       ]);
-      expect(await pendingOf(database.em(), earnings)).toHaveLength(32);
+      expect(await pendingEarnings(database.em(), earnings)).toHaveLength(32);
     },
   );
 
-  test("costs nothing when there is none", async () => {
+  test("takes no SQL statement for an empty batch", async () => {
     sent.length = 0;
     await transaction(database.em(), async (tx) => {
-      expect(await pendingOf(tx, [])).toEqual([]);
+      expect(await pendingEarnings(tx, [])).toEqual([]);
       addEarnings(tx, []);
       creditEarnings(tx, [], NOW);
     });
@@ -115,7 +115,7 @@ describe("an earning", () => {
 });
 
 describe("a field partner", () => {
-  test("sees what was earned in a stretch of time, by currency and by what has become of it", async () => {
+  test("sees the sums of the earnings in a time span, by currency and status", async () => {
     const mine = { fieldPartnerId: newId(), lenderId: newId() };
     const kwd = currency("KWD");
     const early = anEarning({ ...mine, earnedAt: new Date(NOW.getTime() - 1) });
@@ -133,7 +133,7 @@ describe("a field partner", () => {
     ]);
   });
 
-  test("pages through all lines once, the latest first, also those of one moment", async () => {
+  test("gets each earning once when paging, newest first, even if several were earned at the same time", async () => {
     const fieldPartnerId = newId();
     const earnings = Array.from({ length: 11 }, (_, index) => {
       return anEarning({ fieldPartnerId, earnedAt: new Date(NOW.getTime() + Math.floor(index / 4)) });
@@ -150,7 +150,7 @@ describe("a field partner", () => {
     expect(seen).toEqual(earnings.toReversed());
   });
 
-  test("sees no earning of another, not by its id, its case or a cursor", async () => {
+  test("cannot see another's earning by its id, its case or a cursor", async () => {
     const theirs = anEarning();
     await add(theirs);
     const me = newId();
@@ -162,7 +162,7 @@ describe("a field partner", () => {
     expect(await earningLines(database.em(), me, { first: 100, after })).toEqual({ lines: [], hasNextPage: false });
   });
 
-  test("sees what each case has earned", async () => {
+  test("sees all of their earnings on a case", async () => {
     const fieldPartnerId = newId();
     const [first, second] = [anEarning({ fieldPartnerId }), anEarning({ fieldPartnerId })];
     const again = anEarning({ ...first, id: newId(), bookingId: newId(), earnedAt: LATER });
@@ -171,7 +171,7 @@ describe("a field partner", () => {
   });
 });
 
-test("over any history, what is pending, credited and paid out adds up to what was earned", async () => {
+test("for random histories, the sums of pending, credited and paid-out earnings match the single earnings", async () => {
   const act = fc.record({
     kind: fc.constantFrom("earn" as const, "end" as const, "pay" as const),
     caseIndex: fc.nat(2),
@@ -192,7 +192,7 @@ test("over any history, what is pending, credited and paid out adds up to what w
             addEarnings(tx, [earning]);
             kept.push(earning);
           } else if (kind === "end") {
-            creditEarnings(tx, await pendingOf(tx, [{ lenderId, caseId }]), NOW);
+            creditEarnings(tx, await pendingEarnings(tx, [{ lenderId, caseId }]), NOW);
             kept = kept.map((earning) => (earning.caseId === caseId ? credited(earning, NOW) : earning));
           } else {
             const owed = await lockCredited(tx, { fieldPartnerId, currency: INR });

@@ -12,27 +12,28 @@ import {
 import { credited, type Earning } from "./earning.ts";
 import { EarningEntity } from "./schema.ts";
 
-/** Which case: its lender and its id. */
-export interface CaseOfEarnings {
+/** The key of a case: its lender and its id. */
+export interface CaseKey {
   readonly lenderId: string;
   readonly caseId: string;
 }
 
 /**
- * The pending earnings of the given cases, in the order in which they were earned. Read them under the cases' locks.
+ * Returns the pending earnings of the given cases, in the order in which they were earned. Lock the cases first.
  *
  * @example
- * const pending = await pendingOf(tx, [{ lenderId, caseId }]);
+ * const pending = await pendingEarnings(tx, [{ lenderId, caseId }]);
  * const pendingMinor = pending.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
  */
-export async function pendingOf(tx: EntityManager | Tx, cases: readonly CaseOfEarnings[]): Promise<Earning[]> {
+export async function pendingEarnings(tx: EntityManager | Tx, cases: readonly CaseKey[]): Promise<Earning[]> {
   if (cases.length === 0) return [];
   const values = [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)] as const;
   return query(tx, ...forLenders(selectPending, values));
 }
 
 /**
- * Writes new earnings in one statement: pending, or credited at once when the same payment clears the case.
+ * Inserts any number of new earnings with one SQL statement. An earning may be inserted as credited, if its payment also
+ * ended the case.
  *
  * @example
  * addEarnings(tx, [earning]);
@@ -42,11 +43,11 @@ export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
 }
 
 /**
- * Credits earnings that `pendingOf` has read, in one statement, because their case has ended. One that has been
- * credited or paid out since stays as it is.
+ * Credits earnings that `pendingEarnings` has read, because their case has ended. Any number is written with one SQL
+ * statement. An earning that was credited or paid out since it was read stays unchanged.
  *
  * @example
- * const pending = await pendingOf(tx, [{ lenderId, caseId }]);
+ * const pending = await pendingEarnings(tx, [{ lenderId, caseId }]);
  * creditEarnings(tx, pending, now);
  */
 export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date): void {
@@ -70,15 +71,15 @@ const EARNINGS = { table: earnings.name, columns: earnings.insertedTypes(INSERTE
 
 const insertEarnings = lenderInsert("earnings.add", EARNINGS);
 
-// The rows are there. ON CONFLICT finds them by the key on every plan; an UPDATE joined to the arrays reads the whole
-// table when its plan was made while the table was small.
+// The rows already exist, so each insert becomes an update. ON CONFLICT finds them by primary key in every plan. An UPDATE
+// joined to the arrays would read the whole table if its plan was prepared while the table was small.
 export const upsertCredited = lenderInsert("earnings.credit", {
   ...EARNINGS,
   ending: `on conflict (lender_id, id) do update set status = excluded.status, credited_at = excluded.credited_at
    where earning.status = 'pending'`,
 });
 
-// Lateral, with a barrier: one index probe per case, on every plan.
+// LATERAL with OFFSET 0 makes PostgreSQL look up each case in the index, in every plan.
 export const selectPending = lenderStatement(
   "earnings.pending",
   { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = c.lender_id" },

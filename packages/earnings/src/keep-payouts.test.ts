@@ -6,7 +6,7 @@ import { anEarning, INR, LATER, NOW } from "../tests/fixture.ts";
 import {
   addEarnings,
   credited,
-  creditedOf,
+  creditedSums,
   creditEarnings,
   type Earning,
   earningsByIds,
@@ -43,26 +43,26 @@ beforeEach(() => {
   [first, second] = [newId(), newId()].toSorted() as [string, string];
 });
 
-/** Credited to the field partner of the test. */
+/** Returns an earning of the test's field partner that was credited at `at`. */
 function due(fields: Partial<Earning>, at = NOW): Earning {
   return credited(anEarning({ fieldPartnerId, lenderId: first!, ...fields }), at);
 }
 
 function add(...earnings: Earning[]): Promise<void> {
-  // One lender at a time, as on a cluster.
+  // One lender at a time: on a cluster, an INSERT may contain rows of one lender only.
   return transaction(database.em(), async (tx) => {
     for (const earning of earnings) addEarnings(tx, [earning]);
   });
 }
 
-/** Pays out all that is credited in rupees, as the flow does. */
+/** Pays out everything that is credited in rupees, in the same steps as the flow. */
 function pay(given: { reference?: string; before?: Date; until?: string } = {}): Promise<Payout> {
   const order = { fieldPartnerId, currency: INR, reference: newId(), paidOn: "2026-11-21", until: null, ...given };
   return transaction(database.em(), async (tx) => {
     await lockReference(tx, order.reference);
     const lines = await lockCredited(tx, order);
-    const { before: _, ...said } = order;
-    const payout = payoutOf(lines, said, LATER);
+    const { before: _, ...payoutOrder } = order;
+    const payout = payoutOf(lines, payoutOrder, LATER);
     payOut(tx, payout, lines);
     return payout;
   });
@@ -78,7 +78,7 @@ async function statusOf(...earnings: Earning[]): Promise<(string | undefined)[]>
 }
 
 describe("a payout", () => {
-  test("takes what is credited in its currency at all lenders, with a part for each, and nothing else", async () => {
+  test("covers exactly what is credited in its currency at all lenders, with a part for each lender", async () => {
     const lines = [due({ amountMinor: 3n }), due({ amountMinor: 5n }), due({ amountMinor: 7n, lenderId: second! })];
     const others = [due({ currency: KWD }), anEarning({ fieldPartnerId, lenderId: first! })];
     const strangers = credited(anEarning({ lenderId: first! }), NOW);
@@ -99,7 +99,7 @@ describe("a payout", () => {
     expect(rows).toEqual([{ status: "credited" }]);
   });
 
-  test("comes back as it was written, by its id, its reference and its field partner, and from no other", async () => {
+  test("can be read by its id, its reference and its field partner, and not by another field partner", async () => {
     const lines = [due({}), due({ lenderId: second! })];
     await add(...lines);
     const payout = await pay();
@@ -113,27 +113,27 @@ describe("a payout", () => {
     expect(await em.find(PayoutEntity, { id: payout.id })).toHaveLength(2);
   });
 
-  test("leaves what was credited later than asked for", async () => {
+  test("does not cover earnings that were credited at or after `before`", async () => {
     const [early, late] = [due({}), due({}, LATER)];
     await add(early, late);
-    expect(await creditedOf(database.em(), fieldPartnerId, LATER)).toMatchObject([{ lines: 1 }]);
-    expect(await creditedOf(database.em(), fieldPartnerId)).toMatchObject([{ lines: 2 }]);
+    expect(await creditedSums(database.em(), fieldPartnerId, LATER)).toMatchObject([{ lines: 1 }]);
+    expect(await creditedSums(database.em(), fieldPartnerId)).toMatchObject([{ lines: 2 }]);
     expect(await pay({ before: LATER })).toMatchObject({ lines: 1 });
     expect(await statusOf(early, late)).toEqual(["paid_out", "credited"]);
-    expect(await creditedOf(database.em(), fieldPartnerId)).toEqual([
+    expect(await creditedSums(database.em(), fieldPartnerId)).toEqual([
       { lenderId: first, currency: INR, lines: 1, amountMinor: 100n, lastCreditedAt: LATER },
     ]);
   });
 
-  test("holds its lines against another at the same time, which finds them gone", async () => {
+  test("locks its earnings, so that a concurrent payout finds none left", async () => {
     await add(due({}), due({ lenderId: second! }));
     const outcomes = await Promise.allSettled([pay(), pay(), pay(), pay()]);
-    const paid = outcomes.filter(({ status }) => status === "fulfilled").map((one) => "value" in one && one.value);
-    expect(paid.filter((payout) => payout && payout.lines > 0)).toMatchObject([{ lines: 2, amountMinor: 200n }]);
+    const paid = outcomes.filter((outcome) => outcome.status === "fulfilled").map(({ value }) => value);
+    expect(paid.filter((payout) => payout.lines > 0)).toMatchObject([{ lines: 2, amountMinor: 200n }]);
     expect(await payoutMismatches(database.em(), first!)).toEqual([]);
   });
 
-  test("has its reference for itself, and its lines for good", async () => {
+  test("has a unique reference, and its earnings stay paid out", async () => {
     const [line, again] = [due({}), due({})];
     await add(line);
     const { reference } = await pay();
@@ -143,7 +143,7 @@ describe("a payout", () => {
     expect(await statusOf(line, again)).toEqual(["paid_out", "credited"]);
   });
 
-  test("is compared with an order field by field", async () => {
+  test("is compared with an order, and the differing fields are returned", async () => {
     await add(due({}));
     const payout = await pay();
     const same = await payoutById(database.em(), payout.id);
@@ -152,7 +152,7 @@ describe("a payout", () => {
     expect(payoutDifferences(payout, other)).toEqual(["fieldPartnerId", "currency", "paidOn", "until"]);
   });
 
-  test("keeps until when it pays, a day or an instant, and nothing else", async () => {
+  test("stores `until` as a day or a time, and rejects any other text", async () => {
     for (const until of ["2026-11-20", "2026-11-20T09:41:07.123Z"]) {
       await add(due({}));
       const payout = await pay({ until });
@@ -162,7 +162,7 @@ describe("a payout", () => {
     await expect(pay({ until: "soon" })).rejects.toThrow(/type date/);
   });
 
-  test("is listed with others, the latest first, in pages that have each payout whole", async () => {
+  test("is listed newest first, with all its parts on the same page", async () => {
     const payouts: Payout[] = [];
     for (const _ of [1, 2, 3]) {
       await add(due({}), due({ lenderId: second! }));
@@ -177,12 +177,12 @@ describe("a payout", () => {
   });
 });
 
-describe("what a superuser has changed is found", () => {
-  /** The constraint would stop it, and does in the test after. */
+describe("payoutMismatches and constraints", () => {
+  /** Runs a query without triggers and foreign keys. The next test shows that the constraints would reject such changes. */
   const forge = (text: string, values: unknown[]) =>
     withoutTriggers(database.pool, (client) => client.query(text, values));
 
-  test("in the amount and the lines of a payout, and where a line is another's or a payout is gone", async () => {
+  test("find a changed amount or number of lines, an earning of another field partner, and a deleted payout", async () => {
     await add(due({ amountMinor: 3n }), due({ amountMinor: 5n }));
     const { id } = await pay();
     const found = () => payoutMismatches(database.em(), first!);
@@ -209,7 +209,7 @@ describe("what a superuser has changed is found", () => {
     expect(await found()).toHaveLength(2);
   });
 
-  test("and what is paid out names its payout, which is there", async () => {
+  test("require that an earning that is paid out names an existing payout", async () => {
     const line = due({});
     await add(line);
     const set = (fields: string) =>

@@ -5,20 +5,20 @@ import { selectedEarning } from "./keep-earnings.ts";
 import type { Payout } from "./payout.ts";
 
 /**
- * Holds a payout's reference until the transaction ends, also one that nothing was recorded under.
+ * Locks a payout's reference until the transaction ends, even if no payout was recorded under it.
  *
  * @example
  * await lockReference(tx, "UTR402812345678");
  * const recorded = await payoutByReference(tx, "UTR402812345678");
  */
 export async function lockReference(tx: Tx, reference: string): Promise<void> {
-  await query(tx, takeReference, [reference]);
+  await query(tx, lockReferenceHash, [reference]);
 }
 
 /**
- * What a field partner is credited with in one currency and has not been paid, at all lenders, locked until the
- * transaction ends: what was credited before `before`, or all of it. In the order of lender and id, so that two payouts
- * of one field partner wait for each other and never deadlock.
+ * Returns a field partner's credited earnings in one currency at all lenders, and locks them until the transaction ends.
+ * With `before`, it returns only those credited before that time. The rows are locked in the order of lender and id, so
+ * that two payouts to one field partner cannot deadlock.
  *
  * @example
  * const { to: before } = spanOfDay("2026-11-30", "Asia/Kolkata");
@@ -37,7 +37,7 @@ export async function lockCredited(
 }
 
 /**
- * Writes a payout and marks its lines, which `lockCredited` has read, as paid out by it.
+ * Inserts a payout and marks its earnings, which `lockCredited` has locked, as paid out.
  *
  * @example
  * const lines = await lockCredited(tx, { fieldPartnerId, currency: INR });
@@ -57,8 +57,8 @@ export function payOut(tx: Tx, payout: Payout, lines: readonly Earning[]): void 
   }
 }
 
-// A key of 64 bits that two references share makes one wait for the other, and no more.
-const takeReference = statement(
+// The lock is on a 64-bit hash. If two references have the same hash, one only waits for the other.
+const lockReferenceHash = statement(
   "earnings.take-payout-reference",
   `select pg_advisory_xact_lock(hashtextextended('earnings.payout ' || $1, 0))`,
 );
@@ -78,7 +78,7 @@ const selectCredited = statement(
    order by e.id for no key update`,
 );
 
-// One lender a statement: on a cluster the parts of a payout are on several nodes.
+// One SQL statement per lender, because on a cluster the parts of a payout are on several nodes.
 const insertPayout = statement(
   "earnings.add-payout",
   `insert into earnings.payout

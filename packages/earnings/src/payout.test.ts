@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { anEarning, NOW } from "../tests/fixture.ts";
-import { credited, type Earning, reachedAt } from "./index.ts";
+import { credited, creditTimeReaching, type Earning } from "./index.ts";
 
-/** Credited so many seconds after NOW. */
+/** Returns an earning that was credited `seconds` after NOW. */
 function due(seconds: number, amountMinor: bigint): Earning {
   return credited(anEarning({ amountMinor }), at(seconds));
 }
@@ -11,21 +11,21 @@ function at(seconds: number): Date {
   return new Date(NOW.getTime() + seconds * 1_000);
 }
 
-// In no order of time.
+// Not sorted by credit time.
 const lines = [due(3, 9n), due(1, 2n), due(2, 3n), due(2, 4n), due(1, 1n)];
 
 test.each([
   [3n, at(1)],
   [10n, at(2)],
   [19n, at(3)],
-])("what was credited first comes to %d at a moment", (amountMinor, moment) => {
-  expect(reachedAt(lines, amountMinor)).toEqual(moment);
+])("finds the credit time at which the earnings add up to %d", (amountMinor, time) => {
+  expect(creditTimeReaching(lines, amountMinor)).toEqual(time);
 });
 
-test.each([0n, 2n, 6n, 11n, 20n])("what was credited first comes to %d at no moment", (amountMinor) => {
-  expect(reachedAt(lines, amountMinor)).toBeUndefined();
+test.each([0n, 2n, 6n, 11n, 20n])("finds no credit time for %d, which the earnings never add up to", (amountMinor) => {
+  expect(creditTimeReaching(lines, amountMinor)).toBeUndefined();
 });
 
-test("of nothing, nothing is reached", () => {
-  expect(reachedAt([], 0n)).toBeUndefined();
+test("finds no credit time without any earning", () => {
+  expect(creditTimeReaching([], 0n)).toBeUndefined();
 });

@@ -2,29 +2,32 @@ import { newId } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import type { Earning } from "./earning.ts";
 
-/** What an operator says about money that a field partner has been sent. */
+/** An operator's record of money that was sent to a field partner. */
 export interface PayoutOrder {
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
-  /** What the bank calls the transfer, such as its UTR: names this payout for good. */
+  /** The bank's reference of the transfer, such as its UTR. It identifies the payout permanently. */
   readonly reference: string;
-  /** The bank's day, `YYYY-MM-DD`. */
+  /** The date of the bank transfer, `YYYY-MM-DD`. */
   readonly paidOn: string;
-  /** The last day of the field partner's calendar, or the last moment in UTC, whose credits are paid; null for all. */
+  /**
+   * The payout covers earnings that were credited up to and including this: a date in the field partner's time zone, or a
+   * time in UTC. Null covers all credited earnings.
+   */
   readonly until: string | null;
 }
 
-/** Money that a field partner was sent at once for credited earnings. Minor units. */
+/** Money that was sent to a field partner in one bank transfer for credited earnings. Amounts are in minor units. */
 export interface Payout extends PayoutOrder {
   readonly id: string;
   readonly recordedAt: Date;
   readonly lines: number;
   readonly amountMinor: bigint;
-  /** What each lender owed of it: the books are a lender's own. */
+  /** The amount that each lender owed. Each lender has its own ledger, so each part is booked separately. */
   readonly parts: readonly PayoutPart[];
 }
 
-/** What one lender owed of a payout. Minor units. */
+/** The part of a payout that one lender owed. Amounts are in minor units. */
 export interface PayoutPart {
   readonly lenderId: string;
   readonly lines: number;
@@ -32,7 +35,8 @@ export interface PayoutPart {
 }
 
 /**
- * The payout of these lines, at least one, all of the field partner and in the currency of the order.
+ * Returns the payout of these earnings. There must be at least one, and all must have the field partner and the currency of
+ * the order.
  *
  * @example
  * const order = { fieldPartnerId, currency: INR, reference: "UTR402812345678", paidOn: "2026-12-01", until: null };
@@ -48,25 +52,25 @@ export function payoutOf(lines: readonly Earning[], order: PayoutOrder, now: Dat
 }
 
 /**
- * The moment up to which what was credited comes to just this sum, with all that was credited at that moment; undefined
- * when it comes to it at none. Minor units, of one currency.
+ * Returns the credit time up to which the earnings add up to exactly `amountMinor`, or undefined if there is no such time.
+ * Earnings credited at the same time count together. All earnings must have the same currency.
  *
  * @example
  * const lines = await lockCredited(tx, { fieldPartnerId, currency: INR });
- * const paidUpTo = reachedAt(lines, 125_000n);
+ * const paidUpTo = creditTimeReaching(lines, 125_000n);
  */
-export function reachedAt(lines: readonly Earning[], amountMinor: bigint): Date | undefined {
-  const moments = Map.groupBy(lines, ({ creditedAt }) => creditedAt!.getTime());
+export function creditTimeReaching(lines: readonly Earning[], amountMinor: bigint): Date | undefined {
+  const linesByCreditTime = Map.groupBy(lines, ({ creditedAt }) => creditedAt!.getTime());
   let sum = 0n;
-  for (const [ms, own] of [...moments].toSorted(([a], [b]) => a - b)) {
-    sum += sumOf(own);
-    if (sum === amountMinor) return new Date(ms);
+  for (const [creditedAtMs, creditedTogether] of [...linesByCreditTime].toSorted(([a], [b]) => a - b)) {
+    sum += sumOf(creditedTogether);
+    if (sum === amountMinor) return new Date(creditedAtMs);
   }
   return undefined;
 }
 
 /**
- * In what an order differs from what was recorded under its reference, by the names of the fields.
+ * Returns the names of the fields in which an order differs from the payout that was recorded under the same reference.
  *
  * @example
  * const order = { fieldPartnerId, currency: INR, reference: "UTR402812345678", paidOn: "2026-12-01", until: null };

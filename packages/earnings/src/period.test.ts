@@ -5,8 +5,22 @@ import { type Period, spanOf } from "./index.ts";
 
 test.each<[string, Period, string, string, string, string]>([
   ["a day in India", "today", "Asia/Kolkata", "2026-11-20T20:00:00Z", "2026-11-20T18:30:00Z", "2026-11-21T18:30:00Z"],
-  ["its first moment", "today", "Asia/Kolkata", "2026-11-20T18:30:00Z", "2026-11-20T18:30:00Z", "2026-11-21T18:30:00Z"],
-  ["its last one", "today", "Asia/Kolkata", "2026-11-20T18:29:59.999Z", "2026-11-19T18:30:00Z", "2026-11-20T18:30:00Z"],
+  [
+    "the first millisecond of a day",
+    "today",
+    "Asia/Kolkata",
+    "2026-11-20T18:30:00Z",
+    "2026-11-20T18:30:00Z",
+    "2026-11-21T18:30:00Z",
+  ],
+  [
+    "the last millisecond of a day",
+    "today",
+    "Asia/Kolkata",
+    "2026-11-20T18:29:59.999Z",
+    "2026-11-19T18:30:00Z",
+    "2026-11-20T18:30:00Z",
+  ],
   [
     "a week, from Monday",
     "week",
@@ -51,7 +65,7 @@ test.each<[string, Period, string, string, string, string]>([
   ],
   ["yesterday", "yesterday", "Asia/Kolkata", "2026-11-20T20:00:00Z", "2026-11-19T18:30:00Z", "2026-11-20T18:30:00Z"],
   [
-    "the day before the first",
+    "yesterday on New Year's Day",
     "yesterday",
     "UTC",
     "2027-01-01T00:00:00Z",
@@ -59,7 +73,7 @@ test.each<[string, Period, string, string, string, string]>([
     "2027-01-01T00:00:00Z",
   ],
   [
-    "a yesterday of 25 hours",
+    "yesterday with 25 hours",
     "yesterday",
     "Europe/Berlin",
     "2026-10-26T08:00:00Z",
@@ -75,7 +89,7 @@ test.each<[string, Period, string, string, string, string]>([
     "2026-11-22T18:30:00Z",
   ],
   [
-    "a last week in which clocks changed",
+    "last week with a clock change",
     "last_week",
     "Europe/Berlin",
     "2026-04-01T08:00:00Z",
@@ -91,7 +105,7 @@ test.each<[string, Period, string, string, string, string]>([
     "2027-01-01T00:00:00Z",
   ],
   [
-    "a last month in which clocks changed",
+    "last month with a clock change",
     "last_month",
     "America/New_York",
     "2026-04-30T12:00:00Z",
@@ -99,7 +113,7 @@ test.each<[string, Period, string, string, string, string]>([
     "2026-04-01T04:00:00Z",
   ],
   [
-    "a day whose midnight clocks skip, west of Greenwich",
+    "a day whose midnight is skipped, west of Greenwich",
     "today",
     "America/Havana",
     "2026-03-08T12:00:00Z",
@@ -107,28 +121,28 @@ test.each<[string, Period, string, string, string, string]>([
     "2026-03-09T04:00:00Z",
   ],
   [
-    "a day whose midnight clocks show twice",
+    "a day whose midnight occurs twice",
     "today",
     "America/Havana",
     "2026-11-01T12:00:00Z",
     "2026-11-01T04:00:00Z",
     "2026-11-02T05:00:00Z",
   ],
-])("%s is where the field partner's clock says", (_, period, timeZone, now, from, to) => {
+])("%s starts and ends by the field partner's clock", (_, period, timeZone, now, from, to) => {
   expect(spanOf(period, timeZone, new Date(now))).toEqual({ from: new Date(from), to: new Date(to) });
 });
 
-/** Clocks that skip midnight or show it twice, that change by half an hour or by two, and one that lost a whole day. */
+/** Time zones that skip or repeat midnight, that change by half an hour or two hours, and one that skipped a whole day. */
 const ZONES = [
   ..."Asia/Kolkata Asia/Kathmandu Asia/Beirut Asia/Gaza Africa/Cairo Africa/Casablanca Europe/Berlin".split(" "),
   ..."Atlantic/Azores America/Havana America/Santiago America/Asuncion America/St_Johns America/Nuuk".split(" "),
   ..."Antarctica/Troll Australia/Lord_Howe Pacific/Apia Pacific/Kiritimati UTC".split(" "),
 ];
 
-test("wherever and whenever, a period is whole days of the calendar, has its moment, and ends where the next begins", () => {
-  const moment = fc.date({ min: new Date("2005-01-01"), max: new Date("2030-01-01"), noInvalidDate: true });
+test("in any time zone, a period contains `now`, consists of whole days, and ends where the next one starts", () => {
+  const time = fc.date({ min: new Date("2005-01-01"), max: new Date("2030-01-01"), noInvalidDate: true });
   fc.assert(
-    fc.property(fc.constantFrom(...ZONES), moment, (timeZone, now) => {
+    fc.property(fc.constantFrom(...ZONES), time, (timeZone, now) => {
       const calendar = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" });
       const dayAt = (at: Date, byMs = 0) => calendar.format(at.getTime() + byMs);
       const spans = (["today", "week", "month"] as const).map((period) => spanOf(period, timeZone, now));

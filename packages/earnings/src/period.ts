@@ -1,6 +1,6 @@
 import { instantShowing, type Span, wallClock } from "@collections/local-time";
 
-/** A stretch of the calendar: what is on, or the last one that is over. */
+/** A day, week or month: the current one or the previous one. */
 export type Period = "today" | "yesterday" | "week" | "last_week" | "month" | "last_month";
 
 interface CalendarDay {
@@ -11,8 +11,8 @@ interface CalendarDay {
 }
 
 /**
- * The day, the week (from Monday) or the month that `now` is in where clocks show `timeZone` (IANA, "Asia/Kolkata"), or
- * the one before.
+ * Returns the start and end of a period relative to `now`, in the time zone `timeZone` (an IANA name, "Asia/Kolkata").
+ * Weeks start on Monday.
  *
  * @example
  * spanOf("today", "Asia/Kolkata", new Date("2026-11-20T09:41:07Z")).from; // 2026-11-19T18:30:00Z
@@ -22,7 +22,10 @@ export function spanOf(period: Period, timeZone: string, now: Date): Span {
   return { from: midnight(first, timeZone), to: midnight(next, timeZone) };
 }
 
-/** The first day of a period and the day after its last one; they may be out of range, they roll over. */
+/**
+ * Returns the first day of a period and the day after its last day. Day and month may be out of range, such as day 0;
+ * `midnight` rolls them over.
+ */
 function daysOf(period: Period, { year, month, day }: CalendarDay): [first: CalendarDay, next: CalendarDay] {
   const days = (first: number, next: number): [CalendarDay, CalendarDay] => [
     { year, month, day: first },
@@ -50,11 +53,11 @@ function daysOf(period: Period, { year, month, day }: CalendarDay): [first: Cale
 }
 
 function calendarDay(at: Date, timeZone: string): CalendarDay {
-  const shown = new Date(wallClock(at, timeZone));
-  return { year: shown.getUTCFullYear(), month: shown.getUTCMonth() + 1, day: shown.getUTCDate() };
+  const local = new Date(wallClock(at, timeZone));
+  return { year: local.getUTCFullYear(), month: local.getUTCMonth() + 1, day: local.getUTCDate() };
 }
 
-/** The moment when a day begins, whose numbers may be out of range: then they roll over. */
+/** Returns when a day begins. Day and month may be out of range and then roll over into the next or previous month. */
 function midnight({ year, month, day }: CalendarDay, timeZone: string): Date {
   return instantShowing(Date.UTC(year, month - 1, day), timeZone);
 }

@@ -2,27 +2,27 @@ import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collectio
 import type { CurrencyCode } from "@collections/money";
 import { encodeCursor, decodeCursor } from "./cursor.ts";
 import type { Earning } from "./earning.ts";
-import { type CaseOfEarnings, selectedEarning } from "./keep-earnings.ts";
+import { type CaseKey, selectedEarning } from "./keep-earnings.ts";
 
-/** What was earned in a stretch of time in one currency, by what has become of it since. Minor units. */
+/** The earnings of a field partner in one currency that were earned in a time span, by status. Amounts in minor units. */
 export interface EarningsSummary {
   readonly currency: CurrencyCode;
   readonly earnings: bigint;
-  /** All of it: the sum of the next three. */
+  /** The sum of all earnings: `pendingMinor` + `creditedMinor` + `paidOutMinor`. */
   readonly earnedMinor: bigint;
   readonly pendingMinor: bigint;
-  /** Credited and not paid out yet. */
+  /** Credited, but not paid out yet. */
   readonly creditedMinor: bigint;
   readonly paidOutMinor: bigint;
 }
 
-/** A page of a field partner's earnings, the latest first. */
+/** A page of a field partner's earnings, newest first. */
 export interface EarningLines {
   readonly lines: readonly { readonly cursor: string; readonly earning: Earning }[];
   readonly hasNextPage: boolean;
 }
 
-/** All that a field partner has earned with one lender in one currency. Minor units. */
+/** All earnings of a field partner with one lender in one currency, by status. Amounts are in minor units. */
 export interface EarningsTotal {
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
@@ -34,7 +34,7 @@ export interface EarningsTotal {
 const MAX_FIRST = 100;
 
 /**
- * What a field partner earned from `from` on and before `to`, by currency.
+ * Returns the sums of a field partner's earnings that were earned at or after `from` and before `to`, by currency.
  *
  * @example
  * const thisMonth = spanOf("month", "Asia/Kolkata", now);
@@ -49,7 +49,7 @@ export async function earningsSummary(
 }
 
 /**
- * A field partner's earnings, the latest first: `first` (1 to 100) of them behind the cursor `after`.
+ * Returns one page of a field partner's earnings, newest first: up to `first` (1 to 100) after the cursor `after`.
  *
  * @throws InvalidCursorError when `after` is not a cursor of an earning line
  *
@@ -63,17 +63,17 @@ export async function earningLines(
   { first, after }: { readonly first: number; readonly after?: string | undefined },
 ): Promise<EarningLines> {
   const limit = Math.min(Math.max(first, 1), MAX_FIRST);
-  const place = after === undefined ? undefined : decodeCursor(after);
+  const last = after === undefined ? undefined : decodeCursor(after);
   const earnings =
-    place === undefined
+    last === undefined
       ? await query<Earning>(em, selectFirstLines, [fieldPartnerId, limit + 1])
-      : await query<Earning>(em, selectLinesAfter, [fieldPartnerId, limit + 1, place.earnedAt.toISOString(), place.id]);
+      : await query<Earning>(em, selectLinesAfter, [fieldPartnerId, limit + 1, last.earnedAt.toISOString(), last.id]);
   const lines = earnings.slice(0, limit).map((earning) => ({ cursor: encodeCursor(earning), earning }));
   return { lines, hasNextPage: earnings.length > limit };
 }
 
 /**
- * Those of the earnings with these ids that are this field partner's own.
+ * Returns the earnings with these ids that belong to this field partner.
  *
  * @example
  * const [found] = await earningsByIds(em, fieldPartnerId, [earning.id]);
@@ -87,7 +87,7 @@ export async function earningsByIds(
 }
 
 /**
- * What this field partner has earned on the given cases, in the order in which it was earned.
+ * Returns this field partner's earnings on the given cases, in the order in which they were earned.
  *
  * @example
  * const earnings = await earningsOfCases(em, fieldPartnerId, [{ lenderId, caseId }]);
@@ -95,7 +95,7 @@ export async function earningsByIds(
 export async function earningsOfCases(
   em: EntityManager,
   fieldPartnerId: string,
-  cases: readonly CaseOfEarnings[],
+  cases: readonly CaseKey[],
 ): Promise<Earning[]> {
   if (cases.length === 0) return [];
   const keys = [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)];
@@ -103,7 +103,7 @@ export async function earningsOfCases(
 }
 
 /**
- * A lender's earnings in the order of their ids, a page at a time: for checks against bookings.
+ * Returns one page of a lender's earnings, in the order of their ids. Checks compare them with bookings.
  *
  * @example
  * const first = await earningPage(em, lenderId, undefined, 1_000);
@@ -119,7 +119,7 @@ export async function earningPage(
 }
 
 /**
- * What every field partner has earned with a lender: for checks against the books.
+ * Returns the sums of all field partners' earnings with a lender. Checks compare them with the ledger.
  *
  * @example
  * const totals = await earningsTotals(em, lenderId);
@@ -152,7 +152,7 @@ const selectLinesAfter = statement(
 
 const selectByIds = statement("earnings.by-ids", `${LINES} and e.id = any($2::uuid[])`);
 
-// `any` leads Citus to the nodes of the lenders.
+// `lender_id = any (…)` lets Citus send the query only to the nodes of these lenders.
 const selectOfCases = statement(
   "earnings.of-cases",
   `${LINES} and e.lender_id = any ($2::uuid[])

@@ -4,8 +4,8 @@ import { type Earning } from "./earning.ts";
 import { selectedEarning } from "./keep-earnings.ts";
 import type { Payout, PayoutPart } from "./payout.ts";
 
-/** What a field partner is credited with at one lender in one currency and has not been paid. Minor units. */
-export interface Credited {
+/** The sum of a field partner's credited earnings at one lender in one currency that are not paid out. Minor units. */
+export interface CreditedSum {
   readonly lenderId: string;
   readonly currency: CurrencyCode;
   readonly lines: number;
@@ -13,48 +13,49 @@ export interface Credited {
   readonly lastCreditedAt: Date;
 }
 
-/** Which payouts, the latest first. */
+/** The page of payouts to list. */
 export interface PayoutFilter {
   readonly fieldPartnerId?: string | undefined;
-  /** A payout's id: those before it. */
+  /** The id of the last payout of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
 /**
- * What could be paid out now: what was credited before `before`, or all of it.
+ * Returns the sums that could be paid out now, by lender and currency. With `before`, only earnings that were credited
+ * before that time count.
  *
  * @example
- * for (const { lenderId, currency, lines, amountMinor } of await creditedOf(em, fieldPartnerId)) {
+ * for (const { lenderId, currency, lines, amountMinor } of await creditedSums(em, fieldPartnerId)) {
  *   console.log(`${lenderId} owes ${amountMinor} in minor units of ${currency} for ${lines} payments`);
  * }
  */
-export async function creditedOf(em: EntityManager, fieldPartnerId: string, before?: Date): Promise<Credited[]> {
+export async function creditedSums(em: EntityManager, fieldPartnerId: string, before?: Date): Promise<CreditedSum[]> {
   return query(em, selectCreditedSums, [fieldPartnerId, before?.toISOString() ?? null]);
 }
 
 /**
- * A payout with the parts of all lenders, by its id (a UUID); undefined when there is none.
+ * Returns the payout with this id (a UUID) and the parts of all lenders, or undefined if there is none.
  *
  * @example
  * const payout = await payoutById(em, payoutId);
  */
 export async function payoutById(em: EntityManager, id: string): Promise<Payout | undefined> {
-  return assembled(await query(em, selectById, [id]))[0];
+  return groupParts(await query(em, selectById, [id]))[0];
 }
 
 /**
- * A payout with the parts of all lenders, by the bank's reference; undefined when none was recorded under it.
+ * Returns the payout with this bank reference and the parts of all lenders, or undefined if there is none.
  *
  * @example
  * const payout = await payoutByReference(em, "UTR402812345678");
  */
 export async function payoutByReference(em: EntityManager, reference: string): Promise<Payout | undefined> {
-  return assembled(await query(em, selectByReference, [reference]))[0];
+  return groupParts(await query(em, selectByReference, [reference]))[0];
 }
 
 /**
- * Those of the payouts with these ids that are this field partner's own.
+ * Returns the payouts with these ids that belong to this field partner.
  *
  * @example
  * const [payout] = await payoutsOfFieldPartner(em, fieldPartnerId, [payoutId]);
@@ -64,11 +65,11 @@ export async function payoutsOfFieldPartner(
   fieldPartnerId: string,
   ids: readonly string[],
 ): Promise<Payout[]> {
-  return ids.length === 0 ? [] : assembled(await query(em, selectOwn, [fieldPartnerId, ids]));
+  return ids.length === 0 ? [] : groupParts(await query(em, selectOwn, [fieldPartnerId, ids]));
 }
 
 /**
- * A page of payouts, the latest first.
+ * Returns one page of payouts, newest first, and whether there is a next page.
  *
  * @example
  * const { payouts, hasNext } = await listPayouts(em, { fieldPartnerId, limit: 20 });
@@ -78,12 +79,12 @@ export async function listPayouts(
   em: EntityManager,
   { fieldPartnerId, after, limit }: PayoutFilter,
 ): Promise<{ payouts: Payout[]; hasNext: boolean }> {
-  const payouts = assembled(await query(em, selectPage, [fieldPartnerId ?? null, after ?? null, limit + 1]));
+  const payouts = groupParts(await query(em, selectPage, [fieldPartnerId ?? null, after ?? null, limit + 1]));
   return { payouts: payouts.slice(0, limit), hasNext: payouts.length > limit };
 }
 
 /**
- * The lines that a payout has paid, in the order in which they were earned.
+ * Returns the earnings that a payout paid, in the order in which they were earned.
  *
  * @example
  * const lines = await linesOfPayout(em, { fieldPartnerId, id: payoutId });
@@ -95,17 +96,20 @@ export async function linesOfPayout(
   return query(em, selectLines, [fieldPartnerId, id]);
 }
 
-/** A payout of a lender that is not what its lines add up to; null on the side that there is not. Minor units. */
+/** A payout of a lender that differs from the sum of its earnings. Amounts are in minor units. */
 export interface PayoutMismatch {
   readonly payoutId: string;
+  /** The amount and the number of earnings in the payout's row. Null if the payout does not exist. */
   readonly saidMinor: bigint | null;
   readonly saidLines: number | null;
+  /** The sum and the number of its earnings. Null if there is no earning. */
   readonly linesMinor: bigint | null;
   readonly lines: number | null;
 }
 
 /**
- * A lender's payouts whose lines add up to something else, or are another's: for checks.
+ * Returns a lender's payouts that differ from the sum of their earnings, or that paid an earning of another field partner.
+ * Checks use it.
  *
  * @example
  * for (const { payoutId, saidMinor, linesMinor } of await payoutMismatches(em, lenderId)) {
@@ -116,11 +120,11 @@ export async function payoutMismatches(em: EntityManager, lenderId: string): Pro
   return query(em, selectMismatches, [lenderId], { timeoutMs: 35_000 });
 }
 
-/** A line that was paid out, with the reference of its payout. */
+/** An earning that was paid out, with the reference of its payout. */
 export type PaidOutLine = Earning & { readonly payoutReference: string };
 
 /**
- * A lender's lines that were paid out, in the order of their ids, a page at a time: for checks against the books.
+ * Returns one page of a lender's earnings that were paid out, in the order of their ids. Checks compare them with the ledger.
  *
  * @example
  * const first = await paidOutPage(em, lenderId, undefined, 1_000);
@@ -137,11 +141,11 @@ export async function paidOutPage(
 
 type PayoutPartRow = Omit<Payout, "parts"> & PayoutPart;
 
-/** The parts of a payout come one after another. */
-function assembled(rows: readonly PayoutPartRow[]): Payout[] {
-  return [...Map.groupBy(rows, ({ id }) => id).values()].map((own) => {
-    const { lenderId: _, ...shared } = own[0]!;
-    const parts = own.map(({ lenderId, lines, amountMinor }) => ({ lenderId, lines, amountMinor }));
+/** Groups rows of `earnings.payout` into payouts with their parts. */
+function groupParts(rows: readonly PayoutPartRow[]): Payout[] {
+  return [...Map.groupBy(rows, ({ id }) => id).values()].map((partRows) => {
+    const { lenderId: _, ...shared } = partRows[0]!;
+    const parts = partRows.map(({ lenderId, lines, amountMinor }) => ({ lenderId, lines, amountMinor }));
     return {
       ...shared,
       lines: parts.reduce((sum, part) => sum + part.lines, 0),
@@ -179,7 +183,7 @@ const selectPage = statement(
    ) ${PARTS} where p.id in (select id from page) order by p.id desc, p.lender_id`,
 );
 
-// By the field partner, whose earnings have an index; those of a payout have none.
+// Searches by field partner, because there is an index on the field partner and none on the payout.
 const selectLines = statement(
   "earnings.lines-of-payout",
   `select ${selectedEarning("e")} from earnings.earning e

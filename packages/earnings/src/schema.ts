@@ -3,7 +3,7 @@ import type { CurrencyCode, Percent } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { EarningStatus } from "./earning.ts";
 
-/** What a field partner has earned with one payment. */
+/** A field partner's commission on one payment. */
 export const EarningEntity = defineEntity({
   name: "Earning",
   schema: "earnings",
@@ -32,10 +32,10 @@ export const EarningEntity = defineEntity({
     payoutId: p.uuid().nullable(),
   },
 });
-/** An earning as its row has it. */
+/** A row of `earnings.earning`. */
 export type EarningRow = InferEntity<typeof EarningEntity>;
 
-/** One lender's part of what a field partner was paid at once: the parts of a payout share its id. */
+/** One lender's part of a payout to a field partner. All parts of a payout have the same id. */
 export const PayoutEntity = defineEntity({
   name: "Payout",
   schema: "earnings",
@@ -56,7 +56,7 @@ export const PayoutEntity = defineEntity({
 });
 
 /**
- * Schema `earnings`: what field partners have earned, and the payouts that paid it.
+ * The PostgreSQL schema `earnings`: the field partners' earnings, and the payouts that paid them.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [earningsSchema] });
@@ -121,7 +121,7 @@ export const earningsSchema: PackageSchema = {
       ],
     },
     {
-      // Beside the day, so that what runs while this is rolled out reads and writes as before.
+      // A second column beside the day, so that processes of the previous version can still read and write during rollout.
       name: "0003-payouts-until-an-instant",
       statements: [
         `alter table earnings.payout

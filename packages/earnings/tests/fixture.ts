@@ -6,7 +6,7 @@ export const NOW = new Date("2026-11-20T09:41:07.512Z");
 export const LATER = new Date("2026-11-21T09:00:00.000Z");
 export const INR = currency("INR");
 
-/** An earning of `amountMinor`, 1 % of a hundred times as much, of a lender and a field partner of its own. */
+/** Returns a pending earning of `amountMinor`, at 1 % commission, with a new lender and a new field partner. */
 export function anEarning(fields: Partial<Earning> & { amountMinor?: bigint; currency?: CurrencyCode } = {}): Earning {
   const { amountMinor = 100n } = fields;
   const payment = {

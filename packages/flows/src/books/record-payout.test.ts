@@ -1,5 +1,5 @@
 import { type Database, publicId } from "@collections/database";
-import { creditedOf, earningLines, type Payout, payoutByReference } from "@collections/earnings";
+import { creditedSums, earningLines, type Payout, payoutByReference } from "@collections/earnings";
 import type { FieldPartner } from "@collections/field-partners";
 import { balance, creditedAccount, paidAccount } from "@collections/ledger";
 import { actsOn, type Lender } from "@collections/lenders";
@@ -268,7 +268,7 @@ describe("concurrently", () => {
     const earning = Array.from({ length: 12 }, (_, index) => earn(lenders[index % 2]!));
     const paying = (async () => {
       const kinds: string[] = [];
-      while (!kinds.includes("recorded") || (await creditedOf(database.em(), fieldPartner.id)).length > 0) {
+      while (!kinds.includes("recorded") || (await creditedSums(database.em(), fieldPartner.id)).length > 0) {
         const order = await previewed();
         const outcomes = await Promise.all(
           [1, 2, 3].map((_, index) => record({ ...order, reference: `${order.reference}/${index}` })),

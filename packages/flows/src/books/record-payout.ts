@@ -1,7 +1,8 @@
 import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
 import {
-  type Credited,
-  creditedOf,
+  type CreditedSum,
+  creditedSums,
+  creditTimeReaching,
   type Earning,
   lockCredited,
   lockReference,
@@ -11,7 +12,6 @@ import {
   payoutOf,
   type PayoutOrder,
   payOut,
-  reachedAt,
 } from "@collections/earnings";
 import { type FieldPartner, fieldPartnerById } from "@collections/field-partners";
 import { payout as payoutPostings, postTransfers } from "@collections/ledger";
@@ -23,7 +23,7 @@ export type PayoutToRecord = PayoutOrder & { readonly amountMinor: bigint };
 
 /** The earnings that could be paid out, by lender and currency. */
 export interface PayoutPreview {
-  readonly credited: readonly Credited[];
+  readonly credited: readonly CreditedSum[];
   /** When the last of these earnings was credited. A payout up to this time has this amount. Null if there are none. */
   readonly asOf: Date | null;
 }
@@ -39,7 +39,7 @@ export type RecordPayoutOutcome =
   /** The field is a day or a time in the future. `today` is the current day or time. */
   | { readonly kind: "in_future"; readonly field: "paidOn" | "until"; readonly today: string }
   /** Nothing is credited in this currency. `credited` is what is credited in others. */
-  | { readonly kind: "nothing_to_pay"; readonly credited: readonly Credited[] }
+  | { readonly kind: "nothing_to_pay"; readonly credited: readonly CreditedSum[] }
   /** The credited amount differs. `reachedAt` is the `until` for which the amounts are equal, if there is one. */
   | { readonly kind: "amount_differs"; readonly creditedMinor: bigint; readonly reachedAt: Date | undefined }
   /** The payment was sent before any of the earnings was credited. */
@@ -78,10 +78,14 @@ export async function recordPayout(
     // Lock the credited lines, and compare their sum with the amount that the operator sent.
     const before = endOf(wanted.until, fieldPartner);
     const lines = await lockCredited(tx, { fieldPartnerId, currency, before });
-    if (lines.length === 0) return { kind: "nothing_to_pay", credited: await creditedOf(tx, fieldPartnerId, before) };
+    if (lines.length === 0) return { kind: "nothing_to_pay", credited: await creditedSums(tx, fieldPartnerId, before) };
     const payout = payoutOf(lines, orderOf(wanted), now);
     if (amountMinor !== payout.amountMinor) {
-      return { kind: "amount_differs", creditedMinor: payout.amountMinor, reachedAt: reachedAt(lines, amountMinor) };
+      return {
+        kind: "amount_differs",
+        creditedMinor: payout.amountMinor,
+        reachedAt: creditTimeReaching(lines, amountMinor),
+      };
     }
     const earliest = dayIn(LAST_TIME_ZONE, firstCreditOf(lines));
     if (payout.paidOn < earliest) return { kind: "paid_before_credited", earliest };
@@ -115,7 +119,7 @@ export async function payoutPreview(
 ): Promise<PayoutPreview | undefined> {
   const fieldPartner = await fieldPartnerById(em, fieldPartnerId);
   if (!fieldPartner) return undefined;
-  const credited = await creditedOf(em, fieldPartnerId, endOf(until, fieldPartner));
+  const credited = await creditedSums(em, fieldPartnerId, endOf(until, fieldPartner));
   const times = credited.map(({ lastCreditedAt }) => lastCreditedAt.getTime());
   return { credited, asOf: times.length === 0 ? null : new Date(Math.max(...times)) };
 }

@@ -1,6 +1,6 @@
 import type { LockedCase } from "@collections/cases";
 import type { Tx } from "@collections/database";
-import { creditEarnings, pendingOf } from "@collections/earnings";
+import { creditEarnings, pendingEarnings } from "@collections/earnings";
 import { earningCredited, postTransfers } from "@collections/ledger";
 
 /** Credits the pending earnings of cases that have ended to their field partners. */
@@ -9,7 +9,7 @@ export async function creditEnded(
   endedCases: readonly Pick<LockedCase, "lenderId" | "id">[],
   now: Date,
 ): Promise<void> {
-  const pending = await pendingOf(
+  const pending = await pendingEarnings(
     tx,
     endedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id })),
   );

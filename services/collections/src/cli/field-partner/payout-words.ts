@@ -1,5 +1,5 @@
 import { type EntityManager, publicId } from "@collections/database";
-import { type Credited, type Earning, formula, type Payout } from "@collections/earnings";
+import { type CreditedSum, type Earning, formula, type Payout } from "@collections/earnings";
 import { listLenders } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { momentText } from "../terminal/local-time.ts";
@@ -13,7 +13,7 @@ export async function lenderCodes(em: EntityManager): Promise<Codes> {
 }
 
 /** What is credited as it is shown: a sum for each currency with its lenders' parts. */
-export function payable(credited: readonly Credited[], codes: Codes) {
+export function payable(credited: readonly CreditedSum[], codes: Codes) {
   return [...Map.groupBy(credited, ({ currency }) => currency)].map(([currency, parts]) => ({
     currency,
     amount: toDecimal(

@@ -1,5 +1,5 @@
 import { publicId } from "@collections/database";
-import { type Credited, linesOfPayout, listPayouts, payoutById, payoutByReference } from "@collections/earnings";
+import { type CreditedSum, linesOfPayout, listPayouts, payoutById, payoutByReference } from "@collections/earnings";
 import { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "@collections/flows";
 import { type CurrencyCode, readAmount, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
@@ -185,7 +185,7 @@ function whatToDo(reachedAt: Date | undefined, sent: string): string {
   return `and up to ${until} to ${sent}: if that is what was sent, record it with --until ${until}.`;
 }
 
-function elsewhere(credited: readonly Credited[]): string {
+function elsewhere(credited: readonly CreditedSum[]): string {
   const currencies = [...new Set(credited.map(({ currency }) => currency))];
   return currencies.length === 0 ? "" : `, only in ${currencies.join(" and ")}`;
 }
