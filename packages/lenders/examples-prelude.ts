@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
 import { type Database, type EntityManager, query, transaction, type Tx } from "@collections/database";
 import { percentOf } from "@collections/money";
@@ -11,6 +11,6 @@ declare const now: Date;
 declare const lenderId: string;
 declare const keyId: string;
 declare const vault: own.Vault;
-/** 64 hex digits each. */
+/** Each master key has 64 hex digits. */
 declare const masterKey: string;
 declare const nextMasterKey: string;

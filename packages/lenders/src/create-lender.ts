@@ -3,14 +3,14 @@ import { createKey, type IssuedKey } from "./key/api-key.ts";
 import { recordAct } from "./lender/audit.ts";
 import { InvalidLenderError } from "./lender/lender-fault.ts";
 import { type NewLender, readNewLender } from "./lender/lender-input.ts";
-import { asLender, type Lender } from "./lender/lender.ts";
+import { type Lender, toLender } from "./lender/lender.ts";
 import { LenderEntity } from "./schema.ts";
 import { checkWhatsappPair, columnsOf, type LenderColumns } from "./lender/lender-columns.ts";
 import type { Vault } from "./secret/vault.ts";
 
 /**
- * Registers a lender and its first API key, which signs our webhooks too. The secret is shown here and never again.
- * `environment` is the deployment's name and stands in the secret. Throws InvalidLenderError.
+ * Registers a lender and its first API key, which also signs the webhooks to the lender. The secret is returned only here.
+ * `environment` is the deployment's name, and is part of the secret. Throws InvalidLenderError.
  *
  * @example
  * const acme = { code: "ACME", name: "Acme Finance", currency: "INR", environment: "sandbox" };
@@ -36,7 +36,7 @@ export async function createLender(
   await insert(tx, code);
   recordAct(tx, { lenderId: id, act: "lender.created", data: { code } }, now);
   const issued = await createKey(tx, vault, { lenderId: id, environment: lender.environment }, now);
-  return { lender: asLender(row), ...issued };
+  return { lender: toLender(row), ...issued };
 }
 
 async function insert(tx: Tx, code: string): Promise<void> {
@@ -45,7 +45,7 @@ async function insert(tx: Tx, code: string): Promise<void> {
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw new InvalidLenderError([
-      { code: "DUPLICATE_CODE", field: "code", detail: `There is a lender ${code} already.` },
+      { code: "DUPLICATE_CODE", field: "code", detail: `A lender with the code ${code} already exists.` },
     ]);
   }
 }

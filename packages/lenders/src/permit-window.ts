@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
 /**
- * One subject's uses of one limit: `counts[n]` at `atMs[n]`. Processes of the version before count here; this version
+ * One subject's uses of one limit: `counts[n]` uses at `atMs[n]`. Processes of the previous version count here. This version
  * counts in `rate_limits.permit_window` of `@collections/rate-limits`. A later release drops this table.
  */
 export const PermitWindowEntity = defineEntity({

@@ -4,12 +4,12 @@ import { permitMigration } from "./migrations/0003-permits.ts";
 import { masterKeySentinelMigration } from "./migrations/0005-master-key-sentinel.ts";
 import { PermitWindowEntity } from "./permit-window.ts";
 
-/** Whether a lender may call and is called. */
+/** Whether a lender may use the service. */
 export type LenderState = "active" | "suspended";
-/** Whether a key works: `retiring` until its date, `revoked` never again. */
+/** The state of a key. A `retiring` key is valid until its date. A `revoked` key is never valid again. */
 export type ApiKeyState = "active" | "retiring" | "revoked";
 
-/** Where a borrower can pay by hand. IFSC is for Indian accounts, SWIFT for others. */
+/** A bank account to which a borrower can pay without a link. IFSC is for Indian accounts, SWIFT for others. */
 export interface FallbackBank {
   accountNumber: string;
   accountName?: string;
@@ -18,7 +18,7 @@ export interface FallbackBank {
   bankName?: string;
 }
 
-/** One lender organisation. `mintAuthHeader` and the three secrets of WhatsApp are sealed. */
+/** One lender organisation. `mintAuthHeader` and the three WhatsApp secrets are sealed. */
 export const LenderEntity = defineEntity({
   name: "Lender",
   schema: "lenders",
@@ -51,12 +51,12 @@ export const LenderEntity = defineEntity({
     updatedAt: p.datetime().columnType("timestamptz"),
   },
 });
-/** A lender as its row has it, secrets sealed. */
+/** A row of `lenders.lender`. Its secrets are sealed. */
 export type LenderRow = InferEntity<typeof LenderEntity>;
 
 /**
- * One API key of a lender. `secret` is sealed; `signing` marks the key that signs what we send; until `debugUntil` the
- * signature debugger answers for the key where it is closed otherwise.
+ * One API key of a lender. `secret` is sealed. `signing` marks the key that signs requests to the lender. In environments
+ * where the signature debugger is closed by default, it is open for this key until `debugUntil`.
  */
 export const ApiKeyEntity = defineEntity({
   name: "ApiKey",
@@ -75,12 +75,12 @@ export const ApiKeyEntity = defineEntity({
     debugUntil: p.datetime().columnType("timestamptz").strictNullable(),
   },
 });
-/** An API key as its row has it, its secret sealed. */
+/** A row of `lenders.api_key`. Its secret is sealed. */
 export type ApiKeyRow = InferEntity<typeof ApiKeyEntity>;
 
 /**
- * The lender that an API key belongs to. A cluster has a copy of this table on every node, so a key is found without
- * asking every shard of `lenders.api_key`. A row is written with its key and never changes.
+ * The lender that an API key belongs to. On a cluster every node has a copy of this table, so a key is found without a query
+ * of every shard of `lenders.api_key`. The row is inserted together with its key and never changes.
  */
 export const LenderOfKeyEntity = defineEntity({
   name: "LenderOfKey",
@@ -92,7 +92,7 @@ export const LenderOfKeyEntity = defineEntity({
   },
 });
 
-/** What an operator did to a lender, and why. Never changed. */
+/** An action of an operator on a lender, and its reason. The table is append-only. */
 export const AuditEntryEntity = defineEntity({
   name: "AuditEntry",
   schema: "lenders",
@@ -107,7 +107,7 @@ export const AuditEntryEntity = defineEntity({
   },
 });
 
-/** The one row that only this database's master key opens. A process with another key is refused because of it. */
+/** The only row holds a value that only this database's master key opens. It detects a process with another master key. */
 const MasterKeySentinelEntity = defineEntity({
   name: "MasterKeySentinel",
   schema: "lenders",
@@ -119,12 +119,15 @@ const MasterKeySentinelEntity = defineEntity({
   },
 });
 
-/** Processes of versions without `lenders.lender_of_key` make keys too, on one server. */
+/**
+ * Adds the rows of keys that have none. On one server, processes of versions without `lenders.lender_of_key` create such
+ * keys.
+ */
 const ADD_LENDERS_OF_KEYS = `insert into lenders.lender_of_key (key_id, lender_id)
   select id, lender_id from lenders.api_key on conflict do nothing`;
 
 /**
- * Schema `lenders`: organisations, API keys and the audit of what was done to them.
+ * The PostgreSQL schema `lenders`: organisations, their API keys and the audit of actions on them.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [lendersSchema] });
@@ -223,13 +226,21 @@ export const lendersSchema: PackageSchema = {
   appendOnly: ["lenders.audit_entry"],
   beforeDistribution: [ADD_LENDERS_OF_KEYS],
   undistributed: [
-    { table: "lenders.lender", as: "reference", because: "few rows, which every process reads and hardly any writes" },
+    { table: "lenders.lender", as: "reference", because: "it has few rows, which all processes read and rarely write" },
     {
       table: "lenders.lender_of_key",
       as: "reference",
-      because: "finds the node of a key whose lender is not known yet",
+      because: "it gives the lender of a key id, and so the node that has the key",
     },
-    { table: "lenders.permit_window", as: "local", because: "counts of the version before, gone after a minute" },
-    { table: "lenders.master_key_sentinel", as: "local", because: "one row, read when a process starts" },
+    {
+      table: "lenders.permit_window",
+      as: "local",
+      because: "it has counters of the previous version, which expire after a minute",
+    },
+    {
+      table: "lenders.master_key_sentinel",
+      as: "local",
+      because: "it has one row, which a process reads when it starts",
+    },
   ],
 };

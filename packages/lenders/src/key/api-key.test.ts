@@ -29,7 +29,7 @@ const reason = "the test says so";
 const DAY_MS = 86_400_000;
 let lendersMade = 0;
 
-/** A lender with so many keys, made in this order, and what can be done to them in either of two processes. */
+/** Creates a lender with `count` keys, oldest first, and actions on them that run in one of two processes. */
 async function aLenderWithKeys(count: number) {
   lendersMade += 1;
   const lender = { code: `KEYS${lendersMade}`, name: "Acme", currency: "INR", environment: "sandbox" };
@@ -38,14 +38,14 @@ async function aLenderWithKeys(count: number) {
   const keyIds = [created.apiKeyId];
   while (keyIds.length < count) keyIds.push(await newKey());
 
-  function act<T>(work: (tx: Tx) => Promise<T>, place = 0): Promise<T> {
-    return transaction((place % 2 === 0 ? database : elsewhere).em(), work);
+  function act<T>(work: (tx: Tx) => Promise<T>, processNumber = 0): Promise<T> {
+    return transaction((processNumber % 2 === 0 ? database : elsewhere).em(), work);
   }
   async function newKey(now?: Date): Promise<string> {
     const { apiKeyId } = await act((tx) => createKey(tx, vault, { lenderId, environment: "sandbox" }, now));
     return apiKeyId;
   }
-  /** The one key that signs, by the list and by the hot path. */
+  /** Returns the signing key, and checks that `keysOf` and `signingKeyOf` agree. */
   async function signer(now = new Date()): Promise<string | undefined> {
     const listed = (await keysOf(database.em(), lenderId, now)).filter(({ signing }) => signing);
     expect(listed.length).toBeLessThanOrEqual(1);
@@ -58,26 +58,29 @@ async function aLenderWithKeys(count: number) {
     keyIds: keyIds as [string, string, string],
     signer,
     newKey,
-    use: (keyId: string, place = 0, at = new Date()) => act((tx) => recordKeyUse(tx, { lenderId, keyId, at }), place),
-    choose: (keyId: string, place = 0) => act((tx) => setSigningKey(tx, { lenderId, keyId, reason }), place),
-    revoke: (keyId: string, place = 0) => act((tx) => revokeKey(tx, { lenderId, keyId, reason }), place),
+    use: (keyId: string, processNumber = 0, at = new Date()) =>
+      act((tx) => recordKeyUse(tx, { lenderId, keyId, at }), processNumber),
+    choose: (keyId: string, processNumber = 0) =>
+      act((tx) => setSigningKey(tx, { lenderId, keyId, reason }), processNumber),
+    revoke: (keyId: string, processNumber = 0) =>
+      act((tx) => revokeKey(tx, { lenderId, keyId, reason }), processNumber),
     retire: (keyId: string, on: Date) => act((tx) => retireKey(tx, { lenderId, keyId, on, reason })),
   };
 }
 
-test("of two new keys that are first used at once the newer one signs, in whatever order the uses are written", async () => {
+test("if two new keys are first used at the same time, the newer key signs, whichever use is recorded first", async () => {
   for (const order of [
     [1, 2],
     [2, 1],
   ]) {
     const { keyIds, use, signer } = await aLenderWithKeys(3);
     expect(await signer()).toBe(keyIds[0]);
-    await Promise.all(order.map((key, place) => use(keyIds[key]!, place)));
+    await Promise.all(order.map((key, processNumber) => use(keyIds[key]!, processNumber)));
     expect(await signer()).toBe(keyIds[2]);
   }
 });
 
-test("an older key that is used for the first time does not take signing back; the operator can give it back", async () => {
+test("the first use of an older key does not make it the signing key, but an operator can", async () => {
   const { keyIds, use, choose, signer } = await aLenderWithKeys(2);
   await use(keyIds[1]);
   await use(keyIds[0]);
@@ -87,14 +90,14 @@ test("an older key that is used for the first time does not take signing back; t
   expect(await signer()).toBe(keyIds[0]);
 });
 
-test("when the signing key is revoked, a key that the lender has used signs rather than one it may not have yet", async () => {
+test("after the signing key is revoked, a key that the lender has used signs before an unused one", async () => {
   const { lenderId, keyIds, use, choose, revoke, signer } = await aLenderWithKeys(3);
   await use(keyIds[1]);
   await choose(keyIds[0]);
   await revoke(keyIds[0]);
   expect(await signer()).toBe(keyIds[1]);
-  const [handed] = await actsOn(database.em(), lenderId, 1);
-  expect(handed).toMatchObject({
+  const [lastAct] = await actsOn(database.em(), lenderId, 1);
+  expect(lastAct).toMatchObject({
     act: "key.signing",
     reason: `${keyIds[0]} was revoked`,
     data: { keyId: keyIds[1] },
@@ -103,7 +106,7 @@ test("when the signing key is revoked, a key that the lender has used signs rath
   expect(await signer()).toBe(keyIds[2]);
 });
 
-test("a key that ends by its date hands signing on at that date, and a key made later waits for its turn", async () => {
+test("when a retiring signing key ends, the next key signs, and a key created later signs from its first use", async () => {
   const { keyIds, newKey, retire, use, signer } = await aLenderWithKeys(2);
   const on = new Date(Date.now() + DAY_MS);
   await retire(keyIds[0], on);
@@ -115,7 +118,7 @@ test("a key that ends by its date hands signing on at that date, and a key made 
   expect(await signer(new Date(on.getTime() + 4))).toBe(later);
 });
 
-test("the last key that works is neither revoked nor retired by mistake, also when two are revoked at once", async () => {
+test("the last valid key cannot be revoked or retired by mistake, even if two keys are revoked concurrently", async () => {
   const { lenderId, keyIds, revoke, retire, signer } = await aLenderWithKeys(2);
   const revoked = await Promise.allSettled([revoke(keyIds[0], 0), revoke(keyIds[1], 1)]);
   expect(revoked.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
@@ -130,7 +133,7 @@ test("the last key that works is neither revoked nor retired by mistake, also wh
   expect(await signer()).toBeUndefined();
 });
 
-test("two keys cannot both be retired: the one that ends later is the last", async () => {
+test("the last key cannot be retired to a date after the other key ends", async () => {
   const { keyIds, retire } = await aLenderWithKeys(2);
   const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
   await retire(keyIds[0], inDays(2));
@@ -138,20 +141,20 @@ test("two keys cannot both be retired: the one that ends later is the last", asy
   await retire(keyIds[1], inDays(1));
 });
 
-test("whatever happens to keys at once, in two processes, one of those that work signs", async () => {
+test("after concurrent actions on keys in two processes, exactly one valid key signs", async () => {
   const { keyIds, newKey, use, choose, revoke, signer, lenderId } = await aLenderWithKeys(3);
-  const storm = Array.from({ length: 24 }, (_, place) => {
-    const keyId = keyIds[place % 3]!;
+  const concurrentActs = Array.from({ length: 24 }, (_, index) => {
+    const keyId = keyIds[index % 3]!;
     const acts = [use, choose, revoke];
-    return place % 4 === 3 ? newKey() : acts[place % 4]!(keyId, place);
+    return index % 4 === 3 ? newKey() : acts[index % 4]!(keyId, index);
   });
-  await Promise.allSettled(storm);
+  await Promise.allSettled(concurrentActs);
   const signing = await signer();
   const keys = await keysOf(database.em(), lenderId);
   expect(keys.find(({ id }) => id === signing)?.state).toBe("active");
 });
 
-test("every act on a key is in the audit with its reason, and a key leads to its lender", async () => {
+test("each action on a key is in the audit with its reason, and lenderOfKey returns the key's lender", async () => {
   const { lenderId, keyIds, use, choose, revoke, retire } = await aLenderWithKeys(3);
   await use(keyIds[1]);
   await choose(keyIds[0]);

@@ -1,44 +1,44 @@
 import type { EntityManager, Tx } from "@collections/database";
 import { checkReason, recordAct } from "../lender/audit.ts";
 import { newApiKeyId, newHmacSecret } from "./key-format.ts";
-import { ownerOfKey } from "./key-reads.ts";
+import { readLenderOfKey } from "./key-reads.ts";
 import { ApiKeyNotUsableError, InvalidLenderError } from "../lender/lender-fault.ts";
 import { lockLender } from "../lender/lender.ts";
 import { ApiKeyEntity, type ApiKeyRow, type ApiKeyState, LenderOfKeyEntity } from "../schema.ts";
 import { apiKeySecretContext } from "../secret/sealed-context.ts";
 import type { Vault } from "../secret/vault.ts";
 
-/** An API key without its secret. A `retiring` key whose date has passed shows as `revoked`. */
+/** An API key without its secret. The state of a `retiring` key whose date has passed is `revoked`. */
 export interface ApiKey {
   readonly id: string;
   readonly state: ApiKeyState;
   readonly retiresAt: Date | null;
-  /** It signs what the service sends to the lender. */
+  /** Whether the key signs the service's requests to the lender. */
   readonly signing: boolean;
   readonly createdAt: Date;
-  /** To the minute. */
+  /** When the key was last used. It may be up to a minute too early. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
-  /** The signature debugger is open for it until then, where it is closed otherwise. */
+  /** In environments where the signature debugger is closed by default, it is open for this key until this time. */
   readonly debugUntil: Date | null;
 }
 
-/** A new key and its secret. Shown to the lender once: the secret is kept sealed from here on. */
+/** A new key and its secret. Show the secret to the lender now: the database has it only sealed. */
 export interface IssuedKey {
   readonly apiKeyId: string;
   readonly hmacSecret: string;
 }
 
-/** The state that counts at `now`: a retiring key ends with its date, whether or not somebody revokes it. */
+/** Returns the state of a key at `now`. A retiring key is revoked from its date on. */
 export function stateAt(key: { state: ApiKeyState; retiresAt: Date | null }, now: Date): ApiKeyState {
   const isOver = key.state === "retiring" && key.retiresAt !== null && key.retiresAt <= now;
   return isOver ? "revoked" : key.state;
 }
 
 /**
- * The key that signs at `now`, of keys with the oldest first: the one that was chosen while it works; then one that stays
- * before one that ends, one that the lender has used before one it may not have yet, the newest of those alike.
- * The hot path asks PostgreSQL the same (see credentials.ts).
+ * Returns the key that signs at `now`. `keys` must be sorted oldest first. The order of preference is: the key marked as
+ * signing; active before retiring keys; keys that the lender has used before unused ones; newer before older keys.
+ * `BEST_SIGNER_FIRST` in key-reads.ts is the same rule in SQL, for the hot path.
  */
 function signingKeyAt(keys: readonly ApiKeyRow[], now: Date): ApiKeyRow | undefined {
   const usable = keys.filter((key) => stateAt(key, now) !== "revoked").reverse();
@@ -50,7 +50,7 @@ function signingKeyAt(keys: readonly ApiKeyRow[], now: Date): ApiKeyRow | undefi
 }
 
 /**
- * Every key of a lender, oldest first.
+ * Returns all keys of a lender, oldest first.
  *
  * @example
  * const keys = await keysOf(em, lenderId);
@@ -72,22 +72,22 @@ export async function keysOf(em: EntityManager, lenderId: string, now: Date = ne
 }
 
 /**
- * The lender that a key belongs to, whatever state the key is in.
+ * Returns the id of the lender that a key belongs to, whatever the state of the key, or undefined if there is no such key.
  *
  * @example
  * const lenderId = await lenderOfKey(em, "lk_4f1c09d7a2b84e63905b7d1e");
  */
 export async function lenderOfKey(em: EntityManager, keyId: string): Promise<string | undefined> {
-  const lenderId = await ownerOfKey(em, keyId);
+  const lenderId = await readLenderOfKey(em, keyId);
   if (lenderId !== undefined) return lenderId;
-  // A process of an older version has made the key, without a row in lenders.lender_of_key.
+  // A process of an older version may have created the key without a row in lenders.lender_of_key.
   const row = await em.findOne(ApiKeyEntity, { id: keyId });
   return row?.lenderId;
 }
 
 /**
- * Another key beside those there are. It becomes the signing key by `setSigningKey`, at its first use, or at once when
- * the lender has none. Throws LenderNotFoundError.
+ * Creates another key for a lender. It becomes the signing key by `setSigningKey`, at its first use, or at once if no other
+ * key of the lender signs. Throws LenderNotFoundError.
  *
  * @example
  * const { apiKeyId, hmacSecret } = await createKey(tx, vault, { lenderId, environment: "live" });
@@ -121,8 +121,8 @@ export async function createKey(
 }
 
 /**
- * The key works until `on`, then no more; if it signs what we send, it does so until then. The last key that would work
- * after `on` is kept unless `evenIfLast`. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ * Retires a key: it is valid until `on`. If it is the signing key, it signs until then. A key without another one that is
+ * valid after `on` is retired only with `evenIfLast`. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example
  * const on = new Date(now.getTime() + 7 * 24 * 60 * 60_000);
@@ -136,19 +136,19 @@ export async function retireKey(
   const { lenderId, keyId, on, reason, evenIfLast } = key;
   checkReason(reason);
   if (!(on > now)) {
-    const detail = "Expected a time to come; to end a key now, revoke it.";
+    const detail = "Expected a time in the future. To end a key now, revoke it.";
     throw new InvalidLenderError([{ code: "INVALID_DATE", field: "on", detail }]);
   }
   const { chosen, others } = await lockKeys(tx, lenderId, keyId);
-  if (stateAt(chosen, now) === "revoked") throw revoked(keyId);
-  if (!evenIfLast && !others.some((other) => stateAt(other, on) !== "revoked")) throw last(keyId);
+  if (stateAt(chosen, now) === "revoked") throw revokedKeyError(keyId);
+  if (!evenIfLast && !others.some((other) => stateAt(other, on) !== "revoked")) throw lastKeyError(keyId);
   Object.assign(chosen, { state: "retiring", retiresAt: on });
   recordAct(tx, { lenderId, act: "key.retiring", reason, data: { keyId, on: on.toISOString() } }, now);
 }
 
 /**
- * Ends a key: within a second every process refuses it. If it was the signing key, another one signs from now on. The last
- * key that works is kept unless `evenIfLast`; a revoked key stays revoked.
+ * Revokes a key: within a second every process rejects it. If it was the signing key, another key signs from now on. The last
+ * valid key is revoked only with `evenIfLast`. Revoking a revoked key does nothing.
  * Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example
@@ -163,16 +163,16 @@ export async function revokeKey(
   checkReason(reason);
   const { chosen, others } = await lockKeys(tx, lenderId, keyId);
   if (chosen.state === "revoked") return;
-  const heir = signingKeyAt(others, now);
-  if (!evenIfLast && !heir && stateAt(chosen, now) !== "revoked") throw last(keyId);
-  const signed = chosen.signing;
+  const nextSigningKey = signingKeyAt(others, now);
+  if (!evenIfLast && !nextSigningKey && stateAt(chosen, now) !== "revoked") throw lastKeyError(keyId);
+  const wasSigning = chosen.signing;
   Object.assign(chosen, { state: "revoked", revokedAt: now, signing: false });
   recordAct(tx, { lenderId, act: "key.revoked", reason, data: { keyId } }, now);
-  if (signed && heir) await moveSigning(tx, heir, others, `${keyId} was revoked`, now);
+  if (wasSigning && nextSigningKey) await moveSigning(tx, nextSigningKey, others, `${keyId} was revoked`, now);
 }
 
 /**
- * From now on this active key signs webhooks and mint calls. Throws ApiKeyNotUsableError, LenderNotFoundError.
+ * Makes an active key the one that signs webhooks and mint calls. Throws ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example
  * await setSigningKey(tx, { lenderId, keyId, reason: "Acme has the new secret" });
@@ -184,17 +184,17 @@ export async function setSigningKey(
 ): Promise<void> {
   const { lenderId, keyId, reason } = key;
   const { chosen, others } = await lockKeys(tx, lenderId, keyId);
-  if (stateAt(chosen, now) === "revoked") throw revoked(keyId);
+  if (stateAt(chosen, now) === "revoked") throw revokedKeyError(keyId);
   if (chosen.state === "retiring") {
-    throw new ApiKeyNotUsableError("API_KEY_RETIRED", keyId, `The key ${keyId} is retiring; choose one that stays.`);
+    throw new ApiKeyNotUsableError("API_KEY_RETIRED", keyId, `The key ${keyId} is retiring; choose an active key.`);
   }
   await moveSigning(tx, chosen, others, reason, now);
 }
 
 /**
- * Notes that a key was used at `at`, to the minute. The first use of a key makes it the signing key, if it is newer than
- * the one that signs: its lender has the secret now. Of two first uses at once the newer key's holds, in either order.
- * Outside the request: once a minute and key is enough (see `createKeyUses`).
+ * Records that a key was used at `at`. The first use of a key proves that the lender has its secret. So it makes the key the
+ * signing key, if it is newer than the current one. If two keys have their first use concurrently, the newer key signs,
+ * whichever is recorded first. Call it outside the request, and at most once a minute per key (see `createKeyUses`).
  *
  * @example
  * await transaction(em, (tx) => recordKeyUse(tx, { lenderId, keyId, at: now }));
@@ -209,8 +209,8 @@ export async function recordKeyUse(tx: Tx, use: { lenderId: string; keyId: strin
 }
 
 /**
- * Writes down which key signs when the one that was chosen has ended by its date, so that a key made now does not take
- * over before its lender has it. Answers whether any key signs.
+ * Marks the next signing key if the current one has ended by its date. Otherwise a new key would sign at once, before its
+ * lender has the secret. Returns whether any key signs.
  */
 async function keepSigningKey(tx: Tx, lenderId: string, now: Date): Promise<boolean> {
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" }, refresh: true });
@@ -230,33 +230,33 @@ async function moveSigning(
 ): Promise<void> {
   if (chosen.signing) return;
   for (const other of others) other.signing = false;
-  // At no moment may two keys sign: the index that guards this looks at every statement.
+  // Flushed before the next change: the unique index, which allows one signing key per lender, is checked per SQL statement.
   await tx.flush();
   chosen.signing = true;
   recordAct(tx, { lenderId: chosen.lenderId, act: "key.signing", reason, data: { keyId: chosen.id } }, now);
 }
 
-/** One key of the lender, under the lender's lock. Throws ApiKeyNotUsableError, LenderNotFoundError. */
+/** Locks the lender and returns one of its keys. Throws ApiKeyNotUsableError, LenderNotFoundError. */
 export async function lockKey(tx: Tx, lenderId: string, keyId: string): Promise<ApiKeyRow> {
   const { chosen } = await lockKeys(tx, lenderId, keyId);
   return chosen;
 }
 
-/** All keys of the lender, oldest first, under the lender's lock; `newer` are those made after the chosen one. */
+/** Locks the lender and reads its keys: the chosen key, all others oldest first, and those newer than the chosen one. */
 async function lockKeys(tx: Tx, lenderId: string, keyId: string) {
   await lockLender(tx, lenderId);
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" }, refresh: true });
-  const place = keys.findIndex((key) => key.id === keyId);
-  const chosen = keys[place];
-  if (chosen) return { chosen, others: keys.toSpliced(place, 1), newer: keys.slice(place + 1) };
+  const index = keys.findIndex((key) => key.id === keyId);
+  const chosen = keys[index];
+  if (chosen) return { chosen, others: keys.toSpliced(index, 1), newer: keys.slice(index + 1) };
   throw new ApiKeyNotUsableError("API_KEY_NOT_FOUND", keyId, `This lender has no key ${keyId}.`);
 }
 
-function revoked(keyId: string): ApiKeyNotUsableError {
+function revokedKeyError(keyId: string): ApiKeyNotUsableError {
   return new ApiKeyNotUsableError("API_KEY_REVOKED", keyId, `The key ${keyId} is revoked; create another.`);
 }
 
-function last(keyId: string): ApiKeyNotUsableError {
-  const detail = `Without ${keyId} no key of the lender would work: it could neither call nor be called. Create another.`;
+function lastKeyError(keyId: string): ApiKeyNotUsableError {
+  const detail = `${keyId} is the lender's last valid key. Without it, requests to and from the lender fail. Create another.`;
   return new ApiKeyNotUsableError("API_KEY_LAST", keyId, detail);
 }

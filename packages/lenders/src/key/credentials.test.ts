@@ -47,7 +47,7 @@ function aKey(lenderId: string) {
   return transaction(elsewhere.em(), (tx) => createKey(tx, vault, { lenderId, environment: "sandbox" }));
 }
 
-test("a key id leads to its lender and to a key that verifies what the whole secret signed", async () => {
+test("a key id gives its lender and a key that verifies a signature made with the secret", async () => {
   const { lender, apiKeyId, hmacSecret } = await aLender("ACME");
   const credential = await credentialsNow().byKeyId(apiKeyId);
   const { id, code, state, currency, commission } = lender;
@@ -58,7 +58,7 @@ test("a key id leads to its lender and to a key that verifies what the whole sec
   expect(verify({ ...request, secret: credential!.signingKey, signature })).toBe(true);
 });
 
-test("what is no key id, and what nobody has, is unknown", async () => {
+test("a text that is not a key id, and an unknown key id, give no credential", async () => {
   const credentials = credentialsNow();
   await aLender("OTHER");
   for (const keyId of ["", "lk_", "lk_' or 1=1", `lk_${"0".repeat(24)}`, `lk_${"0".repeat(25)}`]) {
@@ -66,7 +66,7 @@ test("what is no key id, and what nobody has, is unknown", async () => {
   }
 });
 
-test("a thousand requests of one key, and a thousand of an unknown one, are one statement together", async () => {
+test("a thousand requests of one key and a thousand of an unknown key take one SQL statement together", async () => {
   const { apiKeyId, lender } = await aLender("HERD");
   const credentials = credentialsNow();
   statements.length = 0;
@@ -77,7 +77,7 @@ test("a thousand requests of one key, and a thousand of an unknown one, are one 
   expect(statements).toEqual(["lenders.keys-by-id"]);
 });
 
-test("keys of many lenders that are asked for at once are read together, and each is its own lender's", async () => {
+test("keys of several lenders requested at the same time are read by one SQL statement, each with its own lender", async () => {
   const lenders = await Promise.all(["MANYA", "MANYB", "MANYC"].map(aLender));
   const credentials = credentialsNow();
   statements.length = 0;
@@ -88,7 +88,7 @@ test("keys of many lenders that are asked for at once are read together, and eac
   expect(statements).toEqual(["lenders.keys-by-id", "lenders.signing-keys"]);
 });
 
-test("a secret that does not open fails for its own key alone", async () => {
+test("a secret that does not open fails only the read of its own key", async () => {
   const [sound, broken] = [await aLender("SOUND"), await aLender("BROKEN")];
   const secret = createVault({ masterKey: "0b".repeat(32) }).seal("sk", "elsewhere");
   await query(elsewhere.em(), breakSecret, [broken.lender.id, secret]);
@@ -98,7 +98,7 @@ test("a secret that does not open fails for its own key alone", async () => {
   expect(bad).toMatchObject({ status: "rejected", reason: expect.any(SealedValueError) as unknown });
 });
 
-test("a key revoked and a lender suspended in another process hold here within a second", async () => {
+test("a key revoked or a lender suspended by another process is seen within a second", async () => {
   const [revoked, suspended] = [await aLender("REVOKED"), await aLender("STOPPED")];
   const credentials = credentialsNow();
   expect(await credentials.byKeyId(revoked.apiKeyId)).toMatchObject({ keyState: "active" });
@@ -112,7 +112,7 @@ test("a key revoked and a lender suspended in another process hold here within a
   expect(await credentials.byKeyId(suspended.apiKeyId)).toMatchObject({ lender: { state: "suspended" } });
 });
 
-test("a retiring key works until its date and not at it, also while it is remembered", async () => {
+test("a retiring key is valid before its date and revoked at its date, even if it is cached", async () => {
   const { lender, apiKeyId } = await aLender("RETIRING");
   const on = new Date(Date.now() + 60_000);
   const key = { lenderId: lender.id, keyId: apiKeyId };
@@ -129,7 +129,7 @@ test("a retiring key works until its date and not at it, also while it is rememb
   await expect(chosen).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });
 
-test("a second key does not sign before it is chosen, and of many choices at once one holds", async () => {
+test("a new key does not sign before it is chosen, and after several concurrent choices one key signs", async () => {
   const { lender, apiKeyId } = await aLender("CHOOSING");
   const others = [await aKey(lender.id), await aKey(lender.id), await aKey(lender.id)];
   expect(await credentialsNow().signingKeyOf(lender.id)).toMatchObject({ keyId: apiKeyId });
@@ -143,7 +143,7 @@ test("a second key does not sign before it is chosen, and of many choices at onc
   expect(await credentialsNow().signingKeyOf(lender.id)).toMatchObject({ keyId: signing[0]!.id });
 });
 
-test("when the signing key is revoked the newest key left signs; without any, the next one made", async () => {
+test("after the signing key is revoked, the newest remaining key signs, or else the next key that is created", async () => {
   const { lender, apiKeyId } = await aLender("HEIRS");
   const [middle, newest] = [await aKey(lender.id), await aKey(lender.id)];
   const revoke = (keyId: string) =>
@@ -160,7 +160,7 @@ test("when the signing key is revoked the newest key left signs; without any, th
   expect(states).toEqual(["revoked", "revoked", "revoked", "active"]);
 });
 
-test("the first use of a new key makes it the signing key, a later use does not take that back", async () => {
+test("the first use of a new key makes it the signing key, and later uses do not", async () => {
   const { lender, apiKeyId } = await aLender("FIRSTUSE");
   const { apiKeyId: fresh } = await aKey(lender.id);
   const use = (keyId: string, at: Date) =>
@@ -176,7 +176,7 @@ test("the first use of a new key makes it the signing key, a later use does not 
   expect(used?.lastUsedAt).toEqual(new Date("2026-11-21T09:05:00Z"));
 });
 
-test("a key's use is taken to be recorded at most once a minute", () => {
+test("uses of a key are returned for recording at most once a minute", () => {
   const uses = createKeyUses();
   const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21, 9, 0, seconds));
   const note = (keyId: string, seconds: number) => uses.note({ lenderId: "1", keyId, at: at(seconds) });
@@ -193,7 +193,7 @@ test("a key's use is taken to be recorded at most once a minute", () => {
   expect(uses.take()).toMatchObject([{ keyId: "lk_a" }]);
 });
 
-test("key acts that make no sense are refused by name", async () => {
+test("invalid actions on keys are rejected with a code", async () => {
   const [{ lender, apiKeyId }, other] = [await aLender("REFUSALS"), await aLender("STRANGER")];
   const act = (work: Parameters<typeof transaction<void>>[1]) => transaction(elsewhere.em(), work);
   const [on, past] = [new Date(Date.now() + 60_000), new Date(Date.now() - 1)];
@@ -210,7 +210,7 @@ test("key acts that make no sense are refused by name", async () => {
   await expect(act((tx) => retireKey(tx, { ...key, on }))).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });
 
-test("beside a key's secret are those of its lender's other keys, newest first, and of nobody else", async () => {
+test("secretsFor returns a key's secret and those of the same lender's other keys, newest first", async () => {
   const [first, stranger] = [await aLender("SECRETS"), await aLender("SECRETS2")];
   const lenderId = first.lender.id;
   const [second, third] = [await aKey(lenderId), await aKey(lenderId)];
@@ -231,7 +231,7 @@ test("beside a key's secret are those of its lender's other keys, newest first, 
   expect(await secretsFor("lk_nobody")).toBeUndefined();
 });
 
-test("an operator opens the debugger for one key for an hour, and says why", async () => {
+test("an operator can open the debugger for one key for an hour, with a reason", async () => {
   const { lender, apiKeyId } = await aLender("DEBUGGED");
   const other = await aKey(lender.id);
   const key = { lenderId: lender.id, keyId: apiKeyId, reason };
@@ -254,7 +254,7 @@ const breakSecret = statement(
   "update lenders.api_key set secret = $2 where lender_id = $1",
 );
 
-test("a key that does not open is skipped for signing, and named among the unreadable secrets", async () => {
+test("a key whose secret does not open is skipped for signing, and listed as an unreadable secret", async () => {
   const { lender, apiKeyId } = await aLender("SKIP");
   const { apiKeyId: second } = await aKey(lender.id);
   const spoil = (keyId: string, state = "active") =>
@@ -277,7 +277,7 @@ test("a key that does not open is skipped for signing, and named among the unrea
   expect(await unreadableSecrets(database.em(), vault, lender.id)).toMatchObject([named]);
 });
 
-test("each kind of secret that does not open is named", async () => {
+test("each kind of secret that does not open is listed", async () => {
   const registered = {
     code: "KINDS",
     name: "Acme",

@@ -3,75 +3,76 @@ import { type SigningKey, signingKey } from "@collections/signing";
 import { stateAt } from "./api-key.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import { isApiKeyId } from "./key-format.ts";
-import { type KeyRow, readsOfCluster, readsOfOneServer, type SecretRow, secretsWith } from "./key-reads.ts";
+import { type KeyRow, readSecretsOfLender, readsOfCluster, readsOfOneServer, type SecretRow } from "./key-reads.ts";
 import type { LenderProfile } from "../lender/lender.ts";
 import type { ApiKeyState } from "../schema.ts";
 import { apiKeySecretContext } from "../secret/sealed-context.ts";
-import { opened, SealedValueError, type Vault } from "../secret/vault.ts";
+import { SealedValueError, tryOpen, type Vault } from "../secret/vault.ts";
 
 /**
- * With a question of up to 200 ms on top, what is revoked or suspended anywhere holds here within one second.
+ * The maximum age of a cached key, in milliseconds. A read of the key may take another 200 ms. So a key revoked or a lender
+ * suspended by any process is rejected by this process within one second.
  *
  * @example
- * const refusedEverywhereAt = new Date(now.getTime() + CREDENTIAL_MAX_AGE_MS + 200);
+ * const rejectedEverywhereAt = new Date(now.getTime() + CREDENTIAL_MAX_AGE_MS + 200);
  */
 export const CREDENTIAL_MAX_AGE_MS = 800;
 const MAX_CREDENTIALS = 20_000;
 const MAX_UNKNOWN_KEYS = 2_000;
 const MAX_KEYS_WITH_SECRETS = 1_000;
 
-/** What authenticating a request needs. The caller decides: a revoked key and a suspended lender are found too. */
+/** A key and its lender, to authenticate a request. The caller must check `keyState` and `lender.state`. */
 export interface Credential {
   readonly lender: LenderProfile;
   readonly keyId: string;
-  /** `retiring` is as good as `active`; past its date it is `revoked`. */
+  /** The state now. An `active` or `retiring` key is valid. A retiring key is `revoked` from its date on. */
   readonly keyState: ApiKeyState;
   readonly signingKey: SigningKey;
-  /** The signature debugger is open for the key until then, where it is closed otherwise. */
+  /** In environments where the signature debugger is closed by default, it is open for this key until this time. */
   readonly debugUntil: Date | null;
 }
 
-/** The secret of a key in the clear, and those of its lender's newest other keys: for the signature debugger alone. */
+/** The plain secrets of a key and of its lender's newest other keys. Only the signature debugger may use them. */
 export interface KeySecrets {
   readonly keyId: string;
   readonly secret: string;
   readonly others: readonly { readonly keyId: string; readonly secret: string }[];
 }
 
-/** The key that signs what goes to a lender. */
+/** The key that signs requests to a lender. */
 export interface LenderSigningKey {
   readonly keyId: string;
   readonly signingKey: SigningKey;
 }
 
-/** The keys of lenders, by the id in a request or by the lender that something goes to. */
+/** Looks up keys: by the key id of a request, or by the lender that a request goes to. */
 export interface Credentials {
-  /** The key with this id; undefined when there is none. Throws SealedValueError. contract: Authentication */
+  /** Returns the key with this id, or undefined if there is none. Throws SealedValueError. contract: Authentication */
   byKeyId(keyId: string): Promise<Credential | undefined>;
   /**
-   * The lender's signing key. A key that does not open is skipped for the next one that may sign. Undefined when the lender
-   * has no key left. Throws SealedValueError when none of its keys opens. contract: Webhook signing
+   * Returns the lender's signing key, or undefined if the lender has no valid key. A key whose secret does not open is
+   * skipped, and the next one signs. Throws SealedValueError if no secret opens. contract: Webhook signing
    */
   signingKeyOf(lenderId: string): Promise<LenderSigningKey | undefined>;
   /**
-   * The secret of this key and of its lender's others, revoked ones too, newest first: one of them may have signed by
-   * mistake. Others that do not open are left out. Undefined when there is no such key. Throws SealedValueError.
-   * contract: Signature debugger
+   * Returns the secrets of this key and of its lender's other keys, newest first, or undefined if there is no such key. The
+   * others include revoked keys, because one of them may have signed by mistake. Others whose secret does not open are left
+   * out. Throws SealedValueError if this key's secret does not open. contract: Signature debugger
    */
   secretsFor(keyId: string): Promise<KeySecrets | undefined>;
 }
 
 /** How `createCredentials` reads keys. */
 export interface CredentialOptions {
-  /** Dates retiring keys. Default: this machine's clock. */
+  /** The clock by which retiring keys end. Default: this machine's clock. */
   readonly now?: () => Date;
-  /** Whether the tables are distributed over several nodes: then every statement names one lender. Default: false. */
+  /** Whether the tables are distributed over a cluster. Then each query names one lender. Default: false. */
   readonly isDistributed?: boolean;
 }
 
 /**
- * Keys and lenders in memory, for the hot path: no round trip while they are fresh, and none older than
- * `CREDENTIAL_MAX_AGE_MS`. `em` gives a fresh EntityManager for each question. One per process.
+ * Creates a cache of keys and lenders for the hot path. Cached values are at most `CREDENTIAL_MAX_AGE_MS` old. `em` must
+ * return a new EntityManager for each read. Create one cache per process.
  *
  * @example
  * const credentials = createCredentials(() => database.em(), vault);
@@ -116,11 +117,11 @@ function openKey(vault: Vault, row: KeyRow | undefined) {
   return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key, debugUntil } };
 }
 
-/** The first key that opens, of a lender's keys in the order in which they may sign. */
+/** Returns the first key whose secret opens. `rows` must be sorted by the order in which the keys may sign. */
 function openSigningKey(vault: Vault, rows: readonly SecretRow[]): LenderSigningKey | undefined {
   let fault: SealedValueError | undefined;
   for (const { keyId, lenderId, secret } of rows) {
-    const plain = opened(vault, secret, apiKeySecretContext(lenderId, keyId));
+    const plain = tryOpen(vault, secret, apiKeySecretContext(lenderId, keyId));
     if (!(plain instanceof SealedValueError)) return { keyId, signingKey: signingKey(plain) };
     fault ??= plain;
   }
@@ -133,13 +134,13 @@ async function readSecrets(
   vault: Vault,
   key: { lenderId: string; keyId: string },
 ): Promise<KeySecrets | undefined> {
-  const [own, ...others] = await secretsWith(em, key);
+  const [own, ...others] = await readSecretsOfLender(em, key);
   if (own?.keyId !== key.keyId) return undefined;
   const secret = vault.open(own.secret, apiKeySecretContext(own.lenderId, own.keyId));
-  return { keyId: own.keyId, secret, others: others.flatMap(openedIfItOpens) };
+  return { keyId: own.keyId, secret, others: others.flatMap(openOrSkip) };
 
-  function openedIfItOpens({ lenderId, keyId, secret }: SecretRow): { keyId: string; secret: string }[] {
-    const plain = opened(vault, secret, apiKeySecretContext(lenderId, keyId));
+  function openOrSkip({ lenderId, keyId, secret }: SecretRow): { keyId: string; secret: string }[] {
+    const plain = tryOpen(vault, secret, apiKeySecretContext(lenderId, keyId));
     return plain instanceof SealedValueError ? [] : [{ keyId, secret: plain }];
   }
 }

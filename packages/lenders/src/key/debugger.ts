@@ -5,7 +5,7 @@ import { checkReason, recordAct } from "../lender/audit.ts";
 import { ApiKeyNotUsableError } from "../lender/lender-fault.ts";
 
 /**
- * How long the signature debugger answers for a key once an operator has opened it. contract: Signature debugger
+ * How long the signature debugger is open for a key after an operator has opened it. contract: Signature debugger
  *
  * @example
  * const openMs = Math.min(15 * 60_000, DEBUGGER_OPEN_MS);
@@ -13,11 +13,12 @@ import { ApiKeyNotUsableError } from "../lender/lender-fault.ts";
 export const DEBUGGER_OPEN_MS = 60 * 60 * 1000;
 
 /**
- * Opens the signature debugger for one key for `openMs`, an hour at most, where it is closed otherwise; doing it again
- * starts anew. Answers when it closes. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ * Opens the signature debugger for one key for `openMs`, at most an hour. It is needed only in environments where the
+ * debugger is closed by default. A second call restarts the time. Returns when the debugger closes.
+ * Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example
- * const reason = "Acme's signatures are refused since its release";
+ * const reason = "Acme's signatures are rejected since its release";
  * const openUntil = await openDebugger(tx, { lenderId, keyId, reason, openMs: 15 * 60_000 });
  */
 export async function openDebugger(
@@ -27,10 +28,10 @@ export async function openDebugger(
 ): Promise<Date> {
   const { lenderId, keyId, reason, openMs = DEBUGGER_OPEN_MS } = key;
   checkReason(reason);
-  assert.ok(openMs > 0 && openMs <= DEBUGGER_OPEN_MS, "The debugger is open for an hour at most.");
+  assert.ok(openMs > 0 && openMs <= DEBUGGER_OPEN_MS, `openMs must be above 0 and at most an hour; got ${openMs}.`);
   const chosen = await lockKey(tx, lenderId, keyId);
   if (stateAt(chosen, now) === "revoked") {
-    throw new ApiKeyNotUsableError("API_KEY_REVOKED", keyId, `The key ${keyId} is revoked; debug with another.`);
+    throw new ApiKeyNotUsableError("API_KEY_REVOKED", keyId, `The key ${keyId} is revoked; choose another.`);
   }
   const debugUntil = new Date(now.getTime() + openMs);
   chosen.debugUntil = debugUntil;

@@ -4,14 +4,14 @@ import { createFreshCache } from "./fresh-cache.ts";
 
 const MAX_AGE_MS = 800;
 
-/** A cache over answers that the test gives by hand, on a clock that the test moves. */
+/** Creates a cache with a clock and loads that the test controls. */
 function aCache(limits: { maxPresent?: number; maxAbsent?: number } = {}) {
-  const questions: { key: string; answer: (value?: string) => void; fail: (error: Error) => void }[] = [];
+  const loads: { key: string; succeed: (value?: string) => void; fail: (error: Error) => void }[] = [];
   const clock = { nowMs: 0 };
   const cache = createFreshCache<string>({
     load(key) {
       const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
-      questions.push({ key, answer: (value) => resolve(value), fail: reject });
+      loads.push({ key, succeed: (value) => resolve(value), fail: reject });
       return promise;
     },
     maxAgeMs: MAX_AGE_MS,
@@ -19,114 +19,114 @@ function aCache(limits: { maxPresent?: number; maxAbsent?: number } = {}) {
     maxAbsent: limits.maxAbsent ?? 100,
     clockMs: () => clock.nowMs,
   });
-  return { cache, questions, clock };
+  return { cache, loads, clock };
 }
 
-/** Asks for a key of which nothing is known and answers. */
-async function learn({ cache, questions }: ReturnType<typeof aCache>, key: string, value?: string) {
+/** Gets a key that is not cached, and ends its load with `value`. */
+async function learn({ cache, loads }: ReturnType<typeof aCache>, key: string, value?: string) {
   const got = cache.get(key);
-  questions.at(-1)!.answer(value);
+  loads.at(-1)!.succeed(value);
   return got;
 }
 
-test("a hundred callers share one question, and the next finds the answer without asking", async () => {
-  const { cache, questions } = aCache();
+test("a hundred concurrent callers share one load, and the next caller gets the cached value", async () => {
+  const { cache, loads } = aCache();
   const callers = Array.from({ length: 100 }, () => cache.get("a"));
-  expect(questions).toHaveLength(1);
-  questions[0]!.answer("value");
+  expect(loads).toHaveLength(1);
+  loads[0]!.succeed("value");
   expect(new Set(await Promise.all(callers))).toEqual(new Set(["value"]));
   expect(await cache.get("a")).toBe("value");
-  expect(questions).toHaveLength(1);
+  expect(loads).toHaveLength(1);
 });
 
-test("an answer older than the limit is never given again", async () => {
-  const { cache, questions, clock } = aCache();
-  await learn({ cache, questions, clock }, "a", "old");
+test("a value older than the maximum age is not returned", async () => {
+  const { cache, loads, clock } = aCache();
+  await learn({ cache, loads, clock }, "a", "old");
   clock.nowMs = MAX_AGE_MS;
   const got = cache.get("a");
-  questions[1]!.answer("new");
+  loads[1]!.succeed("new");
   expect(await got).toBe("new");
 });
 
-test("the age counts from the question, not from the answer", async () => {
-  const { cache, questions, clock } = aCache();
+test("the age of a value counts from the start of its load, not from its end", async () => {
+  const { cache, loads, clock } = aCache();
   const slow = cache.get("a");
   clock.nowMs = MAX_AGE_MS - 1;
-  questions[0]!.answer("old");
+  loads[0]!.succeed("old");
   expect(await slow).toBe("old");
   clock.nowMs = MAX_AGE_MS;
   const got = cache.get("a");
-  questions[1]!.answer("new");
+  loads[1]!.succeed("new");
   expect(await got).toBe("new");
 });
 
-test("a question without an answer is joined no longer than an answer would count", async () => {
-  const { cache, questions, clock } = aCache();
+test("callers do not wait for a load that started longer than the maximum age ago", async () => {
+  const { cache, loads, clock } = aCache();
   const hanging = cache.get("a");
   clock.nowMs = MAX_AGE_MS;
   const got = cache.get("a");
-  expect(questions).toHaveLength(2);
-  questions[1]!.answer("new");
+  expect(loads).toHaveLength(2);
+  loads[1]!.succeed("new");
   expect(await got).toBe("new");
-  questions[0]!.answer("old");
+  loads[0]!.succeed("old");
   expect(await hanging).toBe("old");
-  expect(await cache.get("a"), "a late answer replaces no newer one").toBe("new");
+  expect(await cache.get("a"), "a late load does not replace a newer value").toBe("new");
 });
 
-test("a value in use is asked for again at half its age, and meanwhile nobody waits", async () => {
-  const { cache, questions, clock } = aCache();
-  await learn({ cache, questions, clock }, "a", "old");
+test("a value in use is reloaded in the background at half of its maximum age", async () => {
+  const { cache, loads, clock } = aCache();
+  await learn({ cache, loads, clock }, "a", "old");
   clock.nowMs = MAX_AGE_MS / 2;
   expect(await Promise.all([cache.get("a"), cache.get("a")])).toEqual(["old", "old"]);
-  expect(questions).toHaveLength(2);
-  questions[1]!.answer("new");
+  expect(loads).toHaveLength(2);
+  loads[1]!.succeed("new");
   await settled();
   expect(await cache.get("a")).toBe("new");
 });
 
-test("a failed question is told to whoever waits and not remembered; an early one that fails disturbs nobody", async () => {
-  const { cache, questions, clock } = aCache();
+test("a failed load rejects its callers and is not cached, and a failed background load is ignored", async () => {
+  const { cache, loads, clock } = aCache();
   const failing = cache.get("a");
-  questions[0]!.fail(new Error("no database"));
+  loads[0]!.fail(new Error("no database"));
   await expect(failing).rejects.toThrow("no database");
-  await learn({ cache, questions, clock }, "a", "value");
+  await learn({ cache, loads, clock }, "a", "value");
   clock.nowMs = MAX_AGE_MS / 2;
   expect(await cache.get("a")).toBe("value");
-  questions[2]!.fail(new Error("no database"));
+  loads[2]!.fail(new Error("no database"));
   await settled();
   expect(await cache.get("a")).toBe("value");
-  expect(questions, "who comes next asks again").toHaveLength(4);
+  expect(loads, "the next get loads again").toHaveLength(4);
   clock.nowMs = MAX_AGE_MS;
-  await expect(learn({ cache, questions, clock }, "a", "back")).resolves.toBe("back");
+  await expect(learn({ cache, loads, clock }, "a", "back")).resolves.toBe("back");
 });
 
-test("an absent key is remembered as absent until it is too old", async () => {
-  const { cache, questions, clock } = aCache();
-  expect(await learn({ cache, questions, clock }, "a")).toBeUndefined();
+test("an absent key is cached as absent until the maximum age", async () => {
+  const { cache, loads, clock } = aCache();
+  expect(await learn({ cache, loads, clock }, "a")).toBeUndefined();
   clock.nowMs = MAX_AGE_MS - 1;
   expect(await cache.get("a")).toBeUndefined();
-  expect(questions).toHaveLength(1);
+  expect(loads).toHaveLength(1);
   clock.nowMs = MAX_AGE_MS;
-  expect(await learn({ cache, questions, clock }, "a", "made meanwhile")).toBe("made meanwhile");
+  expect(await learn({ cache, loads, clock }, "a", "created later")).toBe("created later");
 });
 
-test("a flood of absent keys pushes out older absent ones and no present one", async () => {
+test("many absent keys evict older absent keys, but no present key", async () => {
   const setting = aCache({ maxAbsent: 2 });
   await learn(setting, "present", "value");
   for (const key of ["x1", "x2", "x3"]) await learn(setting, key);
-  expect(setting.questions).toHaveLength(4);
+  expect(setting.loads).toHaveLength(4);
   expect(await setting.cache.get("present")).toBe("value");
   expect(await setting.cache.get("x3")).toBeUndefined();
-  expect(setting.questions).toHaveLength(4);
+  expect(setting.loads).toHaveLength(4);
   await learn(setting, "x1");
-  expect(setting.questions).toHaveLength(5);
+  expect(setting.loads).toHaveLength(5);
 });
 
-test("at most as many values are kept as allowed, the last ones", async () => {
+test("the cache keeps the last `maxPresent` values", async () => {
   const setting = aCache({ maxPresent: 2 });
   for (const key of ["a", "b", "c"]) await learn(setting, key, key);
   expect(await Promise.all([setting.cache.get("b"), setting.cache.get("c")])).toEqual(["b", "c"]);
-  expect(setting.questions).toHaveLength(3);
+  expect(setting.loads).toHaveLength(3);
   await learn(setting, "a", "again");
-  expect(setting.questions).toHaveLength(4);
+  expect(setting.loads).toHaveLength(4);
 });

@@ -1,23 +1,25 @@
-/** Values by key, none older than a given age. */
+/** A read-through cache whose values never exceed a maximum age. */
 export interface FreshCache<Value> {
   get(key: string): Promise<Value | undefined>;
 }
 
 interface Entry<Value> {
   readonly value: Value | undefined;
-  readonly askedAtMs: number;
+  readonly loadStartedAtMs: number;
 }
 
 interface Load<Value> {
-  readonly answer: Promise<Value | undefined>;
-  readonly askedAtMs: number;
+  readonly value: Promise<Value | undefined>;
+  readonly startedAtMs: number;
 }
 
 /**
- * Remembers what `load` answered. The rule: an answer counts for `maxAgeMs` from the moment its question was *asked*, so
- * what was committed before that moment is seen by every later `get` at the latest `maxAgeMs` after the commit.
- * One question per key is on its way at a time, and callers share it; a key in use is asked again at half its age, before
- * anybody has to wait. A failed question is not remembered. Keys with no value are kept too, the last `maxAbsent`.
+ * Caches the values that `load` returns. A value is valid for `maxAgeMs` from the *start* of its load. So every `get` sees a
+ * change at most `maxAgeMs` after its commit.
+ *
+ * There is one load per key at a time, and concurrent callers share it. A `get` of a value older than half of `maxAgeMs`
+ * returns it and reloads it in the background, so that callers rarely wait. A failed load is not cached. The cache holds
+ * up to `maxPresent` keys with a value and up to `maxAbsent` keys without one.
  */
 export function createFreshCache<Value>(options: {
   load: (key: string) => Promise<Value | undefined>;
@@ -31,20 +33,20 @@ export function createFreshCache<Value>(options: {
   const absent = new Map<string, Entry<Value>>();
   const loads = new Map<string, Load<Value>>();
 
-  function ask(key: string, nowMs: number): Promise<Value | undefined> {
-    const underWay = loads.get(key);
-    if (underWay && nowMs - underWay.askedAtMs < maxAgeMs) return underWay.answer;
-    const started = { answer: answerTo(key, nowMs), askedAtMs: nowMs };
+  function sharedLoad(key: string, nowMs: number): Promise<Value | undefined> {
+    const running = loads.get(key);
+    if (running && nowMs - running.startedAtMs < maxAgeMs) return running.value;
+    const started = { value: loadAndStore(key, nowMs), startedAtMs: nowMs };
     loads.set(key, started);
     const end = () => loads.get(key) === started && loads.delete(key);
-    started.answer.then(end, end);
-    return started.answer;
+    started.value.then(end, end);
+    return started.value;
   }
 
-  async function answerTo(key: string, askedAtMs: number): Promise<Value | undefined> {
+  async function loadAndStore(key: string, loadStartedAtMs: number): Promise<Value | undefined> {
     const value = await load(key);
-    const newer = entryOf(key);
-    if (!newer || newer.askedAtMs < askedAtMs) keep(key, { value, askedAtMs });
+    const cached = entryOf(key);
+    if (!cached || cached.loadStartedAtMs < loadStartedAtMs) store(key, { value, loadStartedAtMs });
     return value;
   }
 
@@ -52,23 +54,23 @@ export function createFreshCache<Value>(options: {
     return present.get(key) ?? absent.get(key);
   }
 
-  /** The shelves are apart, so that a flood of unknown keys pushes out no known one. */
-  function keep(key: string, entry: Entry<Value>): void {
+  /** Stores an entry. Keys without a value have their own map, so that many unknown keys do not evict known ones. */
+  function store(key: string, entry: Entry<Value>): void {
     present.delete(key);
     absent.delete(key);
-    const [shelf, max] = entry.value === undefined ? [absent, maxAbsent] : [present, maxPresent];
-    shelf.set(key, entry);
-    if (shelf.size > max) shelf.delete(shelf.keys().next().value!);
+    const [entries, max] = entry.value === undefined ? [absent, maxAbsent] : [present, maxPresent];
+    entries.set(key, entry);
+    if (entries.size > max) entries.delete(entries.keys().next().value!);
   }
 
   return {
     async get(key) {
       const nowMs = clockMs();
       const entry = entryOf(key);
-      const ageMs = entry ? nowMs - entry.askedAtMs : Infinity;
-      if (!entry || ageMs >= maxAgeMs) return ask(key, nowMs);
-      // A failed early question disturbs nobody: the entry still counts, and who finds it too old asks again.
-      if (entry.value !== undefined && ageMs >= maxAgeMs / 2) ask(key, nowMs).catch(() => {});
+      const ageMs = entry ? nowMs - entry.loadStartedAtMs : Infinity;
+      if (!entry || ageMs >= maxAgeMs) return sharedLoad(key, nowMs);
+      // A failed background load is ignored: the entry stays valid until its maximum age, and the next `get` loads again.
+      if (entry.value !== undefined && ageMs >= maxAgeMs / 2) sharedLoad(key, nowMs).catch(() => {});
       return entry.value;
     },
   };

@@ -3,23 +3,24 @@ import { randomBytes } from "node:crypto";
 const KEY_ID_BYTES = 12;
 const SECRET_BYTES = 32;
 
-/** A new API key id: `lk_` and 24 hex digits. It is no secret. */
+/** Returns a new API key id: `lk_` and 24 hex digits. It is not secret. */
 export function newApiKeyId(): string {
   return `lk_${randomBytes(KEY_ID_BYTES).toString("hex")}`;
 }
 
-/** Whether the text can be an API key id at all: what cannot is answered without asking the database. */
+/** Returns whether a text has the form of an API key id. For other texts the database is not queried. */
 export function isApiKeyId(text: string): boolean {
   return /^lk_[0-9a-z]{24}$/.test(text);
 }
 
 /**
- * A new secret of 256 bits, `sk_<environment>_` and 64 hex digits. The key of the HMAC is the UTF-8 bytes of this whole
- * text, prefix included. `environment` is the deployment's name, such as `sandbox` or `live`.
+ * Returns a new secret of 256 bits: `sk_<environment>_` and 64 hex digits. The HMAC key is the UTF-8 bytes of the whole text,
+ * including the prefix. `environment` is the deployment's name, such as `sandbox` or `live`.
  */
 export function newHmacSecret(environment: string): string {
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(environment)) {
-    throw new RangeError(`An environment is named in a-z, 0-9 and "-", such as sandbox; got "${environment}".`);
+    const expected = 'expected 1 to 32 of a-z, 0-9 and "-", starting with a letter, such as sandbox';
+    throw new RangeError(`"${environment}" is not a valid name of an environment: ${expected}.`);
   }
   return `sk_${environment}_${randomBytes(SECRET_BYTES).toString("hex")}`;
 }

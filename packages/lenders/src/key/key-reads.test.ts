@@ -36,7 +36,7 @@ test("on a cluster a key is read by lender and key id, after lenders.lender_of_k
   expect(statements).toEqual(["lenders.lenders-of-keys", "lenders.key-of-lender"]);
 });
 
-test("on a cluster an unknown key id costs one look-up in lenders.lender_of_key and no query of lenders' tables", async () => {
+test("on a cluster an unknown key id takes only queries of lenders.lender_of_key, not of the lenders' tables", async () => {
   expect(await onCluster().byKeyId(unknownKey)).toBeUndefined();
   expect(await onCluster().secretsFor(unknownKey)).toBeUndefined();
   expect(new Set(statements)).toEqual(new Set(["lenders.lenders-of-keys"]));
@@ -57,7 +57,7 @@ test("on a cluster the keys of several lenders are read one lender at a time", a
   ]);
 });
 
-test("secrets for the debugger are the key's own first, then the lender's others from new to old", async () => {
+test("secrets for the debugger are the key's own, then those of the lender's other keys, newest first", async () => {
   const { apiKeyId, hmacSecret, lender } = await aLender();
   const aKey = () =>
     transaction(database.em(), (tx) => createKey(tx, vault, { lenderId: lender.id, environment: "sandbox" }));
@@ -75,7 +75,7 @@ test("secrets for the debugger are the key's own first, then the lender's others
   }
 });
 
-test("a new key is in the reference table in the transaction that makes it, and a rolled back one is not", async () => {
+test("a new key is added to lenders.lender_of_key in the same transaction", async () => {
   const { lender } = await aLender();
   let keyId = "";
   const failed = transaction(database.em(), async (tx) => {
@@ -93,7 +93,7 @@ test("a new key is in the reference table in the transaction that makes it, and 
   expect(rows).toEqual([{ lender_id: lender.id }]);
 });
 
-test("keys made before the migration, and by an older process after it, lead to their lender", async () => {
+test("lenderOfKey finds keys created before the migration, and keys created later by an older process", async () => {
   const { url: old } = await emptyDatabase();
   const before = { ...lendersSchema, migrations: lendersSchema.migrations.slice(0, 7) };
   await migrate({ url: old, schemas: [before] });

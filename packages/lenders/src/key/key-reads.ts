@@ -3,8 +3,8 @@ import DataLoader from "dataloader";
 import type { LenderProfile } from "../lender/lender.ts";
 import type { ApiKeyState } from "../schema.ts";
 
-const MAX_READ_TOGETHER = 200;
-/** Enough for every key that a lender may still have in a drawer. */
+const MAX_BATCH_SIZE = 200;
+/** The maximum number of a lender's keys that the signature debugger tries. */
 const MAX_SECRETS_OF_LENDER = 10;
 
 /** A key and its lender. */
@@ -25,9 +25,9 @@ export interface SecretRow {
 
 /** Reads keys from the database. */
 export interface KeyReads {
-  /** The key with this id; undefined when there is none. */
+  /** Returns the key with this id, or undefined if there is none. */
   key(keyId: string): Promise<KeyRow | undefined>;
-  /** The keys that may sign for the lender, the best one first. */
+  /** Returns the keys that may sign for the lender, in order of preference. */
   signingKeys(lenderId: string): Promise<readonly SecretRow[]>;
 }
 
@@ -67,13 +67,13 @@ const lendersOfKeys = statement(
   `select key_id as "keyId", lender_id as "lenderId" from lenders.lender_of_key where key_id = any ($1::text[])`,
 );
 
-/** On one server: reads the keys that are asked for in one turn of the event loop by one statement. */
+/** Returns the reads for one server. All keys requested in one turn of the event loop are read by one query. */
 export function readsOfOneServer(em: () => EntityManager, now: () => Date): KeyReads {
-  const keys = together(
+  const keys = batchedReads(
     (ids) => query<KeyRow>(em(), keysById, [ids]),
     ({ keyId }) => keyId,
   );
-  const signingKeys = together(
+  const signingKeys = batchedReads(
     (ids) => query<SecretRow>(em(), signingKeysOfLenders, [ids, now()]),
     ({ lenderId }) => lenderId,
   );
@@ -84,11 +84,11 @@ export function readsOfOneServer(em: () => EntityManager, now: () => Date): KeyR
 }
 
 /**
- * On a cluster: one statement for each lender, on the node that has its rows. A node that is away makes only the reads of
- * its own lenders fail. The lender of a key is read from the coordinator's copy of `lenders.lender_of_key`.
+ * Returns the reads for a cluster. They send one query per lender to the node that has its rows, so an unavailable node fails
+ * only the reads of its own lenders. The lender of a key is read from the coordinator's copy of `lenders.lender_of_key`.
  */
 export function readsOfCluster(em: () => EntityManager, now: () => Date): KeyReads {
-  const owners = together(
+  const owners = batchedReads(
     (keyIds) => query<{ keyId: string; lenderId: string }>(em(), lendersOfKeys, [keyIds]),
     ({ keyId }) => keyId,
   );
@@ -103,24 +103,27 @@ export function readsOfCluster(em: () => EntityManager, now: () => Date): KeyRea
   };
 }
 
-/** The key's own secret first, then those of its lender's other keys, newest first. */
-export function secretsWith(em: EntityManager, key: { lenderId: string; keyId: string }): Promise<SecretRow[]> {
+/** Returns the key's own secret first, then those of its lender's other keys, newest first. */
+export function readSecretsOfLender(em: EntityManager, key: { lenderId: string; keyId: string }): Promise<SecretRow[]> {
   return query<SecretRow>(em, secretsOfLender, [key.lenderId, key.keyId, MAX_SECRETS_OF_LENDER]);
 }
 
-/** The lender that a key belongs to, whatever state the key is in; undefined when there is no such key. */
-export async function ownerOfKey(em: EntityManager, keyId: string): Promise<string | undefined> {
+/** Returns the lender of a key from `lenders.lender_of_key`, or undefined if the table has no such key. */
+export async function readLenderOfKey(em: EntityManager, keyId: string): Promise<string | undefined> {
   const [owner] = await query<{ lenderId: string }>(em, lendersOfKeys, [[keyId]]);
   return owner?.lenderId;
 }
 
-/** Reads by one statement what is asked for in one turn of the event loop: with many lenders, each asks but now and then. */
-function together<Row>(read: (ids: readonly string[]) => Promise<Row[]>, idOf: (row: Row) => string) {
+/**
+ * Returns a loader that reads all ids requested in one turn of the event loop with one query. With many lenders, this takes
+ * far fewer queries than one per id.
+ */
+function batchedReads<Row>(read: (ids: readonly string[]) => Promise<Row[]>, idOf: (row: Row) => string) {
   return new DataLoader<string, readonly Row[]>(
     async (ids) => {
       const rows = Map.groupBy(await read(ids), idOf);
       return ids.map((id) => rows.get(id.toLowerCase()) ?? []);
     },
-    { cache: false, maxBatchSize: MAX_READ_TOGETHER, batchScheduleFn: setImmediate },
+    { cache: false, maxBatchSize: MAX_BATCH_SIZE, batchScheduleFn: setImmediate },
   );
 }

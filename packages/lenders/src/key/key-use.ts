@@ -1,22 +1,22 @@
 const RECORD_EVERY_MS = 60_000;
 
-/** A request that a key has signed. */
+/** The use of a key by a request. */
 export interface KeyUse {
   readonly lenderId: string;
   readonly keyId: string;
   readonly at: Date;
 }
 
-/** Gathers which keys were used, so that the request does not write. */
+/** Collects key uses in memory, so that a request does not write to the database. */
 export interface KeyUses {
-  /** Call it once a request's signature has held. */
+  /** Notes a use. Call it after a request's signature was verified. */
   note(use: KeyUse): void;
-  /** What is worth a `recordKeyUse` now: each key at most once a minute. */
+  /** Returns the uses to pass to `recordKeyUse` now: each key at most once a minute. */
   take(): KeyUse[];
 }
 
 /**
- * Gathers key uses in memory for as long as the process lives; a use that is lost with it is noted again at the next.
+ * Creates a collector of key uses. If the process ends before a use is recorded, the key's next use is recorded instead.
  *
  * @example
  * const keyUses = createKeyUses();

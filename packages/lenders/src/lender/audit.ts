@@ -2,16 +2,16 @@ import { type EntityManager, newId, type Tx } from "@collections/database";
 import { InvalidLenderError } from "./lender-fault.ts";
 import { AuditEntryEntity } from "../schema.ts";
 
-/** What somebody did to a lender. `data` never holds a secret. */
+/** An action on a lender, to be recorded. `data` must not contain a secret. */
 export interface Act {
   readonly lenderId: string;
-  /** Such as `lender.suspended` or `key.revoked`. */
+  /** The kind of action, such as `lender.suspended` or `key.revoked`. */
   readonly act: string;
   readonly reason?: string | undefined;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** An act on a lender as it was kept: what, why and when. */
+/** A recorded action on a lender. */
 export interface AuditEntry {
   readonly id: string;
   readonly act: string;
@@ -21,7 +21,7 @@ export interface AuditEntry {
 }
 
 /**
- * Keeps for good that something was done to a lender.
+ * Adds an action on a lender to the append-only audit.
  *
  * @example
  * recordAct(tx, { lenderId, act: "lender.exported", reason: "Asked for by Acme", data: { rows: 1_200 } }, now);
@@ -38,7 +38,7 @@ export function recordAct(tx: Tx, act: Act, now: Date = new Date()): void {
 }
 
 /**
- * The last acts on a lender, newest first.
+ * Returns the last recorded actions on a lender, newest first.
  *
  * @example
  * const [lastAct] = await actsOn(em, lenderId, 1);
@@ -48,10 +48,10 @@ export async function actsOn(em: EntityManager, lenderId: string, limit = 50): P
   return rows.map(({ id, act, reason, data, at }) => ({ id, act, reason, data, at }));
 }
 
-/** An act that somebody may ask about later says why it was done. Throws InvalidLenderError. */
+/** Checks the reason of an action. Throws InvalidLenderError. */
 export function checkReason(reason: string): void {
   if (reason.trim() !== "" && reason.length <= 500) return;
   throw new InvalidLenderError([
-    { code: "REQUIRED", field: "reason", detail: "Say why, in 1 to 500 characters; it is kept in the audit." },
+    { code: "REQUIRED", field: "reason", detail: "Give a reason of 1 to 500 characters. The audit keeps it." },
   ]);
 }

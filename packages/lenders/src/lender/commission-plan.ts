@@ -7,7 +7,8 @@ const commissions = statement(
 );
 
 /**
- * What field partners earn of a collected amount, by lender. One prepared statement, whatever the number of lenders.
+ * Returns the commission percentage of each lender, read by one prepared SQL statement. Ids without a lender are not in the
+ * map.
  *
  * @example
  * const plans = await commissionPlans(em, [lenderId]);
@@ -15,10 +16,10 @@ const commissions = statement(
  * const earnedMinor = commission === undefined ? 0n : percentOf(250_000n, commission);
  */
 export async function commissionPlans(
-  on: EntityManager,
+  em: EntityManager,
   lenderIds: readonly string[],
 ): Promise<ReadonlyMap<string, Percent>> {
   if (lenderIds.length === 0) return new Map();
-  const rows = await query<{ id: string; commission: Percent }>(on, commissions, [[...new Set(lenderIds)]]);
+  const rows = await query<{ id: string; commission: Percent }>(em, commissions, [[...new Set(lenderIds)]]);
   return new Map(rows.map(({ id, commission }) => [id, commission]));
 }

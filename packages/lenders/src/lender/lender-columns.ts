@@ -12,7 +12,7 @@ import type { Vault } from "../secret/vault.ts";
 /** The columns of a lender that an operator sets. */
 export type LenderColumns = Omit<LenderRow, "id" | "code" | "state" | "createdAt" | "updatedAt">;
 
-/** Checked values as the row keeps them: secrets sealed, rate limits laid over `rateLimits`. */
+/** Converts checked values to columns: it seals the secrets and merges the given rate limits into `rateLimits`. */
 export function columnsOf(
   vault: Vault,
   lenderId: string,
@@ -40,12 +40,15 @@ export function columnsOf(
   };
 }
 
-/** Half an account sends nothing and tells nobody. Throws InvalidLenderError. */
+/**
+ * Checks that a WhatsApp account has a phone number id and a token, or neither. With only one of them, messages would
+ * silently not be sent. Throws InvalidLenderError.
+ */
 export function checkWhatsappPair(row: Pick<LenderRow, "whatsappPhoneNumberId" | "whatsappToken">): void {
   const [hasNumber, hasToken] = [row.whatsappPhoneNumberId !== null, row.whatsappToken !== null];
   if (hasNumber === hasToken) return;
   const field = hasNumber ? "whatsappToken" : "whatsappPhoneNumberId";
-  const detail = "A WhatsApp account is a phone number id and a token: give both, or neither.";
+  const detail = "A WhatsApp account needs a phone number id and a token: give both or neither.";
   throw new InvalidLenderError([{ code: "REQUIRED", field, detail }]);
 }
 

@@ -1,4 +1,4 @@
-/** What is wrong with a field of a lender. */
+/** The kinds of fault in a field of a lender. */
 export type LenderFaultCode =
   | "REQUIRED"
   | "INVALID_CODE"
@@ -20,7 +20,7 @@ export type LenderFaultCode =
   | "INVALID_RATE_LIMIT"
   | "INVALID_DATE";
 
-/** One field that cannot be taken as given. `detail` says what is expected, and never shows a secret. */
+/** An invalid field of a lender. `detail` says what is expected, and never contains a secret. */
 export interface LenderFault {
   readonly code: LenderFaultCode;
   readonly field: string;
@@ -28,7 +28,7 @@ export interface LenderFault {
 }
 
 /**
- * What was given for a lender is refused. `code`, `field` and `detail` are the first fault's, `faults` holds all.
+ * Thrown for invalid fields of a lender. `code`, `field` and `detail` are those of the first fault; `faults` has all.
  *
  * @example
  * try {
@@ -55,7 +55,7 @@ export class InvalidLenderError extends Error {
 }
 
 /**
- * There is no lender with this id.
+ * Thrown if there is no lender with this id.
  *
  * @example
  * const lender = await lenderById(em, lenderId);
@@ -73,7 +73,7 @@ export class LenderNotFoundError extends Error {
 }
 
 /**
- * The lender is suspended, so the act is refused until it is resumed.
+ * Thrown for an action that is not possible while the lender is suspended.
  *
  * @example
  * const { state, code } = (await lenderById(em, lenderId))!;
@@ -91,7 +91,7 @@ export class LenderSuspendedError extends Error {
 }
 
 /**
- * The lender has no such API key, or none in a state that allows the act.
+ * Thrown if the lender has no such API key, or if the state of the key does not allow the action.
  *
  * @example
  * try {

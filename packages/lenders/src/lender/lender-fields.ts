@@ -11,18 +11,18 @@ const MAX_URL_CHARS = 2048;
 const MAX_PAYMENT_LINK_HOSTS = 20;
 const MAX_RATE_PER_MINUTE = 10_000_000;
 
-/** A header that a lender registered for its mint endpoint. The value is a secret. */
+/** The auth header that a lender registered for its mint endpoint. The value is secret. */
 export interface AuthHeader {
   readonly name: string;
   readonly value: string;
 }
 
-/** Ours on every mint call: a registered header may not replace them. */
-const OUR_HEADERS = /^(x-service-.*|idempotency-key|content-type|content-encoding|proxy-authenticate)$/i;
+/** The headers that the service sets on every mint call. A lender cannot register one of them. */
+const SERVICE_HEADERS = /^(x-service-.*|idempotency-key|content-type|content-encoding|proxy-authenticate)$/i;
 
+/** The value of a field, or what is wrong with it. */
 export type Reading<Value> = { readonly value: Value } | Omit<LenderFault, "field">;
 
-/** Reads one field as an operator gives it. */
 export function readCode(text: string): Reading<string> {
   if (/^[A-Z0-9]{2,16}$/.test(text)) return { value: text };
   return fault("INVALID_CODE", "Expected 2 to 16 of A-Z and 0-9, for example ACME.");
@@ -47,22 +47,22 @@ export function readLanguage(text: string): Reading<string> {
     const [canonical] = text.length <= 35 ? Intl.getCanonicalLocales(text) : [];
     if (canonical !== undefined) return { value: canonical };
   } catch {
-    // A RangeError says that the tag is no language tag.
+    // Intl throws a RangeError for a text that is not a language tag.
   }
   return fault("INVALID_LANGUAGE", "Expected a BCP 47 language tag, for example en or hi-IN.");
 }
 
-/** Names only: PostgreSQL reads the sign of an offset such as +05:30 the other way round than JavaScript. */
+/** Accepts only names, not offsets: PostgreSQL reads the sign of an offset such as +05:30 opposite to JavaScript. */
 export function readTimeZone(text: string): Reading<string> {
   try {
     if (/^[A-Za-z][\w/+-]*$/.test(text) && new Intl.DateTimeFormat("en", { timeZone: text })) return { value: text };
   } catch {
-    // A RangeError says that the zone is unknown.
+    // Intl throws a RangeError for an unknown time zone.
   }
   return fault("INVALID_TIME_ZONE", "Expected a time zone of the IANA database, for example Asia/Kolkata.");
 }
 
-/** Reads the time of day, on the lender's clocks, that counts for a balance dated with a day alone. */
+/** Reads the time of day, in the lender's time zone, of a balance that has a date without a time. */
 export function readBalanceCutoff(text: string): Reading<string> {
   if (/^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?$/.test(text)) return { value: text };
   return fault("INVALID_TIME", "Expected a time of day such as 23:59 or 18:30:00.");
@@ -76,13 +76,13 @@ export function readTechnicalContacts(texts: readonly string[]): Reading<string[
   return fault("INVALID_EMAIL", `At most ${MAX_TECHNICAL_CONTACTS} addresses; got ${emails.length}.`);
 }
 
-/** Shape only; whether the service may connect there is the outbound guard's question. */
+/** Checks only the form. The outbound guard decides whether the service may connect to the URL. */
 export function readMintLinkUrl(text: string): Reading<string> {
   if (text.length <= MAX_URL_CHARS && /^https?:\/\//i.test(text) && URL.canParse(text)) return { value: text };
   return fault("INVALID_URL", "Expected an absolute URL, for example https://lender.example/mint.");
 }
 
-/** Takes `pay.acme.example` or `pay.acme.example:8443`, and keeps each host as a URL has it: lower case, punycode. */
+/** Reads `pay.acme.example` or `pay.acme.example:8443`. Each host is normalised as in a URL: lower case and punycode. */
 export function readPaymentLinkHosts(texts: readonly string[]): Reading<string[]> {
   const hosts = texts.map((text) => publicHostOf(text.trim()));
   const odd = hosts.indexOf(undefined);
@@ -101,14 +101,14 @@ function publicHostOf(text: string): string | undefined {
   return checkUrl(url.href, { entries: [] }).ok ? url.host : undefined;
 }
 
-/** Takes `Name: value`. No detail shows the value. */
+/** Reads `Name: value`. No error detail shows the value. */
 export function readMintAuthHeader(text: string): Reading<AuthHeader> {
   const colon = text.indexOf(":");
   if (colon < 1) return fault("INVALID_HEADER", 'Expected "Name: value", for example "Authorization: Bearer …".');
   const header = { name: text.slice(0, colon), value: text.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "") };
   const verdict = checkHeader(header.name, header.value);
   if (!verdict.ok) return fault("INVALID_HEADER", verdict.reason);
-  if (!OUR_HEADERS.test(header.name)) return { value: header };
+  if (!SERVICE_HEADERS.test(header.name)) return { value: header };
   return fault("INVALID_HEADER", `The service sets ${header.name} itself; register another header.`);
 }
 
@@ -117,7 +117,10 @@ export function readUpiId(text: string): Reading<string> {
   return fault("INVALID_UPI_ID", "Expected a UPI id such as acme.collections@okbank.");
 }
 
-/** `accountNumber`, and where it helps `accountName`, `ifsc`, `swift`, `bankName`; nothing else, so no typo is lost. */
+/**
+ * Reads `accountNumber` and optionally `accountName`, `ifsc`, `swift` and `bankName`. It rejects any other field, so that a
+ * misspelt name is noticed.
+ */
 export function readBank(bank: FallbackBank): Reading<FallbackBank> {
   const patterns: Record<string, RegExp> = {
     accountNumber: /^[A-Z0-9]{4,34}$/,
@@ -130,7 +133,7 @@ export function readBank(bank: FallbackBank): Reading<FallbackBank> {
   const odd = given.find(([key, value]) => typeof value !== "string" || !patterns[key]?.test(value));
   if (odd !== undefined) {
     const detail = patterns[odd[0]]
-      ? "is not in the form expected"
+      ? "does not have the expected form"
       : `is not one of ${Object.keys(patterns).join(", ")}`;
     return fault("INVALID_BANK", `${odd[0]} ${detail}; an account number is 4 to 34 of A-Z and 0-9, without spaces.`);
   }
@@ -169,17 +172,17 @@ export function readWhatsappAppSecret(text: string): Reading<string> {
 
 export function readWhatsappVerifyToken(text: string): Reading<string> {
   if (/^[\x21-\x7e]{8,256}$/.test(text)) return { value: text };
-  return fault("INVALID_WHATSAPP", "Expected a verify token of your making: 8 to 256 characters without spaces.");
+  return fault("INVALID_WHATSAPP", "Expected a verify token that you choose: 8 to 256 characters without spaces.");
 }
 
-/** Requests a minute by the name of the limit; null takes an override back. */
+/** Reads requests per minute by the name of the limit. Null restores the limit's default. */
 export function readRateLimits(
   limits: Readonly<Record<string, number | null>>,
 ): Reading<Record<string, number | null>> {
   for (const [name, perMinute] of Object.entries(limits)) {
     const isRate = Number.isInteger(perMinute) && Number(perMinute) >= 1 && Number(perMinute) <= MAX_RATE_PER_MINUTE;
     if (!/^[a-z][a-zA-Z0-9_/-]{0,39}$/.test(name) || !(perMinute === null || isRate)) {
-      const detail = `Expected a limit's name and 1 to ${MAX_RATE_PER_MINUTE} requests a minute, such as confirm=60000.`;
+      const detail = `Expected a limit's name and 1 to ${MAX_RATE_PER_MINUTE} requests per minute, such as confirm=60000.`;
       return fault("INVALID_RATE_LIMIT", detail);
     }
   }

@@ -4,7 +4,7 @@ import { type LenderChanges, type NewLender, readLenderChanges, readNewLender } 
 
 const ACME: NewLender = { code: "ACME", name: "Acme Finance", currency: "INR" };
 
-test("what is absent of a new lender follows from its currency", () => {
+test("absent fields of a new lender get defaults, and country and time zone follow from the currency", () => {
   expect(readNewLender(ACME)).toEqual({
     code: "ACME",
     name: "Acme Finance",
@@ -32,7 +32,7 @@ test("what is absent of a new lender follows from its currency", () => {
   expect(readNewLender({ ...ACME, currency: "EUR" })).toMatchObject({ country: "EU", timeZone: "UTC" });
 });
 
-test("only what is given is changed; undefined is not given, null takes away", () => {
+test("undefined leaves a field unchanged, and null clears it", () => {
   const changes = { name: undefined, mintLinkUrl: null, whatsappToken: null } as unknown as LenderChanges;
   expect(readLenderChanges(changes)).toEqual({ mintLinkUrl: null, whatsappToken: null });
 });
@@ -59,7 +59,7 @@ test.each<[LenderChanges, object]>([
   ],
   [{ fallbackInstructions: "Pay in\nand keep the slip." }, { fallbackInstructions: "Pay in\nand keep the slip." }],
   [{ rateLimits: { confirm: 60_000, import: null } }, { rateLimits: { confirm: 60_000, import: null } }],
-])("%o is taken", (given, values) => {
+])("%o is accepted", (given, values) => {
   expect(readLenderChanges(given)).toEqual(values);
 });
 
@@ -133,25 +133,25 @@ test.each<[string, string, unknown]>([
   ["rateLimits", "INVALID_RATE_LIMIT", { confirm: 0 }],
   ["rateLimits", "INVALID_RATE_LIMIT", { confirm: 1.5 }],
   ["rateLimits", "INVALID_RATE_LIMIT", { "": 1 }],
-])("%s is refused as %s: %o", (field, code, given) => {
-  const refused = faultOf({ ...ACME, [field]: given });
-  expect(refused).toMatchObject({ code, field });
-  expect(refused.faults).toHaveLength(1);
-  expect(refused.message).not.toContain("s3cret");
+])("%s is rejected with %s: %o", (field, code, given) => {
+  const error = errorOf({ ...ACME, [field]: given });
+  expect(error).toMatchObject({ code, field });
+  expect(error.faults).toHaveLength(1);
+  expect(error.message).not.toContain("s3cret");
 });
 
-test("every bad field is told at once", () => {
-  const refused = faultOf({ code: "a", name: "", currency: "RUPEES", commissionPercent: "x" });
-  expect(refused.faults.map(({ field }) => field)).toEqual(["code", "name", "currency", "commissionPercent"]);
-  expect(refused).toMatchObject({ field: "code", code: "INVALID_CODE" });
+test("the error has a fault for each invalid field", () => {
+  const error = errorOf({ code: "a", name: "", currency: "RUPEES", commissionPercent: "x" });
+  expect(error.faults.map(({ field }) => field)).toEqual(["code", "name", "currency", "commissionPercent"]);
+  expect(error).toMatchObject({ field: "code", code: "INVALID_CODE" });
 });
 
-function faultOf(lender: NewLender): InvalidLenderError {
+function errorOf(lender: NewLender): InvalidLenderError {
   try {
     readNewLender(lender);
   } catch (error) {
     if (error instanceof InvalidLenderError) return error;
     throw error;
   }
-  return expect.unreachable("it was taken");
+  return expect.unreachable("readNewLender accepted the lender");
 }

@@ -27,25 +27,25 @@ import {
 import { InvalidLenderError, type LenderFault } from "./lender-fault.ts";
 import type { FallbackBank } from "../schema.ts";
 
-/** What an operator may change of a lender. Absent: as it is; null: taken away. */
+/** The changes to a lender. A field that is absent stays unchanged. A field that is null is cleared. */
 export interface LenderChanges {
   name?: string;
   /** ISO 3166-1 alpha-2. */
   country?: string;
-  /** ISO 4217: the default of imported rows. */
+  /** An ISO 4217 code, the default for imported rows. */
   currency?: string;
-  /** BCP 47: the default of imported rows. */
+  /** A BCP 47 tag, the default for imported rows. */
   language?: string;
   /** IANA name. */
   timeZone?: string;
-  /** `HH:MM` or `HH:MM:SS` by the clocks of the time zone: what a date without a time means for a balance in a file. */
+  /** The time of day, `HH:MM` or `HH:MM:SS` in `timeZone`, of a balance in a file that has a date without a time. */
   balanceCutoff?: string | null;
   /** E-mail addresses of the people who look after the integration. */
   technicalContacts?: readonly string[];
   mintLinkUrl?: string | null;
-  /** `Name: value`, kept sealed and never shown again. */
+  /** `Name: value`. It is stored sealed and never shown again. */
   mintAuthHeader?: string | null;
-  /** Hosts that a minted link may lead to, as `pay.acme.example` or `pay.acme.example:8443`; none: any public host. */
+  /** The hosts that a minted link may lead to, such as `pay.acme.example:8443`. If empty, any public host is allowed. */
   paymentLinkHosts?: readonly string[];
   fallbackUpiId?: string | null;
   fallbackBank?: FallbackBank | null;
@@ -53,26 +53,29 @@ export interface LenderChanges {
   /** Such as `2.5`, with at most 4 decimals. */
   commissionPercent?: string;
   whatsappPhoneNumberId?: string | null;
-  /** Kept sealed and never shown again. */
+  /** It is stored sealed and never shown again. */
   whatsappToken?: string | null;
   whatsappTemplate?: string | null;
-  /** By which Meta signs its callbacks; kept sealed and never shown again. */
+  /** The secret with which Meta signs its callbacks. It is stored sealed and never shown again. */
   whatsappAppSecret?: string | null;
-  /** What Meta shows when the webhook is registered; kept sealed and never shown again. */
+  /** The token that Meta sends when the webhook is registered. It is stored sealed and never shown again. */
   whatsappVerifyToken?: string | null;
-  /** Requests a minute by the name of the limit; a null takes that override back, the others stay. */
+  /** Requests per minute by the name of the limit. Null restores that limit's default. Limits not named stay unchanged. */
   rateLimits?: Readonly<Record<string, number | null>>;
 }
 
-/** A lender to be. What is absent follows from the currency: INR is a lender in IN, whose clocks show Asia/Calcutta. */
+/**
+ * A lender to register. The default country and time zone follow from the currency: INR gives the country IN and the time
+ * zone Asia/Calcutta.
+ */
 export interface NewLender extends LenderChanges {
-  /** 2 to 16 of A-Z and 0-9, never changed. */
+  /** 2 to 16 of A-Z and 0-9. It can never be changed. */
   code: string;
   name: string;
   currency: string;
 }
 
-/** Checked values; the secrets are still open. */
+/** Checked values of a lender. The secrets are not sealed yet. */
 export interface LenderValues {
   code: string;
   name: string;
@@ -137,7 +140,7 @@ const CLEARABLE: ReadonlySet<string> = new Set([
   "whatsappVerifyToken",
 ]);
 
-/** Checks a lender to be and fills in what is absent. Throws InvalidLenderError with every fault at once. */
+/** Checks a new lender and fills in the defaults. Throws InvalidLenderError with all faults. */
 export function readNewLender(lender: NewLender): LenderValues {
   const country = lender.country ?? (isCurrency(lender.currency) ? lender.currency.slice(0, 2) : undefined);
   return readGiven({
@@ -162,7 +165,7 @@ export function readNewLender(lender: NewLender): LenderValues {
   }) as LenderValues;
 }
 
-/** Checks changes. Throws InvalidLenderError with every fault at once. */
+/** Checks changes to a lender. Throws InvalidLenderError with all faults. */
 export function readLenderChanges(changes: LenderChanges): Partial<LenderValues> {
   return readGiven(definedOf(changes));
 }
@@ -185,13 +188,13 @@ function readGiven(given: Record<string, unknown>): Partial<LenderValues> {
   return values;
 }
 
-const REQUIRED = { code: "REQUIRED", detail: "A lender cannot be without it." } as const;
+const REQUIRED = { code: "REQUIRED", detail: "This field cannot be cleared." } as const;
 
 function definedOf(given: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** The zone of a country that has just one; UTC where there are several or none. */
+/** Returns the time zone of a country that has exactly one, or else UTC. */
 function timeZoneOf(country: string): string {
   if (!/^[A-Z]{2}$/.test(country)) return "UTC";
   const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones(): string[] | undefined };

@@ -10,23 +10,23 @@ import {
 } from "../secret/sealed-context.ts";
 import type { Vault } from "../secret/vault.ts";
 
-/** What the mint call needs. Treat it as a secret: never log it. */
+/** A lender's registration for mint calls. It contains a secret: never log it. */
 export interface MintRegistration {
   readonly mintLinkUrl: string;
   readonly authHeader: AuthHeader | null;
-  /** Hosts that a minted link may lead to; empty: any public host. */
+  /** The hosts that a minted link may lead to. If empty, any public host is allowed. */
   readonly paymentLinkHosts: readonly string[];
 }
 
-/** A lender's own WhatsApp account. Treat it as a secret: never log it. */
+/** A lender's own WhatsApp account. It contains a secret: never log it. */
 export interface WhatsappAccount {
   readonly phoneNumberId: string;
   readonly token: string;
-  /** The approved template, or null where the lender named none. */
+  /** The name of the approved template, or null if the lender has registered none. */
   readonly template: string | null;
 }
 
-/** By what Meta's calls about a lender's messages are known. Treat it as a secret: never log it. */
+/** The secrets that authenticate Meta's webhook calls about a lender's messages. Never log them. */
 export interface WhatsappWebhook {
   readonly lenderId: string;
   readonly appSecret: string | null;
@@ -34,7 +34,8 @@ export interface WhatsappWebhook {
 }
 
 /**
- * Where and how links are minted, or undefined while the lender has registered no endpoint. Throws SealedValueError.
+ * Returns the lender's mint endpoint and auth header, or undefined if the lender has registered no endpoint.
+ * Throws SealedValueError.
  *
  * @example
  * const registration = await mintRegistration(em, vault, lenderId);
@@ -57,7 +58,7 @@ export async function mintRegistration(
 }
 
 /**
- * The lender's WhatsApp account, or undefined while it has registered none. Throws SealedValueError.
+ * Returns the lender's WhatsApp account, or undefined if the lender has registered none. Throws SealedValueError.
  *
  * @example
  * const account = await whatsappAccount(em, vault, lenderId);
@@ -78,7 +79,8 @@ export async function whatsappAccount(
 }
 
 /**
- * What the lender with this code has registered of its WhatsApp webhook, or undefined. Throws SealedValueError.
+ * Returns the WhatsApp webhook secrets of the lender with this code, or undefined if there is no such lender.
+ * Throws SealedValueError.
  *
  * @example
  * const webhook = await whatsappWebhook(em, vault, "ACME");

@@ -38,7 +38,7 @@ function update(lenderId: string, changes: LenderChanges) {
   return transaction(database.em(), (tx) => updateLender(tx, vault, lenderId, changes));
 }
 
-test("a new lender gets a key id and a secret, once, and is found by code and id", async () => {
+test("a new lender gets a key id and a secret, and is found by code and id", async () => {
   const { lender, apiKeyId, hmacSecret } = await create({ code: "ACME", technicalContacts: ["ops@acme.example"] });
   expect(apiKeyId).toMatch(/^lk_[0-9a-z]{24}$/);
   expect(hmacSecret).toMatch(/^sk_sandbox_[0-9a-f]{64}$/);
@@ -51,7 +51,7 @@ test("a new lender gets a key id and a secret, once, and is found by code and id
   expect(JSON.stringify([keys, await actsOn(database.em(), lender.id)])).not.toContain(hmacSecret.slice(-32));
 });
 
-test("of two lenders with one code at the same time one is refused, and a later one too", async () => {
+test("a lender with a code that is taken is rejected, also when two are created concurrently", async () => {
   const outcomes = await Promise.allSettled([create({ code: "TWINS" }), create({ code: "TWINS" })]);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   const duplicate = { code: "DUPLICATE_CODE", field: "code" };
@@ -59,7 +59,7 @@ test("of two lenders with one code at the same time one is refused, and a later 
   await expect(create({ code: "TWINS" })).rejects.toMatchObject(duplicate);
 });
 
-test("the registered secrets come back to whoever needs them and show nowhere else", async () => {
+test("the registered secrets are returned by the functions for them, and are not part of the lender", async () => {
   const { lender } = await create({
     code: "SECRETS",
     mintLinkUrl: "https://lender.example/mint",
@@ -92,7 +92,7 @@ test("the registered secrets come back to whoever needs them and show nowhere el
   });
 });
 
-test("a lender without registrations has none", async () => {
+test("a lender without registered secrets has no mint registration, WhatsApp account or WhatsApp webhook", async () => {
   const { lender } = await create({ code: "BARE" });
   expect(await mintRegistration(database.em(), vault, lender.id)).toBeUndefined();
   expect(await whatsappAccount(database.em(), vault, lender.id)).toBeUndefined();
@@ -107,7 +107,7 @@ test("a lender without registrations has none", async () => {
   expect(await mintRegistration(database.em(), vault, newId())).toBeUndefined();
 });
 
-test("an update changes what is given, leaves the rest and names the fields in the audit", async () => {
+test("an update changes only the given fields, and the audit names them", async () => {
   const bank = { accountNumber: "0012345678", ifsc: "HDFC0001234" };
   const { lender } = await create({ code: "UPDATED", fallbackBank: bank, rateLimits: { confirm: 9, health: 5 } });
   const updated = await update(lender.id, {
@@ -131,7 +131,7 @@ test("an update changes what is given, leaves the rest and names the fields in t
   expect(acts[0]?.data).toEqual({ fields: ["mintAuthHeader", "fallbackBank"] });
 });
 
-test("half a WhatsApp account is refused, at registration and after any change", async () => {
+test("an incomplete WhatsApp account is rejected, both for a new lender and for an update", async () => {
   const refused = { code: "REQUIRED", field: "whatsappToken" };
   await expect(create({ code: "HALF", whatsappPhoneNumberId: "1234567890" })).rejects.toMatchObject(refused);
   expect(await lenderByCode(database.em(), "HALF")).toBeUndefined();
@@ -141,7 +141,7 @@ test("half a WhatsApp account is refused, at registration and after any change",
   expect(await whatsappAccount(database.em(), vault, lender.id)).toMatchObject({ token: "wa-s3cret" });
 });
 
-test("two updates of different fields at the same time both hold", async () => {
+test("concurrent updates of different fields are all kept", async () => {
   const { lender } = await create({ code: "RACED" });
   await Promise.all([
     update(lender.id, { rateLimits: { confirm: 1 } }),
@@ -152,13 +152,13 @@ test("two updates of different fields at the same time both hold", async () => {
   expect(after).toMatchObject({ name: "Raced", rateLimits: { confirm: 1, import: 2 } });
 });
 
-test("lenders can be registered at the same time", async () => {
+test("lenders can be registered concurrently", async () => {
   const codes = Array.from({ length: 8 }, (_, index) => `SAME${index}`);
   await Promise.all(codes.map((code) => create({ code })));
   expect((await listLenders(database.em())).map(({ code }) => code)).toEqual(expect.arrayContaining(codes));
 });
 
-test("an act on a lender waits for another one on the same lender, and not for one on another lender", async () => {
+test("an action waits for a concurrent action on the same lender, but not for one on another lender", async () => {
   const [one, other] = [await create({ code: "TURN1" }), await create({ code: "TURN2" })];
   const aKey = (lenderId: string) =>
     transaction(database.em(), (tx) => createKey(tx, vault, { lenderId, environment: "sandbox" }));
@@ -176,7 +176,7 @@ test("an act on a lender waits for another one on the same lender, and not for o
 });
 
 test(
-  "an act on a lender waits for a process of the version before, which locks the lender's row",
+  "an action on a lender waits for a process of the previous version, which locks the lender's row",
   { tags: "without-citus" },
   async () => {
     const { lender } = await create({ code: "OLDER" });
@@ -192,7 +192,7 @@ test(
   },
 );
 
-test("several acts on one lender in one transaction all hold", async () => {
+test("several actions on one lender in one transaction are all kept", async () => {
   const { lender } = await create({ code: "SEVERAL" });
   await transaction(database.em(), async (tx) => {
     await updateLender(tx, vault, lender.id, { name: "Several" });
@@ -203,7 +203,7 @@ test("several acts on one lender in one transaction all hold", async () => {
   expect(await keysOf(database.em(), lender.id)).toHaveLength(2);
 });
 
-test("suspending and resuming take a reason that the audit keeps, and doing it twice is doing it once", async () => {
+test("suspending and resuming need a reason, which the audit keeps, and suspending twice has no further effect", async () => {
   const { lender } = await create({ code: "PAUSED" });
   const suspend = (reason: string) => transaction(database.em(), (tx) => suspendLender(tx, lender.id, reason));
   await expect(suspend(" ")).rejects.toMatchObject({ code: "REQUIRED", field: "reason" });
@@ -218,14 +218,14 @@ test("suspending and resuming take a reason that the audit keeps, and doing it t
   ]);
 });
 
-test("acts on a lender that does not exist are refused", async () => {
+test("actions on a lender that does not exist are rejected", async () => {
   const unknown = newId();
   await expect(update(unknown, { name: "Nobody" })).rejects.toMatchObject({ code: "LENDER_NOT_FOUND" });
   const suspended = transaction(database.em(), (tx) => suspendLender(tx, unknown, "why not"));
   await expect(suspended).rejects.toMatchObject({ code: "LENDER_NOT_FOUND", lenderId: unknown });
 });
 
-test("lenders are read by the set", async () => {
+test("lenders, commission plans and the sorted list of lenders are read for several lenders at once", async () => {
   const [a, b] = [await create({ code: "SETA", commissionPercent: "1" }), await create({ code: "SETB" })];
   const ids = [a.lender.id, b.lender.id, newId(), a.lender.id];
   expect(new Set((await lendersByIds(database.em(), ids)).keys())).toEqual(new Set([a.lender.id, b.lender.id]));

@@ -4,38 +4,38 @@ import { LockMode } from "@mikro-orm/core";
 import { LenderNotFoundError } from "./lender-fault.ts";
 import { type FallbackBank, LenderEntity, type LenderRow, type LenderState } from "../schema.ts";
 
-/** What every request of a lender needs to know about it. */
+/** The fields of a lender that every request needs. */
 export interface LenderProfile {
   readonly id: string;
   readonly code: string;
   readonly name: string;
   readonly state: LenderState;
   readonly country: string;
-  /** Default of imported rows. */
+  /** The default for imported rows. */
   readonly currency: CurrencyCode;
-  /** BCP 47, default of imported rows. */
+  /** A BCP 47 tag, the default for imported rows. */
   readonly language: string;
   readonly timeZone: string;
   readonly commission: Percent;
-  /** Overrides: requests a minute by the name of the limit. */
+  /** The lender's own limits: requests per minute by the name of the limit. Other limits have their default. */
   readonly rateLimits: Readonly<Record<string, number>>;
 }
 
-/** How a borrower pays when there is no link. */
+/** How a borrower can pay without a payment link. */
 export interface Fallback {
   readonly upiId: string | null;
   readonly bank: FallbackBank | null;
   readonly instructions: string | null;
 }
 
-/** A lender as operators see it. Secrets are only said to be there. */
+/** A lender as operators see it. It does not contain secrets, only whether they exist. */
 export interface Lender extends LenderProfile {
-  /** The time of day, `HH:MM` or `HH:MM:SS`, that a date without a time means for a balance in a file. */
+  /** The time of day, `HH:MM` or `HH:MM:SS`, of a balance in a file that has a date without a time. */
   readonly balanceCutoff: string | null;
   readonly technicalContacts: readonly string[];
   readonly mintLinkUrl: string | null;
   readonly hasMintAuthHeader: boolean;
-  /** Hosts that a minted link may lead to; empty: any public host. */
+  /** The hosts that a minted link may lead to. If empty, any public host is allowed. */
   readonly paymentLinkHosts: readonly string[];
   readonly fallback: Fallback;
   readonly whatsapp: {
@@ -50,18 +50,18 @@ export interface Lender extends LenderProfile {
 }
 
 /**
- * The lender with this code, exactly as registered; undefined when there is none.
+ * Returns the lender with this code, or undefined if there is none. The code is case-sensitive.
  *
  * @example
  * const acme = await lenderByCode(em, "ACME");
  */
 export async function lenderByCode(em: EntityManager, code: string): Promise<Lender | undefined> {
   const row = await em.findOne(LenderEntity, { code });
-  return row ? asLender(row) : undefined;
+  return row ? toLender(row) : undefined;
 }
 
 /**
- * The lender with this id; undefined when there is none.
+ * Returns the lender with this id, or undefined if there is none.
  *
  * @example
  * const lender = await lenderById(em, lenderId);
@@ -72,7 +72,7 @@ export async function lenderById(em: EntityManager, lenderId: string): Promise<L
 }
 
 /**
- * Many lenders in one statement, by id; one that does not exist is not in the map.
+ * Returns the lenders with these ids, read by one SQL statement. Ids without a lender are not in the map.
  *
  * @example
  * const lenders = await lendersByIds(em, [lenderId]);
@@ -80,10 +80,10 @@ export async function lenderById(em: EntityManager, lenderId: string): Promise<L
  */
 export async function lendersByIds(em: EntityManager, lenderIds: readonly string[]): Promise<Map<string, Lender>> {
   if (lenderIds.length === 0) return new Map();
-  return new Map((await lenderRows(em, lenderIds)).map((row) => [row.id, asLender(row)]));
+  return new Map((await lenderRows(em, lenderIds)).map((row) => [row.id, toLender(row)]));
 }
 
-/** The rows behind `lendersByIds`, with what is sealed in them. */
+/** Returns the rows of the lenders with these ids, including the sealed secrets. */
 export function lenderRows(em: EntityManager, lenderIds: readonly string[]): Promise<LenderRow[]> {
   return query<LenderRow>(em, selectByIds, [lenderIds]);
 }
@@ -116,7 +116,7 @@ const COLUMNS = {
   updatedAt: "updated_at",
 } satisfies Record<keyof LenderRow & string, string>;
 
-// Prepared: each case that is shown and each step of a link asks for its lender.
+// A prepared SQL statement, because each shown case and each step of a payment link reads its lender.
 const selectByIds = statement(
   "lenders.by-ids",
   `select ${Object.entries(COLUMNS)
@@ -126,7 +126,7 @@ const selectByIds = statement(
 );
 
 /**
- * Selects the id of every lender: `lenderIds` of the database's options.
+ * Selects the ids of all lenders. Pass it as the option `lenderIds` of the database.
  *
  * @example
  * const ids = await query<{ id: string }>(em, lenderIds, []);
@@ -134,37 +134,38 @@ const selectByIds = statement(
 export const lenderIds: Statement = statement("lenders.ids", "select id from lenders.lender");
 
 /**
- * Every lender, by code.
+ * Returns all lenders, sorted by code.
  *
  * @example
  * const codes = (await listLenders(em)).map(({ code }) => code);
  */
 export async function listLenders(em: EntityManager): Promise<Lender[]> {
   const rows = await em.findAll(LenderEntity, { orderBy: { code: "asc" } });
-  return rows.map(asLender);
+  return rows.map(toLender);
 }
 
 /**
- * Locks the lender until the transaction ends, so that acts on one lender and its keys follow one another, and reads its
- * row. What the transaction changed before is written first: reading afresh would undo it. Throws LenderNotFoundError.
+ * Locks a lender until the transaction ends, and returns its row. So transactions that change one lender or its keys run one
+ * after the other. It flushes the transaction's own changes first, because the row is read again and would overwrite them.
+ * Throws LenderNotFoundError.
  */
 export async function lockLender(tx: Tx, lenderId: string): Promise<LenderRow> {
   await tx.flush();
-  await query(tx, takeLender, [lenderId]);
-  // Processes of the version before lock the row. On a cluster, where they never ran, a lock of one row of a reference
-  // table locks the table on every node, and two transactions that have each inserted a lender would deadlock.
+  await query(tx, lockLenderById, [lenderId]);
+  // Processes of the previous version lock the row, so this does too. They never ran on a cluster. There, a lock on one row
+  // of a reference table locks the table on every node, and two transactions that each inserted a lender would deadlock.
   const lockMode = isOnCluster(tx) ? LockMode.NONE : LockMode.PESSIMISTIC_WRITE;
   const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode, refresh: true });
   if (!row) throw new LenderNotFoundError(lenderId);
   return row;
 }
 
-const takeLender = statement(
+const lockLenderById = statement(
   "lenders.lock-lender",
   `select pg_advisory_xact_lock(hashtextextended('lenders.lender/' || $1::uuid::text, 0))`,
 );
 
-export function asLender(row: LenderRow): Lender {
+export function toLender(row: LenderRow): Lender {
   return {
     id: row.id,
     code: row.code,

@@ -28,7 +28,7 @@ const before = createVault({ masterKey: OLD });
 const during = createVault({ masterKey: NEW, previous: OLD });
 const after = createVault({ masterKey: NEW });
 
-/** These lenders and no others, each with every secret there is. */
+/** Deletes all lenders and creates these, each with every kind of secret. */
 async function onlyLenders(codes: string[]) {
   await database.pool.query("truncate lenders.lender, lenders.api_key, lenders.audit_entry");
   const lenders = [];
@@ -52,7 +52,7 @@ function filled(code: string) {
   };
 }
 
-/** Every secret of every lender, as this vault reads it. */
+/** Returns every secret of the lenders, opened with this vault. */
 async function secretsBy(vault: Vault, lenders: Awaited<ReturnType<typeof onlyLenders>>) {
   const credentials = createCredentials(() => database.em(), vault);
   return Promise.all(
@@ -67,7 +67,7 @@ async function secretsBy(vault: Vault, lenders: Awaited<ReturnType<typeof onlyLe
   );
 }
 
-/** Every row of the schema with all its columns, as a dump of the database shows them. */
+/** Returns all rows of the PostgreSQL schema as text, like a database dump. */
 async function dump(): Promise<string> {
   const tables = await database.pool.query<{ name: string }>(
     "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'lenders'",
@@ -78,11 +78,11 @@ async function dump(): Promise<string> {
   return rows.flatMap((table) => table.rows.map(({ row }) => row)).join("\n");
 }
 
-test("a dump of the database shows no secret, in no encoding", async () => {
+test("a database dump does not contain a secret in any encoding", async () => {
   const [lender] = await onlyLenders(["ACME"]);
   await transaction(database.em(), (tx) => updateLender(tx, before, lender!.lender.id, { name: "B" }));
   const text = await dump();
-  expect(text, "the dump sees the rows").toContain(lender!.apiKeyId);
+  expect(text, "the dump contains the rows").toContain(lender!.apiKeyId);
   const secrets = ["mint-s3cret-ACME", "wa-s3cret-ACME", lender!.hmacSecret, OLD];
   for (const secret of [...secrets, lender!.hmacSecret.slice("sk_live_".length)]) {
     const bytes = Buffer.from(secret);
@@ -92,7 +92,7 @@ test("a dump of the database shows no secret, in no encoding", async () => {
   }
 });
 
-test("after a rotation the new key alone opens everything, and nothing names the old key any more", async () => {
+test("after a rotation the new key opens every secret, and the database does not contain the old key's id", async () => {
   const lenders = await onlyLenders(["ACME", "BETA", "CETA"]);
   const secrets = await secretsBy(before, lenders);
   expect(secrets[0]?.slice(0, 2)).toEqual(["mint-s3cret-ACME", "wa-s3cret-ACME"]);
@@ -102,7 +102,7 @@ test("after a rotation the new key alone opens everything, and nothing names the
   expect(await resealSecrets(database.em(), during), "a second call").toEqual({ resealed: 0, unreadable: [] });
 });
 
-test("during a rotation a process with both keys reads all; one with the old key reads what is not yet resealed", async () => {
+test("during a rotation a process with both keys reads all secrets, and one with the old key those not yet resealed", async () => {
   const lenders = await onlyLenders(["ACME", "BETA"]);
   const secrets = await secretsBy(before, lenders);
   const [acme, beta] = lenders.map(({ lender }) => lender.id) as [string, string];
@@ -119,7 +119,7 @@ test("during a rotation a process with both keys reads all; one with the old key
   expect(await resealSecrets(database.em(), during)).toMatchObject({ resealed: 9 });
 });
 
-test("two rotations at once, beside updates and new keys, lose nothing", async () => {
+test("two concurrent rotations during updates and new keys lose no secret", async () => {
   const codes = Array.from({ length: 8 }, (_, index) => `RACE${index}`);
   const lenders = await onlyLenders(codes);
   const rotations = [resealSecrets(database.em(), during), resealSecrets(database.em(), during)];
@@ -138,7 +138,7 @@ test("two rotations at once, beside updates and new keys, lose nothing", async (
   expect(read.flat()).not.toContain(undefined);
 });
 
-test("a rotation leaves what it cannot open, says why, and does the rest", async () => {
+test("a rotation reports the secrets that it cannot open with the reason, and reseals all others", async () => {
   const lenders = await onlyLenders(["ACME", "BETA"]);
   const [acme, beta] = lenders.map(({ lender }) => lender.id) as [string, string];
   await database.pool.query(

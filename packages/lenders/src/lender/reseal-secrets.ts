@@ -4,12 +4,12 @@ import { resealSentinel } from "../secret/master-key-sentinel.ts";
 import { ApiKeyEntity } from "../schema.ts";
 import { LENDER_SECRETS, SECRET_CONTEXTS } from "../secret/sealed-context.ts";
 import { unreadableSecrets } from "../secret/unreadable-secrets.ts";
-import { masterKeyIdOf, opened, SealedValueError, type Vault } from "../secret/vault.ts";
+import { masterKeyIdOf, SealedValueError, tryOpen, type Vault } from "../secret/vault.ts";
 
 const LENDERS_PER_BATCH = 100;
 const BEFORE_EVERY_ID = "00000000-0000-0000-0000-000000000000";
 
-/** Lenders with a secret that is not sealed under the master key $1. */
+/** Selects lenders with a secret that is not sealed under the master key $1. */
 const lendersToReseal = statement(
   "lenders.lenders-to-reseal",
   `select id from lenders.lender
@@ -18,7 +18,7 @@ const lendersToReseal = statement(
    order by id limit ${LENDERS_PER_BATCH}`,
 );
 
-/** False for null: a secret that the lender has not registered. */
+/** Returns an SQL condition. It is not true for null, which is a secret that the lender has not registered. */
 function isUnderAnotherKey(column: string): string {
   return `split_part(${column}, ':', 2) <> $1`;
 }
@@ -31,14 +31,15 @@ export interface ResealReport {
 }
 
 /**
- * Seals every secret again under the vault's master key. The vault's previous key opens what is sealed under another key.
- * Each lender has its own transaction: processes that know both keys keep working, and a second call continues after an
- * interrupted one. The secrets of ended keys are resealed too, but they are not reported if they do not open.
+ * Seals every secret again under the vault's master key. Secrets sealed under another key are opened with the vault's
+ * previous key. Each lender has its own transaction, so that processes that know both keys keep working. After an
+ * interruption, a second call continues. The secrets of revoked and retired keys are resealed too, but are not reported if
+ * they do not open.
  *
  * @example
  * const vault = createVault({ masterKey: nextMasterKey, previous: masterKey });
  * const { resealed, unreadable } = await resealSecrets(em, vault);
- * if (unreadable.length > 0) throw new Error("Keep the old master key: not everything opens without it.");
+ * if (unreadable.length > 0) throw new Error("Keep the old master key: some secrets are still sealed under it.");
  */
 export async function resealSecrets(em: EntityManager, vault: Vault): Promise<ResealReport> {
   let resealed = 0;
@@ -50,10 +51,10 @@ export async function resealSecrets(em: EntityManager, vault: Vault): Promise<Re
     }
     last = lenders.at(-1)?.id;
   }
-  // The sentinel comes last: until then a process that knows the new key alone is refused.
+  // The sentinel is resealed last: until then a process that knows only the new key does not start.
   await resealSentinel(em, vault);
   const faults = (await unreadableSecrets(em, vault)).map(({ fault }) => fault);
-  // The old key does not help with a secret that is sealed under the new key.
+  // Secrets sealed under the new key are not reported, because the old key cannot open them either.
   return { resealed, unreadable: faults.filter(({ masterKeyId }) => masterKeyId !== vault.masterKeyId) };
 }
 
@@ -71,7 +72,7 @@ async function resealLender(tx: Tx, vault: Vault, lenderId: string): Promise<num
 
   function reseal(sealed: string, context: string): string {
     if (masterKeyIdOf(sealed) === vault.masterKeyId) return sealed;
-    const plain = opened(vault, sealed, context);
+    const plain = tryOpen(vault, sealed, context);
     if (plain instanceof SealedValueError) return sealed;
     resealed += 1;
     return vault.seal(plain, context);

@@ -2,12 +2,12 @@ import type { Tx } from "@collections/database";
 import { checkReason, recordAct } from "./audit.ts";
 import { checkWhatsappPair, columnsOf } from "./lender-columns.ts";
 import { type LenderChanges, readLenderChanges } from "./lender-input.ts";
-import { asLender, type Lender, lockLender } from "./lender.ts";
+import { type Lender, lockLender, toLender } from "./lender.ts";
 import type { LenderState } from "../schema.ts";
 import type { Vault } from "../secret/vault.ts";
 
 /**
- * Changes what is given and leaves the rest. The audit entry names the fields, not their values.
+ * Changes the given fields of a lender. The audit entry contains the names of the fields, not their values.
  * Throws InvalidLenderError, LenderNotFoundError.
  *
  * @example
@@ -25,17 +25,17 @@ export async function updateLender(
   const values = readLenderChanges(changes);
   const row = await lockLender(tx, lenderId);
   const fields = Object.keys(values);
-  if (fields.length === 0) return asLender(row);
+  if (fields.length === 0) return toLender(row);
   Object.assign(row, columnsOf(vault, lenderId, values, row.rateLimits), { updatedAt: now });
   checkWhatsappPair(row);
   recordAct(tx, { lenderId, act: "lender.updated", data: { fields } }, now);
-  return asLender(row);
+  return toLender(row);
 }
 
 /**
- * Suspends a lender: within a second every process refuses its imports, visits, payment links and messages to borrowers.
- * Confirmations, reads and webhook deliveries continue, because captured money must be recorded. Suspending twice is
- * harmless.
+ * Suspends a lender: within a second every process rejects its imports, visits, payment links and messages to borrowers.
+ * Confirmations, reads and webhook deliveries continue, because captured money must be recorded. Suspending a suspended
+ * lender does nothing.
  * Throws InvalidLenderError without a reason, LenderNotFoundError.
  *
  * @example
@@ -46,10 +46,10 @@ export async function suspendLender(tx: Tx, lenderId: string, reason: string, no
 }
 
 /**
- * Lets a suspended lender work again. Throws InvalidLenderError without a reason, LenderNotFoundError.
+ * Ends the suspension of a lender. Throws InvalidLenderError without a reason, LenderNotFoundError.
  *
  * @example
- * await resumeLender(tx, lenderId, "The contract goes on");
+ * await resumeLender(tx, lenderId, "The contract was renewed");
  */
 export async function resumeLender(tx: Tx, lenderId: string, reason: string, now: Date = new Date()): Promise<Lender> {
   return setState(tx, lenderId, "active", reason, now);
@@ -58,8 +58,8 @@ export async function resumeLender(tx: Tx, lenderId: string, reason: string, now
 async function setState(tx: Tx, lenderId: string, state: LenderState, reason: string, now: Date): Promise<Lender> {
   checkReason(reason);
   const row = await lockLender(tx, lenderId);
-  if (row.state === state) return asLender(row);
+  if (row.state === state) return toLender(row);
   Object.assign(row, { state, updatedAt: now });
   recordAct(tx, { lenderId, act: state === "active" ? "lender.resumed" : "lender.suspended", reason }, now);
-  return asLender(row);
+  return toLender(row);
 }

@@ -43,7 +43,7 @@ async function sentinel(): Promise<string | undefined> {
   return rows[0]?.sealed;
 }
 
-test("the first key on an empty database is its key, and another one is refused from then on", async () => {
+test("the first master key on an empty database is accepted, and any other key is rejected afterwards", async () => {
   await check(old);
   await check(old);
   await expect(check(fresh)).rejects.toMatchObject({ code: "WRONG_MASTER_KEY", expectedKeyId: old.masterKeyId });
@@ -53,7 +53,7 @@ test("the first key on an empty database is its key, and another one is refused 
   expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
 });
 
-test("of two first starts at once with different keys exactly one is accepted", async () => {
+test("if two processes first start concurrently with different keys, exactly one key is accepted", async () => {
   for (let round = 0; round < 10; round += 1) {
     await database.pool.query("truncate lenders.master_key_sentinel");
     const ended = await Promise.allSettled([
@@ -70,7 +70,7 @@ test("of two first starts at once with different keys exactly one is accepted", 
   }
 });
 
-test("a database with secrets and no sentinel yet gets one from a key that opens them, and from no other", async () => {
+test("in a database with secrets but no sentinel, only a key that opens the secrets is accepted", async () => {
   await aLender("ACME", old);
   await expect(check(fresh)).rejects.toThrow(WrongMasterKeyError);
   expect(await sentinel()).toBeUndefined();
@@ -83,13 +83,13 @@ test("a first start during a rotation seals the sentinel under the key that open
   await check(both);
   await check(both);
   await check(old);
-  await expect(check(fresh), "the old key is taken away before the rotation").rejects.toThrow(WrongMasterKeyError);
+  await expect(check(fresh), "the old key is removed before the rotation").rejects.toThrow(WrongMasterKeyError);
   expect(await resealSecrets(database.em(), both)).toEqual({ resealed: 1, unreadable: [] });
   await check(fresh);
   await expect(check(old)).rejects.toThrow(WrongMasterKeyError);
 });
 
-test("a wrong key under which a few secrets were sealed before there was a sentinel stays wrong", async () => {
+test("a key that only a minority of the secrets are sealed under is rejected if there is no sentinel yet", async () => {
   await aLender("ACME", old);
   await aLender("BETA", old);
   await aLender("GAMMA", fresh);
@@ -97,7 +97,7 @@ test("a wrong key under which a few secrets were sealed before there was a senti
   await check(old);
 });
 
-test("one altered secret does not make the right key wrong", async () => {
+test("the right key is accepted even if one secret was altered", async () => {
   await aLender("ACME", old);
   const { apiKeyId } = await aLender("BETA", old);
   const alter = "update lenders.api_key set secret = overlay(secret placing 'AAAA' from 20) where id = $1";
@@ -106,12 +106,12 @@ test("one altered secret does not make the right key wrong", async () => {
   expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
 });
 
-test("while the key is changed both keys open, and afterwards the new one alone", async () => {
+test("during a rotation both keys are accepted, and afterwards only the new key", async () => {
   await check(old);
   await aLender("ACME", old);
   await check(both);
   await check(createVault({ masterKey: OLD, previous: NEW }));
-  await expect(check(fresh), "the old key is taken away too early").rejects.toThrow(WrongMasterKeyError);
+  await expect(check(fresh), "the old key is removed too early").rejects.toThrow(WrongMasterKeyError);
   expect(await resealSecrets(database.em(), both)).toEqual({ resealed: 1, unreadable: [] });
   await check(fresh);
   await check(both);
@@ -120,14 +120,14 @@ test("while the key is changed both keys open, and afterwards the new one alone"
   await check(fresh);
 });
 
-test("a rotation by keys that are both wrong leaves the sentinel as it is", async () => {
+test("a rotation with two wrong keys does not change the sentinel", async () => {
   await check(old);
   const before = await sentinel();
   await resealSecrets(database.em(), createVault({ masterKey: NEW, previous: "0c".repeat(32) }));
   expect(await sentinel()).toBe(before);
 });
 
-test("a lost key is replaced by a new one, which opens what is sealed from then on", async () => {
+test("after a lost key is replaced, the new key is accepted, and older secrets are listed as unreadable", async () => {
   await check(old);
   const { lender } = await aLender("ACME", old);
   await transaction(database.em(), (tx) => replaceLostMasterKey(tx, fresh));

@@ -1,9 +1,9 @@
 import { type EntityManager, query, type ReadRows, statement, transaction, type Tx } from "@collections/database";
 import { apiKeySecretContext, masterKeySentinelContext } from "./sealed-context.ts";
-import { masterKeyIdOf, opened, SealedValueError, type Vault } from "./vault.ts";
+import { masterKeyIdOf, SealedValueError, tryOpen, type Vault } from "./vault.ts";
 
 /**
- * The master key is not the one that this database's secrets are sealed under.
+ * Thrown if the master key is not the one that this database's secrets are sealed under.
  *
  * @example
  * try {
@@ -15,7 +15,7 @@ import { masterKeyIdOf, opened, SealedValueError, type Vault } from "./vault.ts"
 export class WrongMasterKeyError extends Error {
   override readonly name = "WrongMasterKeyError";
   readonly code = "WRONG_MASTER_KEY";
-  /** Names the key that is expected, where the sealed value says it: see `Vault.masterKeyId`. */
+  /** The id of the expected master key (see `Vault.masterKeyId`), if the sealed value contains one. */
   readonly expectedKeyId: string | undefined;
 
   constructor(vault: Vault, fault: SealedValueError) {
@@ -27,15 +27,15 @@ export class WrongMasterKeyError extends Error {
   }
 }
 
-/** The sealed text has no meaning. The check is only whether it opens. */
+/** The sealed text. It has no meaning; the check is only whether it opens. */
 const PLAIN = "collections";
-/** How many secrets of one key to try before the key counts as wrong: single secrets may have been altered. */
+/** The number of secrets to try before a key counts as wrong, because a single secret may have been altered. */
 const MAX_TRIED = 5;
 
 /**
  * Checks that the vault's master key or its previous one is the key of this database. The first call on a database seals
  * the sentinel, which later calls open. If the database already has secrets, the sentinel is sealed under the key that opens
- * them; a vault that cannot open them is refused.
+ * them; a vault that cannot open them is rejected.
  * @throws WrongMasterKeyError
  *
  * @example
@@ -67,8 +67,8 @@ export async function checkMasterKeyBeforeMigration(read: ReadRows, vault: Vault
 }
 
 /**
- * Accepts the vault's master key as the one of this database although it does not open what is sealed: the old key is lost.
- * Nothing else changes: `unreadableSecrets` names what has to be registered again.
+ * Makes the vault's master key the one of this database, after the old key was lost. Secrets that were sealed under the old
+ * key stay unreadable. `unreadableSecrets` lists the ones to register again.
  *
  * @example
  * await transaction(em, (tx) => replaceLostMasterKey(tx, vault));
@@ -83,7 +83,7 @@ export async function resealSentinel(em: EntityManager, vault: Vault): Promise<v
   await transaction(em, async (tx) => {
     const [row] = await query<{ sealed: string }>(tx, lockSentinel, []);
     if (!row || masterKeyIdOf(row.sealed) === vault.masterKeyId) return;
-    if (opened(vault, row.sealed, masterKeySentinelContext()) instanceof SealedValueError) return;
+    if (tryOpen(vault, row.sealed, masterKeySentinelContext()) instanceof SealedValueError) return;
     await query(tx, replaceSentinel, [sealedSentinel(vault)]);
   });
 }
@@ -98,7 +98,7 @@ async function opensSentinel(em: EntityManager, vault: Vault): Promise<boolean> 
 
 /** @throws WrongMasterKeyError */
 function openSentinel(vault: Vault, sealed: string): void {
-  const plain = opened(vault, sealed, masterKeySentinelContext());
+  const plain = tryOpen(vault, sealed, masterKeySentinelContext());
   if (plain instanceof SealedValueError) throw new WrongMasterKeyError(vault, plain);
 }
 
@@ -111,7 +111,7 @@ async function masterKeyOfSecrets(em: EntityManager, vault: Vault): Promise<stri
   const rows = await query<{ lenderId: string; keyId: string; secret: string }>(em, secretsUnderOneKey, []);
   let fault: SealedValueError | undefined;
   for (const { lenderId, keyId, secret } of rows) {
-    const plain = opened(vault, secret, apiKeySecretContext(lenderId, keyId));
+    const plain = tryOpen(vault, secret, apiKeySecretContext(lenderId, keyId));
     if (!(plain instanceof SealedValueError)) return masterKeyIdOf(secret);
     fault = plain;
   }
@@ -125,7 +125,7 @@ function sealedSentinel(vault: Vault, masterKeyId = vault.masterKeyId): string {
 
 const selectSentinel = statement("lenders.master-key-sentinel", "select sealed from lenders.master_key_sentinel");
 
-/** No row if the table does not exist. */
+/** Returns no row if the table does not exist. */
 const selectReadable = `
   select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select') as readable
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -147,7 +147,7 @@ const replaceSentinel = statement(
    on conflict (only_row) do update set sealed = excluded.sealed, sealed_at = excluded.sealed_at`,
 );
 
-// API keys are enough: every lender has had a key, and keys are never deleted.
+// It reads only API keys. That is enough, because every lender gets a key, and keys are never deleted.
 const secretsUnderOneKey = statement(
   "lenders.secrets-under-one-key",
   `select lender_id as "lenderId", id as "keyId", secret from lenders.api_key

@@ -23,32 +23,32 @@ export const SECRET_CONTEXTS: Record<SecretKind, (lenderId: string, keyId: strin
   WHATSAPP_VERIFY_TOKEN: whatsappVerifyTokenContext,
 };
 
-/** The row and column of an API key's secret. A value that is sealed for one row does not open in another. */
+/** Returns the context of an API key's secret: its row and column. A value sealed for one row does not open in another. */
 export function apiKeySecretContext(lenderId: string, keyId: string): string {
   return `lenders.api_key.secret/${lenderId}/${keyId}`;
 }
 
-/** The auth header of a lender's mint endpoint. */
+/** Returns the context of the auth header for a lender's mint endpoint. */
 export function mintAuthHeaderContext(lenderId: string): string {
   return `lenders.lender.mint_auth_header/${lenderId}`;
 }
 
-/** The access token of a lender's WhatsApp account. */
+/** Returns the context of the access token of a lender's WhatsApp account. */
 export function whatsappTokenContext(lenderId: string): string {
   return `lenders.lender.whatsapp_token/${lenderId}`;
 }
 
-/** The app secret with which Meta signs its calls about a lender's messages. */
+/** Returns the context of the app secret with which Meta signs its webhook calls about a lender's messages. */
 export function whatsappAppSecretContext(lenderId: string): string {
   return `lenders.lender.whatsapp_app_secret/${lenderId}`;
 }
 
-/** The token that Meta shows when a lender registers our webhook with it. */
+/** Returns the context of the token that Meta sends when a lender registers the service's WhatsApp webhook. */
 export function whatsappVerifyTokenContext(lenderId: string): string {
   return `lenders.lender.whatsapp_verify_token/${lenderId}`;
 }
 
-/** The value that only the database's master key opens. */
+/** Returns the context of the master key sentinel. */
 export function masterKeySentinelContext(): string {
   return "lenders.master_key_sentinel.sealed";
 }

@@ -1,12 +1,12 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import { LENDER_SECRETS, SECRET_CONTEXTS, type SecretKind } from "./sealed-context.ts";
-import { opened, SealedValueError, type Vault } from "./vault.ts";
+import { SealedValueError, tryOpen, type Vault } from "./vault.ts";
 
-/** A secret of a lender that does not open. */
+/** A lender's secret that does not open. */
 export interface UnreadableSecret {
   readonly lenderId: string;
   readonly kind: SecretKind;
-  /** The API key; null for a secret that the lender registers once. */
+  /** The id of the API key; null for a secret of the lender itself. */
   readonly keyId: string | null;
   readonly fault: SealedValueError;
 }
@@ -32,8 +32,8 @@ const sealedSecrets = statement(
 );
 
 /**
- * The secrets in use that do not open with the vault's master keys, of one lender or of all. Revoked and retired keys are
- * left out, because there is nothing to register again.
+ * Returns the secrets in use that do not open with the vault's master keys, for one lender or for all. Revoked and retired
+ * keys are left out, because they need not be registered again.
  *
  * @example
  * for (const { lenderId, kind, fault } of await unreadableSecrets(em, vault)) {
@@ -47,7 +47,7 @@ export async function unreadableSecrets(
 ): Promise<UnreadableSecret[]> {
   const rows = await query<SealedRow>(em, sealedSecrets, [lenderId ?? null]);
   return rows.flatMap(({ sealed, ...secret }) => {
-    const plain = opened(vault, sealed, SECRET_CONTEXTS[secret.kind](secret.lenderId, secret.keyId ?? ""));
+    const plain = tryOpen(vault, sealed, SECRET_CONTEXTS[secret.kind](secret.lenderId, secret.keyId ?? ""));
     return plain instanceof SealedValueError ? [{ ...secret, fault: plain }] : [];
   });
 }

@@ -5,7 +5,7 @@ const OLD = "0a".repeat(32);
 const NEW = "b1".repeat(32);
 const CONTEXT = "lenders.api_key.secret/1/lk_1";
 
-test("what a vault seals it opens again, and equal secrets look different", () => {
+test("a sealed value opens to the same text, and sealing a text twice gives different values", () => {
   const vault = createVault({ masterKey: OLD });
   for (const plain of ["sk_live_1", "", "पैसा €", "x".repeat(10_000)]) {
     const [one, two] = [vault.seal(plain, CONTEXT), vault.seal(plain, CONTEXT)];
@@ -14,7 +14,7 @@ test("what a vault seals it opens again, and equal secrets look different", () =
   }
 });
 
-test("a sealed value names its master key and shows nothing of the secret", () => {
+test("a sealed value contains the id of its master key and nothing of the secret", () => {
   const vault = createVault({ masterKey: OLD });
   const sealed = vault.seal("sk_live_readable", CONTEXT);
   expect(sealed).toMatch(/^v1:[0-9a-f]{8}:[A-Za-z0-9+/]+={0,2}$/);
@@ -42,7 +42,7 @@ test("a value changed in any byte does not open", () => {
   }
 });
 
-test("what is no sealed value is told apart", () => {
+test("a text that is not a sealed value is rejected as malformed", () => {
   const vault = createVault({ masterKey: OLD });
   const cut = `v1:${vault.masterKeyId}:${Buffer.alloc(27).toString("base64")}`;
   for (const text of [
@@ -57,7 +57,7 @@ test("what is no sealed value is told apart", () => {
   }
 });
 
-test("a vault with another master key says which key is wanted and which are known", () => {
+test("the error of a vault with another master key has the needed key id and the known ones", () => {
   const sealed = createVault({ masterKey: OLD }).seal("secret", CONTEXT);
   const oldId = createVault({ masterKey: OLD }).masterKeyId;
   const other = createVault({ masterKey: NEW });
@@ -67,7 +67,7 @@ test("a vault with another master key says which key is wanted and which are kno
   expect(() => other.open(sealed, CONTEXT)).toThrow(new RegExp(`${oldId}.*${other.masterKeyId}`));
 });
 
-test("while keys change, a vault opens both and seals under the new one; the old one still opens its own", () => {
+test("during a rotation, a vault opens values of both keys and seals under the new key", () => {
   const [before, during] = [createVault({ masterKey: OLD }), createVault({ masterKey: NEW, previous: OLD })];
   const [old, fresh] = [before.seal("old", CONTEXT), during.seal("fresh", CONTEXT)];
   expect([during.open(old, CONTEXT), during.open(fresh, CONTEXT)]).toEqual(["old", "fresh"]);
@@ -76,11 +76,11 @@ test("while keys change, a vault opens both and seals under the new one; the old
   expect(createVault({ masterKey: NEW }).open(fresh, CONTEXT)).toBe("fresh");
   expect(before.open(during.sealUnder(before.masterKeyId, "old again", CONTEXT), CONTEXT)).toBe("old again");
   expect(() => before.sealUnder(during.masterKeyId, "fresh", CONTEXT)).toThrow(
-    `This vault does not have the master key ${during.masterKeyId}.`,
+    `The vault does not have the master key ${during.masterKeyId}.`,
   );
 });
 
-test("a master key that is none is refused without being shown", () => {
+test("a master key that is not 64 hex digits is rejected, and the error does not show it", () => {
   for (const masterKey of ["", "hunter2", "zz".repeat(32), "0a".repeat(31), `${OLD}\n`]) {
     expect(() => createVault({ masterKey })).toThrow(expect.objectContaining({ code: "INVALID_MASTER_KEY" }));
   }

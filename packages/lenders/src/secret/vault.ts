@@ -13,20 +13,23 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_HEX_DIGITS = 8;
 
-/** Keeps secrets at rest: what it seals, only the same master key opens, and only in the same place. */
+/** Encrypts secrets for storage. A sealed value opens only with the same master key and the same context. */
 export interface Vault {
-  /** Names the master key that seals: the first 8 hex digits of its SHA-256. It stands in every sealed value. */
+  /** The id of the master key that seals: the first 8 hex digits of its SHA-256. Each sealed value contains it. */
   readonly masterKeyId: string;
-  /** `v1:<masterKeyId>:<base64 of iv, tag and ciphertext>`; `context` names the row and column it belongs to. */
+  /**
+   * Encrypts a text and returns `v1:<masterKeyId>:<base64 of iv, tag and ciphertext>`. `context` names the row and column
+   * that the value is stored in.
+   */
   seal(plain: string, context: string): string;
-  /** Seals under one of the vault's two keys, named by its id. */
+  /** Seals with the current or the previous master key, which is given by its id. */
   sealUnder(masterKeyId: string, plain: string, context: string): string;
-  /** The sealed text. Throws SealedValueError. */
+  /** Decrypts a sealed value. Throws SealedValueError. */
   open(sealed: string, context: string): string;
 }
 
 /**
- * The master key given is not a key. The message never shows it.
+ * Thrown for a master key that is not 64 hex digits. The message does not contain the key.
  *
  * @example
  * try {
@@ -40,11 +43,11 @@ export class InvalidMasterKeyError extends Error {
   readonly code = "INVALID_MASTER_KEY";
 }
 
-/** Why a sealed value does not open. */
+/** The reason why a sealed value does not open. */
 export type SealedValueFault = "UNKNOWN_MASTER_KEY" | "SEALED_VALUE_ALTERED" | "SEALED_VALUE_MALFORMED";
 
 /**
- * A sealed value does not open: `code` says why, `context` where it is kept.
+ * Thrown if a sealed value does not open. `code` is the reason, `context` names the row and column of the value.
  *
  * @example
  * try {
@@ -57,7 +60,7 @@ export class SealedValueError extends Error {
   override readonly name = "SealedValueError";
   readonly code: SealedValueFault;
   readonly context: string;
-  /** The master key that the value was sealed under, where it can be read. */
+  /** The id of the master key that the value was sealed under, if the value contains one. */
   readonly masterKeyId: string | undefined;
 
   constructor(code: SealedValueFault, context: string, message: string, masterKeyId?: string) {
@@ -69,8 +72,9 @@ export class SealedValueError extends Error {
 }
 
 /**
- * A vault over AES-256-GCM. Keys are 64 hex digits; `previous` opens what an earlier master key sealed (or what the
- * next one has sealed already); `seal` never uses it. Throws InvalidMasterKeyError.
+ * Creates a vault that encrypts with AES-256-GCM. Each master key has 64 hex digits. `previous` is a second key that only
+ * opens values. During a rotation it is the old key; a process that still seals with the old key gives the new key there.
+ * Throws InvalidMasterKeyError.
  *
  * @example
  * const vault = createVault({ masterKey });
@@ -83,7 +87,7 @@ export function createVault(keys: { masterKey: string; previous?: string }): Vau
   const known = new Map([...(previous ? [previous] : []), current].map(({ id, key }) => [id, key]));
   const sealUnder: Vault["sealUnder"] = (masterKeyId, plain, context) => {
     const key = known.get(masterKeyId);
-    if (key === undefined) throw new RangeError(`This vault does not have the master key ${masterKeyId}.`);
+    if (key === undefined) throw new RangeError(`The vault does not have the master key ${masterKeyId}.`);
     return `${VERSION}:${masterKeyId}:${encrypt(key, plain, context)}`;
   };
   return {
@@ -100,13 +104,13 @@ export function createVault(keys: { masterKey: string; previous?: string }): Vau
   };
 }
 
-/** The id of the master key that a value is sealed under. */
+/** Returns the id of the master key that a value is sealed under. */
 export function masterKeyIdOf(sealed: string): string | undefined {
   return sealed.split(":")[1];
 }
 
-/** The sealed text, or the error that says why it does not open. */
-export function opened(vault: Vault, sealed: string, context: string): string | SealedValueError {
+/** Decrypts a sealed value. Returns the error instead of throwing it. */
+export function tryOpen(vault: Vault, sealed: string, context: string): string | SealedValueError {
   try {
     return vault.open(sealed, context);
   } catch (error) {
@@ -151,18 +155,18 @@ function malformed(context: string): SealedValueError {
   return new SealedValueError(
     "SEALED_VALUE_MALFORMED",
     context,
-    `${context} holds no sealed value; register the secret again.`,
+    `${context} does not contain a sealed value; register the secret again.`,
   );
 }
 
 function unknownKey(context: string, masterKeyId: string, known: string[]): SealedValueError {
   const message =
-    `${context} was sealed under the master key ${masterKeyId}, and this process knows ${known.join(" and ")}. ` +
-    `Give it that key as well: as the master key, or as the previous one while they are being changed.`;
+    `${context} was sealed under the master key ${masterKeyId}, but this process knows only ${known.join(" and ")}. ` +
+    `Give the process that key too, as the master key or, during a rotation, as the previous master key.`;
   return new SealedValueError("UNKNOWN_MASTER_KEY", context, message, masterKeyId);
 }
 
 function altered(context: string, masterKeyId: string): SealedValueError {
-  const message = `${context} does not open: the sealed value was changed, or moved here from another row.`;
+  const message = `${context} does not open: the sealed value was changed, or copied from another row or column.`;
   return new SealedValueError("SEALED_VALUE_ALTERED", context, message, masterKeyId);
 }
