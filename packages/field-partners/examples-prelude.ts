@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
 import { createHash } from "node:crypto";
 import { type Database, type EntityManager, transaction, type Tx } from "@collections/database";
@@ -13,9 +13,9 @@ declare const caseId: string;
 declare const sessionId: string;
 declare const otpId: string;
 declare const keys: own.SignInKeys;
-/** 64 hex digits. */
+/** The master key has 64 hex digits. */
 declare const masterKey: string;
-/** What the app has sent. */
+/** Values that the app has sent. */
 declare const code: string;
 declare const accessToken: string;
 declare const refreshToken: string;

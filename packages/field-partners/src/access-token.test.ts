@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import {
   createFieldPartner,
   signedInByToken,
-  forgetExpired,
+  deleteExpired,
   issueAccessToken,
   resumeFieldPartner,
   revokeAccessToken,
@@ -32,7 +32,7 @@ function issue() {
   return transaction(database.em(), (tx) => issueAccessToken(tx, asha.id, { now: NOW }));
 }
 
-test("a token opens its field partner's session for 24 hours", async () => {
+test("an access token from an operator is valid for 24 hours", async () => {
   const { accessToken, expiresAt } = await issue();
   expect(accessToken).toMatch(/^fpt_[A-Za-z0-9_-]{43}$/);
   expect(expiresAt).toEqual(new Date(NOW.getTime() + DAY_MS));
@@ -42,7 +42,7 @@ test("a token opens its field partner's session for 24 hours", async () => {
   expect(await whose(accessToken, expiresAt)).toBeUndefined();
 });
 
-test("what is no token opens nothing", async () => {
+test("an unknown token, and a text that is not a token, are not valid", async () => {
   const { accessToken } = await issue();
   const unknown = `${accessToken.slice(0, -4)}AAAA`;
   for (const text of ["", "fpt_", unknown, accessToken.toUpperCase(), `${accessToken}\n`, ` ${accessToken}`]) {
@@ -50,14 +50,14 @@ test("what is no token opens nothing", async () => {
   }
 });
 
-test("a revoked token opens nothing, another one of the same field partner still does", async () => {
+test("a revoked token is not valid, and other tokens of the same field partner still are", async () => {
   const [lost, kept] = [await issue(), await issue()];
   await transaction(database.em(), (tx) => revokeAccessToken(tx, lost.accessToken, NOW));
   expect(await whose(lost.accessToken)).toBeUndefined();
   expect(await whose(kept.accessToken)).toEqual(asha);
 });
 
-test("a suspended field partner's tokens end, and stay ended after the return", async () => {
+test("a suspension ends the field partner's tokens, and they are not valid after it ends either", async () => {
   const { accessToken } = await issue();
   await transaction(database.em(), (tx) => suspendFieldPartner(tx, asha.id, NOW));
   expect(await whose(accessToken)).toBeUndefined();
@@ -66,12 +66,12 @@ test("a suspended field partner's tokens end, and stay ended after the return", 
   expect(await whose(accessToken)).toBeUndefined();
 });
 
-test("nobody unknown gets a token", async () => {
+test("an unknown field partner gets no token", async () => {
   const issued = transaction(database.em(), (tx) => issueAccessToken(tx, newId()));
   await expect(issued).rejects.toMatchObject({ code: "FIELD_PARTNER_NOT_FOUND" });
 });
 
-test("the database holds the SHA-256 of a token and never the token", async () => {
+test("the database contains the SHA-256 of a token and not the token", async () => {
   const { accessToken } = await issue();
   const { rows } = await database.pool.query(
     "select t::text as dump, access_token_hash from field_partners.token_pair t",
@@ -83,16 +83,16 @@ test("the database holds the SHA-256 of a token and never the token", async () =
   expect(rows.filter((row) => texts.some((text) => row.dump.includes(text)))).toEqual([]);
 });
 
-test("sessions are deleted a week after they ended, not before", async () => {
+test("a session is deleted a week after it expired, and not earlier", async () => {
   const { accessToken, expiresAt } = await issue();
   const afterDays = (days: number) => new Date(expiresAt.getTime() + days * DAY_MS);
-  await transaction(database.em(), (tx) => forgetExpired(tx, afterDays(6)));
+  await transaction(database.em(), (tx) => deleteExpired(tx, afterDays(6)));
   expect(await whose(accessToken)).toEqual(asha);
-  expect(await transaction(database.em(), (tx) => forgetExpired(tx, afterDays(7)))).toBeGreaterThan(0);
+  expect(await transaction(database.em(), (tx) => deleteExpired(tx, afterDays(7)))).toBeGreaterThan(0);
   expect(await whose(accessToken)).toBeUndefined();
 });
 
-test("a token that was issued before there was signing in by phone still counts", async () => {
+test("a token issued before the migration for sign-in by phone is still valid", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const before = { ...fieldPartnersSchema, migrations: fieldPartnersSchema.migrations.slice(0, 1) };
   await migrate({ url, schemas: [before] });

@@ -5,7 +5,7 @@ import { endSession, openSession } from "./session.ts";
 import { randomAccessToken, tokenHash } from "./token-pair.ts";
 
 /**
- * How long a token counts that an operator hands out.
+ * How long an access token from an operator is valid by default.
  *
  * @example
  * const ttlMs = Math.min(8 * 60 * 60_000, OPERATOR_TOKEN_TTL_MS);
@@ -20,8 +20,9 @@ const sessionOfToken = statement(
 );
 
 /**
- * A session for an active field partner that an operator starts; it cannot be prolonged. The token, `fpt_` and 256 random
- * bits, is shown here only: the database keeps its SHA-256. Throws FieldPartnerNotFoundError.
+ * Starts a session for an active field partner on behalf of an operator, and returns its access token. The session cannot be
+ * refreshed. The token is `fpt_` and 256 random bits. It is returned only here: the database has only its SHA-256.
+ * Throws FieldPartnerNotFoundError.
  *
  * @example
  * const { accessToken, expiresAt } = await issueAccessToken(tx, fieldPartnerId, { ttlMs: 60 * 60_000 });
@@ -32,7 +33,7 @@ export async function issueAccessToken(
   options: { ttlMs?: number; now?: Date } = {},
 ): Promise<{ accessToken: string; expiresAt: Date }> {
   const { ttlMs = OPERATOR_TOKEN_TTL_MS, now = new Date() } = options;
-  // Whom the caller has registered in this transaction is to be seen.
+  // The caller may have registered the field partner in this transaction. The SQL below sees only flushed rows.
   await tx.flush();
   const expiresAt = new Date(now.getTime() + ttlMs);
   const sessionId = await openSession(tx, { fieldPartnerId, deviceName: null, expiresAt, by: "operator" }, now);
@@ -53,7 +54,7 @@ export async function issueAccessToken(
 }
 
 /**
- * Ends the session of this token; one that is no session is none afterwards either.
+ * Ends the session of this access token. Does nothing if the token is unknown.
  *
  * @example
  * await transaction(em, (tx) => revokeAccessToken(tx, accessToken));

@@ -1,6 +1,6 @@
 import { type EntityManager, newId, query, send, statement, type Tx } from "@collections/database";
 
-/** What was done about a field partner's access, or seen by it; `data` never holds a token, a code or a phone. */
+/** An action to record about a field partner. `data` must not contain a token, a code or a phone. */
 export interface FieldPartnerAct {
   readonly fieldPartnerId: string;
   readonly act:
@@ -17,7 +17,7 @@ export interface FieldPartnerAct {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** An act on a field partner as it was kept: what, why and when. `data` never holds a token, a code or a phone. */
+/** A recorded action about a field partner. `data` never contains a token, a code or a phone. */
 export interface FieldPartnerAuditEntry {
   readonly act: string;
   readonly reason: string | null;
@@ -35,13 +35,13 @@ const newest = statement(
   `select act, reason, data, at from field_partners.audit_entry where field_partner_id = $1 order by id desc limit $2`,
 );
 
-/** Keeps for good that something was done. */
+/** Adds an action to the append-only audit. */
 export function recordFieldPartnerAct(tx: Tx, { fieldPartnerId, act, reason, data }: FieldPartnerAct, now: Date): void {
   send(tx, insert, [newId(), fieldPartnerId, act, reason ?? null, JSON.stringify(data ?? {}), now]);
 }
 
 /**
- * The last acts on a field partner, newest first.
+ * Returns the last recorded actions about a field partner, newest first.
  *
  * @example
  * const acts = await actsOnFieldPartner(em, fieldPartnerId, 20);

@@ -1,17 +1,18 @@
 import { query, statement, type Tx } from "@collections/database";
 import { recordFieldPartnerAct } from "./audit.ts";
 
-/** Whose contact a field partner wants to see, and when their day began. */
+/** A field partner's request to see the borrower's contact of a case. */
 export interface ContactReveal {
   readonly fieldPartnerId: string;
   readonly caseId: string;
-  readonly dayBegan: Date;
-  /** The request was answered before: on the same day it is still one look. */
+  /** The start of the current day in the field partner's time zone. */
+  readonly dayStart: Date;
+  /** Whether this is a repeat of a request that was answered before. On the same day it is not recorded again. */
   readonly isRepeat: boolean;
 }
 
-/** One at a time for each field partner: of two that ask at once the second one counts the first. */
-const lockOne = statement(
+/** Locks the field partner, so that two concurrent requests are counted one after the other. */
+const lockFieldPartner = statement(
   "field-partners.lock-for-reveal",
   `select id from field_partners.field_partner where id = $1 for no key update`,
 );
@@ -25,22 +26,22 @@ const countToday = statement(
 );
 
 /**
- * Keeps in the audit that a field partner sees how to reach a case's borrower. False, and nothing kept, when they have
- * seen as many other cases' contacts on this day as they may; the same case counts once a day.
+ * Records in the audit that a field partner sees the contact of a case's borrower, and returns true. Returns false and
+ * records nothing if they have already seen the contacts of `perDay` other cases on this day. Each case counts once a day.
  *
  * @example
- * const dayBegan = new Date("2026-11-19T18:30:00Z");
- * const reveal = { fieldPartnerId, caseId, dayBegan, isRepeat: false };
- * const maySee = await takeContactReveal(tx, reveal, 60, now);
+ * const dayStart = new Date("2026-11-19T18:30:00Z");
+ * const reveal = { fieldPartnerId, caseId, dayStart, isRepeat: false };
+ * const maySee = await recordContactReveal(tx, reveal, 60, now);
  */
-export async function takeContactReveal(
+export async function recordContactReveal(
   tx: Tx,
-  { fieldPartnerId, caseId, dayBegan, isRepeat }: ContactReveal,
+  { fieldPartnerId, caseId, dayStart, isRepeat }: ContactReveal,
   perDay: number,
   now: Date,
 ): Promise<boolean> {
-  await query(tx, lockOne, [fieldPartnerId]);
-  const [today] = await query<{ others: number; isSeen: boolean }>(tx, countToday, [fieldPartnerId, dayBegan, caseId]);
+  await query(tx, lockFieldPartner, [fieldPartnerId]);
+  const [today] = await query<{ others: number; isSeen: boolean }>(tx, countToday, [fieldPartnerId, dayStart, caseId]);
   if (isRepeat && today!.isSeen) return true;
   if (today!.others >= perDay) return false;
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "contact.revealed", data: { caseId } }, now);

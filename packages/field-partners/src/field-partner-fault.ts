@@ -1,8 +1,8 @@
-/** What is wrong with a field of a field partner. */
+/** The kinds of fault in a field of a field partner. */
 export type FieldPartnerFaultCode = "INVALID_DISPLAY_NAME" | "INVALID_PHONE" | "DUPLICATE_PHONE" | "INVALID_TIME_ZONE";
 
 /**
- * What was given for a field partner is refused; `detail` says what is expected.
+ * Thrown for an invalid field of a field partner. `detail` says what is expected.
  *
  * @example
  * try {
@@ -26,7 +26,7 @@ export class InvalidFieldPartnerError extends Error {
 }
 
 /**
- * There is no field partner with this id, or none that is active.
+ * Thrown if there is no field partner with this id, or if an active one is needed and the field partner is suspended.
  *
  * @example
  * const fieldPartner = await fieldPartnerById(em, fieldPartnerId);

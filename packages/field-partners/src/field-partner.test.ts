@@ -21,7 +21,7 @@ function create(fieldPartner: NewFieldPartner) {
   return transaction(database.em(), (tx) => createFieldPartner(tx, fieldPartner));
 }
 
-test("a registered field partner is found by id, and among all", async () => {
+test("a registered field partner is found by id and in the list of all", async () => {
   const asha = await create({ displayName: "  Asha Rao ", phone: "+919800000001" });
   expect(asha).toMatchObject({ displayName: "Asha Rao", phone: "+919800000001", state: "active" });
   expect(await fieldPartnerById(database.em(), asha.id)).toEqual(asha);
@@ -30,7 +30,7 @@ test("a registered field partner is found by id, and among all", async () => {
   expect([...(await fieldPartnersByIds(database.em(), [known, unknown])).keys()]).toEqual([known]);
 });
 
-test("the day of a field partner begins in the time zone of the phone's country, or as given", async () => {
+test("a field partner's time zone is the given one, or that of the phone's country", async () => {
   expect(await create({ displayName: "Bina", phone: "+919800000002" })).toMatchObject({ timeZone: "Asia/Calcutta" });
   expect(await create({ displayName: "Carl", phone: "+12125550123" })).toMatchObject({ timeZone: "UTC" });
   const dewi = await create({ displayName: "Dewi", phone: "+628110000000", timeZone: "Asia/Jakarta" });
@@ -46,12 +46,12 @@ test.each([
   [{ phone: "+91 98000 00003" }, "INVALID_PHONE"],
   [{ timeZone: "+05:30" }, "INVALID_TIME_ZONE"],
   [{ timeZone: "Asia/Nowhere" }, "INVALID_TIME_ZONE"],
-])("%o is refused as %s, and the error names the field", async (given, code) => {
-  const refused = create({ displayName: "Esha", phone: "+919800000003", ...given });
-  await expect(refused).rejects.toMatchObject({ code, field: Object.keys(given)[0] });
+])("%o is rejected with %s, and the error names the field", async (given, code) => {
+  const rejected = create({ displayName: "Esha", phone: "+919800000003", ...given });
+  await expect(rejected).rejects.toMatchObject({ code, field: Object.keys(given)[0] });
 });
 
-test("of two registrations with one phone at the same time one is refused", async () => {
+test("of two concurrent registrations with the same phone, one is rejected", async () => {
   const outcomes = await Promise.allSettled(
     ["Farah", "Gita"].map((displayName) => create({ displayName, phone: "+919800000004" })),
   );
@@ -59,7 +59,7 @@ test("of two registrations with one phone at the same time one is refused", asyn
   expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "DUPLICATE_PHONE" } });
 });
 
-test("the number of somebody who left may be registered again, and then the first cannot come back", async () => {
+test("the phone of a suspended person can be registered again, and then the suspended person cannot be resumed", async () => {
   const hari = await create({ displayName: "Hari", phone: "+919800000005" });
   await transaction(database.em(), (tx) => suspendFieldPartner(tx, hari.id));
   await create({ displayName: "Indu", phone: "+919800000005" });

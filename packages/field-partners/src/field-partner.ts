@@ -16,15 +16,15 @@ import { FieldPartnerEntity, type FieldPartnerRow, type FieldPartnerState, Sessi
 const MAX_DISPLAY_NAME_CHARS = 80;
 
 /**
- * A transaction that makes a person active holds this lock on the phone until it ends. A statement that violates the
- * unique index would write the phone into PostgreSQL's log: "Key (phone)=(…) already exists".
+ * Locks a phone until the transaction ends. A transaction that makes a person active takes this lock first. Otherwise an
+ * SQL statement could violate the unique index and write the phone into PostgreSQL's log: "Key (phone)=(…) already exists".
  */
 const lockPhone = statement(
   "field-partners.lock-phone",
   "select pg_advisory_xact_lock(hashtextextended('field-partners.phone ' || $1::text, 0))",
 );
 
-/** Inserts nothing when another active person has the phone, also one that an older process has just registered. */
+/** Inserts nothing if another active person has the phone. An older process, which takes no lock, may have inserted it. */
 const insertActive = statement(
   "field-partners.insert-active",
   `insert into field_partners.field_partner (id, display_name, phone, time_zone, state, created_at)
@@ -36,22 +36,22 @@ const insertActive = statement(
 export interface FieldPartner {
   readonly id: string;
   readonly displayName: string;
-  /** E.164. Personal: mask it in logs. */
+  /** The phone number in E.164. It is personal data: mask it in logs. */
   readonly phone: string;
-  /** IANA name: where this person's "today" begins. */
+  /** An IANA name. The person's day starts and ends in this time zone. */
   readonly timeZone: string;
   readonly state: FieldPartnerState;
   readonly createdAt: Date;
 }
 
 /**
- * A person to register. What is absent follows from the phone: a number of a country with one time zone is in that
- * zone, else UTC.
+ * A person to register. The default time zone follows from the phone: it is the time zone of the number's country if the
+ * country has only one, or else UTC.
  */
 export interface NewFieldPartner {
   /** 1 to 80 characters. */
   displayName: string;
-  /** E.164; no other active field partner has it, because it signs in. */
+  /** The phone number in E.164. No other active field partner may have it, because it is used to sign in. */
   phone: string;
   timeZone?: string;
 }
@@ -79,7 +79,7 @@ export async function createFieldPartner(
 }
 
 /**
- * Locks a person out at once: every session ends. Throws FieldPartnerNotFoundError.
+ * Suspends a person and ends all their sessions. Throws FieldPartnerNotFoundError.
  *
  * @example
  * await suspendFieldPartner(tx, fieldPartnerId, now, "The phone was stolen");
@@ -90,7 +90,7 @@ export async function suspendFieldPartner(
   now: Date = new Date(),
   reason?: string,
 ): Promise<void> {
-  const row = await lock(tx, fieldPartnerId);
+  const row = await lockFieldPartner(tx, fieldPartnerId);
   row.state = "suspended";
   const ending = { revokedAt: now, endReason: "suspended" as const };
   await tx.nativeUpdate(SessionEntity, { fieldPartnerId, revokedAt: null }, ending);
@@ -98,7 +98,8 @@ export async function suspendFieldPartner(
 }
 
 /**
- * Lets a suspended person sign in again. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError.
+ * Ends a person's suspension, so that they can sign in again.
+ * Throws FieldPartnerNotFoundError, InvalidFieldPartnerError.
  *
  * @example
  * await resumeFieldPartner(tx, fieldPartnerId, now, "Has a new phone");
@@ -109,7 +110,7 @@ export async function resumeFieldPartner(
   now: Date = new Date(),
   reason?: string,
 ): Promise<void> {
-  const row = await lock(tx, fieldPartnerId);
+  const row = await lockFieldPartner(tx, fieldPartnerId);
   await query(tx, lockPhone, [row.phone]);
   const holder = await activeWithPhone(tx, row.phone);
   if (holder !== undefined && holder.id !== fieldPartnerId) throw phoneTaken(holder);
@@ -117,7 +118,7 @@ export async function resumeFieldPartner(
   try {
     await tx.flush();
   } catch (error) {
-    // A process of the version before registers without the lock.
+    // A process of the previous version registers a person without taking the lock.
     if (isUniqueViolation(error)) throw phoneTaken();
     throw error;
   }
@@ -125,7 +126,7 @@ export async function resumeFieldPartner(
 }
 
 /**
- * The person with this id, also a suspended one; undefined when there is none.
+ * Returns the person with this id, active or suspended, or undefined if there is none.
  *
  * @example
  * const fieldPartner = await fieldPartnerById(em, fieldPartnerId);
@@ -136,7 +137,7 @@ export async function fieldPartnerById(em: EntityManager, fieldPartnerId: string
 }
 
 /**
- * Many people in one statement, by id; who does not exist is not in the map.
+ * Returns the people with these ids, read by one SQL query. Ids without a person are not in the map.
  *
  * @example
  * const people = await fieldPartnersByIds(em, [fieldPartnerId]);
@@ -148,23 +149,23 @@ export async function fieldPartnersByIds(
 ): Promise<Map<string, FieldPartner>> {
   if (fieldPartnerIds.length === 0) return new Map();
   const rows = await em.find(FieldPartnerEntity, { id: { $in: [...fieldPartnerIds] } });
-  return new Map(rows.map((row) => [row.id, asFieldPartner(row)]));
+  return new Map(rows.map((row) => [row.id, toFieldPartner(row)]));
 }
 
 /**
- * Everybody, in the order of registration.
+ * Returns all field partners, in the order of registration.
  *
  * @example
  * const active = (await listFieldPartners(em)).filter(({ state }) => state === "active");
  */
 export async function listFieldPartners(em: EntityManager): Promise<FieldPartner[]> {
   const rows = await em.findAll(FieldPartnerEntity, { orderBy: { id: "asc" } });
-  return rows.map(asFieldPartner);
+  return rows.map(toFieldPartner);
 }
 
 /**
- * Locks a person's state until the transaction ends: a suspension comes before this lock or after the commit. Undefined
- * when there is no such person; a suspended one is returned.
+ * Locks a person's state until the transaction ends, so that a suspension commits either before the lock or after this
+ * transaction. Returns the person, active or suspended, or undefined if there is none.
  *
  * @example
  * const fieldPartner = await lockFieldPartnerState(tx, fieldPartnerId);
@@ -173,7 +174,7 @@ export async function listFieldPartners(em: EntityManager): Promise<FieldPartner
 export async function lockFieldPartnerState(tx: Tx, fieldPartnerId: string): Promise<FieldPartner | undefined> {
   const options = { lockMode: LockMode.PESSIMISTIC_READ, refresh: true } as const;
   const row = await tx.findOne(FieldPartnerEntity, { id: fieldPartnerId }, options);
-  return row ? asFieldPartner(row) : undefined;
+  return row ? toFieldPartner(row) : undefined;
 }
 
 async function activeWithPhone(tx: Tx, phone: string): Promise<FieldPartnerRow | undefined> {
@@ -181,8 +182,8 @@ async function activeWithPhone(tx: Tx, phone: string): Promise<FieldPartnerRow |
 }
 
 /**
- * A suspended person may have the phone of an active one. Two active ones may not. The holder is unknown if they were
- * registered or suspended at the same moment.
+ * Returns the error for a phone that another active person has. `holder` is undefined if that person was registered or
+ * suspended at the same time.
  */
 function phoneTaken(holder?: { readonly id: string }): InvalidFieldPartnerError {
   const who = holder ? `: ${publicId("fp", holder.id)}` : "";
@@ -190,8 +191,8 @@ function phoneTaken(holder?: { readonly id: string }): InvalidFieldPartnerError 
   return new InvalidFieldPartnerError("DUPLICATE_PHONE", "phone", detail);
 }
 
-/** What the transaction changed before is written first: reading afresh would undo it. */
-async function lock(tx: Tx, id: string): Promise<FieldPartnerRow> {
+/** Locks a person's row. It flushes the transaction's own changes first, because the row is read again. */
+async function lockFieldPartner(tx: Tx, id: string): Promise<FieldPartnerRow> {
   await tx.flush();
   const row = await tx.findOne(FieldPartnerEntity, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
   if (!row) throw new FieldPartnerNotFoundError(id);
@@ -205,22 +206,26 @@ function readDisplayName(text: string): string {
   throw new InvalidFieldPartnerError("INVALID_DISPLAY_NAME", "displayName", detail);
 }
 
-/** Whether a text is a phone number as E.164 writes it. */
+/** Returns whether a text has the form of an E.164 phone number. */
 export function isPhone(text: string): boolean {
   return /^\+[1-9][0-9]{6,14}$/.test(text);
 }
 
 function readPhone(text: string): string {
   if (isPhone(text)) return text;
-  throw new InvalidFieldPartnerError("INVALID_PHONE", "phone", "Expected E.164, for example +919800000001.");
+  throw new InvalidFieldPartnerError(
+    "INVALID_PHONE",
+    "phone",
+    "Expected a number in E.164, for example +919800000001.",
+  );
 }
 
-/** Names only: PostgreSQL reads the sign of an offset such as +05:30 the other way round than JavaScript. */
+/** Accepts only names, not offsets: PostgreSQL reads the sign of an offset such as +05:30 opposite to JavaScript. */
 function readTimeZone(text: string): string {
   try {
     if (/^[A-Za-z][\w/+-]*$/.test(text) && new Intl.DateTimeFormat("en", { timeZone: text })) return text;
   } catch {
-    // A RangeError says that the zone is unknown.
+    // Intl throws a RangeError for an unknown time zone.
   }
   const detail = "Expected a time zone of the IANA database, for example Asia/Kolkata.";
   throw new InvalidFieldPartnerError("INVALID_TIME_ZONE", "timeZone", detail);
@@ -234,6 +239,6 @@ function timeZoneOf(phone: string): string {
   return zone !== undefined && others.length === 0 ? zone : "UTC";
 }
 
-function asFieldPartner({ id, displayName, phone, timeZone, state, createdAt }: FieldPartnerRow): FieldPartner {
+function toFieldPartner({ id, displayName, phone, timeZone, state, createdAt }: FieldPartnerRow): FieldPartner {
   return { id, displayName, phone, timeZone, state, createdAt };
 }

@@ -1,6 +1,6 @@
 export { issueAccessToken, OPERATOR_TOKEN_TTL_MS, revokeAccessToken } from "./access-token.ts";
 export { actsOnFieldPartner, type FieldPartnerAuditEntry } from "./audit.ts";
-export { type ContactReveal, takeContactReveal } from "./contact-reveal.ts";
+export { type ContactReveal, recordContactReveal } from "./contact-reveal.ts";
 export {
   FieldPartnerNotFoundError,
   InvalidFieldPartnerError,
@@ -17,24 +17,24 @@ export {
   resumeFieldPartner,
   suspendFieldPartner,
 } from "./field-partner.ts";
-export { forgetExpired } from "./forget-expired.ts";
+export { deleteExpired } from "./delete-expired.ts";
 export {
+  claimMutation,
   MUTATION_RESULT_TTL_MS,
+  type MutationClaim,
   type MutationKey,
-  recallMutation,
-  type Recalled,
-  rememberMutation,
   replaceMutationResult,
+  saveMutationResult,
 } from "./mutation-result.ts";
 export {
   isOtpOfKnownDevice,
   knownDeviceOf,
+  type OtpRequest,
   type OtpRequestOutcome,
   type OtpSending,
   otpToSend,
   type OtpToSend,
   type OtpVerification,
-  type OtpWish,
   recordOtpSending,
   requestOtp,
   verifyOtp,
@@ -44,13 +44,13 @@ export { clearOtpLimit } from "./otp-limit.ts";
 export { type RefreshOutcome, refreshSession, sessionOfRefreshToken } from "./refresh-session.ts";
 export { type FieldPartnerState, type SessionEnd } from "./schema.ts";
 export {
-  accessTokensThatCount,
   endSession,
   openSessionsOf,
   type Session,
   signedInByToken,
   signedInByTokens,
   type SignedIn,
+  validAccessTokens,
 } from "./session.ts";
 export { createSignInKeys, type SignInKeys } from "./sign-in-keys.ts";
 export { ACCESS_TOKEN_TTL_MS, REFRESH_TOKEN_TTL_MS, type Tokens } from "./token-pair.ts";

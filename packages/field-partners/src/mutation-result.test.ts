@@ -3,7 +3,7 @@ import { testDatabase } from "@collections/testing";
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { forgetExpired, recallMutation, rememberMutation } from "./index.ts";
+import { claimMutation, deleteExpired, saveMutationResult } from "./index.ts";
 import { fieldPartnersSchema } from "./schema.ts";
 
 const schemas = [fieldPartnersSchema];
@@ -22,19 +22,19 @@ function hash(input: string): Buffer {
   return createHash("sha256").update(input).digest();
 }
 
-/** A mutation as a flow runs it: recalled, else worked and remembered, in one transaction. */
+/** Runs a mutation like a flow: it claims the key, does the work if the key is new, and saves the result. */
 function run(mutation: ReturnType<typeof aMutation>, work: () => unknown, now = NOW) {
   return transaction(database.em(), async (tx: Tx) => {
-    const recalled = await recallMutation(tx, mutation, now);
-    if (recalled.kind === "new") rememberMutation(tx, mutation, await work());
-    return recalled;
+    const claim = await claimMutation(tx, mutation, now);
+    if (claim.kind === "new") saveMutationResult(tx, mutation, await work());
+    return claim;
   });
 }
 
-test("a repeat gets the stored result and no second effect", async () => {
+test("a repeat gets the stored result and does not do the work again", async () => {
   const mutation = aMutation();
   expect(await run(mutation, () => ({ visitId: "v1", seen: [1, null] }))).toEqual({ kind: "new" });
-  const repeated = await run(mutation, () => expect.unreachable("worked twice"));
+  const repeated = await run(mutation, () => expect.unreachable("the work was done twice"));
   expect(repeated).toEqual({ kind: "repeat", result: { visitId: "v1", seen: [1, null] } });
 });
 
@@ -48,7 +48,7 @@ test("the same key with another input is a conflict; another key, mutation or fi
   }
 });
 
-test("of ten equal requests at once one works and nine wait for its result", async () => {
+test("of ten concurrent equal requests, one does the work and nine get its result", async () => {
   const mutation = aMutation();
   let worked = 0;
   const runs = Array.from({ length: 10 }, () =>
@@ -57,14 +57,14 @@ test("of ten equal requests at once one works and nine wait for its result", asy
       return { worked: (worked += 1) };
     }),
   );
-  const recalled = await Promise.all(runs);
+  const claims = await Promise.all(runs);
   expect(worked).toBe(1);
-  expect(recalled.filter(({ kind }) => kind === "new")).toHaveLength(1);
-  expect(recalled.filter(({ kind }) => kind === "repeat")).toHaveLength(9);
-  expect(recalled.find(({ kind }) => kind === "repeat")).toEqual({ kind: "repeat", result: { worked: 1 } });
+  expect(claims.filter(({ kind }) => kind === "new")).toHaveLength(1);
+  expect(claims.filter(({ kind }) => kind === "repeat")).toHaveLength(9);
+  expect(claims.find(({ kind }) => kind === "repeat")).toEqual({ kind: "repeat", result: { worked: 1 } });
 });
 
-test("a mutation that failed is forgotten: who waited for it works instead", async () => {
+test("after a mutation fails, a repeat that waited for it does the work", async () => {
   const mutation = aMutation();
   const claimed = Promise.withResolvers<void>();
   const failing = run(mutation, async () => {
@@ -79,19 +79,19 @@ test("a mutation that failed is forgotten: who waited for it works instead", asy
   expect(await run(mutation, () => 1)).toEqual({ kind: "repeat", result: "second" });
 });
 
-test("a result is kept for 7 days; then the key is new again, also before anybody cleaned up", async () => {
+test("a result is kept for 7 days; then the key is new again, even before the row is deleted", async () => {
   const mutation = aMutation();
   await run(mutation, () => "first");
   const atDay = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
-  await transaction(database.em(), (tx) => forgetExpired(tx, atDay(6.9)));
+  await transaction(database.em(), (tx) => deleteExpired(tx, atDay(6.9)));
   expect(await run(mutation, () => 1, atDay(6.9))).toEqual({ kind: "repeat", result: "first" });
   expect(await run(mutation, () => "later", atDay(7))).toEqual({ kind: "new" });
-  expect(await transaction(database.em(), (tx) => forgetExpired(tx, atDay(14)))).toBeGreaterThan(0);
+  expect(await transaction(database.em(), (tx) => deleteExpired(tx, atDay(14)))).toBeGreaterThan(0);
   expect(await run(mutation, () => "again", atDay(14))).toEqual({ kind: "new" });
 });
 
-test("a claim without a result is reported as the bug it is", async () => {
+test("a committed claim without a result makes a repeat throw", async () => {
   const mutation = aMutation();
-  await transaction(database.em(), (tx) => recallMutation(tx, mutation, NOW));
-  await expect(run(mutation, () => 1)).rejects.toThrow("without rememberMutation");
+  await transaction(database.em(), (tx) => claimMutation(tx, mutation, NOW));
+  await expect(run(mutation, () => 1)).rejects.toThrow("without saveMutationResult");
 });

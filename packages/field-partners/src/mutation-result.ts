@@ -1,14 +1,14 @@
 import { query, send, statement, type Tx } from "@collections/database";
 
 /**
- * How long a mutation's result answers its repeats.
+ * How long the result of a mutation is kept to answer its repeats.
  *
  * @example
  * const isStillKnown = (sentAt: Date) => now.getTime() - sentAt.getTime() < MUTATION_RESULT_TTL_MS;
  */
 export const MUTATION_RESULT_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** One mutation as its client names it: the key is the client's, a UUID for each intention. */
+/** The identity of a mutation. The client makes `key`, a new UUID for each intended change. */
 export interface MutationKey {
   readonly fieldPartnerId: string;
   /** The mutation's name, such as `startVisit`. */
@@ -16,16 +16,17 @@ export interface MutationKey {
   readonly key: string;
 }
 
-/** What to do about a mutation, by what is known of its key. */
-export type Recalled =
+/** The outcome of claiming a mutation's key. */
+export type MutationClaim =
+  /** The key is new: do the work. */
   | { readonly kind: "new" }
-  /** The same input came before: answer this, and do nothing. */
+  /** The mutation was done with the same input: answer with its result, and do nothing. */
   | { readonly kind: "repeat"; readonly result: unknown }
   /** The key was used with another input. */
   | { readonly kind: "conflict" };
 
-/** Inserting first is the lock: of two equal requests the second waits here until the first has committed or failed. */
-const claim = statement(
+/** The insert is also the lock: a concurrent repeat waits here until the first transaction has committed or failed. */
+const claimKey = statement(
   "field-partners.claim-mutation",
   `insert into field_partners.mutation_result as known (field_partner_id, mutation, key, input_hash, created_at)
    values ($1, $2, $3, $4, $5)
@@ -35,70 +36,70 @@ const claim = statement(
    returning true as claimed`,
 );
 
-const recall = statement(
+const selectResult = statement(
   "field-partners.recall-mutation",
   `select input_hash as "inputHash", result, result is not null as "isDone" from field_partners.mutation_result
    where field_partner_id = $1 and mutation = $2 and key = $3`,
 );
 
-const remember = statement(
+const updateResult = statement(
   "field-partners.remember-mutation",
   `update field_partners.mutation_result set result = $4
    where field_partner_id = $1 and mutation = $2 and key = $3`,
 );
 
-const forget = statement(
+const deleteResult = statement(
   "field-partners.forget-mutation",
   "delete from field_partners.mutation_result where field_partner_id = $1 and mutation = $2 and key = $3",
 );
 
 /**
- * Asks, as the first step of a mutation's transaction, whether it was done already. After `new` the mutation does its
- * work and calls `rememberMutation` in the same transaction; a rollback forgets both. `inputHash` is a digest of the
- * input without its key.
+ * Claims the key of a mutation. Call it first in the mutation's transaction. After `new`, do the work and call
+ * `saveMutationResult` in the same transaction, so that a rollback undoes both. `inputHash` is a digest of the input without
+ * the key.
  *
  * @example
  * const mutation = { fieldPartnerId, mutation: "startVisit", key: idempotencyKey };
  * const inputHash = createHash("sha256").update(JSON.stringify(input)).digest();
- * const recalled = await recallMutation(tx, { ...mutation, inputHash });
- * if (recalled.kind === "repeat") return recalled.result;
- * if (recalled.kind === "new") rememberMutation(tx, mutation, { visitId: "0193bf7c-52a0-7000-8000-000000000001" });
+ * const claim = await claimMutation(tx, { ...mutation, inputHash });
+ * if (claim.kind === "repeat") return claim.result;
+ * if (claim.kind === "new") saveMutationResult(tx, mutation, { visitId: "0193bf7c-52a0-7000-8000-000000000001" });
  */
-export async function recallMutation(
+export async function claimMutation(
   tx: Tx,
   mutation: MutationKey & { inputHash: Uint8Array },
   now: Date = new Date(),
-): Promise<Recalled> {
+): Promise<MutationClaim> {
   const key = [mutation.fieldPartnerId, mutation.mutation, mutation.key];
   const inputHash = Buffer.from(mutation.inputHash);
   const oldest = new Date(now.getTime() - MUTATION_RESULT_TTL_MS);
-  const [claimed] = await query<{ claimed: true }>(tx, claim, [...key, inputHash, now, oldest]);
+  const [claimed] = await query<{ claimed: true }>(tx, claimKey, [...key, inputHash, now, oldest]);
   if (claimed) return { kind: "new" };
-  const [known] = await query<{ inputHash: Buffer; result: unknown; isDone: boolean }>(tx, recall, key);
-  if (!known?.isDone) throw new Error(`${mutation.mutation} committed its claim without rememberMutation.`);
+  const [known] = await query<{ inputHash: Buffer; result: unknown; isDone: boolean }>(tx, selectResult, key);
+  if (!known?.isDone) throw new Error(`${mutation.mutation} committed its claim without saveMutationResult.`);
   return known.inputHash.equals(inputHash) ? { kind: "repeat", result: known.result } : { kind: "conflict" };
 }
 
 /**
- * Puts another result in the place of the one that is kept for the mutation's repeats; one that was forgotten stays so.
- * Without a result the mutation itself is forgotten: a repeat is worked anew.
+ * Replaces the result that is kept for a mutation's repeats. A result that was already deleted stays deleted. If `result` is
+ * undefined, the claim is deleted too, and a repeat is executed again.
  *
  * @example
  * const mutation = { fieldPartnerId, mutation: "completeVisit", key: idempotencyKey };
  * replaceMutationResult(tx, mutation, { outcome: "completed" });
  */
 export function replaceMutationResult(tx: Tx, mutation: MutationKey, result: unknown): void {
-  if (result === undefined) send(tx, forget, [mutation.fieldPartnerId, mutation.mutation, mutation.key]);
-  else rememberMutation(tx, mutation, result);
+  if (result === undefined) send(tx, deleteResult, [mutation.fieldPartnerId, mutation.mutation, mutation.key]);
+  else saveMutationResult(tx, mutation, result);
 }
 
 /**
- * Keeps what the mutation answered, as JSON, for its repeats, where `recallMutation` has said `new`.
+ * Stores the result of a mutation as JSON, for its repeats. Call it after `claimMutation` has returned `new`.
  *
  * @example
  * const mutation = { fieldPartnerId, mutation: "completeVisit", key: idempotencyKey };
- * rememberMutation(tx, mutation, { outcome: "completed" });
+ * saveMutationResult(tx, mutation, { outcome: "completed" });
  */
-export function rememberMutation(tx: Tx, { fieldPartnerId, mutation, key }: MutationKey, result: unknown): void {
-  send(tx, remember, [fieldPartnerId, mutation, key, JSON.stringify(result ?? null)]);
+export function saveMutationResult(tx: Tx, { fieldPartnerId, mutation, key }: MutationKey, result: unknown): void {
+  send(tx, updateResult, [fieldPartnerId, mutation, key, JSON.stringify(result ?? null)]);
 }

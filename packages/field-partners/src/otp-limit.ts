@@ -8,7 +8,7 @@ const phoneOf = statement(
   `select phone from field_partners.field_partner where id = $1`,
 );
 
-const forgive = statement(
+const resetOtps = statement(
   "field-partners.forgive-otps",
   `update field_partners.otp set forgiven_at = $2
    where phone = $1 and requested_at > $3 and forgiven_at is null
@@ -16,8 +16,9 @@ const forgive = statement(
 );
 
 /**
- * Lets the limits of a field partner's phone begin anew, for all devices; codes that are out stay as they are, with their
- * own five tries. Returns what counts no more. Throws FieldPartnerNotFoundError.
+ * Resets the limits of a field partner's phone, for all devices. Codes that were already sent stay valid, with their own
+ * limit of five tries. Returns the number of codes and wrong tries that do not count any more.
+ * Throws FieldPartnerNotFoundError.
  *
  * @example
  * const reason = "Called the desk: a colleague tried the wrong number";
@@ -31,10 +32,10 @@ export async function clearOtpLimit(
   const [found] = await query<{ phone: string }>(tx, phoneOf, [fieldPartnerId]);
   if (!found) throw new FieldPartnerNotFoundError(fieldPartnerId);
   const dayStart = new Date(now.getTime() - OTP_DAY_MS);
-  const forgiven = await query<{ wrongTries: number }>(tx, forgive, [found.phone, now, dayStart]);
+  const reset = await query<{ wrongTries: number }>(tx, resetOtps, [found.phone, now, dayStart]);
   const cleared = {
-    codes: forgiven.length,
-    wrongTries: forgiven.reduce((sum, { wrongTries }) => sum + wrongTries, 0),
+    codes: reset.length,
+    wrongTries: reset.reduce((sum, { wrongTries }) => sum + wrongTries, 0),
   };
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "otp.limit_cleared", reason, data: cleared }, now);
   return cleared;

@@ -1,12 +1,12 @@
 import { queue } from "@collections/database";
 
-/** A one-time password to send, if anybody may have it. The job says no more than its row's id. */
+/** A job that sends a one-time password, if an active field partner has the phone. It contains only the row's id. */
 export interface OtpJob {
   readonly otpId: string;
 }
 
 /**
- * Attempts after the first one, about 1, 2, 4 and 8 seconds apart: a code is good for minutes.
+ * The number of retries of a job, after about 1, 2, 4 and 8 seconds. They are that close because a code expires after minutes.
  *
  * @example
  * const isLastAttempt = (attempt: number) => attempt > OTP_SEND_RETRIES;
@@ -14,12 +14,12 @@ export interface OtpJob {
 export const OTP_SEND_RETRIES = 4;
 
 /**
- * The queue of codes to send: `requestOtp` puts a job in, a worker of the host brings the code to the phone.
+ * The queue of codes to send. `requestOtp` adds a job, and a worker of the host application sends the code to the phone.
  *
  * @example
  * await database.jobs.work(otpQueue, { concurrency: 4 }, async ({ data: { otpId } }) => {
  *   const otp = await otpToSend(database.em(), keys, otpId, new Date());
- *   if (otp === undefined) return; // nobody active has the phone, or it is too late
+ *   if (otp === undefined) return; // no active field partner has the phone, or the code has expired or was sent
  *   // send otp.code to otp.phone, then recordOtpSending
  * });
  */

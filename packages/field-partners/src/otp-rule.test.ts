@@ -14,17 +14,17 @@ const used: OtpState = { ...fresh, expiresAt: minutesAgo(2), verifiedAt: minutes
 
 describe("a code", () => {
   test.each([
-    ["is right in time", fresh, true, "right"],
-    ["is wrong when it is another", fresh, false, "wrong"],
-    ["may be right at the fifth try", { ...fresh, wrongTries: 4 }, true, "right"],
-    ["is over after five wrong ones, also the right one", { ...fresh, wrongTries: 5 }, true, "expired"],
-    ["is over at its end", { ...fresh, expiresAt: NOW }, true, "expired"],
-    ["is over at its end, also a wrong one", { ...fresh, expiresAt: NOW }, false, "expired"],
-    ["that signed in answers its repeat, also after its end", used, true, "repeat"],
-    ["that signed in conflicts with another one under its key", used, false, "conflict"],
-    ["answers no repeat any more later", { ...used, verifiedAt: minutesAgo(15) }, true, "expired"],
-    ["signs in once", { ...used, verifiedKey: OTHER }, true, "expired"],
-    ["answers no repeat after five wrong ones", { ...used, wrongTries: 5 }, true, "expired"],
+    ["is accepted before it expires", fresh, true, "right"],
+    ["is rejected if it is wrong", fresh, false, "wrong"],
+    ["is accepted at the fifth try", { ...fresh, wrongTries: 4 }, true, "right"],
+    ["is expired after five wrong tries, even if it is right", { ...fresh, wrongTries: 5 }, true, "expired"],
+    ["is expired at its expiry time", { ...fresh, expiresAt: NOW }, true, "expired"],
+    ["is expired at its expiry time, also if it is wrong", { ...fresh, expiresAt: NOW }, false, "expired"],
+    ["that signed in is accepted in a repeat, even after its expiry time", used, true, "repeat"],
+    ["that is wrong is a conflict if its key signed in", used, false, "conflict"],
+    ["is not accepted in a repeat after 15 minutes", { ...used, verifiedAt: minutesAgo(15) }, true, "expired"],
+    ["is expired for another key after it signed in", { ...used, verifiedKey: OTHER }, true, "expired"],
+    ["is not accepted in a repeat after five wrong tries", { ...used, wrongTries: 5 }, true, "expired"],
   ] as const)("%s", (_, otp, isRight, verdict) => {
     expect(judgeOtp(otp, { isRight, idempotencyKey: KEY }, NOW)).toBe(verdict);
   });
@@ -41,16 +41,16 @@ describe("the wait for the next code", () => {
     [[1, 2, 14.5, 16], 0.5],
     [[1, 2, 3, 4], 12],
   ])("after codes %j minutes ago is %d minutes", (ago, minutes) => {
-    const asked = ago.map((minute) => ({ requestedAt: minutesAgo(minute), wrongTries: 0 }));
-    expect(otpWaitMs(asked, NOW)).toBe(minutes * 60_000);
+    const recent = ago.map((minute) => ({ requestedAt: minutesAgo(minute), wrongTries: 0 }));
+    expect(otpWaitMs(recent, NOW)).toBe(minutes * 60_000);
   });
 
   const HOUR = 60;
   test.each([
-    ["nine codes of a day", Array.from({ length: 9 }, (_, hour) => [(hour + 1) * HOUR, 0]), 0],
-    ["ten codes of a day", Array.from({ length: 10 }, (_, hour) => [(hour + 1) * HOUR, 0]), 14 * HOUR],
+    ["nine codes in a day", Array.from({ length: 9 }, (_, hour) => [(hour + 1) * HOUR, 0]), 0],
+    ["ten codes in a day", Array.from({ length: 10 }, (_, hour) => [(hour + 1) * HOUR, 0]), 14 * HOUR],
     [
-      "fourteen wrong tries of a day",
+      "fourteen wrong tries in a day",
       [
         [2 * HOUR, 5],
         [3 * HOUR, 4],
@@ -59,7 +59,7 @@ describe("the wait for the next code", () => {
       0,
     ],
     [
-      "fifteen wrong tries of a day",
+      "fifteen wrong tries in a day",
       [
         [2 * HOUR, 5],
         [3 * HOUR, 5],
@@ -68,7 +68,7 @@ describe("the wait for the next code", () => {
       20 * HOUR,
     ],
     [
-      "sixteen, of which the oldest is not to blame",
+      "sixteen wrong tries in a day, where the three newest codes reach the limit",
       [
         [2 * HOUR, 5],
         [3 * HOUR, 5],
@@ -78,7 +78,7 @@ describe("the wait for the next code", () => {
       20 * HOUR,
     ],
     [
-      "wrong tries of the day before",
+      "fifteen wrong tries on the day before",
       [
         [24 * HOUR, 5],
         [25 * HOUR, 5],
@@ -86,8 +86,11 @@ describe("the wait for the next code", () => {
       ],
       0,
     ],
-  ] as [string, [number, number][], number][])("after %s is as long as it takes", (_, codes, minutes) => {
-    const asked = codes.map(([minute, wrongTries]) => ({ requestedAt: minutesAgo(minute), wrongTries }));
-    expect(otpWaitMs(asked, NOW)).toBe(minutes * 60_000);
-  });
+  ] as [string, [number, number][], number][])(
+    "after %s lasts until the limit allows another code",
+    (_, codes, minutes) => {
+      const recent = codes.map(([minute, wrongTries]) => ({ requestedAt: minutesAgo(minute), wrongTries }));
+      expect(otpWaitMs(recent, NOW)).toBe(minutes * 60_000);
+    },
+  );
 });

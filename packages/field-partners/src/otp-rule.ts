@@ -1,18 +1,18 @@
-/** Wrong codes after which no code is right any more. */
+/** The number of wrong tries after which a code is expired. */
 export const OTP_TRIES = 5;
-/** Codes for one phone in any stretch of `OTP_SEND_WINDOW_MS`. */
+/** The maximum number of codes for one phone within `OTP_SEND_WINDOW_MS`. */
 export const OTP_SENDS = 3;
 export const OTP_SEND_WINDOW_MS = 15 * 60 * 1000;
-/** Codes, and wrong tries of all of them, for one phone in any stretch of a day: nobody guesses on from day to day. */
+/** The maximum number of codes, and of wrong tries over all codes, for one phone within `OTP_DAY_MS`. */
 export const OTP_SENDS_PER_DAY = 10;
 export const OTP_WRONG_TRIES_PER_DAY = 15;
 export const OTP_DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a code counts, from when it was asked for. */
+/** How long a code is valid after it was requested. */
 export const OTP_TTL_MS = 5 * 60 * 1000;
-/** How long the request that signed somebody in gets the same tokens again. */
+/** How long a repeat of the request that signed in gets the same tokens again. */
 export const OTP_REPEAT_MS = 15 * 60 * 1000;
 
-/** What the answer to a code depends on. */
+/** The facts about a code that decide the answer. */
 export interface OtpState {
   readonly expiresAt: Date;
   readonly wrongTries: number;
@@ -23,8 +23,9 @@ export interface OtpState {
 export type OtpVerdict = "right" | "wrong" | "expired" | "repeat" | "conflict";
 
 /**
- * What a code is worth. A code that nobody has is wrong like any other, so that the verdict tells nothing about the phone.
- * `repeat`: the same request signed somebody in a moment ago; a wrong code in it counts as a try.
+ * Decides the answer to a code. The code for a phone without a field partner is wrong like any other wrong code, so that the
+ * answer says nothing about the phone. `repeat` means that the same request signed in before. `conflict` means that it
+ * signed in before with another code; it counts as a wrong try.
  */
 export function judgeOtp(otp: OtpState, given: { isRight: boolean; idempotencyKey: string }, now: Date): OtpVerdict {
   if (otp.wrongTries >= OTP_TRIES) return "expired";
@@ -37,25 +38,28 @@ export function judgeOtp(otp: OtpState, given: { isRight: boolean; idempotencyKe
   return given.isRight ? "right" : "wrong";
 }
 
-/** A code that was asked for, and what became of it. */
-export interface OtpAsked {
+/** A requested code and its number of wrong tries. */
+export interface RecentOtp {
   readonly requestedAt: Date;
   readonly wrongTries: number;
 }
 
-/** How long to wait for the next code; 0 when it may be asked for now. `asked`: those of the last day, in any order. */
-export function otpWaitMs(asked: readonly OtpAsked[], now: Date): number {
-  const newestFirst = asked.toSorted((a, b) => b.requestedAt.getTime() - a.requestedAt.getTime());
-  const untilFewer = (limit: number, windowMs: number, weightOf: (asked: OtpAsked) => number): number => {
-    let weight = 0;
-    // Whoever makes the limit full has to leave the window.
-    const last = newestFirst.find((one) => (weight += weightOf(one)) >= limit);
-    return last ? last.requestedAt.getTime() + windowMs - now.getTime() : 0;
+/**
+ * Returns how long to wait until the next code can be requested, or 0 if it can be requested now. `recent` are the codes of
+ * the last day, in any order.
+ */
+export function otpWaitMs(recent: readonly RecentOtp[], now: Date): number {
+  const newestFirst = recent.toSorted((a, b) => b.requestedAt.getTime() - a.requestedAt.getTime());
+  const waitForLimit = (limit: number, periodMs: number, countOf: (otp: RecentOtp) => number): number => {
+    let count = 0;
+    // Counted from the newest, this code reaches the limit. The wait ends when it is older than the period.
+    const last = newestFirst.find((otp) => (count += countOf(otp)) >= limit);
+    return last ? last.requestedAt.getTime() + periodMs - now.getTime() : 0;
   };
   return Math.max(
     0,
-    untilFewer(OTP_SENDS, OTP_SEND_WINDOW_MS, () => 1),
-    untilFewer(OTP_SENDS_PER_DAY, OTP_DAY_MS, () => 1),
-    untilFewer(OTP_WRONG_TRIES_PER_DAY, OTP_DAY_MS, ({ wrongTries }) => wrongTries),
+    waitForLimit(OTP_SENDS, OTP_SEND_WINDOW_MS, () => 1),
+    waitForLimit(OTP_SENDS_PER_DAY, OTP_DAY_MS, () => 1),
+    waitForLimit(OTP_WRONG_TRIES_PER_DAY, OTP_DAY_MS, ({ wrongTries }) => wrongTries),
   );
 }

@@ -10,48 +10,51 @@ import {
   OTP_SEND_WINDOW_MS,
   OTP_TRIES,
   OTP_TTL_MS,
-  type OtpAsked,
   type OtpState,
   otpWaitMs,
+  type RecentOtp,
 } from "./otp-rule.ts";
 import { startSession } from "./session.ts";
 import { otpCode, type SignInKeys } from "./sign-in-keys.ts";
-import { looksLikeToken, tokenHash, type Tokens, tokensAgain } from "./token-pair.ts";
+import { findUnusedTokens, looksLikeToken, tokenHash, type Tokens } from "./token-pair.ts";
 
-/**
- * What came of the wish for a code. `waitMs` is until the next one may be asked for; `conflict`: the key was used for
- * another phone, or for a code that counts no more.
- */
+/** The outcome of a request for a code. */
 export type OtpRequestOutcome =
   | { readonly kind: "requested"; readonly otpId: string; readonly expiresAt: Date }
+  /** A limit is reached. The next code can be requested after `waitMs`. */
   | { readonly kind: "too_many"; readonly waitMs: number }
   | { readonly kind: "invalid_phone" }
+  /** The idempotency key was already used for another phone, or for a code that has expired. */
   | { readonly kind: "conflict" };
 
-/**
- * What came of a code. `expired` also for one that nobody has asked for; `conflict`: the request signed somebody in
- * with another code.
- */
+/** The outcome of the verification of a code. */
 export type OtpVerification =
   | { readonly kind: "signed_in"; readonly sessionId: string; readonly tokens: Tokens }
   | { readonly kind: "wrong"; readonly triesLeft: number }
+  /** The code is unknown, expired or used, has too many wrong tries, or its field partner is suspended. */
   | { readonly kind: "expired" }
+  /** The idempotency key already signed in with another code. */
   | { readonly kind: "conflict" };
 
-/** A code to send, and to whom. */
+/** A code to send, and its recipient. */
 export interface OtpToSend {
   readonly fieldPartnerId: string;
-  /** E.164. Personal, as the code is secret: neither goes into a log. */
+  /** The phone number in E.164. It is personal data: do not log it. */
   readonly phone: string;
+  /** The code is secret: do not log it. */
   readonly code: string;
-  /** What has brought codes to this phone a moment ago: whoever asks again may not have got them. */
+  /**
+   * The channels that sent codes to this phone in the last 15 minutes. Prefer another channel: the field partner may
+   * request a new code because the earlier ones did not arrive.
+   */
   readonly usedChannels: readonly string[];
 }
 
-/** What became of a code: `channel` brought it, or none did. */
+/** The result of sending a code. */
 export interface OtpSending {
   readonly otpId: string;
   readonly fieldPartnerId: string;
+  /** The channel that sent the code, or null if all channels failed. */
   readonly channel: string | null;
   readonly failureCode?: string | undefined;
 }
@@ -92,7 +95,7 @@ const insert = statement(
    on conflict (idempotency_key) do nothing returning id`,
 );
 
-const makeOut = statement(
+const assignOtp = statement(
   "field-partners.make-out-otp",
   `update field_partners.otp o set field_partner_id = f.id from field_partners.field_partner f
    where o.id = $1 and o.expires_at > $2 and o.sent_at is null and o.verified_at is null
@@ -126,67 +129,72 @@ const markVerified = statement(
   `update field_partners.otp set verified_at = $2, verified_key = $3 where id = $1 returning id`,
 );
 
-/** A wish for a code: the same key and phone again is the same wish. */
-export interface OtpWish {
-  /** E.164, such as `+919800000001`. */
+/** A request for a code. A request with the same key and phone is a repeat. */
+export interface OtpRequest {
+  /** The phone number in E.164, such as `+919800000001`. */
   readonly phone: string;
   readonly idempotencyKey: string;
-  /** A refresh token that the device has had for this phone, whether it counts or not. */
-  readonly knownBy?: string | undefined;
+  /** A refresh token from an earlier session of the device with this phone. It may be expired or used. */
+  readonly previousRefreshToken?: string | undefined;
 }
 
 /**
- * Has a code sent to a phone, at most 3 in 15 minutes and 10 a day, and none after 15 wrong tries in a day. Nobody looks
- * here whether anybody has that phone: the job does, so the work and the answer are the same. A device that was signed in
- * has limits of its own, so that no stranger uses them up. The same key and phone again is the same code, sent once.
+ * Requests a code for a phone. A phone gets at most 3 codes in 15 minutes and 10 in a day, and none for a day after 15 wrong
+ * tries. A device that was signed in before has separate limits, so that strangers cannot use up its limits. A repeat with
+ * the same key and phone gets the same code, which is sent once.
+ *
+ * It does not check whether a field partner has the phone; the job does. So response and timing are the same for any phone.
  *
  * @example
- * const wish = { phone: "+919800000001", idempotencyKey };
- * const outcome = await transaction(em, (tx) => requestOtp(tx, wish, now));
- * if (outcome.kind === "too_many") throw new Error(`Ask again in ${Math.ceil(outcome.waitMs / 1000)} s.`);
+ * const request = { phone: "+919800000001", idempotencyKey };
+ * const outcome = await transaction(em, (tx) => requestOtp(tx, request, now));
+ * if (outcome.kind === "too_many") throw new Error(`Try again in ${Math.ceil(outcome.waitMs / 1000)} s.`);
  */
-export async function requestOtp(tx: Tx, wish: OtpWish, now: Date): Promise<OtpRequestOutcome> {
-  const { phone, idempotencyKey } = wish;
+export async function requestOtp(tx: Tx, request: OtpRequest, now: Date): Promise<OtpRequestOutcome> {
+  const { phone, idempotencyKey } = request;
   if (!isPhone(phone)) return { kind: "invalid_phone" };
-  // One after the other for each phone: else two that count at once would both find room for the third.
+  // Requests for one phone run one after the other. Otherwise concurrent requests could exceed the limit.
   await query(tx, lockPhone, [phone]);
   const [known] = await query<{ id: string; phone: string; expiresAt: Date }>(tx, byKey, [idempotencyKey]);
-  // A code that counts no more helps nobody: who waited so long needs a new one, under a new key.
-  const isGood = known?.phone === phone && now < known.expiresAt;
-  if (known) return isGood ? { kind: "requested", otpId: known.id, expiresAt: known.expiresAt } : { kind: "conflict" };
+  // A repeat after the code has expired is a conflict: the app needs a new code, with a new key.
+  const isRepeat = known?.phone === phone && now < known.expiresAt;
+  if (known) {
+    return isRepeat ? { kind: "requested", otpId: known.id, expiresAt: known.expiresAt } : { kind: "conflict" };
+  }
 
-  const isKnownDevice = (await knownDeviceOf(tx, wish)) !== undefined;
+  const isKnownDevice = (await knownDeviceOf(tx, request)) !== undefined;
   const dayStart = new Date(now.getTime() - OTP_DAY_MS);
-  const waitMs = otpWaitMs(await query<OtpAsked>(tx, recent, [phone, isKnownDevice, dayStart]), now);
+  const waitMs = otpWaitMs(await query<RecentOtp>(tx, recent, [phone, isKnownDevice, dayStart]), now);
   if (waitMs > 0) return { kind: "too_many", waitMs };
 
   const expiresAt = new Date(now.getTime() + OTP_TTL_MS);
   const otpId = newId();
   const [inserted] = await query(tx, insert, [otpId, phone, idempotencyKey, now, expiresAt, isKnownDevice]);
-  // Somebody used the key for another phone in this very moment.
+  // A concurrent request has used the key for another phone.
   if (!inserted) return { kind: "conflict" };
   await enqueue(tx, otpQueue, { otpId });
   return { kind: "requested", otpId, expiresAt };
 }
 
 /**
- * Returns the id of the session that the device had with this phone, also after the session has ended; undefined when
- * `knownBy` was never a refresh token of this phone. Nobody can guess a refresh token, so a stranger has no session here.
+ * Returns the id of the session that the device had with this phone, even if the session has ended. Returns undefined if
+ * `previousRefreshToken` was never a refresh token of this phone. A refresh token cannot be guessed, so it proves that the
+ * device was signed in.
  *
  * @example
- * const sessionId = await knownDeviceOf(em, { phone: "+919800000001", knownBy: refreshToken });
+ * const sessionId = await knownDeviceOf(em, { phone: "+919800000001", previousRefreshToken: refreshToken });
  */
 export async function knownDeviceOf(
   em: EntityManager,
-  { phone, knownBy }: Pick<OtpWish, "phone" | "knownBy">,
+  { phone, previousRefreshToken }: Pick<OtpRequest, "phone" | "previousRefreshToken">,
 ): Promise<string | undefined> {
-  if (knownBy === undefined || !looksLikeToken("fpr", knownBy)) return undefined;
-  const [session] = await query<{ id: string }>(em, knownDevice, [tokenHash(knownBy), phone]);
+  if (previousRefreshToken === undefined || !looksLikeToken("fpr", previousRefreshToken)) return undefined;
+  const [session] = await query<{ id: string }>(em, knownDevice, [tokenHash(previousRefreshToken), phone]);
   return session?.id;
 }
 
 /**
- * Whether a known device asked for this code. Only that device was told the id of the code.
+ * Returns whether a known device requested this code. Only that device knows the id of the code.
  *
  * @example
  * const isKnown = await isOtpOfKnownDevice(em, otpId);
@@ -196,8 +204,9 @@ export async function isOtpOfKnownDevice(em: EntityManager, otpId: string): Prom
 }
 
 /**
- * The code to send, made out to the active field partner who has the phone; undefined when there is none, when it is too
- * late, or when it was sent. Asked again it is the same code, so that sending it twice confuses nobody.
+ * Assigns a code to the active field partner with the phone, and returns it for sending. Returns undefined if there is no such
+ * field partner, or if the code has expired, was sent or was used. A second call returns the same code, so sending it twice
+ * is harmless.
  *
  * @example
  * const otp = await otpToSend(em, keys, otpId, now);
@@ -210,13 +219,13 @@ export async function otpToSend(
   otpId: string,
   now: Date,
 ): Promise<OtpToSend | undefined> {
-  const momentAgo = new Date(now.getTime() - OTP_SEND_WINDOW_MS);
-  const [madeOut] = await query<Omit<OtpToSend, "code">>(em, makeOut, [otpId, now, momentAgo]);
-  return madeOut && { ...madeOut, code: otpCode(keys.otp[0]!, otpId) };
+  const recentFrom = new Date(now.getTime() - OTP_SEND_WINDOW_MS);
+  const [recipient] = await query<Omit<OtpToSend, "code">>(em, assignOtp, [otpId, now, recentFrom]);
+  return recipient && { ...recipient, code: otpCode(keys.otp[0]!, otpId) };
 }
 
 /**
- * Keeps what became of a code.
+ * Records the result of sending a code. A second sending of the same code is not recorded.
  *
  * @example
  * await transaction(em, (tx) => recordOtpSending(tx, { otpId, fieldPartnerId, channel: "sms" }, now));
@@ -230,9 +239,9 @@ export async function recordOtpSending(tx: Tx, sending: OtpSending, now: Date): 
 }
 
 /**
- * Signs in whoever has the code: at most 5 wrong ones, over all processes. Wrong tries count although nobody signs in, so
- * the caller commits whatever this returns. The same request again, a moment later, gets the same tokens, or the same
- * refusal without a further try.
+ * Signs in with a code. After 5 wrong tries, counted over all processes, the code is expired. The caller must commit the
+ * transaction, whatever the outcome, because wrong tries are counted in it. A repeat of the same request within 15 minutes
+ * gets the same tokens. A repeat with a wrong code gets the same answer and does not count as another try.
  *
  * @example
  * const given = { otpId, code, idempotencyKey, deviceName: "Redmi 12" };
@@ -251,7 +260,7 @@ export async function verifyOtp(
   const request = createHash("sha256")
     .update(JSON.stringify([idempotencyKey, given.code]))
     .digest();
-  if (otp.lastWrong?.equals(request)) return refusalOf(otp, otp.wrongTries);
+  if (otp.lastWrong?.equals(request)) return wrongCodeOutcome(otp, otp.wrongTries);
   const isRight = isCodeOf(keys, otpId, given.code) && otp.fieldPartnerId !== null;
   const verdict = judgeOtp(otp, { isRight, idempotencyKey }, now);
   const seed = ["otp", otpId, idempotencyKey];
@@ -262,14 +271,14 @@ export async function verifyOtp(
     case "conflict": {
       const [counted] = await query<{ wrongTries: number }>(tx, countWrong, [otpId, request]);
       if (counted!.wrongTries === OTP_TRIES && otp.fieldPartnerId !== null) {
-        const used = { act: "otp.tries_used_up", data: { otpId } } as const;
-        recordFieldPartnerAct(tx, { fieldPartnerId: otp.fieldPartnerId, ...used }, now);
+        const act = { act: "otp.tries_used_up", data: { otpId } } as const;
+        recordFieldPartnerAct(tx, { fieldPartnerId: otp.fieldPartnerId, ...act }, now);
       }
-      return refusalOf(otp, counted!.wrongTries);
+      return wrongCodeOutcome(otp, counted!.wrongTries);
     }
     case "repeat": {
-      const again = await tokensAgain(tx, keys, { seed, within: OTP_REPEAT_MS }, now);
-      return again ? { kind: "signed_in", ...again } : { kind: "expired" };
+      const unused = await findUnusedTokens(tx, keys, { seed, withinMs: OTP_REPEAT_MS }, now);
+      return unused ? { kind: "signed_in", ...unused } : { kind: "expired" };
     }
     case "right": {
       const started = await startSession(tx, keys, { fieldPartnerId: otp.fieldPartnerId!, deviceName, seed }, now);
@@ -285,12 +294,12 @@ interface KnownOtp extends OtpState {
   readonly lastWrong: Buffer | null;
 }
 
-/** Of a code that somebody has signed in with, another one in the same request is a conflict. */
-function refusalOf({ verifiedAt }: KnownOtp, wrongTries: number): OtpVerification {
+/** Returns the outcome for a wrong code. It is a conflict if the same idempotency key has signed in with the right code. */
+function wrongCodeOutcome({ verifiedAt }: KnownOtp, wrongTries: number): OtpVerification {
   return verifiedAt ? { kind: "conflict" } : { kind: "wrong", triesLeft: OTP_TRIES - wrongTries };
 }
 
-/** Compares with every key's code, whatever the first comparison says. */
+/** Returns whether the code is right under any key. It compares with all keys, so that its duration tells nothing. */
 function isCodeOf(keys: SignInKeys, otpId: string, given: string): boolean {
   const typed = Buffer.from(given);
   const matches = keys.otp.map((key) => {

@@ -19,15 +19,15 @@ const fresh: RefreshState = {
 const used: RefreshState = { ...fresh, usedAt: minutesAgo(24 * 60 - 1), usedKey: KEY, isKeyTaken: true };
 
 test.each([
-  ["gives new tokens", fresh, "rotate"],
-  ["gives none when the session has ended", { ...fresh, isOver: true }, "over"],
-  ["gives none at its end", { ...fresh, refreshExpiresAt: NOW }, "over"],
-  ["gives none under a key that was for another token", { ...fresh, isKeyTaken: true }, "conflict"],
-  ["that was used answers the same request again", used, "repeat"],
-  ["that was used is a copy when the request is another", { ...used, usedKey: OTHER }, "reused"],
-  ["that was used a day ago is a copy, also in the same request", { ...used, usedAt: minutesAgo(24 * 60) }, "reused"],
-  ["of an ended session ends nothing more", { ...used, usedKey: OTHER, isOver: true }, "over"],
-  ["that was used and is at its end ends nothing", { ...used, usedKey: OTHER, refreshExpiresAt: NOW }, "over"],
+  ["that is unused is exchanged for new tokens", fresh, "rotate"],
+  ["of an ended session is rejected", { ...fresh, isOver: true }, "over"],
+  ["is rejected at its expiry time", { ...fresh, refreshExpiresAt: NOW }, "over"],
+  ["with a key that was used with another token is a conflict", { ...fresh, isKeyTaken: true }, "conflict"],
+  ["that was used with the same key is a repeat", used, "repeat"],
+  ["that was used with another key is a reuse", { ...used, usedKey: OTHER }, "reused"],
+  ["that was used a day ago is a reuse, even with the same key", { ...used, usedAt: minutesAgo(24 * 60) }, "reused"],
+  ["that was used, of an ended session, is only rejected", { ...used, usedKey: OTHER, isOver: true }, "over"],
+  ["that was used and has expired is only rejected", { ...used, usedKey: OTHER, refreshExpiresAt: NOW }, "over"],
 ] as const)("a refresh token %s", (_, state, verdict) => {
   expect(judgeRefresh(state, KEY, NOW)).toBe(verdict);
 });

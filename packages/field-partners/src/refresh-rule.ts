@@ -1,26 +1,26 @@
 /**
- * How long the same request gets the same tokens again. A phone may be without a signal for most of a day; and a copy of
- * an unused token would have counted for a month anyway.
+ * How long a repeat of a request gets the same tokens again. It is long because a phone may have no network for most of a
+ * day. This adds little risk: a stolen copy of an unused refresh token is valid for 30 days anyway.
  */
 export const REFRESH_REPEAT_MS = 24 * 60 * 60 * 1000;
 
-/** What the answer to a refresh token depends on. */
+/** The facts about a refresh token that decide the answer. */
 export interface RefreshState {
   readonly refreshExpiresAt: Date;
-  /** When it gave new tokens, and under which idempotency key. */
+  /** When the token was exchanged for new tokens, and with which idempotency key. */
   readonly usedAt: Date | null;
   readonly usedKey: string | null;
-  /** The session has ended, or its field partner is suspended. */
+  /** Whether the session has ended or its field partner is suspended. */
   readonly isOver: boolean;
-  /** The key gave new tokens for another token of the session. */
+  /** Whether the idempotency key of the request was already used with another token of the session. */
   readonly isKeyTaken: boolean;
 }
 
 export type RefreshVerdict = "rotate" | "repeat" | "over" | "reused" | "conflict";
 
 /**
- * What a refresh token is worth. A used one may be the repeat of a request whose answer was lost, by its idempotency key;
- * else somebody has a copy, and nobody can say who.
+ * Decides what to do with a refresh token. A used token with the same idempotency key is the repeat of a request whose answer
+ * was lost. A used token with another key was copied, and the service cannot know which of the two clients is the owner.
  */
 export function judgeRefresh(state: RefreshState, idempotencyKey: string, now: Date): RefreshVerdict {
   if (state.isOver || now >= state.refreshExpiresAt) return "over";

@@ -7,7 +7,7 @@ import {
   createFieldPartner,
   createSignInKeys,
   endSession,
-  forgetExpired,
+  deleteExpired,
   issueAccessToken,
   openSessionsOf,
   type RefreshOutcome,
@@ -60,19 +60,19 @@ async function refreshed(refreshToken: string, idempotencyKey?: string, now?: Da
   return outcome.tokens;
 }
 
-async function counts({ accessToken }: Tokens, now = NOW): Promise<boolean> {
+async function isValid({ accessToken }: Tokens, now = NOW): Promise<boolean> {
   return (await signedInByToken(database.em(), accessToken, now)) !== undefined;
 }
 
-/** Of what refreshing gave, the tokens that count. */
-async function countingOf(outcomes: RefreshOutcome[]): Promise<Tokens[]> {
-  const given = outcomes.flatMap((outcome) => (outcome.kind === "refreshed" ? [outcome.tokens] : []));
-  const counting = await Promise.all(given.map((tokens) => counts(tokens)));
-  return given.filter((_, place) => counting[place]);
+/** Returns the tokens of the outcomes that are valid. */
+async function validTokensOf(outcomes: RefreshOutcome[]): Promise<Tokens[]> {
+  const issued = outcomes.flatMap((outcome) => (outcome.kind === "refreshed" ? [outcome.tokens] : []));
+  const validity = await Promise.all(issued.map((tokens) => isValid(tokens)));
+  return issued.filter((_, index) => validity[index]);
 }
 
 describe("a refresh token", () => {
-  test("gives new tokens, in the same session; the access token before it counts to its own end", async () => {
+  test("is exchanged for new tokens of the same session, and the old access token stays valid until it expires", async () => {
     const { sessionId, tokens } = await aSession();
     const next = await refreshed(tokens.refreshToken, undefined, minutesLater(10));
     expect(next.refreshToken).not.toBe(tokens.refreshToken);
@@ -85,11 +85,11 @@ describe("a refresh token", () => {
     for (const { accessToken } of [tokens, next]) {
       expect(await signedInByToken(database.em(), accessToken, minutesLater(14))).toMatchObject({ sessionId });
     }
-    expect(await counts(tokens, minutesLater(15))).toBe(false);
-    expect(await counts(next, minutesLater(24))).toBe(true);
+    expect(await isValid(tokens, minutesLater(15))).toBe(false);
+    expect(await isValid(next, minutesLater(24))).toBe(true);
   });
 
-  test("counts for 30 days from its issue, so that a session lives as long as it is used", async () => {
+  test("is valid for 30 days after it was issued, so that a session that is used does not expire", async () => {
     const { tokens } = await aSession();
     const last = new Date(minutesLater(30 * DAY_MINUTES).getTime() - 1);
     const next = await refreshed(tokens.refreshToken, undefined, last);
@@ -100,26 +100,26 @@ describe("a refresh token", () => {
     });
   });
 
-  test("whose answer was lost gives the same tokens to the same request for a day", async () => {
+  test("gives the same tokens to a repeat of the same request for a day", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refreshed(tokens.refreshToken, key);
     expect(await refreshed(tokens.refreshToken, key, minutesLater(DAY_MINUTES - 1))).toEqual(next);
   });
 
-  test("whose request somebody has copied ends the session as soon as its owner comes after the thief", async () => {
+  test("ends the session if its request is repeated after the new refresh token was used", async () => {
     const { fieldPartnerId, tokens } = await aSession();
     const key = randomUUID();
     const second = await refreshed(tokens.refreshToken, key);
     const third = await refreshed(second.refreshToken);
     expect(await refresh(tokens.refreshToken, key, minutesLater(14))).toEqual({ kind: "over" });
-    expect(await counts(third)).toBe(false);
+    expect(await isValid(third)).toBe(false);
     expect(await refresh(third.refreshToken)).toEqual({ kind: "over" });
     const [latest] = await actsOnFieldPartner(database.em(), fieldPartnerId);
     expect(latest).toMatchObject({ act: "session.ended", reason: "reused_token" });
   });
 
-  test("that comes back a day later, also in the same request, ends the session", async () => {
+  test("ends the session if its request is repeated a day later", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refreshed(tokens.refreshToken, key);
@@ -127,46 +127,46 @@ describe("a refresh token", () => {
     expect(await refresh(next.refreshToken)).toEqual({ kind: "over" });
   });
 
-  test("of which somebody has a copy ends the session for both, at once, and this is kept", async () => {
+  test("ends the session and records it in the audit, if it was used and comes in another request", async () => {
     const { fieldPartnerId, sessionId, tokens } = await aSession();
     const other = await aSession(fieldPartnerId);
     const second = await refreshed(tokens.refreshToken);
     const third = await refreshed(second.refreshToken);
     expect(await refresh(tokens.refreshToken)).toEqual({ kind: "over" });
-    for (const dead of [tokens, second, third]) expect(await counts(dead)).toBe(false);
+    for (const ended of [tokens, second, third]) expect(await isValid(ended)).toBe(false);
     expect(await refresh(third.refreshToken)).toEqual({ kind: "over" });
-    expect(await counts(other.tokens)).toBe(true);
+    expect(await isValid(other.tokens)).toBe(true);
     const [latest] = await actsOnFieldPartner(database.em(), fieldPartnerId);
     expect(latest).toMatchObject({ act: "session.ended", reason: "reused_token", data: { sessionId } });
   });
 
-  test("of a request that was broken off before its commit is as good as before", async () => {
+  test("stays unused if the transaction of its request is rolled back", async () => {
     const { tokens } = await aSession();
-    const [broken, key] = [randomUUID(), randomUUID()];
-    const killed = inTx(async (tx) => {
-      await refreshSession(tx, keys, { refreshToken: tokens.refreshToken, idempotencyKey: broken }, NOW);
-      throw new Error("killed");
+    const [rolledBackKey, key] = [randomUUID(), randomUUID()];
+    const rolledBack = inTx(async (tx) => {
+      await refreshSession(tx, keys, { refreshToken: tokens.refreshToken, idempotencyKey: rolledBackKey }, NOW);
+      throw new Error("roll back");
     });
-    await expect(killed).rejects.toThrow("killed");
-    expect(await counts(await refreshed(tokens.refreshToken, key))).toBe(true);
+    await expect(rolledBack).rejects.toThrow("roll back");
+    expect(await isValid(await refreshed(tokens.refreshToken, key))).toBe(true);
   });
 
-  test("sent by ten equal requests at once gives all of them the same tokens", async () => {
+  test("gives the same tokens to ten concurrent equal requests", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const all = await Promise.all(Array.from({ length: 10 }, () => refreshed(tokens.refreshToken, key)));
     expect(new Set(all.map(({ refreshToken }) => refreshToken)).size).toBe(1);
-    expect(await counts(all[0]!)).toBe(true);
+    expect(await isValid(all[0]!)).toBe(true);
   });
 
-  test("sent by two different requests at once ends the session: one of them is a thief's", async () => {
+  test("ends the session if two different requests send it concurrently", async () => {
     const { tokens } = await aSession();
     const outcomes = await Promise.all([refresh(tokens.refreshToken), refresh(tokens.refreshToken)]);
     expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(["over", "refreshed"]);
-    expect(await countingOf(outcomes)).toEqual([]);
+    expect(await validTokensOf(outcomes)).toEqual([]);
   });
 
-  test("with a key that was for another token is a conflict, and stays good", async () => {
+  test("with a key that was used with another token is a conflict, and stays unused", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refreshed(tokens.refreshToken, key);
@@ -174,7 +174,7 @@ describe("a refresh token", () => {
     await refreshed(next.refreshToken);
   });
 
-  test("answers a repeat also while the master key is being changed", async () => {
+  test("gives the same tokens to a repeat during a rotation of the master key", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refresh(tokens.refreshToken, key);
@@ -182,7 +182,7 @@ describe("a refresh token", () => {
     expect(await refresh(tokens.refreshToken, key, NOW, changed)).toEqual(next);
   });
 
-  test("that is none, unknown, or an access token, gives nothing", async () => {
+  test("is rejected if it is malformed, unknown or an access token", async () => {
     const { tokens } = await aSession();
     for (const text of ["", "fpr_", `fpr_${"A".repeat(43)}`, tokens.accessToken, `${tokens.refreshToken}\n`]) {
       expect(await refresh(text)).toEqual({ kind: "over" });
@@ -190,7 +190,7 @@ describe("a refresh token", () => {
     await refreshed(tokens.refreshToken);
   });
 
-  test("is not to be computed from the one before and the key of the request", async () => {
+  test("cannot be computed from the previous token and the idempotency key without the master key", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     await refreshed(tokens.refreshToken, key);
@@ -200,20 +200,20 @@ describe("a refresh token", () => {
 });
 
 describe("a session", () => {
-  test("ends at once when its field partner is suspended, also one that is being refreshed", async () => {
+  test("ends when its field partner is suspended, even if it is being refreshed concurrently", async () => {
     for (const round of [1, 2, 3, 4, 5]) {
       const { fieldPartnerId, tokens } = await aSession();
       const suspend = () => inTx((tx) => suspendFieldPartner(tx, fieldPartnerId, NOW));
-      const renew = () => refresh(tokens.refreshToken);
-      const [first, second] = round % 2 ? [suspend, renew] : [renew, suspend];
+      const refreshNow = () => refresh(tokens.refreshToken);
+      const [first, second] = round % 2 ? [suspend, refreshNow] : [refreshNow, suspend];
       const results = await Promise.all([first(), second()]);
-      expect(await counts(tokens)).toBe(false);
-      expect(await countingOf(results.filter((result) => result !== undefined))).toEqual([]);
+      expect(await isValid(tokens)).toBe(false);
+      expect(await validTokensOf(results.filter((result) => result !== undefined))).toEqual([]);
       expect(await refresh(tokens.refreshToken)).toEqual({ kind: "over" });
     }
   });
 
-  test("is listed with its device until it ends; the operator's token is one too", async () => {
+  test("is listed with its device until it ends, also a session of an operator's token", async () => {
     const { fieldPartnerId, sessionId, tokens } = await aSession();
     const { accessToken } = await inTx((tx) => issueAccessToken(tx, fieldPartnerId, { now: NOW }));
     const { sessionId: operators } = (await signedInByToken(database.em(), accessToken, NOW))!;
@@ -238,14 +238,14 @@ describe("a session", () => {
     expect(acts.filter(({ act }) => act === "session.ended")).toHaveLength(1);
   });
 
-  test("of somebody else is not there to be ended", async () => {
+  test("cannot be ended by another field partner", async () => {
     const { sessionId, tokens } = await aSession();
     const ending = { sessionId, fieldPartnerId: await aPerson(), reason: "ended_by_owner" as const };
     expect(await inTx((tx) => endSession(tx, ending, NOW))).toBe(false);
-    expect(await counts(tokens)).toBe(true);
+    expect(await isValid(tokens)).toBe(true);
   });
 
-  test("is forgotten a week after its end with all its tokens, and its oldest tokens before that", async () => {
+  test("is deleted with its tokens a week after it expired, and each token a week after its own expiry", async () => {
     const { sessionId, tokens } = await aSession();
     await refreshed(tokens.refreshToken, undefined, minutesLater(20 * DAY_MINUTES));
     const pairs = async () => {
@@ -254,11 +254,11 @@ describe("a session", () => {
       ]);
       return rows.length;
     };
-    await inTx((tx) => forgetExpired(tx, minutesLater(36 * DAY_MINUTES)));
+    await inTx((tx) => deleteExpired(tx, minutesLater(36 * DAY_MINUTES)));
     expect(await pairs()).toBe(2);
-    await inTx((tx) => forgetExpired(tx, minutesLater(37 * DAY_MINUTES)));
+    await inTx((tx) => deleteExpired(tx, minutesLater(37 * DAY_MINUTES)));
     expect(await pairs()).toBe(1);
-    await inTx((tx) => forgetExpired(tx, minutesLater(57 * DAY_MINUTES)));
+    await inTx((tx) => deleteExpired(tx, minutesLater(57 * DAY_MINUTES)));
     expect(await pairs()).toBe(0);
   });
 });

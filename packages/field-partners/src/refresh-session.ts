@@ -2,13 +2,14 @@ import { type EntityManager, query, statement, type Tx } from "@collections/data
 import { judgeRefresh, REFRESH_REPEAT_MS, type RefreshState } from "./refresh-rule.ts";
 import { endSession } from "./session.ts";
 import type { SignInKeys } from "./sign-in-keys.ts";
-import { addTokenPair, looksLikeToken, tokenHash, type Tokens, tokensAgain } from "./token-pair.ts";
+import { addTokenPair, findUnusedTokens, looksLikeToken, tokenHash, type Tokens } from "./token-pair.ts";
 
-/** What came of a refresh token. `conflict`: the key has given new tokens for another token of the session. */
+/** The outcome of a refresh. */
 export type RefreshOutcome =
   | { readonly kind: "refreshed"; readonly sessionId: string; readonly tokens: Tokens }
-  /** Unknown, expired, signed out, suspended or used before: in any case one signs in again. */
+  /** The token is unknown, expired or used, or the session has ended. The field partner must sign in again. */
   | { readonly kind: "over" }
+  /** The idempotency key was already used with another token of the session. */
   | { readonly kind: "conflict" };
 
 const lockSession = statement(
@@ -23,7 +24,7 @@ const readSession = statement(
   `select session_id as id from field_partners.token_pair where refresh_token_hash = $1`,
 );
 
-/** Read after the lock: what others did meanwhile is in it. */
+/** It must run after the session is locked, so that it sees the changes of concurrent requests. */
 const readPair = statement(
   "field-partners.token-pair-by-refresh-token",
   `select t.id, t.session_id as "sessionId", t.refresh_expires_at as "refreshExpiresAt", t.used_at as "usedAt",
@@ -41,13 +42,14 @@ const markUsed = statement(
   `update field_partners.token_pair set used_at = $2, used_key = $3 where id = $1 returning id`,
 );
 
-const prolong = statement(
+const extendSession = statement(
   "field-partners.prolong-session",
   `update field_partners.session set refreshed_at = $2, expires_at = $3 where id = $1 returning id`,
 );
 
 /**
- * The session that a refresh token is or was of, also when it counts no more; undefined when it is nobody's.
+ * Returns the id of the session that a refresh token belongs to, even if the token is not valid any more. Returns undefined
+ * if the token is unknown.
  *
  * @example
  * const sessionId = await sessionOfRefreshToken(em, refreshToken);
@@ -59,9 +61,9 @@ export async function sessionOfRefreshToken(em: EntityManager, refreshToken: str
 }
 
 /**
- * Gives new tokens for a refresh token, once. The same request again, within a day and before anybody has used the new
- * refresh token, gets the same tokens; a used token in any other case ends the session. The caller commits whatever this
- * returns.
+ * Exchanges a refresh token for new tokens. A token can be exchanged once. A repeat of the same request gets the same tokens,
+ * if it comes within a day and the new refresh token is still unused. Any other request with a used token ends the session.
+ * The caller must commit the transaction, whatever the outcome.
  *
  * @example
  * const given = { refreshToken, idempotencyKey };
@@ -76,7 +78,7 @@ export async function refreshSession(
 ): Promise<RefreshOutcome> {
   if (!looksLikeToken("fpr", refreshToken)) return { kind: "over" };
   const hash = tokenHash(refreshToken);
-  // One after the other for each session, so that two copies of a token never both give new ones.
+  // Requests of one session run one after the other, so that two copies of a token are not both exchanged.
   await query(tx, lockSession, [hash]);
   const [pair] = await query<KnownPair>(tx, readPair, [hash, idempotencyKey]);
   if (!pair) return { kind: "over" };
@@ -88,23 +90,23 @@ export async function refreshSession(
     case "conflict":
       return { kind: "conflict" };
     case "repeat": {
-      const again = await tokensAgain(tx, keys, { seed, within: REFRESH_REPEAT_MS }, now);
-      if (again) return { kind: "refreshed", ...again };
-      // Somebody has gone on with the new tokens, and who asks here never got them: one of the two has a copy.
-      return endReused(tx, pair, now);
+      const unused = await findUnusedTokens(tx, keys, { seed, withinMs: REFRESH_REPEAT_MS }, now);
+      if (unused) return { kind: "refreshed", ...unused };
+      // The new refresh token was used, but this client never received it. So one of two clients has a copied token.
+      return endReusedSession(tx, pair, now);
     }
     case "reused":
-      return endReused(tx, pair, now);
+      return endReusedSession(tx, pair, now);
     case "rotate": {
       await query(tx, markUsed, [id, now, idempotencyKey]);
       const tokens = await addTokenPair(tx, keys, { sessionId, seed }, now);
-      await query(tx, prolong, [sessionId, now, tokens.refreshExpiresAt]);
+      await query(tx, extendSession, [sessionId, now, tokens.refreshExpiresAt]);
       return { kind: "refreshed", sessionId, tokens };
     }
   }
 }
 
-async function endReused(tx: Tx, { sessionId, fieldPartnerId }: KnownPair, now: Date): Promise<RefreshOutcome> {
+async function endReusedSession(tx: Tx, { sessionId, fieldPartnerId }: KnownPair, now: Date): Promise<RefreshOutcome> {
   await endSession(tx, { sessionId, fieldPartnerId, reason: "reused_token" }, now);
   return { kind: "over" };
 }

@@ -3,7 +3,7 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { otpQueue } from "./otp-queue.ts";
 import { signInMigration } from "./migrations/0002-sign-in.ts";
 
-/** Whether a person may sign in. */
+/** Whether a field partner may sign in. */
 export type FieldPartnerState = "active" | "suspended";
 
 /** A person who visits borrowers. */
@@ -20,13 +20,13 @@ export const FieldPartnerEntity = defineEntity({
     createdAt: p.datetime().columnType("timestamptz"),
   },
 });
-/** A person as their row has it. */
+/** A row of `field_partners.field_partner`. */
 export type FieldPartnerRow = InferEntity<typeof FieldPartnerEntity>;
 
-/** Why a session has ended before its time. */
+/** The reason why a session ended before it expired. */
 export type SessionEnd = "signed_out" | "ended_by_owner" | "reused_token" | "suspended";
 
-/** One sign-in of the app, however often its tokens change. */
+/** One sign-in of the app. It stays the same session when its tokens are refreshed. */
 export const SessionEntity = defineEntity({
   name: "Session",
   schema: "field_partners",
@@ -43,7 +43,10 @@ export const SessionEntity = defineEntity({
   },
 });
 
-/** An access token and the refresh token that came with it, as SHA-256. What an operator issues has no refresh token. */
+/**
+ * An access token and the refresh token issued with it, as SHA-256 hashes. An access token issued by an operator has no
+ * refresh token.
+ */
 export const TokenPairEntity = defineEntity({
   name: "TokenPair",
   schema: "field_partners",
@@ -61,7 +64,10 @@ export const TokenPairEntity = defineEntity({
   },
 });
 
-/** A one-time password that was asked for, whoever has the phone. The code itself is nowhere: it follows from the id. */
+/**
+ * A requested one-time password. The row exists even if no field partner has the phone. The code itself is not stored,
+ * because it is derived from the id.
+ */
 export const OtpEntity = defineEntity({
   name: "Otp",
   schema: "field_partners",
@@ -72,24 +78,24 @@ export const OtpEntity = defineEntity({
     idempotencyKey: p.uuid(),
     requestedAt: p.datetime().columnType("timestamptz"),
     expiresAt: p.datetime().columnType("timestamptz"),
-    /** Whom it was made out to, once a worker has looked. */
+    /** The active field partner with the phone, set when a worker sends the code. */
     fieldPartnerId: p.uuid().strictNullable(),
     sentAt: p.datetime().columnType("timestamptz").strictNullable(),
     wrongTries: p.integer(),
-    /** The last request with a wrong code, as SHA-256: its repeats are no further tries. */
+    /** The SHA-256 of the last request with a wrong code. A repeat of that request does not count as another try. */
     lastWrong: p.blob().strictNullable(),
     verifiedAt: p.datetime().columnType("timestamptz").strictNullable(),
     verifiedKey: p.uuid().strictNullable(),
-    /** A device asked for it that was signed in before: it has limits of its own. */
+    /** Whether a device requested the code that was signed in before. Such devices have separate limits. */
     fromKnownDevice: p.boolean().default(false),
-    /** What has brought it. */
+    /** The channel that delivered the code. */
     channel: p.text().strictNullable(),
-    /** An operator has let the phone's limits begin anew: this one counts in none. */
+    /** When an operator reset the phone's limits. The row does not count in the limits any more. */
     forgivenAt: p.datetime().columnType("timestamptz").strictNullable(),
   },
 });
 
-/** What somebody did about a field partner's access. */
+/** An action that concerns a field partner's access. The table is append-only. */
 export const AuditEntryEntity = defineEntity({
   name: "FieldPartnerAuditEntry",
   schema: "field_partners",
@@ -104,7 +110,7 @@ export const AuditEntryEntity = defineEntity({
   },
 });
 
-/** What a mutation of the app answered under its idempotency key. */
+/** The result of a mutation of the app, by its idempotency key. */
 export const MutationResultEntity = defineEntity({
   name: "MutationResult",
   schema: "field_partners",
@@ -120,7 +126,7 @@ export const MutationResultEntity = defineEntity({
 });
 
 /**
- * Schema `field_partners`: people, how they sign in, and the results that make their mutations idempotent.
+ * The PostgreSQL schema `field_partners`: people, their sign-in, and the results that make their mutations idempotent.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [fieldPartnersSchema], jobs: true });
@@ -184,9 +190,9 @@ export const fieldPartnersSchema: PackageSchema = {
   undistributed: ["field_partner", "session", "token_pair", "otp", "audit_entry", "mutation_result"].map((name) => ({
     table: `field_partners.${name}`,
     as: "local",
-    // A mutation's result is written together with what the mutation did to a lender's case.
+    // A mutation's result is written in the same transaction as the mutation's changes to a lender's case.
     commitsWithLenders: name === "mutation_result",
-    because: "people visit for many lenders, and sign in before anybody knows for which",
+    because: "field partners visit for many lenders, and at sign-in no lender is known yet",
   })),
   queues: [otpQueue],
 };

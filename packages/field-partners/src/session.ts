@@ -7,20 +7,20 @@ import { addTokenPair, looksLikeToken, REFRESH_TOKEN_TTL_MS, tokenHash, type Tok
 
 const MAX_SESSIONS_SHOWN = 100;
 
-/** One sign-in of the app, from the code or the operator's token to its end. */
+/** One sign-in of the app. It starts with a one-time password or with an operator's token. */
 export interface Session {
   readonly id: string;
   readonly fieldPartnerId: string;
-  /** As the app named it. */
+  /** The name that the app gave. */
   readonly deviceName: string | null;
   readonly issuedAt: Date;
-  /** When its tokens were last renewed. */
+  /** When the session's tokens were last refreshed. */
   readonly refreshedAt: Date | null;
-  /** When it ends unless it is renewed. */
+  /** When the session ends if its tokens are not refreshed. */
   readonly expiresAt: Date;
 }
 
-/** Whose request this is, and in which session. */
+/** The field partner and the session of a request. */
 export interface SignedIn {
   readonly sessionId: string;
   readonly fieldPartner: FieldPartner;
@@ -37,8 +37,8 @@ const insertSession = statement(
    values ($1, $2, $3, $4, $5)`,
 );
 
-// Lateral with a limit: one search of each unique index per token, also in a plan that was made without statistics.
-// Takes the hashes as $1 and the time as $2.
+// LATERAL with a LIMIT makes PostgreSQL look up each token in the unique indexes, even in a plan without statistics.
+// The parameters are the hashes ($1) and the time ($2).
 const signedInWith = (columns: string) => `select encode(k.hash, 'hex') as hash${columns}
    from unnest($1::bytea[]) as k (hash)
    cross join lateral (
@@ -58,7 +58,7 @@ const signedInBy = statement(
      f.created_at as "createdAt"`),
 );
 
-const tokensThatCount = statement("field-partners.access-tokens-that-count", signedInWith(""));
+const validTokens = statement("field-partners.access-tokens-that-count", signedInWith(""));
 
 const openSessions = statement(
   "field-partners.open-sessions",
@@ -82,8 +82,8 @@ const exists = statement(
 );
 
 /**
- * Starts a session with its first tokens; undefined when the field partner is not active. Whoever suspends the field
- * partner waits for this to be committed and ends it, or was first.
+ * Starts a session with its first tokens, or returns undefined if the field partner is not active. A concurrent suspension of
+ * the field partner either commits first, or waits for this transaction and then ends the session.
  */
 export async function startSession(
   tx: Tx,
@@ -98,7 +98,7 @@ export async function startSession(
   return { sessionId, tokens: await addTokenPair(tx, keys, { sessionId, seed }, now) };
 }
 
-/** A session without tokens so far; undefined when the field partner is not active. */
+/** Starts a session without tokens, or returns undefined if the field partner is not active. */
 export async function openSession(
   tx: Tx,
   opening: { fieldPartnerId: string; deviceName: string | null; expiresAt: Date; by: "otp" | "operator" },
@@ -114,7 +114,8 @@ export async function openSession(
 }
 
 /**
- * Who is signed in by this access token; undefined when it is unknown or expired, its session or field partner is not.
+ * Returns the field partner and the session of an access token. Returns undefined if the token is unknown or expired, the
+ * session has ended, or the field partner is not active.
  *
  * @example
  * const signedIn = await signedInByToken(em, accessToken, now);
@@ -129,7 +130,7 @@ export async function signedInByToken(
 }
 
 /**
- * Who is signed in by which of these access tokens, in one query. A token that signs nobody in has no entry.
+ * Returns the field partner and the session of each valid access token, by token. It takes one SQL query.
  *
  * @example
  * const signedIn = await signedInByTokens(em, [accessToken], now);
@@ -160,25 +161,25 @@ export async function signedInByTokens(
 }
 
 /**
- * Those of the access tokens by which somebody is signed in, in one statement.
+ * Returns the access tokens that are valid. It takes one SQL query.
  *
  * @example
- * const counting = await accessTokensThatCount(em, [accessToken], now);
- * if (!counting.has(accessToken)) return; // close what this token has opened
+ * const valid = await validAccessTokens(em, [accessToken], now);
+ * if (!valid.has(accessToken)) return; // close the connections of this token
  */
-export async function accessTokensThatCount(
+export async function validAccessTokens(
   em: EntityManager,
   accessTokens: readonly string[],
   now: Date,
 ): Promise<ReadonlySet<string>> {
   const tokens = [...new Set(accessTokens)].filter((token) => looksLikeToken("fpt", token));
-  const rows = await query<{ hash: string }>(em, tokensThatCount, [tokens.map(tokenHash), now]);
-  const counting = new Set(rows.map(({ hash }) => hash));
-  return new Set(tokens.filter((token) => counting.has(tokenHash(token).toString("hex"))));
+  const rows = await query<{ hash: string }>(em, validTokens, [tokens.map(tokenHash), now]);
+  const validHashes = new Set(rows.map(({ hash }) => hash));
+  return new Set(tokens.filter((token) => validHashes.has(tokenHash(token).toString("hex"))));
 }
 
 /**
- * A field partner's sessions that are open, the newest first; at most 100.
+ * Returns a field partner's open sessions, newest first, at most 100.
  *
  * @example
  * const sessions = await openSessionsOf(em, fieldPartnerId, now);
@@ -189,11 +190,11 @@ export async function openSessionsOf(em: EntityManager, fieldPartnerId: string, 
 }
 
 /**
- * Ends a field partner's session at once, with all its tokens. False when it is not theirs; true also when it had
- * ended.
+ * Ends a field partner's session and all its tokens. Returns whether the session belongs to the field partner. If it had
+ * already ended, it stays unchanged.
  *
  * @example
- * const wasTheirs = await endSession(tx, { sessionId, fieldPartnerId, reason: "signed_out" }, now);
+ * const isTheirs = await endSession(tx, { sessionId, fieldPartnerId, reason: "signed_out" }, now);
  */
 export async function endSession(
   tx: Tx,

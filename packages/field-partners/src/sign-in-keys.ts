@@ -1,6 +1,9 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 
-/** What only the service can compute: codes and tokens follow from it. The first of each is of the present master key. */
+/**
+ * The secret keys from which one-time passwords and tokens are derived. The first key of each list belongs to the current
+ * master key, the second to the previous one.
+ */
 export interface SignInKeys {
   readonly otp: readonly KeyObject[];
   readonly tokens: readonly KeyObject[];
@@ -10,7 +13,7 @@ const KEY_BYTES = 32;
 const OTP_DIGITS = 6;
 
 /**
- * The keys of sign-in, derived from the master keys (64 hex digits each), so that neither tells of the other.
+ * Derives the sign-in keys from the master keys (64 hex digits each). No key can be computed from another one.
  *
  * @example
  * const keys = createSignInKeys({ masterKey });
@@ -26,14 +29,14 @@ export function createSignInKeys(masterKeys: { masterKey: string; previous?: str
   return { otp: derived("otp"), tokens: derived("tokens") };
 }
 
-/** The code of a one-time password. It needs no place to be kept in: the same row and key make it again. */
+/** Returns the code of a one-time password. It is derived from the row's id and the key, so it need not be stored. */
 export function otpCode(key: KeyObject, otpId: string): string {
-  // 48 bits: that some codes are likelier than others by 1 in 2^28 helps nobody.
+  // The remainder of 48 bits makes some codes more likely by 1 in 2^28, which does not help an attacker.
   const number = createHmac("sha256", key).update(otpId).digest().readUIntBE(0, 6) % 10 ** OTP_DIGITS;
   return String(number).padStart(OTP_DIGITS, "0");
 }
 
-/** 256 bits that follow from what the client sent and a key that no client has. */
+/** Derives 256 bits from the client's values and a key that no client knows. */
 export function derivedSecret(key: KeyObject, ...parts: readonly string[]): string {
   return createHmac("sha256", key).update(parts.join("\n")).digest("base64url");
 }

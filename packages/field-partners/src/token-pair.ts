@@ -3,14 +3,14 @@ import { newId, query, statement, type Tx } from "@collections/database";
 import { derivedSecret, type SignInKeys } from "./sign-in-keys.ts";
 
 /**
- * How long an access token counts that the app gets by itself.
+ * How long an access token from a sign-in or a refresh is valid.
  *
  * @example
  * const renewAt = new Date(now.getTime() + ACCESS_TOKEN_TTL_MS - 60_000);
  */
 export const ACCESS_TOKEN_TTL_MS = 15 * 60 * 1000;
 /**
- * How long a refresh token counts, from its issue.
+ * How long a refresh token is valid after it was issued.
  *
  * @example
  * const signedOutAt = new Date(now.getTime() + REFRESH_TOKEN_TTL_MS);
@@ -20,7 +20,7 @@ export const REFRESH_TOKEN_TTL_MS = 30 * 24 * 60 * 60 * 1000;
 const TOKEN_BYTES = 32;
 const TOKEN = /^fp[tr]_[A-Za-z0-9_-]{43}$/;
 
-/** What the app keeps. The database keeps only hashes, so it is told here and in repeats of the same request. */
+/** The tokens for the app to keep. The database has only their hashes. Only a repeat of the same request gets them again. */
 export interface Tokens {
   readonly accessToken: string;
   readonly accessExpiresAt: Date;
@@ -45,22 +45,22 @@ const unusedPair = statement(
      and s.revoked_at is null and f.state = 'active'`,
 );
 
-/** Whether a text can be such a token at all. */
+/** Returns whether a text has the form of an access token (`fpt`) or a refresh token (`fpr`). */
 export function looksLikeToken(kind: "fpt" | "fpr", text: string): boolean {
   return text.startsWith(`${kind}_`) && TOKEN.test(text);
 }
 
-/** A token out of nothing but chance. */
+/** Returns a random access token. */
 export function randomAccessToken(): string {
   return `fpt_${randomBytes(TOKEN_BYTES).toString("base64url")}`;
 }
 
-/** A plain hash is enough: nobody guesses 256 bits. */
+/** Returns the SHA-256 of a token. A plain hash is enough, because a token has 256 random bits and cannot be guessed. */
 export function tokenHash(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Gives a session the tokens that follow from `seed`: what the client sent to get them. */
+/** Adds tokens to a session. They are derived from `seed`, which contains the values of the client's request. */
 export async function addTokenPair(
   tx: Tx,
   keys: SignInKeys,
@@ -76,26 +76,26 @@ export async function addTokenPair(
 }
 
 /**
- * The tokens that the same seed got before, if the answer may have been lost: nobody has used the refresh token, and it
- * was within so many milliseconds. The access token may have expired meanwhile.
+ * Returns the tokens that were issued for the same seed in the last `withinMs`, if the refresh token is still unused. Then
+ * the first answer may have been lost. The access token may have expired since.
  */
-export async function tokensAgain(
+export async function findUnusedTokens(
   tx: Tx,
   keys: SignInKeys,
-  { seed, within }: { readonly seed: readonly string[]; readonly within: number },
+  { seed, withinMs }: { readonly seed: readonly string[]; readonly withinMs: number },
   now: Date,
 ): Promise<{ sessionId: string; tokens: Tokens } | undefined> {
-  const notBefore = new Date(now.getTime() - within);
-  // In the middle of a change of master keys another process may have made them.
+  const notBefore = new Date(now.getTime() - withinMs);
+  // Tries both keys: during a rotation of the master key, another process may have issued the tokens with the other key.
   for (const key of keys.tokens) {
-    const made = tokensOf(key, seed);
+    const derived = tokensOf(key, seed);
     const [known] = await query<{ accessExpiresAt: Date; refreshExpiresAt: Date; sessionId: string }>(tx, unusedPair, [
-      tokenHash(made.refreshToken),
+      tokenHash(derived.refreshToken),
       notBefore,
     ]);
     if (known) {
       const { sessionId, accessExpiresAt, refreshExpiresAt } = known;
-      return { sessionId, tokens: { ...made, accessExpiresAt, refreshExpiresAt } };
+      return { sessionId, tokens: { ...derived, accessExpiresAt, refreshExpiresAt } };
     }
   }
   return undefined;

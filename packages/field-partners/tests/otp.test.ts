@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import {
   actsOnFieldPartner,
   createSignInKeys,
-  forgetExpired,
+  deleteExpired,
   otpToSend,
   recordOtpSending,
   requestOtp,
@@ -19,7 +19,7 @@ const { url, database, inTx, aPhone, aPerson, aRequested, aSentCode, verify, job
 afterAll(() => database.close());
 
 describe("a code", () => {
-  test("signs in who got it, for as long as its tokens count, and leaves a trace", async () => {
+  test("signs in its recipient until the tokens expire, and the audit records it", async () => {
     const { person, otpId, code } = await aSentCode();
     expect(code).toMatch(/^\d{6}$/);
     const signedIn = await verify(otpId, code);
@@ -36,7 +36,7 @@ describe("a code", () => {
     ]);
   });
 
-  test("counts for five minutes", async () => {
+  test("is valid for five minutes", async () => {
     const { otpId, code } = await aSentCode();
     expect(await verify(otpId, code, { now: minutesLater(5) })).toEqual({ kind: "expired" });
     expect(await verify(otpId, code, { now: new Date(minutesLater(5).getTime() - 1) })).toMatchObject({
@@ -44,7 +44,7 @@ describe("a code", () => {
     });
   });
 
-  test("is over after five wrong ones, however many come at once", async () => {
+  test("is expired after five wrong tries, even if they are concurrent", async () => {
     const { otpId, code } = await aSentCode();
     const guesses = await Promise.all(Array.from({ length: 20 }, () => verify(otpId, anotherThan(code))));
     const wrong = guesses.flatMap((guess) => (guess.kind === "wrong" ? [guess.triesLeft] : []));
@@ -52,7 +52,7 @@ describe("a code", () => {
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
-  test("that was wrong is one try, however often the same request comes; other words under its key are another", async () => {
+  test("that is wrong counts once if the same request is repeated, and again for another code with the same key", async () => {
     const { otpId, code } = await aSentCode();
     const idempotencyKey = randomUUID();
     const repeats = Array.from({ length: 10 }, () => verify(otpId, anotherThan(code), { idempotencyKey }));
@@ -70,32 +70,32 @@ describe("a code", () => {
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
-  test("signs in once, of ten who send it at the same time", async () => {
+  test("signs in once, even if ten requests send it concurrently", async () => {
     const { otpId, code } = await aSentCode();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => verify(otpId, code)));
     expect(outcomes.filter(({ kind }) => kind === "signed_in")).toHaveLength(1);
     expect(outcomes.filter(({ kind }) => kind === "expired")).toHaveLength(9);
   });
 
-  test("whose answer was lost gives the same tokens to the same request, and none to another", async () => {
+  test("gives the same tokens to a repeat of the same request, and none to another request", async () => {
     const { otpId, code } = await aSentCode();
     const idempotencyKey = randomUUID();
-    const twins = await Promise.all([1, 2, 3].map(() => verify(otpId, code, { idempotencyKey })));
-    expect(twins[0]).toMatchObject({ kind: "signed_in" });
-    expect(twins).toEqual([twins[0], twins[0], twins[0]]);
-    expect(await verify(otpId, code, { idempotencyKey, now: minutesLater(14) })).toEqual(twins[0]);
+    const answers = await Promise.all([1, 2, 3].map(() => verify(otpId, code, { idempotencyKey })));
+    expect(answers[0]).toMatchObject({ kind: "signed_in" });
+    expect(answers).toEqual([answers[0], answers[0], answers[0]]);
+    expect(await verify(otpId, code, { idempotencyKey, now: minutesLater(14) })).toEqual(answers[0]);
     expect(await verify(otpId, anotherThan(code), { idempotencyKey })).toEqual({ kind: "conflict" });
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
     expect(await verify(otpId, code, { idempotencyKey, now: minutesLater(15) })).toEqual({ kind: "expired" });
   });
 
-  test("of a person who was suspended meanwhile is worth nothing", async () => {
+  test("is expired if its field partner was suspended", async () => {
     const { person, otpId, code } = await aSentCode();
     await inTx((tx) => suspendFieldPartner(tx, person.id, NOW));
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
-  test("is the same when it is sent again, nothing once it was sent, and of no use to nobody", async () => {
+  test("stays the same until it is sent, and is not sent if it was sent, has expired or has no recipient", async () => {
     const person = await aPerson();
     const otpId = await aRequested(person.phone);
     const first = await otpToSend(database.em(), keys, otpId, NOW);
@@ -111,7 +111,7 @@ describe("a code", () => {
     expect(await otpToSend(database.em(), keys, newId(), NOW)).toBeUndefined();
   });
 
-  test("outlives a change of the master key", async () => {
+  test("stays valid during a rotation of the master key", async () => {
     const { otpId, code } = await aSentCode();
     const changed = createSignInKeys({ masterKey: "b".repeat(64), previous: MASTER_KEY });
     const idempotencyKey = randomUUID();
@@ -122,28 +122,30 @@ describe("a code", () => {
   });
 });
 
-describe("for a phone that nobody has", () => {
-  test("no code is right, not even the one that would be, and it counts tries like any other", async () => {
+describe("for a phone without a field partner", () => {
+  test("no code is right, not even the derived one, and wrong tries are counted in the same way", async () => {
     const otpId = await aRequested(aPhone());
-    const wouldBe = otpCode(keys.otp[0]!, otpId);
+    const derivedCode = otpCode(keys.otp[0]!, otpId);
     expect(await otpToSend(database.em(), keys, otpId, NOW)).toBeUndefined();
-    for (const triesLeft of [4, 3, 2, 1, 0]) expect(await verify(otpId, wouldBe)).toEqual({ kind: "wrong", triesLeft });
-    expect(await verify(otpId, wouldBe)).toEqual({ kind: "expired" });
+    for (const triesLeft of [4, 3, 2, 1, 0]) {
+      expect(await verify(otpId, derivedCode)).toEqual({ kind: "wrong", triesLeft });
+    }
+    expect(await verify(otpId, derivedCode)).toEqual({ kind: "expired" });
   });
 
-  test("the same statements and jobs are made as for one that somebody has", async () => {
+  test("a request takes the same SQL statements and jobs as for a phone of a field partner", async () => {
     const statements: string[] = [];
     const onStatement = ({ text }: { text: string }) => void statements.push(text);
-    // One connection: what is said once on each of them is said before.
+    // One connection, so that statements that are sent once per connection are sent before the comparison.
     const traced = await createDatabase({ url, schemas, poolMax: 1, onStatement });
     await traced.jobs.start();
     const person = await aPerson();
     const traces: { texts: string[]; jobs: string[][] }[] = [];
-    // A first one, so that what a connection does once is not counted.
+    // The first request is left out of the comparison, because it includes the statements sent once per connection.
     for (const phone of [aPhone(), person.phone, aPhone()]) {
       statements.length = 0;
-      const asking = { phone, idempotencyKey: randomUUID() };
-      const requested = await transaction(traced.em(), (tx) => requestOtp(tx, asking, NOW));
+      const request = { phone, idempotencyKey: randomUUID() };
+      const requested = await transaction(traced.em(), (tx) => requestOtp(tx, request, NOW));
       if (requested.kind !== "requested") throw new Error(requested.kind);
       const given = { ...requested, code: "none", idempotencyKey: randomUUID(), deviceName: null };
       await transaction(traced.em(), (tx) => verifyOtp(tx, keys, given, NOW));
@@ -158,7 +160,7 @@ describe("for a phone that nobody has", () => {
   });
 });
 
-test("the database holds neither a code nor a token, and the job nothing but an id", async () => {
+test("the database contains neither a code nor a token, and the job only an id", async () => {
   const { otpId, code } = await aSentCode();
   const signedIn = await verify(otpId, code);
   if (signedIn.kind !== "signed_in") throw new Error(signedIn.kind);
@@ -179,10 +181,10 @@ test("the database holds neither a code nor a token, and the job nothing but an 
   }
 });
 
-test("codes that were asked for are forgotten after a week", async () => {
+test("requested codes are deleted after a week", async () => {
   const otpId = await aRequested(aPhone());
-  await inTx((tx) => forgetExpired(tx, minutesLater(6 * 24 * 60)));
+  await inTx((tx) => deleteExpired(tx, minutesLater(6 * 24 * 60)));
   expect(await verify(otpId, "000000")).toMatchObject({ kind: "wrong" });
-  await inTx((tx) => forgetExpired(tx, minutesLater(7 * 24 * 60)));
+  await inTx((tx) => deleteExpired(tx, minutesLater(7 * 24 * 60)));
   expect(await verify(otpId, "000000")).toEqual({ kind: "expired" });
 });

@@ -20,12 +20,12 @@ export function minutesLater(minutes: number): Date {
   return new Date(NOW.getTime() + minutes * 60_000);
 }
 
-/** Any other six digits. */
+/** Returns six digits that differ from the code. */
 export function anotherThan(code: string): string {
   return code === "000000" ? "000001" : "000000";
 }
 
-/** A database of a test file's own, people in it, and the codes that they ask for and type. */
+/** Creates a database for a test file, and functions that register people and request and verify codes. */
 export async function sampleCodes() {
   const { url } = await testDatabase("field-partners-jobs", async (url) => {
     await migrate({ url, schemas, jobs: true });
@@ -57,7 +57,7 @@ export async function sampleCodes() {
     return requested.otpId;
   }
 
-  /** A code that somebody got on the phone. */
+  /** Registers a person and sends a code to their phone. */
   async function aSentCode() {
     const person = await aPerson();
     const otpId = await aRequested(person.phone);

@@ -1,6 +1,6 @@
 import { ownCasesByIds } from "@collections/cases";
 import type { Tx } from "@collections/database";
-import { type ContactReveal, takeContactReveal } from "@collections/field-partners";
+import { type ContactReveal, recordContactReveal } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";
 
@@ -17,8 +17,8 @@ export type RevealContactOutcome =
  * Lets a field partner see the contact data of a workable case, and records that permanently.
  *
  * @example
- * const dayBegan = new Date("2026-11-19T18:30:00Z");
- * const reveal = { fieldPartnerId, caseId, dayBegan, isRepeat: false };
+ * const dayStart = new Date("2026-11-19T18:30:00Z");
+ * const reveal = { fieldPartnerId, caseId, dayStart, isRepeat: false };
  * const { kind } = await revealContact(tx, reveal, { perDay: 60 });
  */
 export async function revealContact(
@@ -32,5 +32,5 @@ export async function revealContact(
   const lender = (await lenderById(tx, theCase.lenderId))!;
   const reason = fieldWorkRefusal(theCase, lender, now);
   if (reason !== undefined) return { kind: "not_workable", reason };
-  return (await takeContactReveal(tx, reveal, perDay, now)) ? { kind: "revealed" } : { kind: "limit_reached" };
+  return (await recordContactReveal(tx, reveal, perDay, now)) ? { kind: "revealed" } : { kind: "limit_reached" };
 }

@@ -12,7 +12,7 @@ import {
   sweepPaymentLinks,
 } from "@collections/flows";
 import { forgetGoneCases, forgetQueuedRequests } from "@collections/cases";
-import { forgetExpired, otpQueue } from "@collections/field-partners";
+import { deleteExpired, otpQueue } from "@collections/field-partners";
 import { extendChain } from "@collections/ledger";
 import { listLenders, recordKeyUse } from "@collections/lenders";
 import { startWebhooks, type Webhooks } from "@collections/webhooks";
@@ -65,7 +65,7 @@ export async function startWorker(app: App): Promise<Worker> {
     every(CHAIN_EVERY_MS, log, "extend the hash chains", () => extendChains(app)),
     every(app.config.ledgerAnchorIntervalMs, log, "anchor the hash chains", () => anchorChains(app)),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
-      await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
+      await transaction(database.em(), (tx) => deleteExpired(tx, new Date()));
       await runLeftoverRequests(app);
       await transaction(database.em(), (tx) => forgetQueuedRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));

@@ -85,9 +85,9 @@ async function reveal(
 ): Promise<Kept<true>> {
   const { id: fieldPartnerId, timeZone } = viewer(context);
   const now = new Date();
-  const dayBegan = spanOf("today", timeZone, now).from;
+  const dayStart = spanOf("today", timeZone, now).from;
   const perDay = context.app.config.contactRevealsPerDay;
-  const outcome = await revealContact(tx, { fieldPartnerId, caseId, dayBegan, isRepeat }, { perDay, now });
+  const outcome = await revealContact(tx, { fieldPartnerId, caseId, dayStart, isRepeat }, { perDay, now });
   switch (outcome.kind) {
     case "revealed":
       return { done: true };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { dropQueuedRequest, lockVisit } from "@collections/cases";
 import { transaction, type Tx } from "@collections/database";
-import { recallMutation, rememberMutation } from "@collections/field-partners";
+import { claimMutation, saveMutationResult } from "@collections/field-partners";
 import { badInput } from "./client-error.ts";
 import { type Context, resetReads, viewer } from "./context.ts";
 import type { InvalidInput } from "../../mutation-results/outcomes.ts";
@@ -28,11 +28,11 @@ export async function once<Done>(
   const key = { fieldPartnerId, mutation, key: idempotencyKey };
   const kept = await transaction(context.reads.em, async (tx) => {
     if (input.visitId !== undefined) lockVisit(tx, { fieldPartnerId, visitId: input.visitId });
-    const recalled = await recallMutation(tx, { ...key, inputHash: hashOf(input) });
+    const recalled = await claimMutation(tx, { ...key, inputHash: hashOf(input) });
     if (recalled.kind === "conflict") return { refusal: CONFLICT };
     if (recalled.kind === "repeat" && isFinal(recalled.result as Kept<Done>)) return recalled.result as Kept<Done>;
     const kept = await work(tx);
-    rememberMutation(tx, key, kept);
+    saveMutationResult(tx, key, kept);
     // A process of an older version recorded the start without running the queued request, and this repeat has just run it.
     if (recalled.kind === "repeat" && isFinal(kept)) dropQueuedRequest(tx, key);
     return kept;

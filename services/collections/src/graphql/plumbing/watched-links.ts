@@ -1,5 +1,5 @@
 import type { Database } from "@collections/database";
-import { accessTokensThatCount } from "@collections/field-partners";
+import { validAccessTokens } from "@collections/field-partners";
 import { deliveriesOf, type LinkDelivery, type LinkKey, ownLinks, type PaymentLink } from "@collections/payment-links";
 import DataLoader from "dataloader";
 
@@ -33,7 +33,7 @@ export function createWatchedLinks(database: Database): WatchedLinks {
   // The loaders batch the calls of one tick of the event loop and cache nothing, so each call reads the current rows.
   const signedIn = new DataLoader<string, boolean>(
     async (tokens) => {
-      const counting = await accessTokensThatCount(database.em(), tokens, new Date());
+      const counting = await validAccessTokens(database.em(), tokens, new Date());
       return tokens.map((token) => counting.has(token));
     },
     { cache: false },

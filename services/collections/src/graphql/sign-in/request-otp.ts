@@ -67,7 +67,7 @@ async function request(asked: Asked, context: Context): Promise<Requested> {
     throw refusedError({ code: "OTP_UNAVAILABLE", message });
   }
   const { phone, idempotencyKey, refreshToken } = asked;
-  const wish = { phone, idempotencyKey, knownBy: refreshToken ?? undefined };
+  const wish = { phone, idempotencyKey, previousRefreshToken: refreshToken ?? undefined };
   await admitSignIn(context, await knownDeviceOf(app.database.em(), wish));
   const outcome = await transaction(context.reads.em, (tx) => requestOtp(tx, wish, new Date()));
   app.metrics.onSignIn("ask", outcome.kind);

@@ -6,8 +6,8 @@ import { anotherThan, keys, minutesLater, NOW, sampleCodes } from "./sample-code
 const { database, inTx, aPhone, aPerson, request, aRequested, aSentCode, verify, jobsOf } = await sampleCodes();
 afterAll(() => database.close());
 
-describe("asking for a code", () => {
-  test("three times in 15 minutes is allowed, for each phone by itself, however many ask at once", async () => {
+describe("a request for a code", () => {
+  test("is accepted three times in 15 minutes for each phone, even with concurrent requests", async () => {
     const phone = aPhone();
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => request(phone)));
     expect(outcomes.filter(({ kind }) => kind === "requested")).toHaveLength(3);
@@ -17,7 +17,7 @@ describe("asking for a code", () => {
     expect(await request(phone, minutesLater(15))).toMatchObject({ kind: "requested" });
   });
 
-  test("again with the same key is the same code and one job; with another phone it is a conflict", async () => {
+  test("with the same key and phone gets the same code and one job; with another phone it is a conflict", async () => {
     const [phone, key] = [aPhone(), randomUUID()];
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => request(phone, NOW, key)));
     const [first] = outcomes;
@@ -30,14 +30,14 @@ describe("asking for a code", () => {
     expect(race.map(({ kind }) => kind).toSorted()).toEqual(["conflict", "requested"]);
   });
 
-  test("again with the same key when the code counts no more is a conflict: only a new key gets a new one", async () => {
+  test("with the key of an expired code is a conflict", async () => {
     const [phone, key] = [aPhone(), randomUUID()];
     await request(phone, NOW, key);
     expect(await request(phone, minutesLater(4), key)).toMatchObject({ kind: "requested" });
     expect(await request(phone, minutesLater(5), key)).toEqual({ kind: "conflict" });
   });
 
-  test("ends after fifteen wrong tries, for a day and whoever has the phone, and this is kept for who has it", async () => {
+  test("is rejected for a day after fifteen wrong tries, and the audit of the phone's field partner has them", async () => {
     const person = await aPerson();
     for (const phone of [person.phone, aPhone()]) {
       for (const _ of [1, 2, 3]) {
@@ -52,27 +52,28 @@ describe("asking for a code", () => {
     expect(acts.filter(({ act }) => act === "otp.tries_used_up")).toHaveLength(3);
   });
 
-  test("stays possible for a device that was signed in, whatever strangers use up; another's token is no help", async () => {
+  test("from a device that was signed in has separate limits, which need a refresh token of the same phone", async () => {
     const { person, otpId, code } = await aSentCode();
     const signedIn = await verify(otpId, code);
     if (signedIn.kind !== "signed_in") throw new Error(signedIn.kind);
-    const knownBy = signedIn.tokens.refreshToken;
+    const previousRefreshToken = signedIn.tokens.refreshToken;
     for (const _ of [2, 3]) await aRequested(person.phone);
-    const asking = (phone: string, token: string) =>
-      inTx((tx) => requestOtp(tx, { phone, idempotencyKey: randomUUID(), knownBy: token }, NOW));
+    const requestWith = (phone: string, token: string) =>
+      inTx((tx) => requestOtp(tx, { phone, idempotencyKey: randomUUID(), previousRefreshToken: token }, NOW));
     expect(await request(person.phone)).toMatchObject({ kind: "too_many" });
     for (const token of ["", "fpr_", `fpr_${"A".repeat(43)}`]) {
-      expect(await asking(person.phone, token)).toMatchObject({ kind: "too_many" });
+      expect(await requestWith(person.phone, token)).toMatchObject({ kind: "too_many" });
     }
-    for (const _ of [1, 2, 3]) expect(await asking(person.phone, knownBy)).toMatchObject({ kind: "requested" });
-    expect(await asking(person.phone, knownBy)).toMatchObject({ kind: "too_many" });
+    for (const _ of [1, 2, 3])
+      expect(await requestWith(person.phone, previousRefreshToken)).toMatchObject({ kind: "requested" });
+    expect(await requestWith(person.phone, previousRefreshToken)).toMatchObject({ kind: "too_many" });
     const other = await aPerson();
     for (const _ of [1, 2, 3]) await aRequested(other.phone);
-    expect(await asking(other.phone, knownBy)).toMatchObject({ kind: "too_many" });
+    expect(await requestWith(other.phone, previousRefreshToken)).toMatchObject({ kind: "too_many" });
   });
 
   test.each(["9800000001", "+91 98000 00001", "", "+0123456", "+9198000000011234567"])(
-    "for %j is refused: it is no phone",
+    "for %j is rejected, because it is not a phone number",
     async (phone) => {
       expect(await request(phone)).toEqual({ kind: "invalid_phone" });
     },
