@@ -19,7 +19,7 @@ import {
   payOut,
   payoutMismatches,
   payoutOf,
-  pendingEarnings,
+  findPendingEarnings,
 } from "./index.ts";
 import { earningsSchema } from "./schema.ts";
 
@@ -57,7 +57,7 @@ describe("an earning", () => {
     await add(pending, atOnce);
     expect(await earningPage(database.em(), pending.lenderId, undefined, 10)).toEqual([pending, atOnce]);
     expect(await earningPage(database.em(), pending.lenderId, pending.id, 10)).toEqual([atOnce]);
-    expect(await pendingEarnings(database.em(), [pending, atOnce])).toEqual([pending]);
+    expect(await findPendingEarnings(database.em(), [pending, atOnce])).toEqual([pending]);
   });
 
   test("is found as pending only by its own lender and case", async () => {
@@ -67,7 +67,7 @@ describe("an earning", () => {
       { lenderId: newId(), caseId: earning.caseId },
       { lenderId: earning.lenderId, caseId: newId() },
     ];
-    for (const stranger of strangers) expect(await pendingEarnings(database.em(), [stranger])).toEqual([]);
+    for (const stranger of strangers) expect(await findPendingEarnings(database.em(), [stranger])).toEqual([]);
   });
 
   test("that is credited twice keeps the first credit time", async () => {
@@ -87,7 +87,7 @@ describe("an earning", () => {
       await add(...earnings);
       sent.length = 0;
       await transaction(database.em(), async (tx) => {
-        const pending = await pendingEarnings(tx, earnings);
+        const pending = await findPendingEarnings(tx, earnings);
         addEarnings(
           tx,
           earnings.map(({ lenderId, caseId }) => anEarning({ lenderId, caseId })),
@@ -99,14 +99,14 @@ describe("an earning", () => {
         "earnings.add-of-many",
         "earnings.credit-of-many",
       ]);
-      expect(await pendingEarnings(database.em(), earnings)).toHaveLength(32);
+      expect(await findPendingEarnings(database.em(), earnings)).toHaveLength(32);
     },
   );
 
   test("takes no SQL statement for an empty batch", async () => {
     sent.length = 0;
     await transaction(database.em(), async (tx) => {
-      expect(await pendingEarnings(tx, [])).toEqual([]);
+      expect(await findPendingEarnings(tx, [])).toEqual([]);
       addEarnings(tx, []);
       creditEarnings(tx, [], NOW);
     });
@@ -192,7 +192,7 @@ test("for random histories, the sums of pending, credited and paid-out earnings 
             addEarnings(tx, [earning]);
             kept.push(earning);
           } else if (kind === "end") {
-            creditEarnings(tx, await pendingEarnings(tx, [{ lenderId, caseId }]), NOW);
+            creditEarnings(tx, await findPendingEarnings(tx, [{ lenderId, caseId }]), NOW);
             kept = kept.map((earning) => (earning.caseId === caseId ? credited(earning, NOW) : earning));
           } else {
             const owed = await lockCredited(tx, { fieldPartnerId, currency: INR });

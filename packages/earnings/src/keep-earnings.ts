@@ -22,10 +22,10 @@ export interface CaseKey {
  * Returns the pending earnings of the given cases, in the order in which they were earned. Lock the cases first.
  *
  * @example
- * const pending = await pendingEarnings(tx, [{ lenderId, caseId }]);
+ * const pending = await findPendingEarnings(tx, [{ lenderId, caseId }]);
  * const pendingMinor = pending.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
  */
-export async function pendingEarnings(tx: EntityManager | Tx, cases: readonly CaseKey[]): Promise<Earning[]> {
+export async function findPendingEarnings(tx: EntityManager | Tx, cases: readonly CaseKey[]): Promise<Earning[]> {
   if (cases.length === 0) return [];
   const values = [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)] as const;
   return query(tx, ...forLenders(selectPending, values));
@@ -43,11 +43,11 @@ export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
 }
 
 /**
- * Credits earnings that `pendingEarnings` has read, because their case has ended. Any number is written with one SQL
+ * Credits earnings that `findPendingEarnings` has read, because their case has ended. Any number is written with one SQL
  * statement. An earning that was credited or paid out since it was read stays unchanged.
  *
  * @example
- * const pending = await pendingEarnings(tx, [{ lenderId, caseId }]);
+ * const pending = await findPendingEarnings(tx, [{ lenderId, caseId }]);
  * creditEarnings(tx, pending, now);
  */
 export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date): void {

@@ -1,6 +1,6 @@
 import type { LockedCase } from "@collections/cases";
 import type { Tx } from "@collections/database";
-import { creditEarnings, pendingEarnings } from "@collections/earnings";
+import { creditEarnings, findPendingEarnings } from "@collections/earnings";
 import { earningCredited, postTransfers } from "@collections/ledger";
 
 /** Credits the pending earnings of cases that have ended to their field partners. */
@@ -9,7 +9,7 @@ export async function creditEnded(
   endedCases: readonly Pick<LockedCase, "lenderId" | "id">[],
   now: Date,
 ): Promise<void> {
-  const pending = await pendingEarnings(
+  const pending = await findPendingEarnings(
     tx,
     endedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id })),
   );

@@ -1,6 +1,6 @@
 import { type LoanKey, lockCurrentCases, type LockedCase, lockFreeCases, writeCases } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, signal, transaction, type Tx } from "@collections/database";
-import { addEarnings, creditEarnings, pendingEarnings } from "@collections/earnings";
+import { addEarnings, creditEarnings, findPendingEarnings } from "@collections/earnings";
 import { bookingsFor, bookPayments, postTransfers } from "@collections/ledger";
 import { commissionPlans } from "@collections/lenders";
 import { linksByLenderLinkId, markPaid } from "@collections/payment-links";
@@ -95,7 +95,7 @@ async function confirmLocked(
       tx,
       caseKeys.map(({ lenderId }) => lenderId),
     ),
-    pendingEarnings(tx, mayEnd),
+    findPendingEarnings(tx, mayEnd),
   ]);
 
   // Apply the payments one after the other, each to the case after the one before.
