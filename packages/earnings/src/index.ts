@@ -16,7 +16,6 @@ export { type Period, spanOf } from "./period.ts";
 export {
   type EarningLines,
   earningLines,
-  earningPage,
   earningsByIds,
   earningsOfCases,
   type EarningsSummary,

@@ -1,8 +1,9 @@
-import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import { type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { encodeCursor, decodeCursor } from "./cursor.ts";
 import type { Earning } from "./earning.ts";
 import { type CaseKey, selectedEarning } from "./keep-earnings.ts";
+import { EarningEntity } from "./schema.ts";
 
 /** The earnings of a field partner in one currency that were earned in a time span, by status. Amounts in minor units. */
 export interface EarningsSummary {
@@ -83,7 +84,8 @@ export async function earningsByIds(
   fieldPartnerId: string,
   ids: readonly string[],
 ): Promise<Earning[]> {
-  return ids.length === 0 ? [] : query(em, selectByIds, [fieldPartnerId, ids]);
+  if (ids.length === 0) return [];
+  return em.find(EarningEntity, { fieldPartnerId, id: { $in: [...ids] } }, { disableIdentityMap: true });
 }
 
 /**
@@ -100,22 +102,6 @@ export async function earningsOfCases(
   if (cases.length === 0) return [];
   const keys = [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)];
   return query(em, selectOfCases, [fieldPartnerId, ...keys]);
-}
-
-/**
- * Returns one page of a lender's earnings, in the order of their ids. Checks compare them with bookings.
- *
- * @example
- * const first = await earningPage(em, lenderId, undefined, 1_000);
- * const next = await earningPage(em, lenderId, first.at(-1)?.id, 1_000);
- */
-export async function earningPage(
-  em: EntityManager,
-  lenderId: string,
-  afterId: string | undefined,
-  limit: number,
-): Promise<Earning[]> {
-  return query(em, selectPage, [lenderId, afterId ?? BEFORE_ALL_IDS, limit]);
 }
 
 /**
@@ -150,19 +136,11 @@ const selectLinesAfter = statement(
   `${LINES} and (e.earned_at, e.id) < ($3::timestamptz, $4::uuid) ${LATEST_FIRST}`,
 );
 
-const selectByIds = statement("earnings.by-ids", `${LINES} and e.id = any($2::uuid[])`);
-
 // `lender_id = any (…)` lets Citus send the query only to the nodes of these lenders.
 const selectOfCases = statement(
   "earnings.of-cases",
   `${LINES} and e.lender_id = any ($2::uuid[])
      and (e.lender_id, e.case_id) in (select * from unnest($2::uuid[], $3::uuid[])) order by e.earned_at, e.id`,
-);
-
-const selectPage = statement(
-  "earnings.page",
-  `select ${selectedEarning("e")} from earnings.earning e
-   where e.lender_id = $1 and e.id > $2 order by e.id limit $3`,
 );
 
 const selectTotals = statement(

@@ -1,8 +1,10 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import type { FilterQuery } from "@mikro-orm/core";
 import type { CurrencyCode } from "@collections/money";
 import { type Earning } from "./earning.ts";
 import { selectedEarning } from "./keep-earnings.ts";
-import type { Payout, PayoutPart } from "./payout.ts";
+import type { Payout } from "./payout.ts";
+import { EarningEntity, PayoutEntity, type PayoutRow } from "./schema.ts";
 
 /** The sum of a field partner's credited earnings at one lender in one currency that are not paid out. Minor units. */
 export interface CreditedSum {
@@ -41,7 +43,7 @@ export async function creditedSums(em: EntityManager, fieldPartnerId: string, be
  * const payout = await payoutById(em, payoutId);
  */
 export async function payoutById(em: EntityManager, id: string): Promise<Payout | undefined> {
-  return groupParts(await query(em, selectById, [id]))[0];
+  return (await findPayouts(em, { id }))[0];
 }
 
 /**
@@ -51,7 +53,7 @@ export async function payoutById(em: EntityManager, id: string): Promise<Payout 
  * const payout = await payoutByReference(em, "UTR402812345678");
  */
 export async function payoutByReference(em: EntityManager, reference: string): Promise<Payout | undefined> {
-  return groupParts(await query(em, selectByReference, [reference]))[0];
+  return (await findPayouts(em, { reference }))[0];
 }
 
 /**
@@ -65,7 +67,7 @@ export async function payoutsOfFieldPartner(
   fieldPartnerId: string,
   ids: readonly string[],
 ): Promise<Payout[]> {
-  return ids.length === 0 ? [] : groupParts(await query(em, selectOwn, [fieldPartnerId, ids]));
+  return ids.length === 0 ? [] : findPayouts(em, { fieldPartnerId, id: { $in: [...ids] } });
 }
 
 /**
@@ -79,8 +81,16 @@ export async function listPayouts(
   em: EntityManager,
   { fieldPartnerId, after, limit }: PayoutFilter,
 ): Promise<{ payouts: Payout[]; hasNext: boolean }> {
-  const payouts = groupParts(await query(em, selectPage, [fieldPartnerId ?? null, after ?? null, limit + 1]));
-  return { payouts: payouts.slice(0, limit), hasNext: payouts.length > limit };
+  const where = {
+    ...(fieldPartnerId !== undefined && { fieldPartnerId }),
+    ...(after !== undefined && { id: { $lt: after } }),
+  };
+  // A payout has a row for each lender, so the page is limited by distinct ids.
+  const distinctIds = em.createQueryBuilder(PayoutEntity).select("id", true).where(where).orderBy({ id: "desc" });
+  const page = await distinctIds.limit(limit + 1).execute<{ id: string }[]>("all");
+  const ids = page.slice(0, limit).map(({ id }) => id);
+  const payouts = ids.length === 0 ? [] : await findPayouts(em, { id: { $in: ids } });
+  return { payouts: payouts.toReversed(), hasNext: page.length > limit };
 }
 
 /**
@@ -93,7 +103,9 @@ export async function linesOfPayout(
   em: EntityManager,
   { fieldPartnerId, id }: Pick<Payout, "fieldPartnerId" | "id">,
 ): Promise<Earning[]> {
-  return query(em, selectLines, [fieldPartnerId, id]);
+  // Searches by field partner, because there is an index on the field partner and none on the payout.
+  const lines = { fieldPartnerId, payoutId: id };
+  return em.find(EarningEntity, lines, { orderBy: { earnedAt: "asc", id: "asc" }, disableIdentityMap: true });
 }
 
 /** A payout of a lender that differs from the sum of its earnings. Amounts are in minor units. */
@@ -139,56 +151,27 @@ export async function paidOutPage(
   return query(em, selectPaidOutPage, [lenderId, afterId ?? BEFORE_ALL_IDS, limit]);
 }
 
-type PayoutPartRow = Omit<Payout, "parts"> & PayoutPart;
-
-/** Groups rows of `earnings.payout` into payouts with their parts. */
-function groupParts(rows: readonly PayoutPartRow[]): Payout[] {
+/** Returns payouts with the parts of all lenders, in the order of their ids. */
+async function findPayouts(em: EntityManager, where: FilterQuery<PayoutRow>): Promise<Payout[]> {
+  const options = { orderBy: { id: "asc", lenderId: "asc" }, disableIdentityMap: true } as const;
+  const rows = await em.find(PayoutEntity, where, options);
   return [...Map.groupBy(rows, ({ id }) => id).values()].map((partRows) => {
-    const { lenderId: _, ...shared } = partRows[0]!;
+    const { id, fieldPartnerId, currency, reference, paidOn, untilDay, untilInstant, recordedAt } = partRows[0]!;
     const parts = partRows.map(({ lenderId, lines, amountMinor }) => ({ lenderId, lines, amountMinor }));
     return {
-      ...shared,
+      id,
+      fieldPartnerId,
+      currency,
+      reference,
+      paidOn,
+      until: untilDay ?? untilInstant?.toISOString() ?? null,
+      recordedAt,
       lines: parts.reduce((sum, part) => sum + part.lines, 0),
       amountMinor: parts.reduce((sum, part) => sum + part.amountMinor, 0n),
       parts,
     };
   });
 }
-
-const PARTS = `select p.id, p.field_partner_id as "fieldPartnerId", p.currency::text as currency, p.reference,
-   p.paid_on as "paidOn", coalesce(
-     to_char(p.credited_until, 'YYYY-MM-DD'),
-     to_char(p.credited_until_instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-   ) as "until", p.recorded_at as "recordedAt",
-   p.lender_id as "lenderId", p.lines, p.amount_minor as "amountMinor"
- from earnings.payout p`;
-
-const selectById = statement("earnings.payout-by-id", `${PARTS} where p.id = $1 order by p.lender_id`);
-
-const selectByReference = statement(
-  "earnings.payout-by-reference",
-  `${PARTS} where p.reference = $1 order by p.id, p.lender_id`,
-);
-
-const selectOwn = statement(
-  "earnings.payouts-of",
-  `${PARTS} where p.field_partner_id = $1 and p.id = any($2::uuid[]) order by p.id, p.lender_id`,
-);
-
-const selectPage = statement(
-  "earnings.payouts",
-  `with page as materialized (
-     select distinct id from earnings.payout
-     where ($1::uuid is null or field_partner_id = $1) and ($2::uuid is null or id < $2) order by id desc limit $3
-   ) ${PARTS} where p.id in (select id from page) order by p.id desc, p.lender_id`,
-);
-
-// Searches by field partner, because there is an index on the field partner and none on the payout.
-const selectLines = statement(
-  "earnings.lines-of-payout",
-  `select ${selectedEarning("e")} from earnings.earning e
-   where e.field_partner_id = $1 and e.payout_id = $2 order by e.earned_at, e.id`,
-);
 
 const selectCreditedSums = statement(
   "earnings.credited-sums",

@@ -55,6 +55,9 @@ export const PayoutEntity = defineEntity({
   },
 });
 
+/** A row of `earnings.payout`. */
+export type PayoutRow = InferEntity<typeof PayoutEntity>;
+
 /**
  * The PostgreSQL schema `earnings`: the field partners' earnings, and the payouts that paid them.
  *

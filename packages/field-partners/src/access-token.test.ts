@@ -1,14 +1,14 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import {
   createFieldPartner,
-  signedInByToken,
   deleteExpired,
+  endSession,
   issueAccessToken,
   resumeFieldPartner,
-  revokeAccessToken,
+  signedInByTokens,
   suspendFieldPartner,
 } from "./index.ts";
 import { fieldPartnersSchema } from "./schema.ts";
@@ -24,8 +24,12 @@ const asha = await transaction(database.em(), (tx) =>
 const NOW = new Date("2026-11-21T09:00:00Z");
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+async function signedInBy(on: Database, accessToken: string, now = NOW) {
+  return (await signedInByTokens(on.em(), [accessToken], now)).get(accessToken);
+}
+
 async function whose(accessToken: string, now = NOW) {
-  return (await signedInByToken(database.em(), accessToken, now))?.fieldPartner;
+  return (await signedInBy(database, accessToken, now))?.fieldPartner;
 }
 
 function issue() {
@@ -50,9 +54,11 @@ test("an unknown token, and a text that is not a token, are not valid", async ()
   }
 });
 
-test("a revoked token is not valid, and other tokens of the same field partner still are", async () => {
+test("the token of an ended session is not valid, and other tokens of the same field partner still are", async () => {
   const [lost, kept] = [await issue(), await issue()];
-  await transaction(database.em(), (tx) => revokeAccessToken(tx, lost.accessToken, NOW));
+  const { sessionId } = (await signedInBy(database, lost.accessToken))!;
+  const end = { sessionId, fieldPartnerId: asha.id, reason: "signed_out" as const };
+  await transaction(database.em(), (tx) => endSession(tx, end, NOW));
   expect(await whose(lost.accessToken)).toBeUndefined();
   expect(await whose(kept.accessToken)).toEqual(asha);
 });
@@ -107,7 +113,7 @@ test("a token issued before the migration for sign-in by phone is still valid", 
   const session = [sessionId, id, hash, NOW, expiresAt];
   await later.pool.query("insert into field_partners.session values ($1, $2, $3, $4, $5)", session);
   await migrate({ url, schemas });
-  expect(await signedInByToken(later.em(), accessToken, NOW)).toMatchObject({ sessionId, fieldPartner: { id } });
-  expect(await signedInByToken(later.em(), accessToken, expiresAt)).toBeUndefined();
+  expect(await signedInBy(later, accessToken)).toMatchObject({ sessionId, fieldPartner: { id } });
+  expect(await signedInBy(later, accessToken, expiresAt)).toBeUndefined();
   await later.close();
 });

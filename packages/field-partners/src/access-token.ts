@@ -1,7 +1,7 @@
-import { newId, query, statement, type Tx } from "@collections/database";
+import { newId, type Tx } from "@collections/database";
 import { FieldPartnerNotFoundError } from "./field-partner-fault.ts";
 import { TokenPairEntity } from "./schema.ts";
-import { endSession, openSession } from "./session.ts";
+import { openSession } from "./session.ts";
 import { randomAccessToken, tokenHash } from "./token-pair.ts";
 
 /**
@@ -11,13 +11,6 @@ import { randomAccessToken, tokenHash } from "./token-pair.ts";
  * const ttlMs = Math.min(8 * 60 * 60_000, OPERATOR_TOKEN_TTL_MS);
  */
 export const OPERATOR_TOKEN_TTL_MS = 24 * 60 * 60 * 1000;
-
-const sessionOfToken = statement(
-  "field-partners.session-of-token",
-  `select s.id as "sessionId", s.field_partner_id as "fieldPartnerId"
-   from field_partners.token_pair t join field_partners.session s on s.id = t.session_id
-   where t.access_token_hash = $1`,
-);
 
 /**
  * Starts a session for an active field partner on behalf of an operator, and returns its access token. The session cannot be
@@ -51,17 +44,4 @@ export async function issueAccessToken(
     usedKey: null,
   });
   return { accessToken, expiresAt };
-}
-
-/**
- * Ends the session of this access token. Does nothing if the token is unknown.
- *
- * @example
- * await transaction(em, (tx) => revokeAccessToken(tx, accessToken));
- */
-export async function revokeAccessToken(tx: Tx, accessToken: string, now: Date = new Date()): Promise<void> {
-  const [owned] = await query<{ sessionId: string; fieldPartnerId: string }>(tx, sessionOfToken, [
-    tokenHash(accessToken),
-  ]);
-  if (owned) await endSession(tx, { ...owned, reason: "signed_out" }, now);
 }

@@ -1,4 +1,5 @@
-import { type EntityManager, newId, query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, newId, type Tx } from "@collections/database";
+import { AuditEntryEntity } from "./schema.ts";
 
 /** An action to record about a field partner. `data` must not contain a token, a code or a phone. */
 export interface FieldPartnerAct {
@@ -25,19 +26,9 @@ export interface FieldPartnerAuditEntry {
   readonly at: Date;
 }
 
-const insert = statement(
-  "field-partners.record-act",
-  `insert into field_partners.audit_entry (id, field_partner_id, act, reason, data, at) values ($1, $2, $3, $4, $5, $6)`,
-);
-
-const newest = statement(
-  "field-partners.acts-on",
-  `select act, reason, data, at from field_partners.audit_entry where field_partner_id = $1 order by id desc limit $2`,
-);
-
 /** Adds an action to the append-only audit. */
 export function recordFieldPartnerAct(tx: Tx, { fieldPartnerId, act, reason, data }: FieldPartnerAct, now: Date): void {
-  send(tx, insert, [newId(), fieldPartnerId, act, reason ?? null, JSON.stringify(data ?? {}), now]);
+  tx.create(AuditEntryEntity, { id: newId(), fieldPartnerId, act, reason: reason ?? null, data: { ...data }, at: now });
 }
 
 /**
@@ -52,5 +43,6 @@ export async function actsOnFieldPartner(
   fieldPartnerId: string,
   limit = 50,
 ): Promise<FieldPartnerAuditEntry[]> {
-  return query(em, newest, [fieldPartnerId, limit]);
+  const rows = await em.find(AuditEntryEntity, { fieldPartnerId }, { orderBy: { id: "desc" }, limit });
+  return rows.map(({ act, reason, data, at }) => ({ act, reason, data, at }));
 }

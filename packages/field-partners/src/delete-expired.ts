@@ -1,15 +1,6 @@
-import { query, statement, type Tx } from "@collections/database";
+import type { Tx } from "@collections/database";
 import { MUTATION_RESULT_TTL_MS } from "./mutation-result.ts";
-
-/** The deletion of a session also deletes its tokens. The last one deletes the expired tokens of open sessions. */
-const deletions = [
-  ["results", "delete from field_partners.mutation_result where created_at <= $1"],
-  ["otps", "delete from field_partners.otp where requested_at <= $1"],
-  ["sessions", "delete from field_partners.session where expires_at <= $1"],
-  ["tokens", "delete from field_partners.token_pair where refresh_expires_at <= $1"],
-].map(([rows, text]) =>
-  statement(`field-partners.forget-${rows}`, `with gone as (${text} returning 1) select count(*) as gone from gone`),
-);
+import { MutationResultEntity, OtpEntity, SessionEntity, TokenPairEntity } from "./schema.ts";
 
 /**
  * Deletes mutation results and one-time passwords that are a week old, and sessions and tokens that expired a week ago.
@@ -20,7 +11,11 @@ const deletions = [
  */
 export async function deleteExpired(tx: Tx, now: Date): Promise<number> {
   const oldest = new Date(now.getTime() - MUTATION_RESULT_TTL_MS);
-  let deletedRows = 0n;
-  for (const deletion of deletions) deletedRows += (await query<{ gone: bigint }>(tx, deletion, [oldest]))[0]!.gone;
-  return Number(deletedRows);
+  const until = { $lte: oldest };
+  const results = await tx.nativeDelete(MutationResultEntity, { createdAt: until });
+  const otps = await tx.nativeDelete(OtpEntity, { requestedAt: until });
+  // The foreign key also deletes the tokens of these sessions.
+  const sessions = await tx.nativeDelete(SessionEntity, { expiresAt: until });
+  const tokensOfOpenSessions = await tx.nativeDelete(TokenPairEntity, { refreshExpiresAt: until });
+  return results + otps + sessions + tokensOfOpenSessions;
 }

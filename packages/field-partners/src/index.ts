@@ -1,4 +1,4 @@
-export { issueAccessToken, OPERATOR_TOKEN_TTL_MS, revokeAccessToken } from "./access-token.ts";
+export { issueAccessToken, OPERATOR_TOKEN_TTL_MS } from "./access-token.ts";
 export { actsOnFieldPartner, type FieldPartnerAuditEntry } from "./audit.ts";
 export { type ContactReveal, recordContactReveal } from "./contact-reveal.ts";
 export {
@@ -47,7 +47,6 @@ export {
   endSession,
   openSessionsOf,
   type Session,
-  signedInByToken,
   signedInByTokens,
   type SignedIn,
   validAccessTokens,

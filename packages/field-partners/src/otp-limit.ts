@@ -1,12 +1,8 @@
 import { query, statement, type Tx } from "@collections/database";
 import { recordFieldPartnerAct } from "./audit.ts";
+import { fieldPartnerById } from "./field-partner.ts";
 import { FieldPartnerNotFoundError } from "./field-partner-fault.ts";
 import { OTP_DAY_MS } from "./otp-rule.ts";
-
-const phoneOf = statement(
-  "field-partners.phone-of-field-partner",
-  `select phone from field_partners.field_partner where id = $1`,
-);
 
 const resetOtps = statement(
   "field-partners.forgive-otps",
@@ -29,10 +25,10 @@ export async function clearOtpLimit(
   { fieldPartnerId, reason }: { fieldPartnerId: string; reason: string },
   now: Date,
 ): Promise<{ codes: number; wrongTries: number }> {
-  const [found] = await query<{ phone: string }>(tx, phoneOf, [fieldPartnerId]);
-  if (!found) throw new FieldPartnerNotFoundError(fieldPartnerId);
+  const fieldPartner = await fieldPartnerById(tx, fieldPartnerId);
+  if (!fieldPartner) throw new FieldPartnerNotFoundError(fieldPartnerId);
   const dayStart = new Date(now.getTime() - OTP_DAY_MS);
-  const reset = await query<{ wrongTries: number }>(tx, resetOtps, [found.phone, now, dayStart]);
+  const reset = await query<{ wrongTries: number }>(tx, resetOtps, [fieldPartner.phone, now, dayStart]);
   const cleared = {
     codes: reset.length,
     wrongTries: reset.reduce((sum, { wrongTries }) => sum + wrongTries, 0),

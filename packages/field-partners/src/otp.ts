@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { enqueue, type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { LockMode } from "@mikro-orm/core";
 import { recordFieldPartnerAct } from "./audit.ts";
 import { isPhone } from "./field-partner.ts";
 import { otpQueue } from "./otp-queue.ts";
@@ -12,8 +13,8 @@ import {
   OTP_TTL_MS,
   type OtpState,
   otpWaitMs,
-  type RecentOtp,
 } from "./otp-rule.ts";
+import { OtpEntity } from "./schema.ts";
 import { startSession } from "./session.ts";
 import { otpCode, type SignInKeys } from "./sign-in-keys.ts";
 import { findUnusedTokens, looksLikeToken, tokenHash, type Tokens } from "./token-pair.ts";
@@ -64,28 +65,12 @@ const lockPhone = statement(
   `select pg_advisory_xact_lock(hashtextextended('field-partners.otp ' || $1::text, 0))`,
 );
 
-const byKey = statement(
-  "field-partners.otp-by-key",
-  `select id, phone, expires_at as "expiresAt" from field_partners.otp where idempotency_key = $1`,
-);
-
-const recent = statement(
-  "field-partners.recent-otps",
-  `select requested_at as "requestedAt", wrong_tries as "wrongTries" from field_partners.otp
-   where phone = $1 and from_known_device = $2 and requested_at > $3 and forgiven_at is null`,
-);
-
 const knownDevice = statement(
   "field-partners.known-device",
   `select s.id from field_partners.token_pair t
    join field_partners.session s on s.id = t.session_id
    join field_partners.field_partner f on f.id = s.field_partner_id
    where t.refresh_token_hash = $1 and f.phone = $2`,
-);
-
-const fromKnownDevice = statement(
-  "field-partners.otp-from-known-device",
-  `select id from field_partners.otp where id = $1 and from_known_device`,
 );
 
 const insert = statement(
@@ -104,29 +89,6 @@ const assignOtp = statement(
      select distinct e.channel from field_partners.otp e
      where e.phone = o.phone and e.requested_at > $3 and e.channel is not null
    ) as "usedChannels"`,
-);
-
-const markSent = statement(
-  "field-partners.mark-otp-sent",
-  `update field_partners.otp set sent_at = $2, channel = $3 where id = $1 and sent_at is null returning id`,
-);
-
-const lockOtp = statement(
-  "field-partners.lock-otp",
-  `select expires_at as "expiresAt", wrong_tries as "wrongTries", verified_at as "verifiedAt",
-     verified_key as "verifiedKey", field_partner_id as "fieldPartnerId", last_wrong as "lastWrong"
-   from field_partners.otp where id = $1 for update`,
-);
-
-const countWrong = statement(
-  "field-partners.count-wrong-otp",
-  `update field_partners.otp set wrong_tries = wrong_tries + 1, last_wrong = $2 where id = $1
-   returning wrong_tries as "wrongTries"`,
-);
-
-const markVerified = statement(
-  "field-partners.mark-otp-verified",
-  `update field_partners.otp set verified_at = $2, verified_key = $3 where id = $1 returning id`,
 );
 
 /** A request for a code. A request with the same key and phone is a repeat. */
@@ -155,7 +117,7 @@ export async function requestOtp(tx: Tx, request: OtpRequest, now: Date): Promis
   if (!isPhone(phone)) return { kind: "invalid_phone" };
   // Requests for one phone run one after the other. Otherwise concurrent requests could exceed the limit.
   await query(tx, lockPhone, [phone]);
-  const [known] = await query<{ id: string; phone: string; expiresAt: Date }>(tx, byKey, [idempotencyKey]);
+  const known = await tx.findOne(OtpEntity, { idempotencyKey });
   // A repeat after the code has expired is a conflict: the app needs a new code, with a new key.
   const isRepeat = known?.phone === phone && now < known.expiresAt;
   if (known) {
@@ -164,7 +126,8 @@ export async function requestOtp(tx: Tx, request: OtpRequest, now: Date): Promis
 
   const isKnownDevice = (await knownDeviceOf(tx, request)) !== undefined;
   const dayStart = new Date(now.getTime() - OTP_DAY_MS);
-  const waitMs = otpWaitMs(await query<RecentOtp>(tx, recent, [phone, isKnownDevice, dayStart]), now);
+  const recent = { phone, fromKnownDevice: isKnownDevice, requestedAt: { $gt: dayStart }, forgivenAt: null };
+  const waitMs = otpWaitMs(await tx.find(OtpEntity, recent), now);
   if (waitMs > 0) return { kind: "too_many", waitMs };
 
   const expiresAt = new Date(now.getTime() + OTP_TTL_MS);
@@ -200,7 +163,7 @@ export async function knownDeviceOf(
  * const isKnown = await isOtpOfKnownDevice(em, otpId);
  */
 export async function isOtpOfKnownDevice(em: EntityManager, otpId: string): Promise<boolean> {
-  return (await query(em, fromKnownDevice, [otpId])).length > 0;
+  return (await em.count(OtpEntity, { id: otpId, fromKnownDevice: true })) > 0;
 }
 
 /**
@@ -232,7 +195,10 @@ export async function otpToSend(
  */
 export async function recordOtpSending(tx: Tx, sending: OtpSending, now: Date): Promise<void> {
   const { otpId, fieldPartnerId, channel, failureCode } = sending;
-  if (channel !== null && (await query(tx, markSent, [otpId, now, channel])).length === 0) return;
+  if (channel !== null) {
+    const marked = await tx.nativeUpdate(OtpEntity, { id: otpId, sentAt: null }, { sentAt: now, channel });
+    if (marked === 0) return;
+  }
   const act = channel === null ? "otp.not_sent" : "otp.sent";
   const data = { otpId, ...(channel !== null && { channel }), ...(failureCode !== undefined && { failureCode }) };
   recordFieldPartnerAct(tx, { fieldPartnerId, act, data }, now);
@@ -255,12 +221,13 @@ export async function verifyOtp(
   now: Date,
 ): Promise<OtpVerification> {
   const { otpId, idempotencyKey, deviceName } = given;
-  const [otp] = await query<KnownOtp>(tx, lockOtp, [otpId]);
+  const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
+  const otp = await tx.findOne(OtpEntity, { id: otpId }, lock);
   if (!otp) return { kind: "expired" };
   const request = createHash("sha256")
     .update(JSON.stringify([idempotencyKey, given.code]))
     .digest();
-  if (otp.lastWrong?.equals(request)) return wrongCodeOutcome(otp, otp.wrongTries);
+  if (otp.lastWrong && request.equals(otp.lastWrong)) return wrongCodeOutcome(otp);
   const isRight = isCodeOf(keys, otpId, given.code) && otp.fieldPartnerId !== null;
   const verdict = judgeOtp(otp, { isRight, idempotencyKey }, now);
   const seed = ["otp", otpId, idempotencyKey];
@@ -269,12 +236,13 @@ export async function verifyOtp(
       return { kind: "expired" };
     case "wrong":
     case "conflict": {
-      const [counted] = await query<{ wrongTries: number }>(tx, countWrong, [otpId, request]);
-      if (counted!.wrongTries === OTP_TRIES && otp.fieldPartnerId !== null) {
+      otp.wrongTries += 1;
+      otp.lastWrong = request;
+      if (otp.wrongTries === OTP_TRIES && otp.fieldPartnerId !== null) {
         const act = { act: "otp.tries_used_up", data: { otpId } } as const;
         recordFieldPartnerAct(tx, { fieldPartnerId: otp.fieldPartnerId, ...act }, now);
       }
-      return wrongCodeOutcome(otp, counted!.wrongTries);
+      return wrongCodeOutcome(otp);
     }
     case "repeat": {
       const unused = await findUnusedTokens(tx, keys, { seed, withinMs: OTP_REPEAT_MS }, now);
@@ -283,19 +251,15 @@ export async function verifyOtp(
     case "right": {
       const started = await startSession(tx, keys, { fieldPartnerId: otp.fieldPartnerId!, deviceName, seed }, now);
       if (!started) return { kind: "expired" };
-      await query(tx, markVerified, [otpId, now, idempotencyKey]);
+      otp.verifiedAt = now;
+      otp.verifiedKey = idempotencyKey;
       return { kind: "signed_in", ...started };
     }
   }
 }
 
-interface KnownOtp extends OtpState {
-  readonly fieldPartnerId: string | null;
-  readonly lastWrong: Buffer | null;
-}
-
 /** Returns the outcome for a wrong code. It is a conflict if the same idempotency key has signed in with the right code. */
-function wrongCodeOutcome({ verifiedAt }: KnownOtp, wrongTries: number): OtpVerification {
+function wrongCodeOutcome({ verifiedAt, wrongTries }: OtpState): OtpVerification {
   return verifiedAt ? { kind: "conflict" } : { kind: "wrong", triesLeft: OTP_TRIES - wrongTries };
 }
 

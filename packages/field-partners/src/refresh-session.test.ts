@@ -12,7 +12,7 @@ import {
   openSessionsOf,
   type RefreshOutcome,
   refreshSession,
-  signedInByToken,
+  signedInByTokens,
   suspendFieldPartner,
   type Tokens,
 } from "./index.ts";
@@ -60,8 +60,12 @@ async function refreshed(refreshToken: string, idempotencyKey?: string, now?: Da
   return outcome.tokens;
 }
 
+async function signedInBy(accessToken: string, now: Date) {
+  return (await signedInByTokens(database.em(), [accessToken], now)).get(accessToken);
+}
+
 async function isValid({ accessToken }: Tokens, now = NOW): Promise<boolean> {
-  return (await signedInByToken(database.em(), accessToken, now)) !== undefined;
+  return (await signedInBy(accessToken, now)) !== undefined;
 }
 
 /** Returns the tokens of the outcomes that are valid. */
@@ -83,7 +87,7 @@ describe("a refresh token", () => {
       refreshExpiresAt: minutesLater(30 * DAY_MINUTES + 10),
     });
     for (const { accessToken } of [tokens, next]) {
-      expect(await signedInByToken(database.em(), accessToken, minutesLater(14))).toMatchObject({ sessionId });
+      expect(await signedInBy(accessToken, minutesLater(14))).toMatchObject({ sessionId });
     }
     expect(await isValid(tokens, minutesLater(15))).toBe(false);
     expect(await isValid(next, minutesLater(24))).toBe(true);
@@ -216,7 +220,7 @@ describe("a session", () => {
   test("is listed with its device until it ends, also a session of an operator's token", async () => {
     const { fieldPartnerId, sessionId, tokens } = await aSession();
     const { accessToken } = await inTx((tx) => issueAccessToken(tx, fieldPartnerId, { now: NOW }));
-    const { sessionId: operators } = (await signedInByToken(database.em(), accessToken, NOW))!;
+    const { sessionId: operators } = (await signedInBy(accessToken, NOW))!;
     await refreshed(tokens.refreshToken, undefined, minutesLater(1));
     expect(await openSessionsOf(database.em(), fieldPartnerId, NOW)).toEqual([
       expect.objectContaining({ id: operators, deviceName: null, refreshedAt: null }),
@@ -233,7 +237,7 @@ describe("a session", () => {
     expect(await inTx((tx) => endSession(tx, ending, NOW))).toBe(true);
     expect(await inTx((tx) => endSession(tx, ending, NOW))).toBe(true);
     expect((await openSessionsOf(database.em(), fieldPartnerId, NOW)).map(({ id }) => id)).toEqual([sessionId]);
-    expect(await signedInByToken(database.em(), accessToken, NOW)).toBeUndefined();
+    expect(await signedInBy(accessToken, NOW)).toBeUndefined();
     const acts = await actsOnFieldPartner(database.em(), fieldPartnerId);
     expect(acts.filter(({ act }) => act === "session.ended")).toHaveLength(1);
   });

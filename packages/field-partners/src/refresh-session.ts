@@ -1,5 +1,6 @@
 import { type EntityManager, query, statement, type Tx } from "@collections/database";
 import { judgeRefresh, REFRESH_REPEAT_MS, type RefreshState } from "./refresh-rule.ts";
+import { SessionEntity, TokenPairEntity } from "./schema.ts";
 import { endSession } from "./session.ts";
 import type { SignInKeys } from "./sign-in-keys.ts";
 import { addTokenPair, findUnusedTokens, looksLikeToken, tokenHash, type Tokens } from "./token-pair.ts";
@@ -19,11 +20,6 @@ const lockSession = statement(
    for no key update`,
 );
 
-const readSession = statement(
-  "field-partners.session-of-refresh-token",
-  `select session_id as id from field_partners.token_pair where refresh_token_hash = $1`,
-);
-
 /** It must run after the session is locked, so that it sees the changes of concurrent requests. */
 const readPair = statement(
   "field-partners.token-pair-by-refresh-token",
@@ -37,16 +33,6 @@ const readPair = statement(
    where t.refresh_token_hash = $1`,
 );
 
-const markUsed = statement(
-  "field-partners.use-refresh-token",
-  `update field_partners.token_pair set used_at = $2, used_key = $3 where id = $1 returning id`,
-);
-
-const extendSession = statement(
-  "field-partners.prolong-session",
-  `update field_partners.session set refreshed_at = $2, expires_at = $3 where id = $1 returning id`,
-);
-
 /**
  * Returns the id of the session that a refresh token belongs to, even if the token is not valid any more. Returns undefined
  * if the token is unknown.
@@ -56,8 +42,8 @@ const extendSession = statement(
  */
 export async function sessionOfRefreshToken(em: EntityManager, refreshToken: string): Promise<string | undefined> {
   if (!looksLikeToken("fpr", refreshToken)) return undefined;
-  const [session] = await query<{ id: string }>(em, readSession, [tokenHash(refreshToken)]);
-  return session?.id;
+  const pair = await em.findOne(TokenPairEntity, { refreshTokenHash: tokenHash(refreshToken) });
+  return pair?.sessionId;
 }
 
 /**
@@ -98,9 +84,10 @@ export async function refreshSession(
     case "reused":
       return endReusedSession(tx, pair, now);
     case "rotate": {
-      await query(tx, markUsed, [id, now, idempotencyKey]);
+      await tx.nativeUpdate(TokenPairEntity, { id }, { usedAt: now, usedKey: idempotencyKey });
       const tokens = await addTokenPair(tx, keys, { sessionId, seed }, now);
-      await query(tx, extendSession, [sessionId, now, tokens.refreshExpiresAt]);
+      const extended = { refreshedAt: now, expiresAt: tokens.refreshExpiresAt };
+      await tx.nativeUpdate(SessionEntity, { id: sessionId }, extended);
       return { kind: "refreshed", sessionId, tokens };
     }
   }

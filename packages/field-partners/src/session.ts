@@ -1,7 +1,8 @@
 import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { LockMode } from "@mikro-orm/core";
 import { recordFieldPartnerAct } from "./audit.ts";
 import type { FieldPartner } from "./field-partner.ts";
-import type { SessionEnd } from "./schema.ts";
+import { FieldPartnerEntity, type SessionEnd, SessionEntity } from "./schema.ts";
 import type { SignInKeys } from "./sign-in-keys.ts";
 import { addTokenPair, looksLikeToken, REFRESH_TOKEN_TTL_MS, tokenHash, type Tokens } from "./token-pair.ts";
 
@@ -26,17 +27,6 @@ export interface SignedIn {
   readonly fieldPartner: FieldPartner;
 }
 
-const lockActive = statement(
-  "field-partners.lock-active",
-  `select id from field_partners.field_partner where id = $1 and state = 'active' for share`,
-);
-
-const insertSession = statement(
-  "field-partners.insert-session",
-  `insert into field_partners.session (id, field_partner_id, device_name, issued_at, expires_at)
-   values ($1, $2, $3, $4, $5)`,
-);
-
 // LATERAL with a LIMIT makes PostgreSQL look up each token in the unique indexes, even in a plan without statistics.
 // The parameters are the hashes ($1) and the time ($2).
 const signedInWith = (columns: string) => `select encode(k.hash, 'hex') as hash${columns}
@@ -59,27 +49,6 @@ const signedInBy = statement(
 );
 
 const validTokens = statement("field-partners.access-tokens-that-count", signedInWith(""));
-
-const openSessions = statement(
-  "field-partners.open-sessions",
-  `select id, field_partner_id as "fieldPartnerId", device_name as "deviceName", issued_at as "issuedAt",
-     refreshed_at as "refreshedAt", expires_at as "expiresAt"
-   from field_partners.session
-   where field_partner_id = $1 and revoked_at is null and expires_at > $2
-   order by id desc limit ${MAX_SESSIONS_SHOWN}`,
-);
-
-const end = statement(
-  "field-partners.end-session",
-  `update field_partners.session set revoked_at = $3, end_reason = $4
-   where id = $1 and field_partner_id = $2 and revoked_at is null
-   returning id`,
-);
-
-const exists = statement(
-  "field-partners.session-exists",
-  `select id from field_partners.session where id = $1 and field_partner_id = $2`,
-);
 
 /**
  * Starts a session with its first tokens, or returns undefined if the field partner is not active. A concurrent suspension of
@@ -105,28 +74,24 @@ export async function openSession(
   now: Date,
 ): Promise<string | undefined> {
   const { fieldPartnerId, deviceName, expiresAt, by } = opening;
-  const [active] = await query(tx, lockActive, [fieldPartnerId]);
-  if (!active) return undefined;
+  const isActive = { id: fieldPartnerId, state: "active" as const };
+  const lock = { lockMode: LockMode.PESSIMISTIC_READ, refresh: true } as const;
+  if ((await tx.findOne(FieldPartnerEntity, isActive, lock)) === null) return undefined;
   const sessionId = newId();
-  await query(tx, insertSession, [sessionId, fieldPartnerId, deviceName, now, expiresAt]);
+  tx.create(SessionEntity, {
+    id: sessionId,
+    fieldPartnerId,
+    deviceName,
+    issuedAt: now,
+    refreshedAt: null,
+    expiresAt,
+    revokedAt: null,
+    endReason: null,
+  });
+  // Inserted before its tokens, which refer to it.
+  await tx.flush();
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.started", data: { sessionId, by } }, now);
   return sessionId;
-}
-
-/**
- * Returns the field partner and the session of an access token. Returns undefined if the token is unknown or expired, the
- * session has ended, or the field partner is not active.
- *
- * @example
- * const signedIn = await signedInByToken(em, accessToken, now);
- * const name = signedIn?.fieldPartner.displayName;
- */
-export async function signedInByToken(
-  em: EntityManager,
-  accessToken: string,
-  now: Date,
-): Promise<SignedIn | undefined> {
-  return (await signedInByTokens(em, [accessToken], now)).get(accessToken);
 }
 
 /**
@@ -186,7 +151,10 @@ export async function validAccessTokens(
  * const devices = sessions.map(({ deviceName }) => deviceName ?? "unnamed");
  */
 export async function openSessionsOf(em: EntityManager, fieldPartnerId: string, now: Date): Promise<Session[]> {
-  return query(em, openSessions, [fieldPartnerId, now]);
+  const isOpen = { fieldPartnerId, revokedAt: null, expiresAt: { $gt: now } };
+  const options = { orderBy: { id: "desc" }, limit: MAX_SESSIONS_SHOWN, disableIdentityMap: true } as const;
+  const rows = await em.find(SessionEntity, isOpen, options);
+  return rows.map(({ revokedAt: _, endReason: __, ...session }) => session);
 }
 
 /**
@@ -201,8 +169,13 @@ export async function endSession(
   { sessionId, fieldPartnerId, reason }: { sessionId: string; fieldPartnerId: string; reason: SessionEnd },
   now: Date,
 ): Promise<boolean> {
-  const [ended] = await query(tx, end, [sessionId, fieldPartnerId, now, reason]);
-  if (!ended) return (await query(tx, exists, [sessionId, fieldPartnerId])).length > 0;
+  const theirs = { id: sessionId, fieldPartnerId };
+  const ended = await tx.nativeUpdate(
+    SessionEntity,
+    { ...theirs, revokedAt: null },
+    { revokedAt: now, endReason: reason },
+  );
+  if (ended === 0) return (await tx.count(SessionEntity, theirs)) > 0;
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.ended", reason, data: { sessionId } }, now);
   return true;
 }

@@ -1,5 +1,6 @@
 import { createHash, type KeyObject, randomBytes } from "node:crypto";
 import { newId, query, statement, type Tx } from "@collections/database";
+import { TokenPairEntity } from "./schema.ts";
 import { derivedSecret, type SignInKeys } from "./sign-in-keys.ts";
 
 /**
@@ -27,13 +28,6 @@ export interface Tokens {
   readonly refreshToken: string;
   readonly refreshExpiresAt: Date;
 }
-
-const insertPair = statement(
-  "field-partners.insert-token-pair",
-  `insert into field_partners.token_pair
-     (id, session_id, access_token_hash, access_expires_at, refresh_token_hash, refresh_expires_at, issued_at)
-   values ($1, $2, $3, $4, $5, $6, $7)`,
-);
 
 const unusedPair = statement(
   "field-partners.unused-token-pair",
@@ -70,8 +64,18 @@ export async function addTokenPair(
   const accessExpiresAt = new Date(now.getTime() + ACCESS_TOKEN_TTL_MS);
   const refreshExpiresAt = new Date(now.getTime() + REFRESH_TOKEN_TTL_MS);
   const { accessToken, refreshToken } = tokensOf(keys.tokens[0]!, seed);
-  const hashes = [tokenHash(accessToken), accessExpiresAt, tokenHash(refreshToken), refreshExpiresAt];
-  await query(tx, insertPair, [newId(), sessionId, ...hashes, now]);
+  tx.create(TokenPairEntity, {
+    id: newId(),
+    sessionId,
+    accessTokenHash: tokenHash(accessToken),
+    accessExpiresAt,
+    refreshTokenHash: tokenHash(refreshToken),
+    refreshExpiresAt,
+    issuedAt: now,
+    usedAt: null,
+    usedKey: null,
+  });
+  await tx.flush();
   return { accessToken, accessExpiresAt, refreshToken, refreshExpiresAt };
 }
 

@@ -8,7 +8,7 @@ import {
   otpToSend,
   recordOtpSending,
   requestOtp,
-  signedInByToken,
+  signedInByTokens,
   suspendFieldPartner,
   verifyOtp,
 } from "../src/index.ts";
@@ -17,6 +17,10 @@ import { otpCode } from "../src/sign-in-keys.ts";
 
 const { url, database, inTx, aPhone, aPerson, aRequested, aSentCode, verify, jobsOf } = await sampleCodes();
 afterAll(() => database.close());
+
+async function signedInBy(accessToken: string, now: Date) {
+  return (await signedInByTokens(database.em(), [accessToken], now)).get(accessToken);
+}
 
 describe("a code", () => {
   test("signs in its recipient until the tokens expire, and the audit records it", async () => {
@@ -27,9 +31,9 @@ describe("a code", () => {
     const { tokens, sessionId } = signedIn;
     expect(tokens.accessExpiresAt).toEqual(minutesLater(15));
     expect(tokens.refreshExpiresAt).toEqual(minutesLater(30 * 24 * 60));
-    const known = await signedInByToken(database.em(), tokens.accessToken, NOW);
+    const known = await signedInBy(tokens.accessToken, NOW);
     expect(known).toEqual({ sessionId, fieldPartner: person });
-    expect(await signedInByToken(database.em(), tokens.accessToken, minutesLater(15))).toBeUndefined();
+    expect(await signedInBy(tokens.accessToken, minutesLater(15))).toBeUndefined();
     expect(await actsOnFieldPartner(database.em(), person.id)).toMatchObject([
       { act: "session.started", data: { sessionId, by: "otp" } },
       { act: "otp.sent", data: { otpId, channel: "sms" } },

@@ -1,5 +1,4 @@
 export {
-  type AccountKind,
   type AccountToOpen,
   caseAccounts,
   commissionExpenseAccount,
@@ -32,12 +31,10 @@ export {
   receivableBalances,
 } from "./books/balance.ts";
 export {
-  type Attribution,
   type Booking,
   type BookingKey,
   bookingPage,
   bookingsFor,
-  type BookingWarning,
   bookPayments,
   type Collected,
   collectedBy,
@@ -66,16 +63,18 @@ export {
   payoutMemo,
   placement,
 } from "./books/postings.ts";
-export type { AccountRow, ChainBlockRow, PaymentBookingRow, TransferRow } from "./schema.ts";
+export type {
+  AccountKind,
+  AccountRow,
+  Attribution,
+  BookingWarning,
+  ChainBlockRow,
+  PaymentBookingRow,
+  TransferKind,
+  TransferRow,
+} from "./schema.ts";
 export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./books/statement.ts";
-export {
-  payoutTransfersOf,
-  type Posting,
-  postTransfers,
-  type Transfer,
-  type TransferKind,
-  transfersOf,
-} from "./books/transfer.ts";
+export { payoutTransfersOf, type Posting, postTransfers, type Transfer, transfersOf } from "./books/transfer.ts";
 export {
   type AnchorLine,
   type AnchorProblem,

@@ -1,13 +1,48 @@
 import type { PackageSchema } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { AccountKind } from "./books/account.ts";
-import type { Attribution, BookingWarning } from "./books/booking.ts";
 import { migration0001 } from "./migrations/0001.ts";
 import { migration0002 } from "./migrations/0002-payments-in-balance.ts";
 import { migration0003 } from "./migrations/0003-anchors.ts";
 import { migration0004 } from "./migrations/0004-digests-by-trigger.ts";
-import type { TransferKind } from "./books/transfer.ts";
+
+/**
+ * The kind of an account. A case has `receivable` and `excess`. A lender has `placed`, `settled_direct` and
+ * `commission_expense`. A field partner has `pending`, `credited` and `paid` with each lender.
+ */
+export type AccountKind =
+  | "receivable"
+  | "excess"
+  | "placed"
+  | "settled_direct"
+  | "commission_expense"
+  | "pending"
+  | "credited"
+  | "paid";
+
+/**
+ * The kind of a transfer. A CHECK of the table allows each kind to move money only between certain kinds of account. A
+ * `correction` may move money between any two accounts.
+ */
+export type TransferKind =
+  | "placement"
+  | "adjustment"
+  | "payment"
+  | "excess"
+  | "commission"
+  | "earning_credited"
+  | "payout"
+  | "correction";
+
+/** How a payment was attributed to a field partner. contract: Payment confirmation request */
+export type Attribution = "exact" | "inferred" | "none";
+
+/** An irregularity in a confirmation that was booked nevertheless. */
+export interface BookingWarning {
+  readonly code: string;
+  readonly pointer: string;
+  readonly detail: string;
+}
 
 /** An account in a lender's ledger: `receivable/<case>`, `placed/<lender>/INR` and so on. */
 export const AccountEntity = defineEntity({

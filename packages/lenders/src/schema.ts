@@ -108,7 +108,7 @@ export const AuditEntryEntity = defineEntity({
 });
 
 /** The only row holds a value that only this database's master key opens. It detects a process with another master key. */
-const MasterKeySentinelEntity = defineEntity({
+export const MasterKeySentinelEntity = defineEntity({
   name: "MasterKeySentinel",
   schema: "lenders",
   tableName: "master_key_sentinel",

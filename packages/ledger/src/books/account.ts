@@ -1,19 +1,6 @@
 import { insertFor, lenderInsert, send, type Tx } from "@collections/database";
 import { type CurrencyCode, exponentOf } from "@collections/money";
-
-/**
- * The kind of an account. A case has `receivable` and `excess`. A lender has `placed`, `settled_direct` and
- * `commission_expense`. A field partner has `pending`, `credited` and `paid` with each lender.
- */
-export type AccountKind =
-  | "receivable"
-  | "excess"
-  | "placed"
-  | "settled_direct"
-  | "commission_expense"
-  | "pending"
-  | "credited"
-  | "paid";
+import type { AccountKind } from "../schema.ts";
 
 /** An account to open in a lender's ledger. Its id follows from kind and owner, so a posting does not read the account. */
 export interface AccountToOpen {

@@ -10,17 +10,8 @@ import {
   type Tx,
 } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
+import { type Attribution, type BookingWarning, PaymentBookingEntity } from "../schema.ts";
 import { appendOnlyTable } from "./append-only-table.ts";
-
-/** How a payment was attributed to a field partner. contract: Payment confirmation request */
-export type Attribution = "exact" | "inferred" | "none";
-
-/** An irregularity in a confirmation that was booked nevertheless. */
-export interface BookingWarning {
-  readonly code: string;
-  readonly pointer: string;
-  readonly detail: string;
-}
 
 /**
  * One captured payment of a loan and the outcome of booking it, in minor units. A repeated confirmation is answered with
@@ -215,7 +206,9 @@ export async function bookingPage(
   after: string | undefined,
   limit: number,
 ): Promise<Booking[]> {
-  return query(em, selectBookingPage, [lenderId, after ?? BEFORE_ALL_IDS, limit]);
+  const where = { lenderId, id: { $gt: after ?? BEFORE_ALL_IDS } };
+  const options = { orderBy: { id: "asc" }, limit, exclude: ["digest"], disableIdentityMap: true } as const;
+  return em.find(PaymentBookingEntity, where, options);
 }
 
 // LATERAL with a LIMIT makes PostgreSQL look up each key in the index. Without it, a plan that was prepared while the
@@ -264,10 +257,4 @@ const selectCollected = statement(
    from ledger.payment_booking
    where field_partner_id = $1 and recorded_at >= $2 and recorded_at < $3
    group by currency order by currency`,
-);
-
-const selectBookingPage = statement(
-  "ledger.booking-page",
-  `select ${bookings.selected("b")} from ledger.payment_booking b
-   where b.lender_id = $1 and b.id > $2 order by b.id limit $3`,
 );

@@ -1,6 +1,6 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
-import type { TransferKind } from "./transfer.ts";
+import type { TransferKind } from "../schema.ts";
 
 /** One line of a case's account statement, in minor units. A payment is one line, even if part of it is excess. */
 export interface StatementLine {

@@ -1,20 +1,7 @@
 import { type EntityManager, insertFor, newId, query, send, statement, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
+import { TransferEntity, type TransferKind } from "../schema.ts";
 import { appendOnlyTable } from "./append-only-table.ts";
-
-/**
- * The kind of a transfer. A CHECK of the table allows each kind to move money only between certain kinds of account. A
- * `correction` may move money between any two accounts.
- */
-export type TransferKind =
-  | "placement"
-  | "adjustment"
-  | "payment"
-  | "excess"
-  | "commission"
-  | "earning_credited"
-  | "payout"
-  | "correction";
 
 /**
  * A transfer of money between two accounts that is not written yet. Debit and credit are in one row, so they are always
@@ -87,7 +74,8 @@ export function postTransfers(tx: Tx, postings: readonly Posting[]): void {
  * const payments = transfers.filter(({ kind }) => kind === "payment");
  */
 export async function transfersOf(em: EntityManager, lenderId: string, caseId: string): Promise<Transfer[]> {
-  return query(em, selectTransfers, [lenderId, caseId]);
+  const options = { orderBy: { sequence: "asc nulls last", id: "asc" }, exclude: ["digest"] } as const;
+  return em.find(TransferEntity, { lenderId, caseId }, { ...options, disableIdentityMap: true });
 }
 
 /**
@@ -109,10 +97,4 @@ const selectPayouts = statement(
   "ledger.payout-transfers-of",
   `select ${transfers.selected("t")} from ledger.transfer t
    where t.lender_id = $1 and t.case_id = any($2::uuid[]) and t.kind = 'payout' order by t.id`,
-);
-
-const selectTransfers = statement(
-  "ledger.transfers-of",
-  `select ${transfers.selected("t")} from ledger.transfer t
-   where t.lender_id = $1 and t.case_id = $2 order by t.sequence nulls last, t.id`,
 );

@@ -1,4 +1,5 @@
 import { type EntityManager, query, send, statement, transaction } from "@collections/database";
+import { AnchorEntity } from "../schema.ts";
 import { lendersInLedger, setVerificationLimits, VERIFICATION_TIMEOUT } from "./verify.ts";
 
 /** A head from an anchor, with the place of the anchor's line. */
@@ -42,7 +43,8 @@ export async function recordedAnchors(
   em: EntityManager,
   onlyLenderId: string | undefined,
 ): Promise<ReadonlyMap<string, RecordedAnchor>> {
-  const rows = await query<RecordedAnchor & { readonly lenderId: string }>(em, selectRecorded, [onlyLenderId ?? null]);
+  const where = onlyLenderId === undefined ? {} : { lenderId: onlyLenderId };
+  const rows = await em.find(AnchorEntity, where, { disableIdentityMap: true });
   return new Map(rows.map(({ lenderId, number, anchoredAt }) => [lenderId, { number, anchoredAt }]));
 }
 
@@ -87,10 +89,4 @@ const selectCoverage = statement(
    left join lateral (
      select number, created_at from ledger.chain_block where lender_id = $1 order by number desc limit 1
    ) h on true`,
-);
-
-const selectRecorded = statement(
-  "ledger.recorded-anchors",
-  `select lender_id as "lenderId", number, anchored_at as "anchoredAt" from ledger.anchor
-   where $1::uuid is null or lender_id = $1`,
 );

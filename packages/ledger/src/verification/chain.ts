@@ -7,6 +7,7 @@ import {
   transaction,
   type Tx,
 } from "@collections/database";
+import { ChainBlockEntity, type ChainBlockRow } from "../schema.ts";
 
 /** Options of `extendChain`. `now` is the creation time of its blocks. */
 export interface ExtendOptions {
@@ -78,8 +79,12 @@ export async function extendChain(
  * const receipt = head && `${head.number} ${head.hash}`;
  */
 export async function chainHead(em: EntityManager, lenderId: string): Promise<ChainHead | undefined> {
-  const [head] = await query<ChainHead>(em, selectHead, [lenderId]);
-  return head;
+  const head = await em.findOne(
+    ChainBlockEntity,
+    { lenderId },
+    { orderBy: { number: "desc" }, fields: ["number", "hash"], disableIdentityMap: true },
+  );
+  return head ? { number: head.number, hash: Buffer.from(head.hash).toString("hex") } : undefined;
 }
 
 /** The result of one step of `extendChain`. */
@@ -103,7 +108,7 @@ interface StepOptions {
 export async function extendOnce(tx: Tx, lenderId: string, options: StepOptions): Promise<Step> {
   const { afterId, maxRows = STEP_ROWS, now } = options;
   await query(tx, lockChain, [lenderId], LONG_TIMEOUT);
-  const fromId = afterId ?? searchFrom(await query<LastBlock>(tx, selectLast, [lenderId]));
+  const fromId = afterId ?? searchFrom(await lastBlock(tx, lenderId));
   const values = [lenderId, fromId, BLOCK_ROWS, maxRows, now.toISOString()];
   const found = await query<FoundBlock>(tx, selectNextBlocks, values, LONG_TIMEOUT);
   const blocks = found.filter((block) => block.number !== null);
@@ -144,9 +149,9 @@ function addBlock(tx: Tx, lenderId: string, block: NextBlock, now: Date): void {
   ]);
 }
 
-interface LastBlock {
-  readonly createdAt: Date;
-  readonly lastId: string;
+async function lastBlock(tx: Tx, lenderId: string): Promise<Pick<ChainBlockRow, "createdAt" | "lastId"> | null> {
+  const newestFirst = { orderBy: { number: "desc" }, disableIdentityMap: true } as const;
+  return tx.findOne(ChainBlockEntity, { lenderId }, { ...newestFirst, fields: ["createdAt", "lastId"] });
 }
 
 /**
@@ -154,8 +159,8 @@ interface LastBlock {
  * above the id of the last block's last row. After a complete call, these are rows that were not visible yet when the last
  * block was created. So the search starts LOOK_BACK_MS before the earlier of these two times.
  */
-function searchFrom([last]: readonly LastBlock[]): string {
-  if (last === undefined) return BEFORE_ALL_IDS;
+function searchFrom(last: Pick<ChainBlockRow, "createdAt" | "lastId"> | null): string {
+  if (last === null) return BEFORE_ALL_IDS;
   const { createdAt, lastId } = last;
   const lastIdMs = Number.parseInt(lastId.replaceAll("-", "").slice(0, 12), 16);
   const fromMs = Math.max(0, Math.min(createdAt.getTime(), lastIdMs) - LOOK_BACK_MS);
@@ -172,21 +177,9 @@ export const ROW_DIGESTS = `string_agg(digest, ''::bytea order by id)`;
 /** SQL expression for the `previous_hash` of a chain's first block: 32 zero bytes. */
 export const GENESIS = `decode(repeat('00', 32), 'hex')`;
 
-const selectHead = statement(
-  "ledger.chain-head",
-  `select number, encode(hash, 'hex') as hash from ledger.chain_block
-   where lender_id = $1 order by number desc limit 1`,
-);
-
 const lockChain = statement(
   "ledger.chain-turn",
   `select pg_advisory_xact_lock(hashtextextended('ledger.chain/' || $1::uuid::text, 0))`,
-);
-
-const selectLast = statement(
-  "ledger.chain-last",
-  `select created_at as "createdAt", last_id as "lastId" from ledger.chain_block
-   where lender_id = $1 order by number desc limit 1`,
 );
 
 // If there is nothing to write, the result is one row without a block, which has `lookedTo`. The blocks are inserted by

@@ -1,4 +1,6 @@
 import { type EntityManager, query, type ReadRows, statement, transaction, type Tx } from "@collections/database";
+import { LockMode } from "@mikro-orm/core";
+import { MasterKeySentinelEntity } from "../schema.ts";
 import { apiKeySecretContext, masterKeySentinelContext } from "./sealed-context.ts";
 import { masterKeyIdOf, SealedValueError, tryOpen, type Vault } from "./vault.ts";
 
@@ -81,10 +83,11 @@ export async function replaceLostMasterKey(tx: Tx, vault: Vault): Promise<void> 
 /** Seals the sentinel under the vault's master key if the vault's previous key opens it. */
 export async function resealSentinel(em: EntityManager, vault: Vault): Promise<void> {
   await transaction(em, async (tx) => {
-    const [row] = await query<{ sealed: string }>(tx, lockSentinel, []);
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
+    const row = await tx.findOne(MasterKeySentinelEntity, { onlyRow: true }, lock);
     if (!row || masterKeyIdOf(row.sealed) === vault.masterKeyId) return;
     if (tryOpen(vault, row.sealed, masterKeySentinelContext()) instanceof SealedValueError) return;
-    await query(tx, replaceSentinel, [sealedSentinel(vault)]);
+    Object.assign(row, { sealed: sealedSentinel(vault), sealedAt: new Date() });
   });
 }
 
@@ -130,11 +133,6 @@ const selectReadable = `
   select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select') as readable
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = 'lenders' and c.relname = 'master_key_sentinel'`;
-
-const lockSentinel = statement(
-  "lenders.lock-master-key-sentinel",
-  "select sealed from lenders.master_key_sentinel for update",
-);
 
 const insertSentinel = statement(
   "lenders.insert-master-key-sentinel",

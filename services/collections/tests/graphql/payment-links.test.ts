@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { transaction } from "@collections/database";
-import { issueAccessToken, revokeAccessToken } from "@collections/field-partners";
+import { issueAccessToken } from "@collections/field-partners";
 import { startMailCatcher } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -148,7 +148,7 @@ describe("the subscription to a payment link", () => {
     const { accessToken } = await transaction(em, (tx) => issueAccessToken(tx, fieldPartnerId));
     const updates = new AppClient(service.url, accessToken).watch(WATCH, { id: paymentLink.id });
     await until(updates, "MINTED");
-    await transaction(em, (tx) => revokeAccessToken(tx, accessToken));
+    await signOut(service, accessToken);
     await requestLink({ visitId, minor: "100000", channels: [] });
     expect((await updates.next()).value).toMatchObject({ errors: [{ extensions: { code: "UNAUTHENTICATED" } }] });
     expect(await updates.next()).toMatchObject({ done: true });

@@ -1,8 +1,6 @@
-import { revokeAccessToken } from "@collections/field-partners";
-import { transaction } from "@collections/database";
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aFieldPartner, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aFieldPartner, signOut, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient, type GraphqlAnswer } from "../fixtures/graphql-client.ts";
 
 const VIEWER_QUERY = "{ viewer { displayName } }";
@@ -91,7 +89,7 @@ describe("the rate limit on a field partner's operations", () => {
   test("does not count operations with a revoked token", async () => {
     const { id, accessToken } = await aFieldPartner(one);
     await atOnce(4, accessToken);
-    await transaction(one.app.database.em(), (tx) => revokeAccessToken(tx, accessToken));
+    await signOut(one, accessToken);
     await atOnce(2, accessToken);
     const { rows } = await one.app.database.pool.query(
       "select (select sum(n) from unnest(counts) n)::int as uses from rate_limits.permit_window where subject = $1",

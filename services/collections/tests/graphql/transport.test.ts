@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
-import { revokeAccessToken, suspendFieldPartner } from "@collections/field-partners";
+import { suspendFieldPartner } from "@collections/field-partners";
 import { createDatabase, transaction } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startHttpServer } from "../../src/start/http-server.ts";
 import { schemas } from "../../src/schemas.ts";
-import { aFieldPartner, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aFieldPartner, signOut, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 const SOME_ID = Buffer.from("Case:0192f0a1-7c3e-7d42-9c55-0b2f6a1d8e01").toString("base64url");
@@ -62,7 +62,7 @@ describe("the caller of a GraphQL operation", () => {
   test("gets UNAUTHENTICATED once the token is revoked or the field partner suspended", async () => {
     const [revoked, suspended] = [await aFieldPartner(service), await aFieldPartner(service)];
     const em = service.app.database.em();
-    await transaction(em, (tx) => revokeAccessToken(tx, revoked.accessToken));
+    await signOut(service, revoked.accessToken);
     await transaction(em, (tx) => suspendFieldPartner(tx, suspended.id));
     for (const { accessToken } of [revoked, suspended]) {
       const { data, errors } = await new AppClient(service.url, accessToken).ask("{ viewer { id } }");

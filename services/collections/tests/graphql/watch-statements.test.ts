@@ -1,13 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { createDatabase, transaction } from "@collections/database";
-import { endSession, signedInByToken } from "@collections/field-partners";
+import { createDatabase } from "@collections/database";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
 import { createWatchedLinks, type OwnLinkKey } from "../../src/graphql/plumbing/watched-links.ts";
 import { startHttpServer } from "../../src/start/http-server.ts";
 import { schemas } from "../../src/schemas.ts";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import {
+  aFieldPartner,
+  aLender,
+  aRow,
+  assign,
+  signOut,
+  startTestService,
+  type TestService,
+} from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -55,9 +62,7 @@ test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS},
   expect(await queriesOfAPoll()).toEqual(POLL);
 
   const [{ accessToken }] = watched as [Watched];
-  const { sessionId, fieldPartner } = (await signedInByToken(service.app.database.em(), accessToken, new Date()))!;
-  const end = { sessionId, fieldPartnerId: fieldPartner.id, reason: "signed_out" } as const;
-  await transaction(service.app.database.em(), (tx) => endSession(tx, end, new Date()));
+  await signOut(service, accessToken);
   const isEnded = (one: Watched) => one.accessToken === accessToken;
   const next = await Promise.all(streams.filter((_, at) => isEnded(watched[at]!)).map((stream) => stream.next()));
   expect(next).toHaveLength(WATCHERS / PEOPLE);

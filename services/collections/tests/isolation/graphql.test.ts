@@ -1,8 +1,8 @@
 import { transaction } from "@collections/database";
-import { issueAccessToken, revokeAccessToken, suspendFieldPartner } from "@collections/field-partners";
+import { issueAccessToken, suspendFieldPartner } from "@collections/field-partners";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
-import { aFieldPartner } from "../fixtures/fixture.ts";
+import { aFieldPartner, signOut } from "../fixtures/fixture.ts";
 import {
   ask,
   changesWhile,
@@ -129,7 +129,7 @@ async function badToken(kind: string): Promise<string | undefined> {
   const { accessToken } = await transaction(em(), (tx) =>
     issueAccessToken(tx, world.owner.id, kind === "expired" ? past : {}),
   );
-  if (kind === "signed out") await transaction(em(), (tx) => revokeAccessToken(tx, accessToken));
+  if (kind === "signed out") await signOut(world.service, accessToken);
   return accessToken;
 }
 
