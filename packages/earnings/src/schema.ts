@@ -27,9 +27,9 @@ export const EarningEntity = defineEntity({
     amountMinor: p.bigint(),
     status: p.text().$type<EarningStatus>(),
     earnedAt: p.datetime().columnType("timestamptz"),
-    creditedAt: p.datetime().columnType("timestamptz").nullable(),
-    paidOutAt: p.datetime().columnType("timestamptz").nullable(),
-    payoutId: p.uuid().nullable(),
+    creditedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    paidOutAt: p.datetime().columnType("timestamptz").strictNullable(),
+    payoutId: p.uuid().strictNullable(),
   },
 });
 /** A row of `earnings.earning`. */
@@ -47,8 +47,8 @@ export const PayoutEntity = defineEntity({
     currency: p.character().length(3).$type<CurrencyCode>(),
     reference: p.text(),
     paidOn: p.date(),
-    untilDay: p.date().fieldName("credited_until").nullable(),
-    untilInstant: p.datetime().columnType("timestamptz").fieldName("credited_until_instant").nullable(),
+    untilDay: p.date().fieldName("credited_until").strictNullable(),
+    untilInstant: p.datetime().columnType("timestamptz").fieldName("credited_until_instant").strictNullable(),
     lines: p.integer(),
     amountMinor: p.bigint(),
     recordedAt: p.datetime().columnType("timestamptz"),
