@@ -152,9 +152,8 @@ export async function validAccessTokens(
  */
 export async function openSessionsOf(em: EntityManager, fieldPartnerId: string, now: Date): Promise<Session[]> {
   const isOpen = { fieldPartnerId, revokedAt: null, expiresAt: { $gt: now } };
-  const options = { orderBy: { id: "desc" }, limit: MAX_SESSIONS_SHOWN, disableIdentityMap: true } as const;
-  const rows = await em.find(SessionEntity, isOpen, options);
-  return rows.map(({ revokedAt: _, endReason: __, ...session }) => session);
+  const newestFirst = { orderBy: { id: "desc" }, limit: MAX_SESSIONS_SHOWN, disableIdentityMap: true } as const;
+  return em.find(SessionEntity, isOpen, { ...newestFirst, exclude: ["revokedAt", "endReason"] });
 }
 
 /**
