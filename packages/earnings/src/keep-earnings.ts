@@ -58,7 +58,7 @@ export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date):
 const earnings = tableOf(EarningEntity);
 const INSERTED = earnings.properties.filter((property) => property !== "lenderId");
 
-/** The columns of `alias` as an Earning. */
+/** Returns the select list of `alias`: each column under its property name, so that the query returns Earnings. */
 export function selectedEarning(alias: string): string {
   return earnings.selectList(alias);
 }

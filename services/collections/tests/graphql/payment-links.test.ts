@@ -5,7 +5,7 @@ import { startMailCatcher } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { anAssignedCase, type AssignedCase } from "../fixtures/assigned-case.ts";
-import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aFieldPartner, aLender, signOut, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient, allUpdates } from "../fixtures/graphql-client.ts";
 
 const LINK = `id status url unavailableReason paidAt amount { minor currency }
