@@ -75,7 +75,7 @@ const insertEarnings = lenderInsert("earnings.add", EARNINGS);
 // joined to the arrays would read the whole table if its plan was prepared while the table was small.
 export const upsertCredited = lenderInsert("earnings.credit", {
   ...EARNINGS,
-  ending: `on conflict (lender_id, id) do update set status = excluded.status, credited_at = excluded.credited_at
+  ending: `on conflict (lender_id, id) do update set ${earnings.assignFrom("excluded", ["status", "creditedAt"])}
    where earning.status = 'pending'`,
 });
 

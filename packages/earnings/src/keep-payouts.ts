@@ -1,8 +1,9 @@
-import { query, send, statement, type Tx } from "@collections/database";
+import { query, send, statement, tableOf, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import type { Earning } from "./earning.ts";
 import { selectedEarning } from "./keep-earnings.ts";
 import type { Payout } from "./payout.ts";
+import { PayoutEntity } from "./schema.ts";
 
 /**
  * Locks a payout's reference until the transaction ends, even if no payout was recorded under it.
@@ -45,14 +46,14 @@ export async function lockCredited(
  * if (lines.length > 0) payOut(tx, payoutOf(lines, order, now), lines);
  */
 export function payOut(tx: Tx, payout: Payout, lines: readonly Earning[]): void {
-  const { id, fieldPartnerId, currency, reference, paidOn, until, recordedAt, parts } = payout;
-  const now = recordedAt.toISOString();
-  const [untilDay, untilInstant] = until?.includes("T") ? [null, until] : [until, null];
-  const shared = [id, fieldPartnerId, currency, reference, paidOn, untilDay, untilInstant, now];
+  const { id, until, recordedAt: now, parts } = payout;
+  const isInstant = until?.includes("T") === true;
+  const untilColumns = { untilDay: isInstant ? null : until, untilInstant: isInstant ? new Date(until) : null };
+  const shared = table.values({ ...payout, ...untilColumns }, SHARED);
   const linesOf = Map.groupBy(lines, ({ lenderId }) => lenderId);
   for (const part of parts) {
-    const { lenderId, amountMinor } = part;
-    send(tx, insertPayout, [lenderId, part.lines, amountMinor.toString(), ...shared]);
+    const { lenderId } = part;
+    send(tx, insertPayout, [...table.values(part, PART), ...shared]);
     send(tx, updatePaidOut, [lenderId, linesOf.get(lenderId)?.map((line) => line.id) ?? [], now, id]);
   }
 }
@@ -78,13 +79,15 @@ const selectCredited = statement(
    order by e.id for no key update`,
 );
 
+const table = tableOf(PayoutEntity);
+const PART = ["lenderId", "lines", "amountMinor"] as const;
+const SHARED = ["id", "fieldPartnerId", "currency", "reference", "paidOn", "untilDay", "untilInstant", "recordedAt"] as const;
+const INSERTED = [...PART, ...SHARED];
+
 // One SQL statement per lender, because on a cluster the parts of a payout are on several nodes.
 const insertPayout = statement(
   "earnings.add-payout",
-  `insert into earnings.payout
-     (lender_id, lines, amount_minor, id, field_partner_id, currency, reference, paid_on, credited_until, credited_until_instant,
-      recorded_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  `insert into ${table.name} (${table.columnList(INSERTED)}) values (${table.parameterList(INSERTED)})`,
 );
 
 const updatePaidOut = statement(

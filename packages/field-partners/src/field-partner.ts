@@ -5,6 +5,7 @@ import {
   publicId,
   query,
   statement,
+  tableOf,
   type Tx,
 } from "@collections/database";
 import { LockMode } from "@mikro-orm/core";
@@ -24,10 +25,12 @@ const lockPhone = statement(
   "select pg_advisory_xact_lock(hashtextextended('field-partners.phone ' || $1::text, 0))",
 );
 
+const table = tableOf(FieldPartnerEntity);
+
 /** Inserts nothing if another active person has the phone. An older process, which takes no lock, may have inserted it. */
 const insertActive = statement(
   "field-partners.insert-active",
-  `insert into field_partners.field_partner (id, display_name, phone, time_zone, state, created_at)
+  `insert into ${table.name} (${table.columnList(table.properties)})
    values ($1, $2, $3, $4, 'active', $5)
    on conflict (phone) where state = 'active' do nothing returning id`,
 );

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { enqueue, type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { enqueue, type EntityManager, newId, query, statement, tableOf, type Tx } from "@collections/database";
 import { LockMode } from "@mikro-orm/core";
 import { recordFieldPartnerAct } from "./audit.ts";
 import { isPhone } from "./field-partner.ts";
@@ -73,10 +73,13 @@ const knownDevice = statement(
    where t.refresh_token_hash = $1 and f.phone = $2`,
 );
 
+const table = tableOf(OtpEntity);
+const INSERTED = ["id", "phone", "idempotencyKey", "requestedAt", "expiresAt", "fromKnownDevice"] as const;
+
 const insert = statement(
   "field-partners.insert-otp",
-  `insert into field_partners.otp (id, phone, idempotency_key, requested_at, expires_at, from_known_device)
-   values ($1, $2, $3, $4, $5, $6)
+  `insert into ${table.name} (${table.columnList(INSERTED)})
+   values (${table.parameterList(INSERTED)})
    on conflict (idempotency_key) do nothing returning id`,
 );
 
@@ -132,7 +135,8 @@ export async function requestOtp(tx: Tx, request: OtpRequest, now: Date): Promis
 
   const expiresAt = new Date(now.getTime() + OTP_TTL_MS);
   const otpId = newId();
-  const [inserted] = await query(tx, insert, [otpId, phone, idempotencyKey, now, expiresAt, isKnownDevice]);
+  const otp = { id: otpId, phone, idempotencyKey, requestedAt: now, expiresAt, fromKnownDevice: isKnownDevice };
+  const [inserted] = await query(tx, insert, table.values(otp, INSERTED));
   // A concurrent request has used the key for another phone.
   if (!inserted) return { kind: "conflict" };
   await enqueue(tx, otpQueue, { otpId });

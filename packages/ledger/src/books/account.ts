@@ -1,6 +1,6 @@
-import { insertFor, lenderInsert, send, type Tx } from "@collections/database";
+import { insertFor, lenderInsert, send, tableOf, type Tx } from "@collections/database";
 import { type CurrencyCode, exponentOf } from "@collections/money";
-import type { AccountKind } from "../schema.ts";
+import { AccountEntity, type AccountKind } from "../schema.ts";
 
 /** An account to open in a lender's ledger. Its id follows from kind and owner, so a posting does not read the account. */
 export interface AccountToOpen {
@@ -153,16 +153,9 @@ export function openAccounts(tx: Tx, accounts: readonly AccountToOpen[], now: Da
   if (accounts.length === 0) return;
   // Sorted by primary key: two transactions that open the same accounts lock them in the same order and cannot deadlock.
   const inOrder = accounts.toSorted((a, b) => compare(a.lenderId, b.lenderId) || compare(a.id, b.id));
-  const values = [
-    inOrder.map(({ lenderId }) => lenderId),
-    inOrder.map(({ id }) => id),
-    inOrder.map(({ kind }) => kind),
-    inOrder.map(({ ownerId }) => ownerId),
-    inOrder.map(({ currency }) => currency),
-    inOrder.map(({ currency }) => exponentOf(currency)),
-    now.toISOString(),
-  ] as const;
-  send(tx, ...insertFor(insertAccounts, values));
+  const rows = inOrder.map((account) => ({ ...account, exponent: exponentOf(account.currency) }));
+  const lenderIds = inOrder.map(({ lenderId }) => lenderId);
+  send(tx, ...insertFor(insertAccounts, [lenderIds, ...table.arrays(rows, INSERTED), now.toISOString()]));
 }
 
 function compare(a: string, b: string): number {
@@ -170,15 +163,12 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
+const table = tableOf(AccountEntity);
+const INSERTED = ["id", "kind", "ownerId", "currency", "exponent"] as const;
+
 const insertAccounts = lenderInsert("ledger.open-accounts", {
-  table: "ledger.account",
-  columns: {
-    id: "text",
-    kind: "text",
-    owner_id: "uuid",
-    currency: "char(3)",
-    exponent: "smallint",
-  },
-  equal: { created_at: "$7::timestamptz" },
+  table: table.name,
+  columns: table.insertedTypes(INSERTED),
+  equal: { [table.column("createdAt")]: "$7::timestamptz" },
   ending: "on conflict do nothing",
 });

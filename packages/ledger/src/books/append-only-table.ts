@@ -1,11 +1,21 @@
-import { type InsertedType, lenderInsert, type LenderStatement } from "@collections/database";
+import { type ColumnValues, lenderInsert, type LenderStatement, tableOf } from "@collections/database";
+import type { EntitySchema } from "@mikro-orm/core";
 
-/** The SQL of an append-only table. Each row has a digest of its content. */
+/** A row of an append-only table. A trigger adds the digest. */
+interface DigestedRow {
+  lenderId: string;
+  digest: unknown;
+}
+
+/** The columns that an INSERT names: all except the digest. */
+type Written<Row> = Exclude<keyof Row & string, "digest">;
+
+/** The SQL of an append-only table. Each row has a digest of its content. `Row` has all columns except the digest. */
 export interface AppendOnlyTable<Row> {
   /** Inserts any number of rows. Pass it to `insertFor` together with `values`. A trigger adds the digests. */
   readonly insert: LenderStatement;
   /** Returns the parameters of `insert`: one array per column. */
-  values(rows: readonly Row[]): [lenderIds: string[], ...columns: unknown[][]];
+  values(rows: readonly Row[]): [lenderIds: string[], ...columns: unknown[]];
   /** Returns the select list of `alias`: each column under its property name, so that the query returns rows of type Row. */
   selected(alias: string): string;
   /** Returns the SQL expression for the digest of the row `alias`. The trigger computes the same digest. */
@@ -13,35 +23,22 @@ export interface AppendOnlyTable<Row> {
 }
 
 /**
- * Builds the SQL of `ledger.<name>` from its columns. Their order is the order of the parameters of the SQL function
- * `ledger.<name>_digest`. Both the trigger and the verification call that function.
+ * Builds the SQL of an append-only table from its entity. The order of the entity's columns is the order of the parameters
+ * of the SQL function `<table>_digest`. Both the trigger and the verification call that function.
  */
-export function appendOnlyTable<Row extends { readonly lenderId: string }>(
-  name: string,
-  columns: Readonly<Record<Exclude<keyof Row & string, "lenderId">, InsertedType>>,
-): AppendOnlyTable<Row> {
-  const others = Object.keys(columns) as Exclude<keyof Row & string, "lenderId">[];
-  const properties = ["lenderId" as const, ...others];
-  const types = Object.fromEntries(others.map((property) => [snakeCase(property), columns[property]]));
+export function appendOnlyTable<Row extends DigestedRow>(
+  entity: EntitySchema<Row>,
+): AppendOnlyTable<ColumnValues<Row, Written<Row>> & { readonly lenderId: string }> {
+  const table = tableOf(entity);
+  const properties = table.properties.filter((property): property is Written<Row> => property !== "digest");
+  const others = properties.filter((property) => property !== "lenderId");
   return {
-    insert: lenderInsert(`ledger.insert-${name}`, { table: `ledger.${name}`, columns: types }),
-    values: (rows) => [
-      rows.map(({ lenderId }) => lenderId),
-      ...others.map((property) => rows.map((row) => parameter(row[property], columns[property]))),
-    ],
-    selected: (alias) => properties.map((property) => `${alias}.${snakeCase(property)} as "${property}"`).join(", "),
-    digestOf: (alias) =>
-      `ledger.${name}_digest(${properties.map((property) => `${alias}.${snakeCase(property)}`).join(", ")})`,
+    insert: lenderInsert(`ledger.insert-${entity.meta.tableName}`, {
+      table: table.name,
+      columns: table.insertedTypes(others),
+    }),
+    values: (rows) => [rows.map(({ lenderId }) => lenderId), ...table.arrays(rows, others)],
+    selected: (alias) => table.selectList(alias, properties),
+    digestOf: (alias) => `${table.name}_digest(${table.columnList(properties, alias)})`,
   };
-}
-
-function parameter(value: unknown, type: InsertedType): unknown {
-  if (value === null) return null;
-  if (type === "jsonb") return JSON.stringify(value);
-  if (value instanceof Date) return value.toISOString();
-  return typeof value === "bigint" ? value.toString() : value;
-}
-
-function snakeCase(property: string): string {
-  return property.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 }

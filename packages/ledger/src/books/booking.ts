@@ -67,31 +67,7 @@ export interface PaymentsAfterKey {
   readonly after: Date;
 }
 
-export const bookings = appendOnlyTable<Booking>("payment_booking", {
-  id: "uuid",
-  sourceLoanNumber: "text",
-  reference: "text",
-  caseId: "uuid",
-  cycle: "integer",
-  amountMinor: "bigint",
-  currency: "char(3)",
-  mode: "text",
-  rawMode: "text",
-  paidAt: "timestamptz",
-  linkId: "text",
-  visitId: "uuid",
-  fieldPartnerId: "uuid",
-  attribution: "text",
-  appliedMinor: "bigint",
-  excessMinor: "bigint",
-  outstandingAfterMinor: "bigint",
-  totalCollectedAfterMinor: "bigint",
-  statusAfter: "text",
-  sequence: "bigint",
-  warnings: "jsonb",
-  recordedAt: "timestamptz",
-  inBalanceMinor: "bigint",
-});
+export const bookings = appendOnlyTable(PaymentBookingEntity);
 
 /**
  * Inserts any number of bookings with one SQL statement. If a (lender, loan, reference) is already booked, the transaction

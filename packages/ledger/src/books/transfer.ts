@@ -33,21 +33,7 @@ export interface Transfer extends Posting {
   readonly id: string;
 }
 
-export const transfers = appendOnlyTable<Transfer>("transfer", {
-  id: "uuid",
-  debitAccount: "text",
-  creditAccount: "text",
-  amountMinor: "bigint",
-  currency: "char(3)",
-  kind: "text",
-  caseId: "uuid",
-  bookingId: "uuid",
-  corrects: "uuid",
-  sequence: "bigint",
-  memo: "text",
-  effectiveAt: "timestamptz",
-  recordedAt: "timestamptz",
-});
+export const transfers = appendOnlyTable(TransferEntity);
 
 /**
  * Inserts any number of postings with one SQL statement. A posting between accounts that its kind does not allow, such as a

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { type EntityManager, query, statement, tableOf } from "@collections/database";
+import { AnchorEntity } from "../schema.ts";
 import { type AnchoredHead, anchorLine } from "./anchor.ts";
 import type { AnchorKeys } from "./anchor-keys.ts";
 
@@ -105,11 +106,13 @@ const selectUnanchored = statement(
    where a.lender_id is null or a.number <> h.number or a.hash <> h.hash`,
 );
 
+const table = tableOf(AnchorEntity);
+
 const recordAnchored = statement(
   "ledger.record-anchored",
-  `insert into ledger.anchor (lender_id, number, hash, anchored_at) values ($1, $2, decode($3, 'hex'), $4)
+  `insert into ${table.name} (${table.columnList(table.properties)}) values ($1, $2, decode($3, 'hex'), $4)
    on conflict (lender_id) do update
-   set number = excluded.number, hash = excluded.hash, anchored_at = excluded.anchored_at`,
+   set ${table.assignFrom("excluded", ["number", "hash", "anchoredAt"])}`,
 );
 
 // Block numbers have no gaps. So the oldest unanchored block is the one after the anchored block, or block 1 of a chain

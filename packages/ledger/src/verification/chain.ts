@@ -4,6 +4,7 @@ import {
   query,
   send,
   statement,
+  tableOf,
   transaction,
   type Tx,
 } from "@collections/database";
@@ -228,9 +229,12 @@ export const selectNextBlocks = statement(
    order by l.number`,
 );
 
+const table = tableOf(ChainBlockEntity);
+
+// The parameters have the order of the entity.
 const insertBlock = statement(
   "ledger.add-block",
-  `insert into ledger.chain_block
-     (lender_id, number, transfer_ids, booking_ids, row_count, rows_hash, previous_hash, last_id, created_at, hash)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  `insert into ${table.name}
+     (${table.columnList(table.properties)})
+   values (${table.parameterList(table.properties)})`,
 );

@@ -1,4 +1,4 @@
-import { type EntityManager, isOnCluster, query, statement, type Statement, type Tx } from "@collections/database";
+import { type EntityManager, isOnCluster, query, statement, type Statement, tableOf, type Tx } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { LockMode } from "@mikro-orm/core";
 import { LenderNotFoundError } from "./lender-fault.ts";
@@ -88,41 +88,13 @@ export function lenderRows(em: EntityManager, lenderIds: readonly string[]): Pro
   return query<LenderRow>(em, selectByIds, [lenderIds]);
 }
 
-const COLUMNS = {
-  id: "id",
-  code: "code",
-  name: "name",
-  country: "country",
-  currency: "currency",
-  language: "language",
-  timeZone: "time_zone",
-  balanceCutoff: "balance_cutoff",
-  technicalContacts: "technical_contacts",
-  mintLinkUrl: "mint_link_url",
-  mintAuthHeader: "mint_auth_header",
-  paymentLinkHosts: "payment_link_hosts",
-  fallbackUpiId: "fallback_upi_id",
-  fallbackBank: "fallback_bank",
-  fallbackInstructions: "fallback_instructions",
-  commission: "commission",
-  whatsappPhoneNumberId: "whatsapp_phone_number_id",
-  whatsappToken: "whatsapp_token",
-  whatsappTemplate: "whatsapp_template",
-  whatsappAppSecret: "whatsapp_app_secret",
-  whatsappVerifyToken: "whatsapp_verify_token",
-  rateLimits: "rate_limits",
-  state: "state",
-  createdAt: "created_at",
-  updatedAt: "updated_at",
-} satisfies Record<keyof LenderRow & string, string>;
+const table = tableOf(LenderEntity);
 
 // A prepared SQL statement, because each shown case and each step of a payment link reads its lender.
 const selectByIds = statement(
   "lenders.by-ids",
-  `select ${Object.entries(COLUMNS)
-    .map(([property, column]) => `${column} as "${property}"`)
-    .join(", ")}
-   from lenders.lender where id = any ($1::uuid[])`,
+  `select ${table.properties.map((property) => `${table.column(property)} as "${property}"`).join(", ")}
+   from ${table.name} where id = any ($1::uuid[])`,
 );
 
 /**
