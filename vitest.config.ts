@@ -35,7 +35,7 @@ function withoutPooler(): string[] {
   return ["**/pooler.test.ts"];
 }
 
-/** What can only happen on several nodes. */
+/** Tests of several nodes run only on a cluster. */
 function withoutCluster(mode: string): string[] {
   return mode === "citus" ? [] : ["**/*.cluster.test.ts"];
 }
