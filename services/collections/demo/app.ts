@@ -5,7 +5,7 @@ import { setUp, type Stage } from "./stage.ts";
 const PHONE = "+919810000001";
 const NAME = "Asha Rao";
 
-const DOORS = [
+const CASES = [
   { loan: "LN-1001", name: "Ravi Kumar", amount: 5_000, dpd: 42, line1: "14, Lakshmi Road", latitude: 18.5153 },
   { loan: "LN-1002", name: "Meera Iyer", amount: 1_200, dpd: 12, line1: "3, Tilak Road", latitude: 18.5074 },
   {
@@ -17,22 +17,22 @@ const DOORS = [
     latitude: 18.4907,
   },
 ] as const;
-const DOORS_WITHOUT_LINKS = [
+const CASES_WITHOUT_LINKS = [
   { loan: "BB-77", name: "Thomas D’Souza", amount: 3_300, dpd: 64, line1: "9, Koregaon Park", latitude: 18.5362 },
 ] as const;
 
-/** Sets the stage of the demo and leaves it to whoever opens the app in a browser, until Ctrl-C. */
-const stage = await setUp({ log: (line) => tellCode(line) });
+/** Starts the demo with sample data, so that the app can be used in a browser until Ctrl-C. */
+const stage = await setUp({ log: (line) => showCode(line) });
 const beta = await startLenderTwin({ serviceUrl: stage.serviceUrl });
 try {
-  const accessToken = await cast(stage, beta);
+  const accessToken = await createSampleData(stage, beta);
   say(`
 The field partner's app is at   ${stage.serviceUrl}/app
 Sign in with the phone          ${PHONE}, and the code that appears here
 or with the access token        ${accessToken}
 
-Acme Finance makes payment links: open one as the borrower would, and pay. Beta Bank's gateway is broken: there the app
-shows the lender's own QR code. Best looked at as wide as a phone. Ctrl-C ends it all, and nothing of it is kept.
+Acme Finance makes payment links: open one as the borrower would, and pay. Beta Bank's gateway is broken, so for its case the
+app shows the lender's own QR code. Make the window as narrow as a phone. Ctrl-C ends the demo and deletes its data.
 `);
   await interrupted();
 } finally {
@@ -40,19 +40,21 @@ shows the lender's own QR code. Best looked at as wide as a phone. Ctrl-C ends i
   await stage.close();
 }
 
-/** Two lenders, one of them without a working gateway, and a field partner who holds all their cases: her token. */
-async function cast({ operator, twin, serviceUrl }: Stage, beta: LenderTwin): Promise<string> {
+/**
+ * Registers two lenders, one without a working gateway, and a field partner who has all their cases. Returns her token.
+ */
+async function createSampleData({ operator, twin, serviceUrl }: Stage, beta: LenderTwin): Promise<string> {
   beta.mintBehaviour = "error500";
   const [{ fieldPartnerId }] = await Promise.all([
     operator<{ fieldPartnerId: string }>(`field-partner create --phone ${PHONE}`, `--name=${NAME}`),
     register(operator, { code: "ACME", name: "Acme Finance", twin, serviceUrl }),
     register(operator, { code: "BETA", name: "Beta Bank", twin: beta, serviceUrl }),
   ]);
-  await Promise.all([twin.importCases(DOORS.map(rowOf)), beta.importCases(DOORS_WITHOUT_LINKS.map(rowOf))]);
+  await Promise.all([twin.importCases(CASES.map(rowOf)), beta.importCases(CASES_WITHOUT_LINKS.map(rowOf))]);
   const [{ accessToken }] = await Promise.all([
     operator<{ accessToken: string }>(`field-partner token ${fieldPartnerId}`),
-    ...DOORS.map(({ loan }) => operator(`case assign ACME ${loan} ${fieldPartnerId}`)),
-    ...DOORS_WITHOUT_LINKS.map(({ loan }) => operator(`case assign BETA ${loan} ${fieldPartnerId}`)),
+    ...CASES.map(({ loan }) => operator(`case assign ACME ${loan} ${fieldPartnerId}`)),
+    ...CASES_WITHOUT_LINKS.map(({ loan }) => operator(`case assign BETA ${loan} ${fieldPartnerId}`)),
   ]);
   return accessToken;
 }
@@ -71,7 +73,7 @@ async function register(
   twin.connect({ serviceUrl, apiKeyId, hmacSecret });
 }
 
-function rowOf({ loan, name, amount, dpd, line1, latitude }: (typeof DOORS | typeof DOORS_WITHOUT_LINKS)[number]) {
+function rowOf({ loan, name, amount, dpd, line1, latitude }: (typeof CASES | typeof CASES_WITHOUT_LINKS)[number]) {
   return {
     sourceLoanNumber: loan,
     borrowerName: name,
@@ -82,8 +84,8 @@ function rowOf({ loan, name, amount, dpd, line1, latitude }: (typeof DOORS | typ
   };
 }
 
-/** Only that of the service's log which a person waits for. */
-function tellCode(line: string): void {
+/** Shows only the sign-in codes from the log of the service. */
+function showCode(line: string): void {
   const code = /sign-in code (\d{6})/.exec(line)?.[1];
   if (code !== undefined) say(`Code to sign in: ${code}`);
 }
@@ -92,7 +94,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Resolves at Ctrl-C, or when the process is asked to end. */
+/** Resolves at SIGINT (Ctrl-C) or SIGTERM. */
 async function interrupted(): Promise<void> {
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 }

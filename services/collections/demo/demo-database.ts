@@ -2,7 +2,7 @@ import { startPostgres, temporaryDataDir } from "@collections/postgres";
 import { rm } from "node:fs/promises";
 import { Client } from "pg";
 
-/** Where the demo plays. */
+/** The database of the demo. */
 export interface DemoDatabase {
   readonly url: string;
   /** Whether the extension citus is installed, so that the tables have to be distributed. */
@@ -11,12 +11,15 @@ export interface DemoDatabase {
   release(): Promise<void>;
 }
 
-/** The given database cannot be used; the message says what to give instead. */
+/** The given database cannot be used. The message says what to give instead. */
 export class DemoDatabaseError extends Error {
   override readonly name = "DemoDatabaseError";
 }
 
-/** The given database, which must be empty, or a PostgreSQL that lives as long as the demo. Throws DemoDatabaseError. */
+/**
+ * The given database, which must be empty, or a new PostgreSQL that is removed after the demo. Throws
+ * DemoDatabaseError.
+ */
 export async function demoDatabase(given: string | undefined): Promise<DemoDatabase> {
   if (given !== undefined) {
     return { url: given, hasCitus: await checkedForCluster(given), release: () => Promise.resolve() };
@@ -33,7 +36,7 @@ export async function demoDatabase(given: string | undefined): Promise<DemoDatab
   };
 }
 
-/** Refuses a database that has data. Returns whether it has the extension citus. */
+/** Throws DemoDatabaseError for a database with data. Returns whether the extension citus is installed. */
 async function checkedForCluster(url: string): Promise<boolean> {
   const client = new Client({ connectionString: url });
   try {

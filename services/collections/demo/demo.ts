@@ -51,7 +51,7 @@ try {
   await stage.close();
 }
 
-/** Registers everybody and places two cases. Returns the field partner's phone, signed in. */
+/** Registers a lender and a field partner, and places two cases. Returns the field partner's phone, signed in. */
 async function opening(stage: Stage, { act, step }: Timeline): Promise<Phone> {
   const { twin, operator } = stage;
   act("Prologue: a lender joins");
@@ -126,7 +126,7 @@ async function aPaymentAtTheDoor(stage: Stage, timeline: Timeline, phone: Phone)
   const link = await askForLink(timeline, phone, visitId, "250000");
   const { linkId } = await step(
     "gateway",
-    "has minted the link, asked with Acme's own auth header and an idempotency key",
+    "has minted the link, requested with Acme's own auth header and an idempotency key",
     async () => {
       const [minted] = [...twin.links.values()];
       expected(minted !== undefined, () => "No link was minted.");
@@ -208,7 +208,7 @@ async function aPaymentAtTheDoor(stage: Stage, timeline: Timeline, phone: Phone)
   );
 }
 
-/** Act two: a repeat and a gateway that fails are ordinary days. */
+/** Act two: a repeated confirmation, and a gateway that fails. */
 async function whatCanGoWrong(stage: Stage, { act, step }: Timeline, phone: Phone): Promise<void> {
   const { twin, operator } = stage;
   act("Act two: what can go wrong");
@@ -221,7 +221,7 @@ async function whatCanGoWrong(stage: Stage, { act, step }: Timeline, phone: Phon
       return body["original"] as { sequence: number };
     },
     ({ sequence }) => [
-      `409 DUPLICATE_CONFIRMATION with the original booking (sequence ${sequence}); nothing is doubled`,
+      `409 DUPLICATE_CONFIRMATION with the original booking (sequence ${sequence}); nothing is booked twice`,
     ],
   );
   await step(
@@ -250,7 +250,7 @@ async function whatCanGoWrong(stage: Stage, { act, step }: Timeline, phone: Phon
       return verdict.counts;
     },
     ({ transfers, bookings, events }) => [
-      `${transfers} transfers, ${bookings} bookings, ${events} events: all of it fits`,
+      `${transfers} transfers, ${bookings} bookings, ${events} events: no problem found`,
     ],
   );
 }
@@ -321,7 +321,7 @@ async function requestLink(phone: Phone, visitId: string, minor: string): Promis
   return result.paymentLink.id;
 }
 
-/** Asks for a link and watches it to its end, as the app's screen does. */
+/** Requests a link and watches it until it is sent, as the app does. */
 async function askForLink({ step }: Timeline, phone: Phone, visitId: string, minor: string): Promise<Link> {
   const startedAt = performance.now();
   return step(
@@ -334,7 +334,7 @@ async function askForLink({ step }: Timeline, phone: Phone, visitId: string, min
   );
 }
 
-/** The update that brings the link to one of the states. */
+/** The first update with one of the states. */
 async function lastUpdate(phone: Phone, id: string, states: string[]): Promise<Link> {
   const subscription = `subscription ($id: ID!) { paymentLinkUpdated(id: $id) { ${LINK_FIELDS} } }`;
   const seen: string[] = [];
@@ -342,7 +342,8 @@ async function lastUpdate(phone: Phone, id: string, states: string[]): Promise<L
   const updates = phone.watch<{ paymentLinkUpdated: Link }>(subscription, { id });
   for (;;) {
     const next = await Promise.race([updates.next(), deadline]);
-    if (next === undefined || next.done) throw new Error(`The link went ${seen.join(" → ")} and no further.`);
+    if (next === undefined || next.done)
+      throw new Error(`The link had the states ${seen.join(" → ")}, and none of ${states.join(", ")} followed.`);
     const link = next.value.paymentLinkUpdated;
     seen.push(link.status);
     if (!states.includes(link.status)) continue;
@@ -351,7 +352,7 @@ async function lastUpdate(phone: Phone, id: string, states: string[]): Promise<L
   }
 }
 
-/** What becomes of the WhatsApp message of a link, until it is read. */
+/** The states of the WhatsApp message of a link, until it is read. */
 async function messageRead(phone: Phone, id: string): Promise<string[]> {
   const subscription = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { deliveries { channel status } } }";
   const seen: string[] = [];
@@ -362,7 +363,8 @@ async function messageRead(phone: Phone, id: string): Promise<string[]> {
   );
   while (seen.at(-1) !== "READ") {
     const next = await Promise.race([updates.next(), deadline]);
-    if (next === undefined || next.done) throw new Error(`The message went ${seen.join(" → ")} and no further.`);
+    if (next === undefined || next.done)
+      throw new Error(`The message had the states ${seen.join(" → ")}, and READ did not follow.`);
     const status = next.value.paymentLinkUpdated.deliveries.find(({ channel }) => channel === "WHATSAPP")?.status;
     if (status !== undefined && status !== seen.at(-1)) seen.push(status);
   }

@@ -1,4 +1,4 @@
-/** The field partner's phone: GraphQL over HTTP, and a subscription over server-sent events. */
+/** The field partner's phone: GraphQL over HTTP, with subscriptions over server-sent events. */
 export class Phone {
   readonly #url: string;
   readonly #accessToken: string;
@@ -8,7 +8,7 @@ export class Phone {
     this.#accessToken = accessToken;
   }
 
-  /** Sends one operation and returns its data; throws what the API answers as errors. */
+  /** Sends one operation and returns its data. Throws an Error with the messages of GraphQL errors. */
   async ask<Data>(query: string, variables: object = {}): Promise<Data> {
     const response = await this.#post(query, variables, "application/json");
     const { data, errors } = (await response.json()) as { data: Data; errors?: { message: string }[] };
@@ -16,7 +16,7 @@ export class Phone {
     return data;
   }
 
-  /** Watches a subscription and yields the data of each update until the caller has seen enough. */
+  /** Subscribes, and yields the data of each update until the caller stops. */
   async *watch<Data>(query: string, variables: object): AsyncGenerator<Data> {
     const response = await this.#post(query, variables, "text/event-stream");
     const decoder = new TextDecoder();

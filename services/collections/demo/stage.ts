@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { demoDatabase } from "./demo-database.ts";
 
-/** Everybody who plays in the demo, on real sockets and in real processes. */
+/** The parts of the demo, with real sockets and real processes. */
 export interface Stage {
   readonly serviceUrl: string;
   readonly twin: LenderTwin;
@@ -15,7 +15,9 @@ export interface Stage {
   readonly mail: MailCatcher;
   readonly whatsappToken: string;
   readonly whatsappNumberId: string;
-  /** Runs an operator's command and returns its JSON. A part that holds an option with `=` is one word, spaces and all. */
+  /**
+   * Runs an operator's command and returns its JSON. A part such as `--name=Asha Rao` is one argument, with its spaces.
+   */
   operator<Answer>(...parts: string[]): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -29,16 +31,16 @@ const run = promisify(execFile);
 export interface StageOptions {
   /** An empty database, on one server or on a cluster; without it, the demo starts a PostgreSQL of its own. */
   readonly databaseUrl?: string | undefined;
-  /** Told each line of the service's log; without it, the log has errors only and goes to stderr. */
+  /** Called with each line of the service's log. Without it, only errors are logged, to stderr. */
   readonly log?: (line: string) => void;
 }
 
-/** A database, the service as a process, and the world around it. Throws DemoDatabaseError. */
+/** Starts a database, the service as a process, a lender, WhatsApp and a mail server. Throws DemoDatabaseError. */
 export async function setUp({ log, databaseUrl }: StageOptions = {}): Promise<Stage> {
   const database = await demoDatabase(databaseUrl);
   const twin = await startLenderTwin();
   const whatsapp = await startFakeWhatsApp({ token: WHATSAPP_TOKEN, phoneNumberId: WHATSAPP_NUMBER_ID });
-  // So slow that the demo's field partner sees each status.
+  // A delay, so that the demo's field partner sees each status.
   whatsapp.statusAfterMs = 200;
   const mail = await startMailCatcher();
   const env = {
@@ -53,7 +55,7 @@ export async function setUp({ log, databaseUrl }: StageOptions = {}): Promise<St
   };
   const command = (argv: readonly string[]) =>
     run(process.execPath, [pathOf("../src/cli/main.ts"), ...argv, "--json"], { env, maxBuffer: MAX_OUTPUT_BYTES });
-  // Before the first start of the service: a process reads at its start whether tables are distributed.
+  // Must run before the service starts, because a process reads at its start whether tables are distributed.
   if (database.hasCitus) await command(["migrate", "--distribute"]);
   const service = spawn(process.execPath, [pathOf("../src/main.ts")], {
     env,

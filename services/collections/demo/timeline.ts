@@ -1,16 +1,16 @@
 import { styleText } from "node:util";
 
-/** Prints a story as it happens: who does what, and what came of it. */
+/** Prints the steps of the demo as they happen: who does what, and the outcome. */
 export interface Timeline {
   act(title: string): void;
-  /** Does a step and prints it with its outcome; a step that fails ends the story. */
-  step<T>(who: Who, what: string, work: () => Promise<T>, told?: (result: T) => string[]): Promise<T>;
+  /** Runs a step and prints it with its outcome. A step that fails ends the demo. */
+  step<T>(who: Who, what: string, work: () => Promise<T>, outcomeOf?: (result: T) => string[]): Promise<T>;
   end(): void;
 }
 
 export type Who = "operator" | "lender" | "field partner" | "borrower" | "gateway" | "service";
 
-/** A step that was not seen. */
+/** A step failed. */
 export class StepFailed extends Error {
   override readonly name = "StepFailed";
 }
@@ -38,28 +38,28 @@ export function createTimeline(): Timeline {
       line();
       line(styleText("bold", title));
     },
-    async step(who, what, work, told = () => []) {
+    async step(who, what, work, outcomeOf = () => []) {
       const clock = styleText("dim", `${((performance.now() - startedAt) / 1_000).toFixed(2).padStart(6)} s`);
       const actor = styleText(COLOURS[who], who.padEnd(WHO_WIDTH));
       try {
         const result = await work();
         steps += 1;
         line(`${clock}  ${actor}  ${what}`);
-        for (const detail of told(result)) line(`${" ".repeat(10 + WHO_WIDTH + 2)}${styleText("dim", detail)}`);
+        for (const detail of outcomeOf(result)) line(`${" ".repeat(10 + WHO_WIDTH + 2)}${styleText("dim", detail)}`);
         return result;
       } catch (error) {
         line(`${clock}  ${actor}  ${styleText("red", "✗")} ${what}`);
-        throw new StepFailed(`Not seen: ${what}. ${(error as Error).message}`, { cause: error });
+        throw new StepFailed(`Failed: ${what}. ${(error as Error).message}`, { cause: error });
       }
     },
     end() {
       line();
-      line(styleText("green", `All ${steps} steps were seen.`));
+      line(styleText("green", `All ${steps} steps succeeded.`));
     },
   };
 }
 
-/** Throws unless the story goes on as told. */
+/** Throws an Error with the message of `otherwise` unless the condition holds. */
 export function expected(condition: boolean, otherwise: () => string): asserts condition {
   if (!condition) throw new Error(otherwise());
 }

@@ -25,7 +25,9 @@ await main().catch((error: unknown) => {
   process.exit(exitCode);
 });
 
-/** Starts the half of the service that `ROLE` names, or both. With the argument `migrate`, only migrates the database. */
+/**
+ * Starts the half of the service that `ROLE` names, or both. With the argument `migrate`, only migrates the database.
+ */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config.logLevel, { role: config.role });

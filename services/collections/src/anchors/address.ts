@@ -12,15 +12,18 @@ const TIMEOUT_MS = 10_000;
 export const MAX_ANCHORS_BYTES = 64 * 1_024 * 1_024;
 const NAME_HEX_DIGITS = 16;
 
-/** An address did not accept an anchor, or did not return anchors. The message contains no part of the URL or the headers. */
+/**
+ * An address did not accept an anchor, or did not return anchors. The message contains no part of the URL or the
+ * headers.
+ */
 export class AnchorAddressError extends Error {
   override readonly name = "AnchorAddressError";
   readonly code = "ANCHOR_ADDRESS_FAILED";
 }
 
 /**
- * Sends one anchor to an address by `PUT <url>/<time>-<hash>.json`. The same line always has the same name, so a repeated PUT
- * replaces the anchor with itself.
+ * Sends one anchor to an address by `PUT <url>/<time>-<hash>.json`. The same line always has the same name, so a
+ * repeated PUT replaces the anchor with itself.
  */
 export async function putAnchor(outbound: Outbound, { url, headers }: AnchorAddress, line: string): Promise<void> {
   const answer = await outbound.request({

@@ -5,8 +5,8 @@ import { putAnchor } from "./address.ts";
 import type { App } from "../app.ts";
 
 /**
- * Anchors the heads of all lenders' chains that have grown. A failure is logged and counted, and the next run anchors the
- * heads of that time, which cover the same rows.
+ * Anchors the heads of all lenders' chains that have grown. A failure is logged and counted, and the next run anchors
+ * the heads of that time, which cover the same rows.
  */
 export async function anchorChains(
   app: Pick<App, "anchorKeys" | "anchorOutbound" | "config" | "database" | "log" | "metrics">,

@@ -29,8 +29,8 @@ export interface Reading extends ReadingRules {
 }
 
 /**
- * Reads a file in batches of `size` rows. Each reading forms the same batches. Of several rows about one loan only the first is
- * valid, because nobody knows which one is meant.
+ * Reads a file in batches of `size` rows. Each reading forms the same batches. Of several rows about one loan only the
+ * first is valid, because nobody knows which one is meant.
  * @param rowsDone rows that an earlier run has processed; a multiple of `size`, or all
  */
 export async function* batchesOf(

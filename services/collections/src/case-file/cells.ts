@@ -59,8 +59,9 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
 }
 
 /**
- * Reads a moment. Without a zone it is local time of the lender. A day without a time does not say which payments its balance
- * includes, so it is read as `asOf`, the moment of the whole file, or else as the lender's balance cut-off on that day.
+ * Reads a moment. Without a zone it is local time of the lender. A day without a time does not say which payments its
+ * balance includes, so it is read as `asOf`, the moment of the whole file, or else as the lender's balance cut-off on
+ * that day.
  */
 export function readMomentCell(
   text: string,

@@ -2,8 +2,8 @@
 export type Target = keyof typeof COLUMN_NAMES | `metadata.${string}`;
 
 /**
- * Names of columns for each target, besides the name of the target itself. Case, blanks and punctuation do not matter: see
- * `normalised`. docs/operations.md has the same table.
+ * Names of columns for each target, besides the name of the target itself. Case, blanks and punctuation do not matter:
+ * see `normalised`. docs/operations.md has the same table.
  */
 export const COLUMN_NAMES = {
   sourceLoanNumber: [
@@ -96,7 +96,10 @@ export const COLUMN_NAMES = {
   reason: [],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Names that different lenders use for different targets. The operator has to choose, because a guess could be wrong about money. */
+/**
+ * Names that different lenders use for different targets. The operator has to choose, because a guess could be wrong
+ * about money.
+ */
 const AMBIGUOUS_NAMES: Readonly<Record<string, readonly Target[]>> = {
   Amount: ["outstandingAmount", "minimumAmount", "emiAmount"],
   Amt: ["outstandingAmount", "minimumAmount", "emiAmount"],

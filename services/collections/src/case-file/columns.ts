@@ -30,7 +30,9 @@ export interface MapOption {
   readonly target: Target | undefined;
 }
 
-/** The targets of the header's columns are not clear. The message has one sentence per problem, which says what to do. */
+/**
+ * The targets of the header's columns are not clear. The message has one sentence per problem, which says what to do.
+ */
 export class ColumnsNotUnderstoodError extends Error {
   override readonly name = "ColumnsNotUnderstoodError";
   readonly code = "COLUMNS_NOT_UNDERSTOOD";
@@ -56,7 +58,9 @@ export function readMapOption(text: string): MapOption | { readonly fault: strin
   return { fault: `There is no field ${name}. ${hint}${nearest === undefined ? "." : "?"}` };
 }
 
-/** Decides the target of each column of the header. Throws ColumnsNotUnderstoodError, which names everything unclear. */
+/**
+ * Decides the target of each column of the header. Throws ColumnsNotUnderstoodError, which names everything unclear.
+ */
 export function readColumns(header: readonly string[], options: readonly MapOption[]): Columns {
   const problems = options.flatMap(({ column }) => unclearColumn(header, column));
   const mapped = new Map(options.map(({ column, target }) => [normalised(column), target]));
@@ -95,7 +99,10 @@ export function columnAt({ used }: Columns, pointer: string): string | undefined
   return column && namesOf([column]);
 }
 
-/** True if every possible target has another column with a clear name: "Amount" beside "Outstanding" and "EMI" is neither. */
+/**
+ * True if every possible target has another column with a clear name: "Amount" beside "Outstanding" and "EMI" is
+ * neither.
+ */
 function isSettled(possible: readonly Target[], header: readonly string[]): boolean {
   const clear = new Set(header.map(targetOf));
   return possible.every((target) => clear.has(target));

@@ -16,8 +16,8 @@ function aFile(content: string | Buffer): string {
   return path;
 }
 
-async function read(content: string | Buffer, told: { encoding?: Encoding; separator?: string } = {}) {
-  const file = await inspectFile(aFile(content), told);
+async function read(content: string | Buffer, given: { encoding?: Encoding; separator?: string } = {}) {
+  const file = await inspectFile(aFile(content), given);
   const rows: FileRecord[] = [];
   for await (const row of rowsOf(file)) rows.push(row);
   expect(file.rows).toBe(rows.length);
@@ -54,9 +54,13 @@ describe("a file", () => {
     ["UTF-8 with a mark", Buffer.from(`\uFEFF${text}`), undefined],
     ["UTF-16 with a mark", Buffer.from(`\uFEFF${text}`, "utf16le"), undefined],
     ["UTF-16, big end first, with a mark", Buffer.from(`\uFEFF${text}`, "utf16le").swap16(), undefined],
-    ["UTF-16 as told", Buffer.from(text, "utf16le"), "utf-16le"],
-    ["Windows-1252 as told", Buffer.from(text.replace("€", "\u0080").replace("Š", "\u008A"), "latin1"), "windows-1252"],
-    ["UTF-8 with a mark although another is told", Buffer.from(`\uFEFF${text}`), "windows-1252"],
+    ["UTF-16 as given", Buffer.from(text, "utf16le"), "utf-16le"],
+    [
+      "Windows-1252 as given",
+      Buffer.from(text.replace("€", "\u0080").replace("Š", "\u008A"), "latin1"),
+      "windows-1252",
+    ],
+    ["UTF-8 with a mark although another encoding is given", Buffer.from(`\uFEFF${text}`), "windows-1252"],
   ] as const)("is read in %s", async (_, bytes, encoding) => {
     const { header, records } = await read(bytes, encoding && { encoding });
     expect(header).toEqual(["Name", "Ort"]);

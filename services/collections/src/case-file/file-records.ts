@@ -28,13 +28,15 @@ const SEPARATORS = [",", ";", "\t", "|"];
 /** Without this limit, a quote that is never closed would make the rest of the file one cell. */
 const MAX_RECORD_BYTES = 65_536;
 
-/** Reads the whole file, so that an unreadable part is reported before any row is applied. Throws FileNotReadableError. */
+/**
+ * Reads the whole file, so that an unreadable part is reported before any row is applied. Throws FileNotReadableError.
+ */
 export async function inspectFile(
   path: string,
-  told: { readonly encoding?: Encoding | undefined; readonly separator?: string | undefined },
+  given: { readonly encoding?: Encoding | undefined; readonly separator?: string | undefined },
 ): Promise<CaseFile> {
-  const encoding = await encodingOf(path, told.encoding);
-  const separator = told.separator ?? (await separatorOf(path, encoding));
+  const encoding = await encodingOf(path, given.encoding);
+  const separator = given.separator ?? (await separatorOf(path, encoding));
   const sha256 = createHash("sha256");
   let header: readonly string[] | undefined;
   let rows = 0;
@@ -63,7 +65,10 @@ export async function* rowsOf({ path, encoding, separator, header }: CaseFile): 
   }
 }
 
-/** Whether the file is a file of rejected rows, whose formulas were marked. In other files, an apostrophe is a part of the cell. */
+/**
+ * Whether the file is a file of rejected rows, whose formulas were marked. In other files, an apostrophe is a part of
+ * the cell.
+ */
 function isOfRejectedFile(header: readonly string[]): boolean {
   const names = new Set(header.map(normalised));
   return REJECTED_COLUMNS.every((name) => names.has(normalised(name)));

@@ -46,8 +46,9 @@ export async function encodingOf(path: string, given: Encoding | undefined): Pro
 }
 
 /**
- * Yields the text of the file in pieces, without the byte order mark, with a line feed at the end of each line. Calls `onBytes`
- * with the number of bytes read. Throws FileNotReadableError at the first bytes that are invalid in the encoding.
+ * Yields the text of the file in pieces, without the byte order mark, with a line feed at the end of each line. Calls
+ * `onBytes` with the number of bytes read. Throws FileNotReadableError at the first bytes that are invalid in the
+ * encoding.
  */
 export async function* textOf(
   path: string,

@@ -1,6 +1,6 @@
 /**
- * A cell that a spreadsheet would take for a formula, with any marks before it. The wide forms of = + - @ count too, and
- * so do blanks in front, since some spreadsheets remove both.
+ * A cell that a spreadsheet would take for a formula, with any marks before it. The wide forms of = + - @ count too,
+ * and so do blanks in front, since some spreadsheets remove both.
  */
 const FORMULA = /^'*(?:[\t\r\n]|[\s\u200B]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/;
 

@@ -49,9 +49,9 @@ export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: 
 }
 
 /**
- * Applies a file by imports of limited size. Each import records the progress in the same transaction, and writes its rejected
- * rows before the commit. So a killed run can be resumed, and each row is applied once. Throws LenderSuspendedError before the
- * next import if the lender has been suspended.
+ * Applies a file by imports of limited size. Each import records the progress in the same transaction, and writes its
+ * rejected rows before the commit. So a killed run can be resumed, and each row is applied once. Throws
+ * LenderSuspendedError before the next import if the lender has been suspended.
  */
 export async function importFile(asked: FileImport): Promise<FileOutcome> {
   const { file, reading, from, dryRun } = asked;
@@ -131,7 +131,8 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     batch.read.map(({ record }) => record.line),
     rejected,
   );
-  // An earlier attempt may have committed without an answer. Its counts are in the progress; the last attempt found the rows unchanged.
+  // An earlier attempt may have committed without an answer. Its counts are in the progress; the last attempt found the
+  // rows unchanged.
   if (attempts > 1 && !dryRun)
     tally.correct((await fileProgress(asked.em(), lender.id, fileKeyOf(asked.file, reading)))!);
   asked.onProgress(rowsDone);
@@ -139,7 +140,10 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
 
 type Rejected = RejectedRow & RejectedExample;
 
-/** The rejected rows of a batch in the order of the file: those with unreadable cells, and those that the import rejected. */
+/**
+ * The rejected rows of a batch in the order of the file: those with unreadable cells, and those that the import
+ * rejected.
+ */
 function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): Rejected[] {
   const unreadable = batch.faulty.map(({ record, faults }) => rejected(record, undefined, faults));
   const refused = results.flatMap((result, place) => {

@@ -10,8 +10,9 @@ export interface RejectedRow {
 }
 
 /**
- * A file with the rejected rows and the reasons. It has the columns of the original, so it can be corrected and imported. People
- * open it in a spreadsheet, so a cell that would run as a formula is marked. Importing the file removes the marks.
+ * A file with the rejected rows and the reasons. It has the columns of the original, so it can be corrected and
+ * imported. People open it in a spreadsheet, so a cell that would run as a formula is marked. Importing the file
+ * removes the marks.
  */
 export interface RejectedFile {
   readonly path: string;
@@ -26,8 +27,8 @@ export interface RejectedFile {
 const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
- * Opens the file to continue at `bytes`. Otherwise removes the file of an earlier run, and creates a new one with the first
- * rejected row.
+ * Opens the file to continue at `bytes`. Otherwise removes the file of an earlier run, and creates a new one with the
+ * first rejected row.
  * @param bytes the recorded length; 0 to begin
  */
 export async function openRejectedFile(

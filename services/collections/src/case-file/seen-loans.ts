@@ -4,8 +4,9 @@ const FIRST_SLOTS = 1 << 14;
 const MOST_FILLED = 0.6;
 
 /**
- * Remembers the first line of each loan in a file. It stores hashes of 8 bytes and no text, 20 to 40 bytes per loan with free
- * slots, so that a file of a million loans takes little memory. In one of ten thousand such files, two loans have the same hash.
+ * Remembers the first line of each loan in a file. It stores hashes of 8 bytes and no text, 20 to 40 bytes per loan
+ * with free slots, so that a file of a million loans takes little memory. In one of ten thousand such files, two loans
+ * have the same hash.
  */
 export class SeenLoans {
   #hashes = new BigUint64Array(FIRST_SLOTS);

@@ -73,7 +73,10 @@ export class Tally {
   }
 }
 
-/** The counts with those of a result added. `rejectedInAll` counts the rejections of the result and those before the import. */
+/**
+ * The counts with those of a result added. `rejectedInAll` counts the rejections of the result and those before the
+ * import.
+ */
 export function withResult(before: Summary, { summary }: ImportResult, rejectedInAll: number): Summary {
   const added: Summary = {
     ...summary,

@@ -1,5 +1,5 @@
 import { enableCompileCache } from "node:module";
 
-// As for the service: what was translated once is kept, and a command answers sooner.
+// As in the service, Node keeps compiled code between runs, so that commands start faster.
 enableCompileCache();
 await import("./run.ts");

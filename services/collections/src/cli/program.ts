@@ -13,7 +13,10 @@ import { migrateCommand } from "./service/migrate.ts";
 import { payoutCommand } from "./field-partner/payout.ts";
 import { tell } from "./terminal/terminal.ts";
 
-/** Every command of the operators, with its options and help. Parsing throws what is not understood or not done. */
+/**
+ * All commands of the operators, with options and help. Parsing throws CommanderError for wrong arguments, and errors
+ * of the command.
+ */
 export function createProgram(): Command {
   const program = new Command("collections")
     .description("The operators' commands of Partner Collections.")
@@ -22,9 +25,9 @@ export function createProgram(): Command {
     .addHelpText(
       "after",
       `
-Works on DATABASE_URL, or on the embedded database of this checkout without it.
+Uses the database in DATABASE_URL. Without DATABASE_URL it uses the embedded database of this checkout.
 
-Exit codes: 0 done · 1 refused, nothing was changed · 2 not understood · 3 not found · 4 the database is away · 5 a fault of ours · 6 done, but for rows that were rejected
+Exit codes: 0 done · 1 refused, nothing was changed · 2 wrong arguments or settings · 3 not found · 4 the database is unavailable · 5 internal error · 6 done, but some rows were rejected
 
 Example:
   pnpm collections lender list --json`,
@@ -47,7 +50,7 @@ Example:
     program.addCommand(command);
   }
 
-  // `--json` may stand anywhere: before the command, behind it, or at the end.
+  // `--json` is accepted anywhere: before the command, after it, or at the end.
   forEachCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeErr: (text) => tell(text.trimEnd()) });
     if (command !== program) command.option("--json", "print exactly one JSON document on stdout");

@@ -48,7 +48,9 @@ export function createBodyMemory({ totalBytes, addressBytes }: BodyMemoryLimits 
   const shares = new Map<string, Share>();
   let heldBytes = 0;
 
-  /** Evicts the oldest request, likely the slowest, of the address that holds most, if that is more than the asking one. */
+  /**
+   * Evicts the oldest request, likely the slowest, of the address that holds most, if that is more than the asking one.
+   */
   function makeRoom(bytes: number, asking: Share): void {
     while (heldBytes + bytes > totalBytes) {
       const largest = [...shares.values()].reduce((one, other) => (other.bytes > one.bytes ? other : one));

@@ -5,7 +5,9 @@ import { addressOf } from "./address-of.ts";
 
 export interface ConnectionLimit {
   readonly maxConnections: number;
-  /** Whether this address is a trusted proxy: its connections carry many clients, so they are not limited by address. */
+  /**
+   * Whether this address is a trusted proxy: its connections carry many clients, so they are not limited by address.
+   */
   readonly isProxy: (address: string) => boolean;
   readonly log: Logger;
 }

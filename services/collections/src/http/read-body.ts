@@ -15,7 +15,8 @@ const FIRST_BYTES = 16_384;
 /**
  * Reads a request's body to its end and returns it. Memory grows with the bytes that arrive, whatever Content-Length
  * announces, and is counted in `held`.
- * @throws Problem PAYLOAD_TOO_LARGE, MALFORMED_JSON for a connection that ended too early, and the problems of `held.grow`
+ * @throws Problem PAYLOAD_TOO_LARGE, MALFORMED_JSON for a connection that ended too early, and the problems of
+ * `held.grow`
  */
 export async function readBody(
   request: IncomingMessage,
@@ -90,7 +91,10 @@ function readParts(
   });
 }
 
-/** Copies the parts into one buffer that doubles. As separate buffers, parts of one byte would take 100 times their size. */
+/**
+ * Copies the parts into one buffer that doubles. As separate buffers, parts of one byte would take 100 times their
+ * size.
+ */
 function keeper(held: HeldBody, mostBytes: number): { add(part: Buffer): void; body(): Buffer } {
   let buffer: Buffer = Buffer.alloc(0);
   let length = 0;

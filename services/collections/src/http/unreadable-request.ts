@@ -51,7 +51,8 @@ function noHttp({ message }: Error): Problem {
 }
 
 function end(socket: Duplex, problem: Problem): void {
-  // Node removes its own error listener from the socket of a CONNECT, and a reset without a listener would end the process.
+  // Node removes its own error listener from the socket of a CONNECT, and a reset without a listener would end the
+  // process.
   socket.on("error", () => socket.destroy());
   const requestId = publicId("req", newId());
   const body = JSON.stringify(problemBody(problem, requestId));

@@ -16,8 +16,8 @@ export interface KeptReadingOptions {
 const KEPT_DURATIONS = 20;
 
 /**
- * Caches an expensive reading for all callers, and runs one reading at a time. While a new reading takes too long or fails,
- * callers get the last one, or undefined if that is too old.
+ * Caches an expensive reading for all callers, and runs one reading at a time. While a new reading takes too long or
+ * fails, callers get the last one, or undefined if that is too old.
  */
 export function keepReading<Value>(read: () => Promise<Value>, options: KeptReadingOptions) {
   const { maxAgeMs, patienceMs, uselessAfterMs, onError, now = () => performance.now() } = options;

@@ -4,8 +4,8 @@ import { Counter, Gauge, type Registry } from "prom-client";
 export interface LedgerMetrics {
   onAnchor(outcome: "written" | "failed"): void;
   /**
-   * Reads the gauge by this function from now on: the age in seconds of the oldest block without an anchor, or undefined if it
-   * cannot be read.
+   * Reads the gauge by this function from now on: the age in seconds of the oldest block without an anchor, or
+   * undefined if it cannot be read.
    */
   watch(readUnanchoredSeconds: () => Promise<number | undefined>): void;
 }

@@ -21,7 +21,10 @@ const ATTEMPT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** With all its retries a delivery can take 31 hours, and longer if its endpoint is suspended. */
 const DELIVERY_SECONDS = [...ATTEMPT_SECONDS, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 
-/** Registers the metrics of webhooks. All labels have a fixed list of values, except `lender`, which has the lenders' codes. */
+/**
+ * Registers the metrics of webhooks. All labels have a fixed list of values, except `lender`, which has the lenders'
+ * codes.
+ */
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   const registers = [registry];
   const durations = new Histogram({

@@ -12,15 +12,15 @@ export async function runQueuedRequests(
   { fieldPartnerId, visitId }: VisitOfFieldPartner,
   { config: { environment } }: Pick<App, "config">,
 ): Promise<void> {
-  for (const worked of await processQueuedRequests(tx, { fieldPartnerId, visitId }, { environment })) {
-    const { mutation, key } = worked;
-    replaceMutationResult(tx, { fieldPartnerId, mutation, key }, keptOf(worked));
+  for (const processed of await processQueuedRequests(tx, { fieldPartnerId, visitId }, { environment })) {
+    const { mutation, key } = processed;
+    replaceMutationResult(tx, { fieldPartnerId, mutation, key }, resultOf(processed));
   }
 }
 
 /**
- * Runs requests that are still queued although their visits have started: a process of an older version recorded those starts.
- * A failure is logged, and the requests stay queued until the next call.
+ * Runs requests that are still queued although their visits have started: a process of an older version recorded those
+ * starts. A failure is logged, and the requests stay queued until the next call.
  */
 export async function runLeftoverRequests(app: Pick<App, "config" | "database" | "log">): Promise<void> {
   const { database, log } = app;
@@ -37,7 +37,8 @@ export async function runLeftoverRequests(app: Pick<App, "config" | "database" |
 }
 
 /** Undefined for input that turns out to be invalid. Nothing is stored then, so a repeat is validated again. */
-function keptOf(worked: ProcessedRequest): Kept<unknown> | undefined {
-  const outcome = worked.mutation === "requestPaymentLink" ? requested(worked.outcome) : completed(worked.outcome);
+function resultOf(processed: ProcessedRequest): Kept<unknown> | undefined {
+  const outcome =
+    processed.mutation === "requestPaymentLink" ? requested(processed.outcome) : completed(processed.outcome);
   return "invalid" in outcome ? undefined : outcome;
 }

@@ -40,7 +40,10 @@ export interface Refusal {
   readonly isHeld?: boolean;
 }
 
-/** The stored result of a mutation, as JSON. It has ids and no rows: a repeat reads the rows and shows their state at that time. */
+/**
+ * The stored result of a mutation, as JSON. It has ids and no rows: a repeat reads the rows and shows their state at
+ * that time.
+ */
 export type Kept<Done> = { readonly done: Done } | { readonly refusal: Refusal };
 
 /** The visit does not exist, or is another field partner's. */

@@ -15,13 +15,13 @@ import { Problem } from "../http/problem.ts";
 import { countFailure } from "./caller/rate-limit.ts";
 
 const PATH = "/webhooks/whatsapp/:lenderCode";
-/** What Meta puts into one call at most. */
+/** The largest body that Meta sends. */
 const LIMIT_BYTES = 3 * 1_024 * 1_024;
 const METHODS = "GET, POST";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const ENDPOINT = "whatsapp-webhook";
 
-/** Where Meta tells of the messages that went out from a lender's WhatsApp account. */
+/** The URL to which Meta reports the status of messages from a lender's WhatsApp account. */
 export function whatsappCallback(app: App): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.all(PATH, serve(app));
@@ -36,28 +36,28 @@ function serve(app: App): RequestHandler {
       app.metrics.onAnswer({ endpoint: ENDPOINT, status: response.statusCode, durationMs });
     });
     response.setHeader("Cache-Control", "no-store");
-    if (request.method === "GET") await shakeHands(app, request, response);
-    else if (request.method === "POST") await hear(app, request, response);
+    if (request.method === "GET") await answerRegistration(app, request, response);
+    else if (request.method === "POST") await recordReports(app, request, response);
     else throw new Problem("METHOD_NOT_ALLOWED", `Send ${METHODS} here.`, {}, { Allow: METHODS });
   };
 }
 
-/** Meta asks once, when a lender registers the URL with it. */
-async function shakeHands(app: App, request: Request, response: Response): Promise<void> {
+/** Answers the challenge that Meta sends once, when a lender registers the URL. */
+async function answerRegistration(app: App, request: Request, response: Response): Promise<void> {
   const query = new URLSearchParams(request.originalUrl.split("?", 2)[1] ?? "");
   const challenge = query.get("hub.challenge") ?? "";
   const { verifyToken } = await registeredBy(app, request);
-  const isTheirs = isSameToken(query.get("hub.verify_token") ?? "", verifyToken ?? "");
-  const isGood = verifyToken !== null && isTheirs && query.get("hub.mode") === "subscribe";
-  if (!isGood) return refuse(app, request);
+  const hasToken = isSameToken(query.get("hub.verify_token") ?? "", verifyToken ?? "");
+  const isValid = verifyToken !== null && hasToken && query.get("hub.mode") === "subscribe";
+  if (!isValid) return refuse(app, request);
   response.type("text/plain").send(challenge);
 }
 
 /**
- * What Meta tells, under the signature of the lender's app. Whatever a signed call says is answered 200: Meta would
- * repeat what is not.
+ * Records the reports in a call that Meta has signed for the lender's app. Any signed call is answered 200, because
+ * Meta would repeat it otherwise.
  */
-async function hear(app: App, request: Request, response: Response): Promise<void> {
+async function recordReports(app: App, request: Request, response: Response): Promise<void> {
   const signature = request.get("x-hub-signature-256");
   if (!isLikeSignatureOfMeta(signature)) {
     // The body is not read, so the answer closes the connection unless the body has arrived already.
@@ -65,7 +65,7 @@ async function hear(app: App, request: Request, response: Response): Promise<voi
   }
   const { lenderId, appSecret } = await registeredBy(app, request);
   if (lenderId === undefined || appSecret === null) {
-    // Nothing can be signed without a secret. The body is read all the same, so that the client receives the answer.
+    // Nothing can be verified without a secret. The body is still read, so that the client receives the answer.
     await drainBody(request, { limitBytes: LIMIT_BYTES });
     return refuse(app, request);
   }
@@ -85,7 +85,7 @@ async function hear(app: App, request: Request, response: Response): Promise<voi
   response.status(200).json({ success: true });
 }
 
-/** The WhatsApp webhook of the lender in the path; without ids and secrets if the lender has registered none. */
+/** The WhatsApp webhook of the lender in the path; without id and secrets if the lender has registered none. */
 async function registeredBy({ database, vault }: App, request: Request) {
   const { lenderCode } = request.params as { lenderCode: string };
   const registered = /^[A-Z0-9]{2,16}$/.test(lenderCode)
@@ -94,13 +94,15 @@ async function registeredBy({ database, vault }: App, request: Request) {
   return registered ?? { lenderId: undefined, appSecret: null, verifyToken: null };
 }
 
-/** @throws Problem BAD_SIGNATURE, or RATE_LIMITED in its place for an address that has failed too often */
+/** @throws Problem BAD_SIGNATURE, or RATE_LIMITED instead for an address with too many failures */
 async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
   await countFailure(rateLimiter, addressOf(request));
   throw new Problem("BAD_SIGNATURE", "The call is not signed by, or bears no token of, the lender's registered app.");
 }
 
-/** Links go out with their delivery's id; whatever else comes back is of another sender at the same number. */
+/**
+ * Messages of this service carry the id of their delivery. A report without one is about a message of another sender.
+ */
 function reportOf({ messageId, status, failure, callbackData }: WhatsAppStatus) {
   return {
     providerMessageId: messageId,

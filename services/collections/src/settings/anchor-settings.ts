@@ -42,8 +42,8 @@ function readTarget(text: string): AnchorTarget | string {
 }
 
 /**
- * The path of a URL such as `file:/mnt/anchors.jsonl` or `file:///mnt/my%20disk`. Undefined if the URL names a host, has an
- * unescaped `?` or `#`, or is not a path that a file can have.
+ * The path of a URL such as `file:/mnt/anchors.jsonl` or `file:///mnt/my%20disk`. Undefined if the URL names a host,
+ * has an unescaped `?` or `#`, or is not a path that a file can have.
  */
 export function pathOfFileUrl(url: string): string | undefined {
   if (!/^file:(?:\/\/)?\/(?!\/)[^?#]+$/i.test(url)) return undefined;
@@ -57,8 +57,8 @@ export function pathOfFileUrl(url: string): string | undefined {
 }
 
 /**
- * Allows the host of an address that the operator chose, which may be private whatever `OUTBOUND_ALLOW` says. Undefined if
- * the URL has no usable host.
+ * Allows the host of an address that the operator chose, which may be private whatever `OUTBOUND_ALLOW` says. Undefined
+ * if the URL has no usable host.
  */
 export function allowHostOf(url: string): AllowList | undefined {
   const hostname = URL.parse(url)?.hostname;

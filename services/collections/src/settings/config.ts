@@ -122,7 +122,9 @@ const masterKey = z
   .regex(/^[0-9a-f]{64}$/i, "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)")
   .optional();
 
-/** Decimal digits only. JavaScript would also read " ", "0x50" and "1e3" as numbers, and nobody means those. */
+/**
+ * Decimal digits only. JavaScript would also read " ", "0x50" and "1e3" as numbers, although they are likely mistakes.
+ */
 function wholeNumber({ from, to }: { from: number; to: number }, error: string) {
   return z
     .string()
@@ -310,7 +312,10 @@ function isProduction(environment = "sandbox"): boolean {
   return ENVIRONMENT_NAME.test(environment) && !isSandbox(environment);
 }
 
-/** Problems with poolers. A pooler serves single transactions, so what needs a session needs an address without a pooler. */
+/**
+ * Problems with poolers. A pooler serves single transactions, so what needs a session needs an address without a
+ * pooler.
+ */
 function poolerProblems(given: Record<string, string | undefined>): string[] {
   const problems = ["DATABASE_DIRECT_URL", "DATABASE_MIGRATION_URL"]
     .filter((name) => given[name] !== undefined && isPooled(given[name]))

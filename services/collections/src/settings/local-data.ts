@@ -20,8 +20,8 @@ export interface Essentials {
 }
 
 /**
- * The database and the master key. Without settings, these are an embedded PostgreSQL and a development key under `.data/`,
- * which all processes of this checkout share.
+ * The database and the master key. Without settings, these are an embedded PostgreSQL and a development key under
+ * `.data/`, which all processes of this checkout share.
  */
 export async function essentials(config: Config, onLog?: (message: string) => void): Promise<Essentials> {
   const masterKey = config.masterKey ?? (await developmentMasterKey(DATA_DIR));

@@ -43,8 +43,8 @@ export function createLog(level: string, base: Record<string, unknown> = {}): Lo
 }
 
 /**
- * The parts of an error that are safe to log. PostgreSQL writes the rejected row into `detail`, and some libraries write the
- * SQL with its values into the message, so `detail` is dropped and the message is cut.
+ * The parts of an error that are safe to log. PostgreSQL writes the rejected row into `detail`, and some libraries
+ * write the SQL with its values into the message, so `detail` is dropped and the message is cut.
  */
 export function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);

@@ -42,8 +42,8 @@ export const LIMITED_ENDPOINTS = Object.keys(DEFAULT_RATE_LIMITS).filter(
 );
 
 /**
- * Reads `default`, or changes to it such as `confirm=60000,import=5`. `mistake` continues the sentence that begins with the
- * name of the setting.
+ * Reads `default`, or changes to it such as `confirm=60000,import=5`. `mistake` continues the sentence that begins with
+ * the name of the setting.
  */
 export function parseRateLimits(text: string): { limits: Record<LimitName, number>; mistake?: string } {
   const limits = { ...DEFAULT_RATE_LIMITS };

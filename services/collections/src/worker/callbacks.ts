@@ -22,7 +22,10 @@ export interface WebhookSenderParts {
   readonly timeoutMs: number;
 }
 
-/** What the webhooks package needs to sign and send events and pings. `signingKeyOf` rejects with NoSigningKeyError. */
+/**
+ * The functions that the webhooks package needs to sign and send events and pings. `signingKeyOf` rejects with
+ * NoSigningKeyError.
+ */
 export function createWebhookSender({ credentials, outbound, timeoutMs }: WebhookSenderParts): WebhookSender {
   return {
     outbound,

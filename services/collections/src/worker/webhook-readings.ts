@@ -7,7 +7,10 @@ import type { WebhookReadings } from "../metrics/webhook.ts";
 /** Several collectors may scrape at once, and each every second, so a reading is kept for a while. */
 export const KEPT = { maxAgeMs: 10_000, patienceMs: 2_000, uselessAfterMs: 60_000 };
 
-/** The sources of the webhook metrics: backlogs from the database, attempts in flight from the webhooks of this process. */
+/**
+ * The sources of the webhook metrics: backlogs from the database, attempts in flight from the webhooks of this
+ * process.
+ */
 export function readingsOf(
   { database, log }: Pick<App, "database" | "log">,
   webhooks: Pick<Webhooks, "inFlight">,

@@ -30,8 +30,8 @@ export interface Worker {
 }
 
 /**
- * Jobs of one queue that run at the same time. They mostly wait for other systems, so many of them can run, and a lender whose
- * endpoint hangs does not occupy all places.
+ * Jobs of one queue that run at the same time. They mostly wait for other systems, so many of them can run, and a
+ * lender whose endpoint hangs does not occupy all places.
  */
 const MAX_LINK_JOBS = 128;
 const MAX_OTP_JOBS = 32;
@@ -149,8 +149,8 @@ function otpDeps({ database, signInKeys, otpChannels, config, log }: App): OtpDe
 }
 
 /**
- * Records regularly which keys this process has seen in use. It runs every second, because webhooks are signed with a new key
- * from its first use on.
+ * Records regularly which keys this process has seen in use. It runs every second, because webhooks are signed with a
+ * new key from its first use on.
  */
 export function recordKeyUses(app: App) {
   return every(KEY_USES_EVERY_MS, app.log, "record the use of keys", async () => {

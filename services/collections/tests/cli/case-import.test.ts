@@ -127,7 +127,7 @@ describe("a file of cases", () => {
     const path = aFile(HEADER, 'B-0,Ravi Kumar,9820000001,"1,20,000",,30,,,', ...rowsOf("B", 4).slice(1));
     const { code, stderr } = await cli(...importArgs(path));
     expect(code).toBe(1);
-    expect(stderr).toMatch(/Nobody reads: PAN\./);
+    expect(stderr).toMatch(/Ignored columns: PAN\./);
     expect(stderr).toMatch(/created +1\nupdated +1\nunchanged +2\n/);
     expect(stderr).toContain("line 2, B-0: outstandingAmount 123456.5 → 120000, dpd null → 30");
     expect(stderr).toContain("line 5, B-3: 123456.5 outstanding, new");

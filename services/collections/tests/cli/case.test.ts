@@ -76,7 +76,7 @@ test("`field-partner suspend` reports open cases and promises, and prevents furt
   const suspended = await cli("field-partner", "suspend", fieldPartnerId, "--reason", "on leave");
   expect(suspended.stdout).toBe(
     "Every session has ended.\n" +
-      "The person still has 2 open cases with 1 open promise. Assign each case to somebody else: case assign.\n",
+      "The person still has 2 open cases with 1 open promise. Assign each case to another field partner: case assign.\n",
   );
   expect(await cli.json("field-partner", "suspend", fieldPartnerId, "--reason", "again")).toMatchObject({
     openCases: 2,
@@ -87,7 +87,7 @@ test("`field-partner suspend` reports open cases and promises, and prevents furt
     code: 1,
     error: {
       code: "FIELD_PARTNER_SUSPENDED",
-      detail: `Field partner ${fieldPartnerId} is suspended: assign the case to somebody else, or resume this person first.`,
+      detail: `Field partner ${fieldPartnerId} is suspended: assign the case to another field partner, or resume this one first.`,
     },
   });
   await cli.json("field-partner", "resume", fieldPartnerId, "--reason", "back");

@@ -146,7 +146,7 @@ test("the last working key is retired or revoked only with --force", async () =>
   const forced = await cli("key", "revoke", apiKeyId, "--reason", "leaked", "--force");
   expect(forced).toMatchObject({
     code: 0,
-    stdout: `The key ${apiKeyId} of ${lender.code} is revoked. No key is left: the lender can neither call nor be called.\n`,
+    stdout: `The key ${apiKeyId} of ${lender.code} is revoked. No key is left: the lender cannot call the service, and the service cannot call the lender.\n`,
   });
 });
 

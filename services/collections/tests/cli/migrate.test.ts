@@ -29,7 +29,7 @@ describe("collections migrate", () => {
     const { code, stdout } = await cli("migrate", "--distribute");
     expect({ code, last: stdout.trim().split("\n").at(-1) }).toEqual({
       code: 0,
-      last: "The extension citus is not installed in this database: nothing was distributed, and nothing has to be.",
+      last: "The extension citus is not installed in this database: there is nothing to distribute.",
     });
   });
 
@@ -78,6 +78,6 @@ describe("collections migrate", () => {
   });
 
   test("--dry-run without --distribute exits with 2", async () => {
-    expect(await cli("migrate", "--dry-run")).toMatchObject({ code: 2, stderr: "--dry-run goes with --distribute.\n" });
+    expect(await cli("migrate", "--dry-run")).toMatchObject({ code: 2, stderr: "--dry-run needs --distribute.\n" });
   });
 });

@@ -128,7 +128,7 @@ test("--until with the previewed instant records exactly the previewed amount, w
   const [code, refused, detail] = await refusal(...recordArgs(`${reference}-2`));
   expect([code, refused]).toEqual([1, "AMOUNT_DIFFERS"]);
   expect(detail).toMatch(
-    /^What is credited comes to 250\.00 INR, and up to \S+ to 125\.00: if that is what was sent, record it with --until \S+Z\.$/,
+    /^The credited earnings are 250\.00 INR, and those credited until \S+ are 125\.00\. If that amount was sent, record it with --until \S+Z\.$/,
   );
   const instant = /--until (\S+Z)/.exec(String(detail))![1]!;
   expect(await cli.json(...recordArgs(`${reference}-2`, "--until", instant))).toMatchObject({ outcome: "recorded" });
@@ -168,7 +168,7 @@ test("a rejected payout changes nothing, and the error has a code and advice", a
   const wrongSum = [
     1,
     "AMOUNT_DIFFERS",
-    expect.stringMatching(/^What is credited comes to 125\.00 INR, not 125\.01\. Check/),
+    expect.stringMatching(/^The credited earnings are 125\.00 INR, not 125\.01\. Check/),
   ];
   expect(await refusal(...recordArgs(reference, "--amount", "125.01"))).toEqual(wrongSum);
   const early = [1, "DATE_TOO_EARLY", expect.stringMatching(/^--paid-on .* was credited; the earliest is 2\S+\.$/)];
@@ -176,17 +176,17 @@ test("a rejected payout changes nothing, and the error has a code and advice", a
   expect(await refusal(...recordArgs(reference, "--paid-on", "2099-01-01"))).toEqual([
     1,
     "DATE_IN_FUTURE",
-    expect.stringMatching(/^--paid-on names a day/),
+    expect.stringMatching(/^--paid-on is in the future/),
   ]);
   expect(await refusal(...recordArgs(reference, "--until", "2099-01-01"))).toEqual([
     1,
     "DATE_IN_FUTURE",
-    `--until names a day that has not come; today is ${TODAY}.`,
+    `--until is in the future; today is ${TODAY}.`,
   ]);
   expect(await refusal(...recordArgs(reference, "--until", "2099-01-01T00:00Z"))).toEqual([
     1,
     "DATE_IN_FUTURE",
-    expect.stringMatching(/^--until names a moment that has not come; it is \S+Z\.$/),
+    expect.stringMatching(/^--until is in the future; the time now is \S+Z\.$/),
   ]);
   const inYen = recordArgs(reference).map((word) => (word === "inr" ? "JPY" : word));
   expect(await refusal(...inYen)).toEqual([1, "NOTHING_TO_PAY", "Nothing is credited in JPY, only in INR."]);
@@ -205,7 +205,7 @@ test("a rejected payout changes nothing, and the error has a code and advice", a
   expect(await refusal(...recordArgs(reference, "--until", TODAY))).toEqual([
     1,
     "REFERENCE_TAKEN",
-    `The reference ${reference} names the payout ${String(payoutId)}, which differs in until; see payout show.`,
+    `The reference ${reference} belongs to the payout ${String(payoutId)}, which differs in until; see payout show.`,
   ]);
   expect(await refusal(...recordArgs(`${reference}-2`))).toEqual([1, "NOTHING_TO_PAY", "Nothing is credited in INR."]);
 });

@@ -138,7 +138,9 @@ test("`doctor` reports a suspended callback as a warning, and a missing event as
     ],
     lenders: [{ lenderCode: lender.code, state: "suspended", published: 5, waiting: 3, parked: 2, delivered: 0 }],
   });
-  expect(text.stdout).toMatch(/^warning SUSPENDED LENDER\d+\n {2}Suspended since .*\n {2}The lender has been mailed/m);
+  expect(text.stdout).toMatch(
+    /^warning SUSPENDED LENDER\d+\n {2}Suspended since .*\n {2}The lender has got an e-mail/m,
+  );
   expect(text.stdout).toMatch(/^0 faults, 1 warning\.$/m);
 
   await query(service.app.database.em(), renameEvent, [lenderId, "LN-4", "LN-5"]);
@@ -217,7 +219,7 @@ test("`delivery replay` sends one or many events again, after a dry run that cha
     "09:59",
     "--dry-run",
   );
-  expect(backwards).toMatchObject({ code: 2, stderr: "--until has to lie after --since.\n" });
+  expect(backwards).toMatchObject({ code: 2, stderr: "--until has to be after --since.\n" });
   const [rehearsed, rehearsedOne, unknown] = await Promise.all([
     replay(...many, "--dry-run"),
     replay(parked[0]!.eventId, "--dry-run", "--json"),

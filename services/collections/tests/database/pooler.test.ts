@@ -128,7 +128,7 @@ describe("the service behind a pgbouncer without pgbouncer=true in its URL", () 
     expect(await commandsInProcess({ DATABASE_URL: url() })("migrate")).toMatchObject({
       code: 2,
       stderr:
-        "A migration needs its own session: use the address of PostgreSQL instead of the pooler's. It is the first that is set of DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL.\n",
+        "A migration needs its own session: use the address of PostgreSQL instead of the pooler's. The URL comes from the first of these settings that is set: DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL.\n",
     });
     expect(await sessionLocks()).toBe(0);
     const error = await new Promise((resolve) => {

@@ -104,7 +104,7 @@ describe("resendPaymentLink", () => {
     await setup.lender.pay(linkIdOf(paid.url));
     expect(await resend(paid.id)).toMatchObject({
       __typename: "PaymentLinkNotLive",
-      message: "The link is paid: nobody is to pay by it now.",
+      message: "The link is paid: it can no longer be paid.",
     });
     const held = await aLiveLink();
     const dispute = { visitId: held.visitId, disposition: "DISPUTE", occurredAt: new Date().toISOString() };

@@ -63,7 +63,7 @@ describe("the rate limit on a field partner's operations", () => {
       data: undefined,
       errors: [
         {
-          message: `You may ask for 12 operations a minute; go on in ${retryAfterS} s.`,
+          message: `You may send 12 operations a minute; try again in ${retryAfterS} s.`,
           extensions: { code: "RATE_LIMITED", requestId: headers.get("x-request-id"), retryAfterS },
         },
       ],

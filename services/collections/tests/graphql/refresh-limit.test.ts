@@ -67,7 +67,7 @@ test("unknown refresh tokens are limited by address, without affecting valid one
   expect(codesOf(guesses)).toEqual({ SessionEnded: 20, RATE_LIMITED: 10 });
   const refused = await renew("203.0.113.7", aGuess());
   const { message, extensions } = refused.body.errors![0]!;
-  expect(message).toMatch(/^More than 20 refresh tokens of nobody's came from this network in a minute\. Wait \d+ s/);
+  expect(message).toMatch(/^More than 20 unknown refresh tokens came from this network in a minute\. Wait \d+ s/);
   expect(extensions.retryAfterS).toBeGreaterThan(30);
 
   expect(codesOf([await renew("203.0.113.7", refreshToken)])).toEqual({ RefreshSessionPayload: 1 });

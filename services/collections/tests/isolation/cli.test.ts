@@ -77,7 +77,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
     trial: {
       args: ({ a, b }) => [b.eventIds[0]!, "--lender", a.twin.code, ...REASON],
       code: EXIT.notUnderstood,
-      says: "An event is replayed by itself",
+      says: "An event id cannot be combined",
     },
   },
   "delivery replays": { names: "--lender", trial: ONE_LENDER },

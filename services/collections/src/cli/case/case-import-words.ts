@@ -13,24 +13,24 @@ const SEPARATOR_NAMES: Readonly<Record<string, string>> = {
   "|": "bars",
 };
 
-/** How the file is read, for people. */
+/** The columns of the file and their targets, as text. */
 export function columnsText({ rows, encoding, separator }: CaseFile, { used, unknown }: Columns): string {
   const how = `${encoding.toUpperCase()}, cells separated by ${SEPARATOR_NAMES[separator] ?? `"${separator}"`}`;
   return [
     `${rows.toLocaleString("en")} rows; ${how}.`,
-    table([["COLUMN", "IS READ AS"], ...used.map(({ name, target }) => [name, target])]),
-    ...(unknown.length > 0 ? [`Nobody reads: ${unknown.join(", ")}. Name a field by --map "Column=field".`] : []),
+    table([["COLUMN", "FIELD"], ...used.map(({ name, target }) => [name, target])]),
+    ...(unknown.length > 0 ? [`Ignored columns: ${unknown.join(", ")}. To read one, add --map "Column=field".`] : []),
   ].join("\n");
 }
 
-/** The difference that the file makes or has made, for people: counts, and some examples of each kind. */
+/** The changes that the file makes or has made, as text: counts, and some examples of each kind. */
 export function differenceText(
   { tally, rejectedPath }: FileOutcome,
   { lender, dryRun }: { lender: Lender; dryRun: boolean },
 ): string {
   const { summary, examples, rejected, warnings } = tally;
   const counts = Object.entries(summary).map(([name, count]) => [name, count.toLocaleString("en")]);
-  const told = Object.entries(warnings).map(([code, count]) => `${code} in ${count.toLocaleString("en")} rows`);
+  const warned = Object.entries(warnings).map(([code, count]) => `${code} in ${count.toLocaleString("en")} rows`);
   return [
     dryRun ? `What the file would change for ${lender.code}:` : `What the file has changed for ${lender.code}:`,
     table(counts),
@@ -40,12 +40,12 @@ export function differenceText(
     ...(rejected.length === 0 ? [] : ["", "rejected:"]),
     ...rejected.map(({ line, because }) => `  line ${line}, ${because}`),
     ...(rejectedPath === undefined ? [] : [`All rejected rows, with the reasons: ${rejectedPath}`]),
-    ...(told.length === 0 ? [] : ["", `Warnings: ${told.join("; ")}.`]),
+    ...(warned.length === 0 ? [] : ["", `Warnings: ${warned.join("; ")}.`]),
     ...(dryRun ? ["", "Nothing was changed."] : []),
   ].join("\n");
 }
 
-/** The same for machines. */
+/** The changes as JSON. */
 export function shownDifference(file: CaseFile, columns: Columns, { tally, rejectedPath }: FileOutcome): object {
   return {
     sha256: file.sha256,

@@ -33,31 +33,41 @@ export function addImportCommand(command: Command): void {
   command
     .command("import")
     .argument("<file>", "a CSV file with a header")
-    .requiredOption("--lender <code>", "whose cases they are")
-    .option("--map <Column=field>", "what a column holds; Column=- leaves it out. May be repeated", readMap, [])
-    .addOption(new Option("--encoding <name>", "UTF-8 unless told or marked").choices(ENCODINGS))
-    .option("--separator <character>", "what separates cells, or the word tab; found out unless told", readSeparator)
+    .requiredOption("--lender <code>", "the lender of the cases")
+    .option(
+      "--map <Column=field>",
+      "the field that a column holds; Column=- ignores the column. May be repeated",
+      readMap,
+      [],
+    )
     .addOption(
-      new Option("--date-order <order>", "of the day and the month in 05/12/2026")
+      new Option("--encoding <name>", "of the file; UTF-8 unless given or marked by a byte order mark").choices(
+        ENCODINGS,
+      ),
+    )
+    .option("--separator <character>", "between cells, or the word tab; detected unless given", readSeparator)
+    .addOption(
+      new Option("--date-order <order>", "order of day and month, as in 05/12/2026")
         .choices(["dmy", "mdy"])
         .default("dmy"),
     )
     .option(
       "--as-of <moment>",
-      "the moment of the file's balances, on the lender's clocks: \"2026-11-20 18:00\"",
+      "the moment of the file's balances, in the lender's local time: \"2026-11-20 18:00\"",
       readPoint,
     )
-    .option("--dry-run", "only show the difference")
+    .option("--dry-run", "only show the changes")
     .option("--yes", "apply without asking")
-    .option("--resume", "go on where an interrupted run of the same file came to")
-    .option("--reason <text>", "why; it is kept in the audit", readReason)
+    .option("--resume", "continue an interrupted run of the same file")
+    .option("--reason <text>", "why; recorded in the audit log", readReason)
     .description("Import or update cases from a CSV file of any size.")
     .addHelpText(
       "after",
       `
-Shows the difference that the file makes, asks, and applies it 1,000 rows at a time. Usual column names are known, such
-as Loan No, Customer Name, Mob No, POS, EMI_AMT and DPD. Rejected rows go to FILE.rejected.csv with the reasons; it ends
-with 6 then. It may be interrupted: the same file is harmless to send again, and --resume skips what has been applied.
+Shows the changes that the file makes, asks for confirmation, and applies 1,000 rows at a time. Usual column names are known,
+such as Loan No, Customer Name, Mob No, POS, EMI_AMT and DPD. Rejected rows are written to FILE.rejected.csv with the reasons,
+and the exit code is 6. You may interrupt it: importing the same file again is harmless, and --resume skips the rows that have
+been applied.
 
 Examples:
   pnpm collections case import cases.csv --lender ACME --dry-run
@@ -69,8 +79,9 @@ Examples:
 
 async function run(path: string, options: ImportOptions): Promise<void> {
   const isForMachines = process.argv.includes("--json");
-  if (options.dryRun && options.yes) throw notUnderstood("--dry-run applies nothing: leave --yes out.");
-  if (isForMachines && !options.dryRun && !options.yes) throw notUnderstood("With --json say --dry-run or --yes.");
+  if (options.dryRun && options.yes) throw notUnderstood("--dry-run changes nothing: remove --yes or --dry-run.");
+  if (isForMachines && !options.dryRun && !options.yes)
+    throw notUnderstood("--json needs --dry-run or --yes, because it cannot ask for confirmation.");
   await withDatabase(async (operator) => {
     const lender = await lenderNamed(operator.em(), options.lender);
     const { encoding, separator, dateOrder } = options;
@@ -98,9 +109,9 @@ async function importInspected(inspected: Inspected): Promise<void> {
   const say = (text: string) => void (process.argv.includes("--json") || tell(text));
   say(columnsText(file, reading.columns));
   if (earlier) say(earlierText(earlier, file.rows, { resumes: options.resume ?? false, timeZone: lender.timeZone }));
-  if (options.yes) return finish(inspected, await goThrough(inspected, { from, dryRun: false }), false);
+  if (options.yes) return finish(inspected, await runImport(inspected, { from, dryRun: false }), false);
 
-  const rehearsed = await goThrough(inspected, { from, dryRun: true });
+  const rehearsed = await runImport(inspected, { from, dryRun: true });
   if (options.dryRun) return finish(inspected, rehearsed, true);
   say(differenceText(rehearsed, { lender, dryRun: true }));
   if (!(process.stdin.isTTY && process.stderr.isTTY)) {
@@ -108,10 +119,10 @@ async function importInspected(inspected: Inspected): Promise<void> {
   }
   if (!(await confirm(`Apply it to the cases of ${lender.code}, ${lender.name}?`)))
     throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
-  finish(inspected, await goThrough(inspected, { from, dryRun: false }), false);
+  finish(inspected, await runImport(inspected, { from, dryRun: false }), false);
 }
 
-async function goThrough(
+async function runImport(
   { operator, lender, file, reading, options: { reason } }: Inspected,
   { from, dryRun }: { from: FileProgress | undefined; dryRun: boolean },
 ): Promise<FileOutcome> {
@@ -134,9 +145,10 @@ function earlierText(
   rows: number,
   { resumes, timeZone }: { readonly resumes: boolean; readonly timeZone: string },
 ): string {
-  if (finishedAt) return `This file was applied whole on ${momentText(finishedAt, timeZone)}; once more is harmless.`;
-  const came = `A run of ${momentText(startedAt, timeZone)} came to row ${rowsDone} of ${rows}`;
-  return resumes ? `${came}; this one goes on from there.` : `${came}; --resume would go on from there.`;
+  if (finishedAt)
+    return `This file was imported completely on ${momentText(finishedAt, timeZone)}. Importing it again is harmless.`;
+  const earlier = `A run of ${momentText(startedAt, timeZone)} has processed ${rowsDone} of ${rows} rows`;
+  return resumes ? `${earlier}; this one continues after them.` : `${earlier}; --resume would continue after them.`;
 }
 
 function readMap(text: string, before: MapOption[]): MapOption[] {

@@ -7,13 +7,13 @@ import { notFound, Refusal } from "../terminal/refusal.ts";
 import { answer, idOf, lenderNamed, withDatabase } from "../terminal/with-database.ts";
 
 const ORDERS = {
-  unassign: { verb: unassignCase, description: "Take the case from its field partner.", needsReason: false },
+  unassign: { verb: unassignCase, description: "Take the case away from its field partner.", needsReason: false },
   hold: { verb: holdCase, description: "Stop all contact with the borrower.", needsReason: true },
   release: { verb: releaseCase, description: "End a hold.", needsReason: false },
   close: { verb: closeCase, description: "End the case without full payment.", needsReason: true },
 } as const;
 
-/** `case …`: who works a loan's current case, and whether. */
+/** `case …`: import cases, and assign, hold or end a loan's current case. */
 export function caseCommand(): Command {
   const command = new Command("case").description("Import, assign, hold and end cases.");
   addImportCommand(command);
@@ -21,9 +21,9 @@ export function caseCommand(): Command {
     .command("assign")
     .argument("<lender>", "the lender's code")
     .argument("<loan>", "the lender's loan number")
-    .argument("<field-partner-id>", "who is to visit the borrower")
-    .option("--reason <text>", "why; it is kept in the audit")
-    .description("Give the case to a field partner, from whoever holds it.")
+    .argument("<field-partner-id>", "the person who will visit the borrower")
+    .option("--reason <text>", "why; recorded in the audit log")
+    .description("Assign the case to a field partner, also if another one has it.")
     .addHelpText("after", "\nExample:\n  pnpm collections case assign ACME LN-1001 fp_0192…")
     .action((lender: string, loan: string, holder: string, { reason }: { reason?: string }) =>
       withDatabase(async ({ config, em }) => {
@@ -46,7 +46,7 @@ export function caseCommand(): Command {
         }),
       );
     if (needsReason) order.requiredOption("--reason <text>", "why; the lender sees it");
-    else order.option("--reason <text>", "why; it is kept in the audit");
+    else order.option("--reason <text>", "why; recorded in the audit log");
   }
   return command;
 }
@@ -55,7 +55,7 @@ function tell(outcome: CaseOrderOutcome, { loan, holder }: { loan: string; holde
   if (outcome.kind === "loan_not_found") throw notFound("loan", loan);
   if (outcome.kind === "field_partner_not_found") throw notFound("field partner", holder);
   if (outcome.kind === "field_partner_suspended") {
-    const detail = `Field partner ${holder} is suspended: assign the case to somebody else, or resume this person first.`;
+    const detail = `Field partner ${holder} is suspended: assign the case to another field partner, or resume this one first.`;
     throw new Refusal("FIELD_PARTNER_SUSPENDED", detail);
   }
   if (outcome.kind === "refused") throw new Refusal(outcome.refusal.code, outcome.refusal.detail);

@@ -1,6 +1,6 @@
 import { endProgress, showProgress, tell } from "../terminal/terminal.ts";
 
-/** Shows on stderr how far a long piece of work has come. */
+/** Shows the progress of an import on stderr. */
 export interface ImportProgress {
   show(rowsDone: number): void;
   end(): void;
@@ -9,7 +9,10 @@ export interface ImportProgress {
 const TO_A_TERMINAL_EVERY_MS = 250;
 const TO_A_LOG_EVERY_MS = 10_000;
 
-/** Rows, rate and time left: on one line of a terminal, or a line now and then. Short work shows nothing in a log. */
+/**
+ * Shows rows, rate and time left: on one line of a terminal, or as a new line every 10 seconds if stderr is no
+ * terminal.
+ */
 export function startProgress(rows: number, from: number): ImportProgress {
   const { isTTY } = process.stderr;
   const everyMs = isTTY ? TO_A_TERMINAL_EVERY_MS : TO_A_LOG_EVERY_MS;

@@ -12,7 +12,7 @@ import { momentText } from "../terminal/local-time.ts";
 import { counted } from "../terminal/counted.ts";
 import { answer, idOf, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
 
-/** `field-partner …`: who visits borrowers. */
+/** `field-partner …`: the people who visit borrowers. */
 export function fieldPartnerCommand(): Command {
   const fieldPartner = new Command("field-partner").description("Register the people who visit borrowers.");
   fieldPartner
@@ -20,25 +20,25 @@ export function fieldPartnerCommand(): Command {
     .description("Register a person.")
     .requiredOption("--name <name>", "as lenders and borrowers see it")
     .requiredOption("--phone <number>", "E.164, such as +919800000001")
-    .option("--time-zone <name>", "IANA name; follows from the number otherwise")
+    .option("--time-zone <name>", "IANA name; derived from the number unless given")
     .addHelpText("after", '\nExample:\n  pnpm collections field-partner create --name "Asha Rao" --phone +919800000001')
     .action((options: { name: string; phone: string; timeZone?: string }) => create(options));
   fieldPartner
     .command("token")
     .argument("<id>", "the field partner's id")
-    .description("Issue an access token for the app, good for 24 hours.")
+    .description("Issue an access token for the app, valid for 24 hours.")
     .addHelpText("after", "\nExample:\n  pnpm collections field-partner token fp_0192…")
     .action((id: string) => token(id));
   fieldPartner
     .command("suspend")
     .argument("<id>", "the field partner's id")
-    .description("End every session of a person at once, and let them sign in no more.")
-    .requiredOption("--reason <text>", "kept in the audit")
+    .description("End every session of a person at once, and prevent further sign-ins.")
+    .requiredOption("--reason <text>", "why; recorded in the audit log")
     .addHelpText(
       "after",
       `
-The person keeps their cases: the answer says how many cases and open promises they still have. Nobody can assign them
-another case until they are resumed.
+The person keeps their cases. The answer says how many open cases and promises they still have. Nobody can assign another case
+to them until they are resumed.
 
 Example:
   pnpm collections field-partner suspend fp_0192… --reason "Phone stolen"`,
@@ -48,18 +48,18 @@ Example:
     .command("resume")
     .argument("<id>", "the field partner's id")
     .description("Let a suspended person sign in again.")
-    .requiredOption("--reason <text>", "kept in the audit")
+    .requiredOption("--reason <text>", "why; recorded in the audit log")
     .addHelpText("after", '\nExample:\n  pnpm collections field-partner resume fp_0192… --reason "New phone"')
     .action((id: string, { reason }: { reason: string }) => resume(id, reason));
   fieldPartner
     .command("clear-code-limit")
     .argument("<id>", "the field partner's id")
-    .description("Let a person ask for codes again whose phone has had its codes, or its wrong tries, of the day.")
-    .requiredOption("--reason <text>", "kept in the audit")
+    .description("Reset the limits of sign-in codes and wrong attempts for a person's phone.")
+    .requiredOption("--reason <text>", "why; recorded in the audit log")
     .addHelpText(
       "after",
       `
-The limits of the phone begin anew, on all devices. Make sure who asks: it may be whoever used up the limit.
+The limits of the phone are reset on all devices. Check the identity of who asks: it may be the person who used up the limits.
 
 Example:
   pnpm collections field-partner clear-code-limit fp_0192… --reason "Strangers asked for codes; identity checked"`,
@@ -84,7 +84,7 @@ async function token(given: string): Promise<void> {
     const timeZone = await timeZoneOfFieldPartner(em(), id);
     answer(
       issued,
-      `${issued.accessToken}\nGood until ${momentText(issued.expiresAt, timeZone)}; it is not shown again.`,
+      `${issued.accessToken}\nValid until ${momentText(issued.expiresAt, timeZone)}; it is not shown again.`,
     );
   });
 }
@@ -92,7 +92,7 @@ async function token(given: string): Promise<void> {
 async function suspend(given: string, reason: string): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
-    // Counted behind the lock on the person: an assignment that raced the suspension counts, or was refused.
+    // Counted while the field partner is locked: a concurrent assignment was counted or refused.
     const held = await transaction(em(), async (tx) => {
       await suspendFieldPartner(tx, id, new Date(), reason);
       return assignedWorkOf(tx, id);
@@ -106,7 +106,7 @@ function suspendedText({ cases, promises }: AssignedWork): string {
   const ended = "Every session has ended.";
   if (cases === 0) return `${ended} The person has no open case.`;
   const [ofCases, ofPromises] = [counted(cases, "open case"), counted(promises, "open promise")];
-  return `${ended}\nThe person still has ${ofCases} with ${ofPromises}. Assign each case to somebody else: case assign.`;
+  return `${ended}\nThe person still has ${ofCases} with ${ofPromises}. Assign each case to another field partner: case assign.`;
 }
 
 async function resume(given: string, reason: string): Promise<void> {
@@ -122,7 +122,7 @@ async function clearCodeLimit(given: string, reason: string): Promise<void> {
     const id = idOf("fp", "field partner", given);
     const cleared = await transaction(em(), (tx) => clearOtpLimit(tx, { fieldPartnerId: id, reason }, new Date()));
     const { codes, wrongTries } = cleared;
-    const text = `The limits begin anew: ${codes} codes and ${wrongTries} wrong tries of the last day count no more.`;
+    const text = `The limits are reset: ${codes} codes and ${wrongTries} wrong attempts of the last day are no longer counted.`;
     answer({ fieldPartnerId: publicId("fp", id), ...cleared }, text);
   });
 }

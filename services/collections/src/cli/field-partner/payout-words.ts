@@ -12,7 +12,7 @@ export async function lenderCodes(em: EntityManager): Promise<Codes> {
   return new Map((await listLenders(em)).map(({ id, code }) => [id, code]));
 }
 
-/** What is credited as it is shown: a sum for each currency with its lenders' parts. */
+/** Credited earnings as JSON: a sum for each currency, with the part of each lender. */
 export function payable(credited: readonly CreditedSum[], codes: Codes) {
   return [...Map.groupBy(credited, ({ currency }) => currency)].map(([currency, parts]) => ({
     currency,

@@ -12,7 +12,7 @@ const REFERENCE_CHARACTERS = 64;
 const MAX_LIMIT = 200;
 const UNTIL = [
   "--until <when>",
-  "what was credited up to the end of this day, or up to this time, where the field partner is; all unless told",
+  "earnings credited until the end of this day, or until this time, in the field partner's local time; all unless given",
 ] as const;
 
 interface RecordOptions {
@@ -29,30 +29,30 @@ interface ListOptions {
   limit: number;
 }
 
-/** `payout …`: what field partners are owed, and what they were sent. */
+/** `payout …`: what field partners are owed, and what they were paid. */
 export function payoutCommand(): Command {
-  const command = new Command("payout").description("Pay field partners what they have been credited with.");
+  const command = new Command("payout").description("Pay field partners their credited earnings.");
   command
     .command("preview")
-    .argument("<field-partner-id>", "who is to be paid")
+    .argument("<field-partner-id>", "the person to pay")
     .option(...UNTIL, readUntil)
-    .description("What is credited and not paid out yet, by currency and lender.")
+    .description("Show earnings that are credited and not paid out yet, by currency and lender.")
     .addHelpText("after", "\nExample:\n  pnpm collections payout preview fp_0192… --until 2026-11-20")
     .action((id: string, { until }: { until?: string | LocalMoment }) => preview(id, until));
   command
     .command("record")
-    .argument("<field-partner-id>", "who was paid")
-    .requiredOption("--currency <code>", "all that is credited in this currency", readCurrency)
-    .requiredOption("--reference <text>", "what the bank calls the transfer, such as its UTR", readReference)
-    .requiredOption("--paid-on <day>", "the bank's day, such as 2026-11-21", readDay)
-    .requiredOption("--amount <sum>", "what was sent, such as 1250.50; if other is credited, nothing is recorded")
+    .argument("<field-partner-id>", "the person who was paid")
+    .requiredOption("--currency <code>", "the currency of the payout", readCurrency)
+    .requiredOption("--reference <text>", "the bank's reference of the transfer, such as its UTR", readReference)
+    .requiredOption("--paid-on <day>", "the day of the transfer by the bank, such as 2026-11-21", readDay)
+    .requiredOption("--amount <sum>", "the amount that was sent, such as 1250.50; it must equal the credited amount")
     .option(...UNTIL, readUntil)
-    .description("Record that a person was sent what is credited.")
+    .description("Record that a person was paid the credited earnings.")
     .addHelpText(
       "after",
       `
-The reference names the payout for good: the same command again changes nothing and answers with what was recorded.
-Give the instant that payout preview has shown, and what is credited meanwhile stays for the next payout.
+The reference identifies the payout: the same command again changes nothing and prints the recorded payout. Give --until the
+instant that payout preview has shown. Then earnings that are credited meanwhile stay for the next payout.
 
 Example:
   pnpm collections payout record fp_0192… --currency INR --reference UTR123 --paid-on 2026-11-21 --amount 1250.50 \\
@@ -61,16 +61,16 @@ Example:
     .action((id: string, options: RecordOptions) => record(id, options));
   command
     .command("list")
-    .description("Payouts, the latest first.")
+    .description("List payouts, the latest first.")
     .option("--field-partner <id>", "of this person only")
-    .option("--cursor <cursor>", "go on where a page ended: its nextCursor", readCursor)
-    .option("--limit <count>", "at most so many", readCount(1, MAX_LIMIT), 50)
+    .option("--cursor <cursor>", "the nextCursor of the previous page", readCursor)
+    .option("--limit <count>", "the size of a page", readCount(1, MAX_LIMIT), 50)
     .addHelpText("after", "\nExample:\n  pnpm collections payout list --field-partner fp_0192…")
     .action((options: ListOptions) => list(options));
   command
     .command("show")
-    .argument("<payout>", "its id, or its reference")
-    .description("A payout with each earning that it has paid.")
+    .argument("<payout>", "its id or its reference")
+    .description("Show a payout with each earning that it has paid.")
     .addHelpText("after", "\nExample:\n  pnpm collections payout show UTR123")
     .action((name: string) => show(name));
   return command;
@@ -104,7 +104,7 @@ async function record(given: string, { amount, ...said }: RecordOptions): Promis
   });
 }
 
-/** A day, or a moment as UTC says it, to the millisecond. */
+/** A day as it is, or a moment as ISO 8601 in UTC. */
 function untilOf(until: string | LocalMoment | undefined, timeZone: string): string | null {
   return typeof until === "function" ? until(timeZone).toISOString() : (until ?? null);
 }
@@ -153,36 +153,39 @@ function refusalOf(
     case "in_future": {
       const option = outcome.field === "paidOn" ? "--paid-on" : "--until";
       const isMoment = outcome.today.includes("T");
-      const told = isMoment ? "moment that has not come; it is" : "day that has not come; today is";
-      return new Refusal("DATE_IN_FUTURE", `${option} names a ${told} ${outcome.today}.`);
+      const current = isMoment ? "the time now is" : "today is";
+      return new Refusal("DATE_IN_FUTURE", `${option} is in the future; ${current} ${outcome.today}.`);
     }
     case "nothing_to_pay":
       return new Refusal("NOTHING_TO_PAY", `Nothing is credited in ${currency}${elsewhere(outcome.credited)}.`);
     case "amount_differs": {
-      const credited = `What is credited comes to ${toDecimal(outcome.creditedMinor, currency)} ${currency}`;
+      const credited = `The credited earnings are ${toDecimal(outcome.creditedMinor, currency)} ${currency}`;
       return new Refusal(
         "AMOUNT_DIFFERS",
         `${credited}, ${whatToDo(outcome.reachedAt, toDecimal(amountMinor, currency))}`,
       );
     }
     case "paid_before_credited": {
-      const why = "--paid-on names a day before the first of these earnings was credited";
+      const why = "--paid-on is before the first of these earnings was credited";
       return new Refusal("DATE_TOO_EARLY", `${why}; the earliest is ${outcome.earliest}.`);
     }
     case "reference_taken": {
       const known = `${publicId("po", outcome.payout.id)}, which differs in ${outcome.differences.join(" and ")}`;
-      return new Refusal("REFERENCE_TAKEN", `The reference ${reference} names the payout ${known}; see payout show.`);
+      return new Refusal(
+        "REFERENCE_TAKEN",
+        `The reference ${reference} belongs to the payout ${known}; see payout show.`,
+      );
     }
   }
 }
 
-/** About money that was sent, and is not what is credited. */
+/** The remedy for an amount that was sent and differs from the credited one. */
 function whatToDo(reachedAt: Date | undefined, sent: string): string {
   if (reachedAt === undefined) {
     return `not ${sent}. Check the bank and payout preview; "Pay field partners" in docs/operations.md says what to do.`;
   }
   const until = reachedAt.toISOString();
-  return `and up to ${until} to ${sent}: if that is what was sent, record it with --until ${until}.`;
+  return `and those credited until ${until} are ${sent}. If that amount was sent, record it with --until ${until}.`;
 }
 
 function elsewhere(credited: readonly CreditedSum[]): string {
@@ -196,9 +199,12 @@ function readSum(text: string, currency: CurrencyCode): bigint {
   throw new Refusal(reading.fault, `--amount: ${reading.detail}`, EXIT.notUnderstood);
 }
 
-/** Kept for good in the books, and shown to the field partner: no control characters, nothing around it. */
+/**
+ * Reads a reference, which is recorded in the books and shown to the field partner: trimmed, without control
+ * characters.
+ */
 function readReference(text: string): string {
   const reference = text.trim();
   if (/^[\x20-\x7e]+$/.test(reference) && reference.length <= REFERENCE_CHARACTERS) return reference;
-  throw new InvalidArgumentError(`Expected 1 to ${REFERENCE_CHARACTERS} letters, digits and signs of ASCII.`);
+  throw new InvalidArgumentError(`Expected 1 to ${REFERENCE_CHARACTERS} printable ASCII characters.`);
 }

@@ -9,7 +9,7 @@ import { allowHostOf, FILE_URL, pathOfFileUrl } from "../../settings/anchor-sett
 import type { Config } from "../../settings/config.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 
-/** The lines of every place in turn: files, folders of files, addresses, and `-` for standard input. */
+/** Yields the lines of all places in order: files, folders of files, addresses, and `-` for standard input. */
 export async function* anchorLines(places: readonly string[], config: Config): AsyncGenerator<AnchorLine> {
   for (const place of places) {
     if (/^https?:/i.test(place)) yield* linesOfAddress(place, config);
@@ -48,7 +48,7 @@ async function* linesOfAddress(url: string, { ledgerAnchor }: Config): AsyncGene
   if (allow === undefined) throw new Refusal("ANCHORS_NOT_READ", `${url} has no usable host.`, EXIT.notUnderstood);
   const outbound = createOutbound({ allow });
   try {
-    // The header is for the address of the settings, and for no other host.
+    // The header of the settings is sent to the host of the settings only.
     const isOurs = ledgerAnchor?.kind === "address" && new URL(ledgerAnchor.url).origin === new URL(url).origin;
     const headers = isOurs ? ledgerAnchor.headers : {};
     yield* numbered(new URL(url).host, (await getAnchors(outbound, { url, headers })).split("\n"));

@@ -17,21 +17,21 @@ import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `ledger verify`: whether the books hold, and up to where anchors prove them. */
+/** `ledger verify`: checks the books, and shows up to which block anchors prove them. */
 export function verifyCommand(): Command {
   return new Command("verify")
     .option("--lender <code>", "of this lender only")
     .option(
       "--anchor <places...>",
-      "hold the hash chains against anchors: files, folders, URLs, or - for standard input",
+      "compare the hash chains with anchors: files, folders, URLs, or - for standard input",
     )
     .option("--anchor-key <keys...>", "trust these public keys too, as `ledger anchor-keys` prints them", publicKeys)
-    .description("Derive every balance, digest, sequence and total again and name what does not fit.")
+    .description("Compute every balance, digest, sequence and total again, and report what differs.")
     .addHelpText(
       "after",
       `
-Without --anchor it cannot find out a superuser of the database who changed rows and computed the hash chain again.
-Exits with 1 when something does not fit, with 3 when there is no such file.
+Without --anchor it cannot detect that a superuser of the database changed rows and computed the hash chain again.
+Exits with 1 when something differs, with 3 when there is no such file.
 
 Examples:
   pnpm collections ledger verify --json
@@ -44,11 +44,11 @@ Examples:
 /** `ledger anchor-keys`: the public keys that verify anchors. */
 export function anchorKeysCommand(): Command {
   return new Command("anchor-keys")
-    .description("Print the public keys that verify anchors, of MASTER_KEY and of MASTER_KEY_PREVIOUS.")
+    .description("Print the public keys that verify anchors, for MASTER_KEY and MASTER_KEY_PREVIOUS.")
     .addHelpText(
       "after",
       `
-They are no secret. Keep them: once a master key is gone, its anchors are verified by its public key alone.
+They are no secret. Keep them: when a master key is gone, only its public key can verify its anchors.
 
 Example:
   pnpm collections ledger anchor-keys`,
@@ -104,7 +104,7 @@ async function verify(
   if (!report.json.ok) process.exitCode = EXIT.refused;
 }
 
-/** One answer of both verifications. `codes` are the lenders' codes by their ids. */
+/** The report of both verifications. `codes` are the lenders' codes by their ids. */
 function reportOf(
   books: BooksVerification,
   anchors: AnchorVerification | undefined,
@@ -116,7 +116,7 @@ function reportOf(
   const proven = anchors?.proven.map((one) => ({ ...one, lenderCode: codes.get(one.lenderId) ?? null }));
   const notProven = proven === undefined ? [withoutAnchors(config)] : proven.flatMap(notProvenOf);
   const { counts } = books;
-  const looked = `${counts.transfers} transfers, ${counts.bookings} bookings, ${counts.events} events`;
+  const checked = `${counts.transfers} transfers, ${counts.bookings} bookings, ${counts.events} events`;
   const found = problems.map(({ code: problem, table: name, id, detail }) => `${problem} ${name} ${id}: ${detail}`);
   const json = {
     ...books,
@@ -126,7 +126,7 @@ function reportOf(
     anchors: anchors ? { anchors: anchors.anchors, tornLines: anchors.tornLines, proven } : null,
     notProven,
   };
-  const verdict = json.ok ? [`The books hold: ${looked}.`] : [`${totalProblems} problems in ${looked}:`, ...found];
+  const verdict = json.ok ? [`The books hold: ${checked}.`] : [`${totalProblems} problems in ${checked}:`, ...found];
   const lines = [...verdict, ...anchorText(anchors, proven), ...notProven.map((what) => `Not proven: ${what}`)];
   return { json, text: lines.join("\n") };
 }
@@ -159,10 +159,10 @@ function notProvenOf({ lenderId, lenderCode, block, chainedAt, unprovenRows }: S
 
 function withoutAnchors({ ledgerAnchor }: Config): string {
   const what =
-    "without --anchor, this cannot find out a superuser of the database who changed rows and computed the hash chain again.";
+    "without --anchor, this cannot detect that a superuser of the database changed rows and computed the hash chain again.";
   const remedy =
     ledgerAnchor === undefined
       ? "Set LEDGER_ANCHOR (file:/path/anchors.jsonl or https://…) for the workers, then run ledger verify --anchor <place>."
-      : "Run ledger verify --anchor with a copy of what LEDGER_ANCHOR keeps.";
+      : "Run ledger verify --anchor with a copy of the anchors that LEDGER_ANCHOR keeps.";
   return `${what} ${remedy}`;
 }

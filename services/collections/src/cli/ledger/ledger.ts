@@ -8,14 +8,14 @@ import { momentText } from "../terminal/local-time.ts";
 import { notFound } from "../terminal/refusal.ts";
 import { answer, lenderNamed, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `ledger …`: what is owed, what was paid, and whether the books hold. */
+/** `ledger …`: account statements, and the verification of the books. */
 export function ledgerCommand(): Command {
-  const ledger = new Command("ledger").description("Statements, and the proof that the books hold.");
+  const ledger = new Command("ledger").description("Account statements, and the verification of the books.");
   ledger
     .command("statement")
     .argument("<lender>", "the lender's code")
     .argument("<loan>", "the lender's loan number")
-    .description("Every line of a loan's account, over all its cycles.")
+    .description("Show every line of a loan's account, over all its cycles.")
     .addHelpText("after", "\nExample:\n  pnpm collections ledger statement ACME LN-1001")
     .action((code: string, loan: string) => statement(code, loan));
   ledger.addCommand(verifyCommand());

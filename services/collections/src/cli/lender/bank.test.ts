@@ -13,10 +13,10 @@ test.each([
     { bankName: "HDFC Bank", accountNumber: "50100012345678", ifsc: "HDFC0000123" },
   ],
   ["50100012345678", { accountNumber: "50100012345678" }],
-])("%j is a bank account", (text, bank) => {
+])("reads %j as a bank account", (text, bank) => {
   expect(readBank(text)).toEqual(bank);
 });
 
-test.each(["", "HDFC Bank", "{", "=5"])("%j is refused with an example", (text) => {
+test.each(["", "HDFC Bank", "{", "=5"])("rejects %j and shows an example", (text) => {
   expect(() => readBank(text)).toThrow("accountNumber=");
 });

@@ -4,8 +4,8 @@ import { Refusal } from "../terminal/refusal.ts";
 const EXAMPLE = "accountNumber=50100012345678,ifsc=HDFC0000123,accountName=Acme Finance,bankName=HDFC Bank";
 
 /**
- * A bank account as `name=value` pairs with commas, as a JSON object, or as it stands on a letterhead: the bank's name,
- * the account number and the IFSC in any order. Its values are judged by the registration.
+ * Reads a bank account as `name=value` pairs with commas, as a JSON object, or as words: the bank's name, the account
+ * number and the IFSC in any order. The registration checks the values.
  */
 export function readBank(text: string): FallbackBank {
   const trimmed = text.trim();

@@ -22,18 +22,20 @@ import { answer, lenderNamed, type Operator, table, withDatabase } from "../term
 const MINUTE_MS = 60_000;
 const DEBUGGER_OPEN_MINUTES = DEBUGGER_OPEN_MS / MINUTE_MS;
 
-/** `key …`: the API keys of a lender, from the first to the last day of each. */
+/** `key …`: create, list, retire and revoke the API keys of a lender. */
 export function keyCommand(): Command {
-  const key = new Command("key").description("The keys that lenders sign with, and we to them.");
+  const key = new Command("key").description(
+    "API keys: lenders sign their requests with them, and the service signs webhooks.",
+  );
   key
     .command("create")
     .argument("<lender>", "the lender's code")
-    .description("Make another key; prints its secret, which is shown this once.")
+    .description("Create another key and print its secret, which is shown only now.")
     .addHelpText(
       "after",
       `
-The keys before it go on working, and one of them goes on signing webhooks: until the lender first uses the new
-key, or you say so by \`key use-for-signing\`.
+Older keys stay valid, and one of them still signs webhooks. The new key signs them from its first use by the lender, or from
+\`key use-for-signing\` on.
 
 Example:
   pnpm collections key create ACME`,
@@ -42,7 +44,7 @@ Example:
   key
     .command("list")
     .argument("<lender>", "the lender's code")
-    .description("The keys of a lender, the oldest first: what they are for and when they were last used.")
+    .description("List the keys of a lender, the oldest first, with state, role and last use.")
     .addHelpText("after", "\nExample:\n  pnpm collections key list ACME --json")
     .action((code: string) => withDatabase((operator) => list(operator, code)));
   key.addCommand(retireCommand());
@@ -50,7 +52,7 @@ Example:
   key
     .command("use-for-signing")
     .argument("<key-id>", "lk_…")
-    .option("--reason <text>", "why; it is kept in the audit", "no reason given")
+    .option("--reason <text>", "why; recorded in the audit log", "no reason given")
     .description("Sign webhooks and mint calls with this key from now on; its lender must have the secret.")
     .addHelpText("after", "\nExample:\n  pnpm collections key use-for-signing lk_1f0c…")
     .action((keyId: string, { reason }: { reason: string }) =>
@@ -67,10 +69,10 @@ Example:
 function retireCommand(): Command {
   return new Command("retire")
     .argument("<key-id>", "lk_…")
-    .requiredOption("--on <date>", "when it ends: a day (its first moment in UTC), or a time", instant)
-    .option("--reason <text>", "why; it is kept in the audit", "no reason given")
-    .option("--force", "also when no other key would be left")
-    .description("End a key on a date, until which it works on.")
+    .requiredOption("--on <date>", "when the key ends: a day (from its start in UTC) or a time", instant)
+    .option("--reason <text>", "why; recorded in the audit log", "no reason given")
+    .option("--force", "even if no other key would be left")
+    .description("End a key on a date. It stays valid until then.")
     .addHelpText("after", "\nExample:\n  pnpm collections key retire lk_1f0c… --on 2027-01-31")
     .action(
       (
@@ -88,9 +90,9 @@ function retireCommand(): Command {
 function revokeCommand(): Command {
   return new Command("revoke")
     .argument("<key-id>", "lk_…")
-    .requiredOption("--reason <text>", "why; it is kept in the audit")
-    .option("--force", "also when no other key is left")
-    .description("End a key now: within a second no process takes it any more. This cannot be undone.")
+    .requiredOption("--reason <text>", "why; recorded in the audit log")
+    .option("--force", "even if no other key is left")
+    .description("End a key now: within a second no process accepts it. This cannot be undone.")
     .addHelpText("after", '\nExample:\n  pnpm collections key revoke lk_1f0c… --reason "leaked in a log"')
     .action((keyId: string, { reason, force: evenIfLast = false }: { reason: string; force?: boolean }) =>
       withKey(
@@ -104,8 +106,8 @@ function revokeCommand(): Command {
 function debugCommand(): Command {
   return new Command("debug")
     .argument("<key-id>", "lk_…")
-    .requiredOption("--reason <text>", "why; it is kept in the audit")
-    .option("--minutes <count>", "for so long", minutes, DEBUGGER_OPEN_MINUTES)
+    .requiredOption("--reason <text>", "why; recorded in the audit log")
+    .option("--minutes <count>", "how long", minutes, DEBUGGER_OPEN_MINUTES)
     .description("Open the signature debugger for one key, where the environment keeps it closed.")
     .addHelpText("after", '\nExample:\n  pnpm collections key debug lk_1f0c… --reason "their first deployment"')
     .action((keyId: string, { reason, minutes }: { reason: string; minutes: number }) =>
@@ -125,7 +127,7 @@ async function create({ config, vault, em }: Operator, code: string): Promise<vo
   const handOver =
     signing === apiKeyId
       ? "It signs webhooks from now on."
-      : `Webhooks are signed by ${signing} until the lender first uses this key, or you say \`key use-for-signing\`.`;
+      : `Webhooks are signed by ${signing} until the lender first uses this key, or you run \`key use-for-signing\`.`;
   answer(
     { lenderCode, apiKeyId, hmacSecret, signing: signing === apiKeyId },
     [
@@ -155,7 +157,7 @@ async function list({ em }: Operator, code: string): Promise<void> {
   );
 }
 
-/** Does something to a key, whoever's it is, and says what the key does now. */
+/** Changes a key of any lender, and prints the new state of the key. */
 async function withKey(
   keyId: string,
   act: (tx: Tx, lender: Lender) => Promise<unknown>,
@@ -168,7 +170,9 @@ async function withKey(
     const key = keys.find(({ id }) => id === keyId)!;
     const signedBy = keys.find(({ signing }) => signing)?.id ?? null;
     const signs =
-      signedBy === null ? "No key is left: the lender can neither call nor be called." : `${signedBy} signs.`;
+      signedBy === null
+        ? "No key is left: the lender cannot call the service, and the service cannot call the lender."
+        : `${signedBy} signs.`;
     answer(
       { lenderCode: lender.code, ...shown(key), signedBy },
       `The key ${keyId} of ${lender.code} ${does(key, lender)}. ${signs}`,
@@ -187,7 +191,7 @@ function shown({ id: apiKeyId, ...key }: ApiKey): object {
   return { apiKeyId, ...key };
 }
 
-/** A day alone begins in UTC. */
+/** Reads a moment; a day without a time is its start in UTC. */
 function instant(text: string): LocalMoment {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return readPoint(text);
   const reading = readInstant(`${text}T00:00:00Z`);

@@ -11,27 +11,27 @@ import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { readSecrets, SECRET_HELP } from "../terminal/secret-options.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `lender …`: who places cases with us. */
+/** `lender …`: register and manage lenders. */
 export function lenderCommand(): Command {
-  const lender = new Command("lender").description("Register lenders and look after them.");
+  const lender = new Command("lender").description("Register and manage lenders.");
   lender.addCommand(createCommand());
   lender.addCommand(updateCommand());
   lender
     .command("list")
-    .description("All lenders.")
+    .description("List all lenders.")
     .addHelpText("after", "\nExample:\n  pnpm collections lender list")
     .action(() => withDatabase(list));
   lender
     .command("show")
     .argument("<code>", "the lender's code")
-    .description("One lender, without its secrets.")
+    .description("Show one lender, without its secrets.")
     .addHelpText("after", "\nExample:\n  pnpm collections lender show ACME --json")
     .action((code: string) => withDatabase((operator) => show(operator, code)));
   for (const act of ["suspend", "resume"] as const) {
     lender
       .command(act)
       .argument("<code>", "the lender's code")
-      .option("--reason <text>", "why; it is kept in the audit", "no reason given")
+      .option("--reason <text>", "why; recorded in the audit log", "no reason given")
       .description(act === "suspend" ? "Stop a lender's field work and imports." : "End a lender's suspension.")
       .addHelpText(
         "after",
@@ -76,8 +76,8 @@ interface LenderOptions {
 
 function createCommand(): Command {
   const command = new Command("create")
-    .description("Register a lender; prints its first key, whose secret is shown this once.")
-    .requiredOption("--code <code>", "2 to 16 of A-Z and 0-9; it never changes")
+    .description("Register a lender and print its first key, whose secret is shown only now.")
+    .requiredOption("--code <code>", "2 to 16 characters of A-Z and 0-9; it never changes")
     .requiredOption("--name <name>", "the organisation's name")
     .requiredOption("--currency <code>", "ISO 4217, the default of imported rows");
   return withLenderOptions(command)
@@ -98,7 +98,7 @@ Example:
 function updateCommand(): Command {
   const command = new Command("update")
     .argument("<code>", "the lender's code")
-    .description('Change what is given and leave the rest; "" takes an optional setting away.')
+    .description('Change the given settings of a lender; "" removes an optional setting.')
     .option("--name <name>", "the organisation's name")
     .option("--currency <code>", "ISO 4217, the default of imported rows");
   return withLenderOptions(command)
@@ -108,11 +108,11 @@ function updateCommand(): Command {
 
 function withLenderOptions(command: Command): Command {
   return command
-    .option("--country <code>", "ISO 3166-1 alpha-2; follows from the currency otherwise")
-    .option("--language <tag>", "BCP 47, the default of borrowers")
+    .option("--country <code>", "ISO 3166-1 alpha-2; derived from the currency unless given")
+    .option("--language <tag>", "BCP 47, the default language of borrowers")
     .option("--time-zone <name>", "IANA name")
-    .option("--balance-cutoff <time>", "what a date without a time means for a balance in a file, such as 23:59")
-    .option("--callback-url <url>", "where signed events go")
+    .option("--balance-cutoff <time>", "the time of a balance in a file whose date has no time, such as 23:59")
+    .option("--callback-url <url>", "the URL that receives signed events")
     .option("--mint-link-url <url>", "the endpoint that mints payment links")
     .option(
       "--mint-auth-header <header>",
@@ -120,23 +120,33 @@ function withLenderOptions(command: Command): Command {
     )
     .option(
       "--payment-link-host <host>",
-      "where minted links may lead; may be several; any public host otherwise",
+      "a host that minted links may have; may be given several times; any public host unless given",
       collect,
     )
-    .option("--technical-contact <email>", "who hears of trouble; may be given several times", collect)
-    .option("--fallback-upi-id <id>", "where a borrower pays when there is no link")
+    .option("--technical-contact <email>", "who gets alerts; may be given several times", collect)
+    .option("--fallback-upi-id <id>", "the UPI id that a borrower pays to without a link")
     .option("--fallback-bank <account>", "accountNumber=…,ifsc=…,accountName=…,bankName=… or the same as JSON")
-    .option("--fallback-instructions <text>", "what the field partner tells the borrower")
-    .option("--commission-percent <percent>", "what field partners earn of what they collect, such as 2.5")
+    .option("--fallback-instructions <text>", "what the field partner tells a borrower without a link")
+    .option(
+      "--commission-percent <percent>",
+      "the share of a collected amount that the field partner earns, such as 2.5",
+    )
     .option("--whatsapp-phone-number-id <id>", "the lender's own WhatsApp Cloud API number")
     .option("--whatsapp-token <token>", `its access token, never shown again; ${SECRET_HELP}`)
-    .option("--whatsapp-template <name>", "its approved template; payment_link unless told")
-    .option("--whatsapp-app-secret <secret>", `by which Meta signs its callbacks, never shown again; ${SECRET_HELP}`)
+    .option("--whatsapp-template <name>", "its approved template; payment_link unless given")
+    .option(
+      "--whatsapp-app-secret <secret>",
+      `the secret that Meta signs its callbacks with, never shown again; ${SECRET_HELP}`,
+    )
     .option(
       "--whatsapp-verify-token <token>",
-      `what Meta shows when our webhook is registered, never shown again; ${SECRET_HELP}`,
+      `the token that Meta sends when the webhook is registered, never shown again; ${SECRET_HELP}`,
     )
-    .option("--rate-limit <endpoint=count>", "requests a minute and key, or =default; may be several", readRateLimit);
+    .option(
+      "--rate-limit <endpoint=count>",
+      "requests per minute and key, or =default; may be given several times",
+      readRateLimit,
+    );
 }
 
 function collect(value: string, before: string[] = []): string[] {
@@ -168,7 +178,7 @@ async function update({ config, vault, em }: Operator, code: string, options: Le
   const { id } = await lenderNamed(em(), code);
   const changes = changesOf(options);
   if (Object.keys(changes).length === 0) {
-    throw new Refusal("REQUIRED", "Say what to change; see --help.", EXIT.notUnderstood);
+    throw new Refusal("REQUIRED", "Give at least one setting to change; see --help.", EXIT.notUnderstood);
   }
   const lender = await changeLender(em(), onboarding(config, vault), id, changes);
   answer(shown(lender, await endpointOf(em(), id)), `Lender ${lender.code} is updated.`);
@@ -201,7 +211,9 @@ function onboarding(config: Operator["config"], vault: Operator["vault"]) {
   return { vault, allow: config.outboundAllow, environment: config.environment };
 }
 
-/** Commander leaves an option that was not given undefined; an empty one takes the setting away. */
+/**
+ * The changes that the options ask for. An option that was not given is undefined; an empty one removes the setting.
+ */
 function changesOf(options: LenderOptions) {
   const { technicalContact, paymentLinkHost, fallbackBank, callbackUrl, rateLimit, ...plainOptions } = options;
   const given = Object.entries(plainOptions).filter(([name, value]) => value !== undefined && FIELDS.has(name));
@@ -224,7 +236,7 @@ const SECRET_FIELDS = {
   whatsappVerifyToken: "--whatsapp-verify-token",
 } as const satisfies Partial<Record<keyof LenderOptions, string>>;
 
-/** The secrets that were given, by their fields. */
+/** The given secrets, as pairs of field and value. */
 function secretsOf(options: LenderOptions): [string, string][] {
   const fields = Object.entries(SECRET_FIELDS) as [keyof typeof SECRET_FIELDS, string][];
   const given = fields.filter(([field]) => options[field] !== undefined);

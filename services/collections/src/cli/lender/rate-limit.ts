@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { LIMITED_ENDPOINTS } from "../../settings/rate-limits.ts";
 
-/** Reads `confirm=60000`, or `confirm=default` to take it back, beside what was read before. */
+/** Reads `confirm=60000`, or `confirm=default` to remove the lender's limit, and adds it to `before`. */
 export function readRateLimit(text: string, before: Record<string, number | null> = {}): Record<string, number | null> {
   const [, name = "", count = ""] = /^([a-z-]+)=(default|[1-9]\d{0,7})$/.exec(text) ?? [];
   if (count === "") throw new InvalidArgumentError("Expected a limit such as confirm=60000, or confirm=default.");

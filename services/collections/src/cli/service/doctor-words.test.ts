@@ -10,13 +10,13 @@ import {
   problemsOfTables,
 } from "./doctor-words.ts";
 
-test("the runbook explains everything that the doctor may find", async () => {
+test("explains every code of doctor in docs/operations.md", async () => {
   const runbook = await readFile(new URL("../../../../../docs/operations.md", import.meta.url), "utf8");
   const section = runbook.slice(runbook.indexOf("**`doctor` finds something.**"));
   for (const code of PROBLEM_CODES) expect(section).toContain(`\`${code}\``);
 });
 
-test("a problem names the lender by its code, in what to do about it too", () => {
+test("names the lender of a problem by its code, also in the remedy", () => {
   const problem: WebhookProblem = {
     severity: "warning",
     code: "SUSPENDED",
@@ -26,11 +26,11 @@ test("a problem names the lender by its code, in what to do about it too", () =>
     since: null,
     detail: "Suspended.",
   };
-  const told = problemOfWebhooks(problem, new Map([[problem.lenderId!, "ACME"]]));
-  expect(told).toMatchObject({ lenderCode: "ACME", remedy: expect.stringContaining("endpoint probe ACME") as string });
+  const found = problemOfWebhooks(problem, new Map([[problem.lenderId!, "ACME"]]));
+  expect(found).toMatchObject({ lenderCode: "ACME", remedy: expect.stringContaining("endpoint probe ACME") as string });
 });
 
-test("a mail that nobody got is a fault, one that is tried again a warning", () => {
+test("reports a failed job as a fault, and a retried one as a warning", () => {
   const jobs = { queue: "webhooks.alert", count: 2, attempts: 31, lastError: "The mail server refused." };
   expect(problemOfJobs({ ...jobs, state: "failed" })).toMatchObject({
     severity: "fault",
@@ -81,24 +81,24 @@ test.each([
     { anchoredAt: minutesAgo(60), unanchoredSince: minutesAgo(20) },
     "warning ANCHORS_OVERDUE",
   ],
-])("the doctor, when %s", (_, isSandbox, ledgerAnchor, state, expected) => {
+])("checks anchors when %s", (_, isSandbox, ledgerAnchor, state, expected) => {
   const config = { isSandbox, ledgerAnchor, ledgerAnchorIntervalMs: 300_000 };
   const [problem] = problemsOfAnchors(state, config, NOW);
   expect(problem && `${problem.severity} ${problem.code}`).toBe(expected);
 });
 
-test("a healthy cluster has no problem", () => {
+test("finds no problem in a healthy cluster", () => {
   expect(problemsOfCluster({ away: [], prepared: [] })).toEqual([]);
   expect(problemsOfTables([])).toEqual([]);
 });
 
-test("each node that is away is a fault that names it", () => {
+test("reports each node that does not answer as a fault", () => {
   const found = problemsOfCluster({ away: ["db-2:5432", "db-3:5432"], prepared: [] });
   expect(found.map(({ severity, code }) => `${severity} ${code}`)).toEqual(["fault NODE_AWAY", "fault NODE_AWAY"]);
   expect(found[0]!.detail).toContain("db-2:5432 does not answer");
 });
 
-test("prepared transactions are one fault for each node, dated by the oldest", () => {
+test("reports prepared transactions as one fault per node, with the time of the oldest", () => {
   const at = (minute: number) => new Date(Date.UTC(2026, 10, 23, 9, minute));
   const prepared = [
     { node: "db-2:5432", gid: "citus_0_1_2_3", preparedAt: at(1) },
@@ -114,7 +114,7 @@ test("prepared transactions are one fault for each node, dated by the oldest", (
   expect(found[0]!.remedy).toContain("recover_prepared_transactions()");
 });
 
-test("what migrate --distribute would do is one fault that lists it", () => {
+test("reports what migrate --distribute would do as one fault", () => {
   expect(problemsOfTables(["missing: select create_reference_table('a.b')", "c.d is elsewhere"])).toMatchObject([
     { code: "TABLES_NOT_DISTRIBUTED", severity: "fault", count: 2, lenderCode: null },
   ]);

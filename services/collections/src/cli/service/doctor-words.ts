@@ -4,7 +4,7 @@ import type { SecretKind, UnreadableSecret } from "@collections/lenders";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
 import type { Config } from "../../settings/config.ts";
 
-/** Something wrong, and what to do about it. */
+/** A problem that doctor found, and its remedy. */
 export interface DoctorProblem {
   readonly severity: "fault" | "warning";
   readonly code:
@@ -14,7 +14,7 @@ export interface DoctorProblem {
     | "JOBS_FAILED"
     | "JOBS_RETRYING"
     | "SECRET_UNREADABLE";
-  /** Null for what concerns all. */
+  /** Null for a problem of all lenders. */
   readonly lenderCode: string | null;
   readonly detail: string;
   readonly remedy: string;
@@ -29,7 +29,7 @@ export function problemOfWebhooks(problem: WebhookProblem, codes: ReadonlyMap<st
   return { severity, code, lenderCode, detail, remedy: REMEDIES[code](lenderCode ?? ""), count, since };
 }
 
-/** What it means that jobs of a queue fail. */
+/** The problem that jobs of a queue fail. */
 export function problemOfJobs({ queue, state, count, attempts, lastError }: FailedJobs): DoctorProblem {
   const said = lastError === null ? "" : ` Last error: ${lastError.replace(/\.$/, "")}.`;
   const about = { lenderCode: null, count, since: null, remedy: JOBS[queue] ?? OTHER_JOBS };
@@ -41,7 +41,7 @@ export function problemOfJobs({ queue, state, count, attempts, lastError }: Fail
   return { severity: "warning", code: "JOBS_RETRYING", detail, ...about };
 }
 
-/** A secret that does not open. `codes` are the lenders' codes by their ids. */
+/** The problem that a secret cannot be opened. `codes` are the lenders' codes by their ids. */
 export function problemOfSecret(
   { lenderId, kind, keyId, fault }: UnreadableSecret,
   codes: ReadonlyMap<string, string>,
@@ -56,12 +56,12 @@ export function problemOfSecret(
   return { severity: "fault", code: "SECRET_UNREADABLE", lenderCode, detail, remedy, count: 1, since: null };
 }
 
-/** What it means that a secret does not open, and how a new one is registered. */
+/** For each kind of secret: the effect if it is unreadable, and how to register a new one. */
 const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: string) => string }> = {
   API_KEY: {
-    means: "This key neither signs nor verifies; where it is the lender's only one, its events wait.",
+    means: "This key cannot sign or verify. If it is the lender's only key, its events wait.",
     again: (code, keyId) =>
-      `Make another key by collections key create ${code}, hand it over, then collections key revoke ${keyId}.`,
+      `Create another key by collections key create ${code}, hand it over, then run collections key revoke ${keyId}.`,
   },
   MINT_AUTH_HEADER: {
     means: "No link can be minted for this lender.",
@@ -72,7 +72,7 @@ const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: 
     again: (code) => `Register the token again by collections lender update ${code} --whatsapp-token.`,
   },
   WHATSAPP_APP_SECRET: {
-    means: "What Meta reports about this lender's messages is refused.",
+    means: "Reports of Meta about this lender's messages are refused.",
     again: (code) => `Register the secret again by collections lender update ${code} --whatsapp-app-secret.`,
   },
   WHATSAPP_VERIFY_TOKEN: {
@@ -83,7 +83,7 @@ const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: 
 
 type ClusterProblemCode = "NODE_AWAY" | "TRANSACTION_PREPARED" | "TABLES_NOT_DISTRIBUTED";
 
-/** What is wrong with the nodes of a cluster. */
+/** The problems of the nodes of a cluster. */
 export function problemsOfCluster({ away, prepared }: ClusterHealth): DoctorProblem[] {
   const about = { severity: "fault", lenderCode: null } as const;
   const nodes = away.map((node): DoctorProblem => {
@@ -103,7 +103,10 @@ export function problemsOfCluster({ away, prepared }: ClusterHealth): DoctorProb
   return [...nodes, ...waiting];
 }
 
-/** What is left for `migrate --distribute` to do, or to refuse: a sentence each. */
+/**
+ * The problem that `migrate --distribute` has something left to do or refuses it. `misplaced` has a sentence for each
+ * table.
+ */
 export function problemsOfTables(misplaced: readonly string[]): DoctorProblem[] {
   if (misplaced.length === 0) return [];
   const detail = `Tables are not where they should be: ${misplaced.join("; ")}.`;
@@ -111,19 +114,22 @@ export function problemsOfTables(misplaced: readonly string[]): DoctorProblem[] 
   return [{ ...about, code: "TABLES_NOT_DISTRIBUTED", detail, remedy: DISTRIBUTE_AGAIN }];
 }
 
-const BRING_NODE_BACK = "Start the node, or put its standby in its place. Everything goes on by itself then.";
+const BRING_NODE_BACK = "Start the node, or replace it by its standby. Then everything continues by itself.";
 const RECOVER_PREPARED =
-  "Citus ends them by itself each citus.recover_2pc_interval (a minute). If they stay, run select recover_prepared_transactions() " +
-  "on the coordinator; a gid that does not begin with citus_ is somebody else's.";
+  "Citus ends them by itself once per citus.recover_2pc_interval (a minute). If they stay, run select recover_prepared_transactions() " +
+  "on the coordinator; a gid that does not begin with citus_ belongs to another application.";
 const DISTRIBUTE_AGAIN =
   "Run collections migrate --distribute --dry-run, which shows what is missing, then without --dry-run. Restart the servers and workers afterwards.";
 
 type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
 
-/** How much later than its interval an anchor may come. The interval is this process's, so it must be that of the workers. */
+/**
+ * How late an anchor may be. The interval is the setting of this process, so it must be the same as that of the
+ * workers.
+ */
 const ANCHOR_LATE_MS = 15 * 60_000;
 
-/** Whether the hash chains are anchored outside the database as they should be. */
+/** The problem that the hash chains are not anchored outside the database, or too late. */
 export function problemsOfAnchors(
   { anchoredAt, unanchoredSince }: AnchorState,
   {
@@ -138,7 +144,7 @@ export function problemsOfAnchors(
   const isSet = ledgerAnchor !== undefined;
   if (anchoredAt === null && !isSet) {
     if (isSandbox) return [];
-    const detail = "The hash chains are not anchored: a superuser who computes a chain again is not found out.";
+    const detail = "The hash chains are not anchored: if a superuser computes a chain again, nothing detects it.";
     return [{ severity: "warning", code: "ANCHORS_NOT_SET", detail, remedy: SET_ANCHOR, ...about }];
   }
   if (now.getTime() - unanchoredSince.getTime() < ledgerAnchorIntervalMs + ANCHOR_LATE_MS) return [];
@@ -155,16 +161,16 @@ const SAME_SETTINGS = "Give this command the same LEDGER_ANCHOR and LEDGER_ANCHO
 
 const SET_ANCHOR = `Set LEDGER_ANCHOR for the workers (file:/path/anchors.jsonl on another disk, or https://…). ${SAME_SETTINGS}`;
 
-const REPORT = "Keep the database as it is and report it: this is a bug, or somebody changed rows past the service.";
+const REPORT = "Keep the database as it is and report it: this is a bug, or somebody changed rows without the service.";
 const START_WORKER =
-  "See that a process with ROLE worker or all runs, that it is ready (/readyz), and what its log says at level error.";
+  "Check that a process with ROLE worker or all runs, that it is ready (/readyz), and what its log says at level error.";
 
 const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   SEQUENCE_GAP: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
   SEQUENCE_DUPLICATE: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
-  EVENT_WITHOUT_DELIVERY: () => `Have the lender read the cases of these loans (GET cases/{loan}). ${REPORT}`,
+  EVENT_WITHOUT_DELIVERY: () => `Ask the lender to read the cases of these loans (GET cases/{loan}). ${REPORT}`,
   DELIVERY_WITHOUT_EVENT: () =>
-    `It cannot be sent any more: have the lender read the case (GET cases/{loan}). ${REPORT}`,
+    `It can no longer be sent: ask the lender to read the case (GET cases/{loan}). ${REPORT}`,
   TOTALS_MISMATCH: () => REPORT,
   NOT_PICKED_UP: () => START_WORKER,
   STUCK_LEASE: () => START_WORKER,
@@ -174,13 +180,13 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   PARTITIONS_NOT_MADE: () =>
     `${START_WORKER} The routine is called "keep the partitions of webhooks"; until it runs, rows go to the default partition.`,
   SUSPENDED: (code) =>
-    `The lender has been mailed. Cause and remedy: collections endpoint show ${code}; once it is repaired: collections endpoint probe ${code}.`,
+    `The lender has got an e-mail. For cause and remedy run collections endpoint show ${code}; after the repair, collections endpoint probe ${code}.`,
   NO_CALLBACK: (code) =>
     `Register it: collections lender update ${code} --callback-url https://…; nothing is lost meanwhile.`,
   OLD_EVENT: (code) => `Its last attempt says why: collections endpoint show ${code}.`,
 };
 
-/** All that a doctor may find: the runbook explains each. */
+/** Every code that doctor may report. docs/operations.md explains each. */
 export const PROBLEM_CODES: readonly string[] = [
   ...Object.keys(REMEDIES),
   "JOBS_FAILED",
@@ -195,8 +201,8 @@ export const PROBLEM_CODES: readonly string[] = [
 
 const JOBS: Readonly<Record<string, string>> = {
   "webhooks.alert":
-    'Mails to a technical contact: check SMTP_URL and MAIL_FROM, and the addresses by collections lender show. The log has each under "webhook alert not sent".',
-  "webhooks.retry": "Nothing is lost: a sweep takes their place. The log says why they fail.",
+    'E-mails to a technical contact: check SMTP_URL and MAIL_FROM, and the addresses by collections lender show. The log names each as "webhook alert not sent".',
+  "webhooks.retry": "Nothing is lost: the sweep retries the deliveries. The log says why the jobs fail.",
 };
 
 const OTHER_JOBS = "The log of the workers says why. A finished job is kept for a while, so this goes away by itself.";

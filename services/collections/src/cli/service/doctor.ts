@@ -20,29 +20,29 @@ import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `doctor`: whether workers do their work, and what stands in the way of events. */
+/** `doctor`: checks whether workers run, and finds events that are not delivered. */
 export function doctorCommand(): Command {
   return new Command("doctor")
     .option("--lender <code>", "of this lender only")
-    .description("Look for events that do not go out as they should, and say what to do about each.")
+    .description("Find problems with events, workers, secrets and anchors, and say what to do about each.")
     .addHelpText(
       "after",
       `
-A fault is ours; a warning is a lender's trouble, such as a suspended callback. It only reads.
+A fault is for the operator. A warning is a problem of a lender, such as a suspended callback. The command only reads.
 Exits with 1 when there is a fault, with 0 when there are only warnings.
 
 Example:
   pnpm collections doctor --json`,
     )
-    .action(({ lender }: { lender?: string }) => withDatabase((operator) => examine(operator, lender)));
+    .action(({ lender }: { lender?: string }) => withDatabase((operator) => check(operator, lender)));
 }
 
-async function examine(operator: Operator, code: string | undefined): Promise<void> {
+async function check(operator: Operator, code: string | undefined): Promise<void> {
   const { em, config, vault } = operator;
   const health = await clusterHealth(em());
   const ofCluster = health ? problemsOfCluster(health) : [];
   // The other checks read the rows of all lenders, so they would fail.
-  if (health && health.away.length > 0) return answerFound(ofCluster, { at: new Date(), lenders: [] }, NOT_EXAMINED);
+  if (health && health.away.length > 0) return answerFound(ofCluster, { at: new Date(), lenders: [] }, NOT_CHECKED);
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));
   const report = await checkWebhooks(em(), {
@@ -67,9 +67,9 @@ async function examine(operator: Operator, code: string | undefined): Promise<vo
   answerFound(found, { at: report.at, lenders });
 }
 
-const NOT_EXAMINED = "Nothing else was examined: run doctor again when all nodes answer.";
+const NOT_CHECKED = "Nothing else was checked: run doctor again when all nodes answer.";
 
-/** Prints what was found, and ends with 1 when a fault is among it. */
+/** Prints the problems. The exit code is 1 if there is a fault. */
 function answerFound(
   found: readonly DoctorProblem[],
   { at, lenders }: { at: Date; lenders: readonly ShownLender[] },
@@ -90,7 +90,7 @@ function answerFound(
   if (faults.length > 0) process.exitCode = EXIT.refused;
 }
 
-/** What `migrate --distribute` would send, or why it refuses. */
+/** The statements that `migrate --distribute` would send, or its faults. */
 async function misplacedTables({ config }: Operator): Promise<readonly string[]> {
   const { databaseUrl, databaseMigrationUrl: url = databaseUrl } = config;
   if (url === undefined) return [];

@@ -18,11 +18,11 @@ export function masterKeyCommand(): Command {
   const masterKey = new Command("master-key").description("The key that seals every secret at rest.");
   masterKey
     .command("rotate")
-    .description("Seal every secret again under MASTER_KEY; MASTER_KEY_PREVIOUS opens what the old one sealed.")
+    .description("Seal every secret again under MASTER_KEY. MASTER_KEY_PREVIOUS opens secrets that the old key sealed.")
     .addHelpText(
       "after",
       `
-Start every process with both keys first, then run this, then take MASTER_KEY_PREVIOUS away.
+First start every process with both keys. Then run this command. Then remove MASTER_KEY_PREVIOUS.
 
 Example:
   MASTER_KEY=<new> MASTER_KEY_PREVIOUS=<old> pnpm collections master-key rotate`,
@@ -30,13 +30,13 @@ Example:
     .action(rotate);
   masterKey
     .command("replace-lost")
-    .requiredOption("--reason <text>", "why; it is kept in the audit of each lender", readReason)
+    .requiredOption("--reason <text>", "why; recorded in the audit log of each lender", readReason)
     .description("Accept MASTER_KEY although it does not open this database's secrets: the old key is lost.")
     .addHelpText(
       "after",
       `
-Secrets that were sealed under the lost key stay closed: the command "doctor" names each, and what to register again.
-Look for the key first, in backups too. No key that you find later opens what is sealed under this one.
+Secrets that were sealed under the lost key stay closed. The command "doctor" names each, and what to register again.
+First look for the old key, also in backups. If you find it later, it does not open secrets that are sealed under the new key.
 
 Example:
   MASTER_KEY=<new> pnpm collections master-key replace-lost --reason "the old vault was destroyed"`,
@@ -53,7 +53,10 @@ async function rotate(): Promise<void> {
     const { resealed, unreadable } = await resealSecrets(em(), vault);
     if (unreadable.length > 0) {
       const first = unreadable[0]!.message;
-      throw new Refusal("UNREADABLE_SECRETS", `${unreadable.length} secrets do not open; keep the old key. ${first}`);
+      throw new Refusal(
+        "UNREADABLE_SECRETS",
+        `${unreadable.length} secrets cannot be opened; keep the old key. ${first}`,
+      );
     }
     answer({ resealed, masterKeyId: vault.masterKeyId }, `${resealed} secrets are sealed under the new key.`);
   });
@@ -74,7 +77,7 @@ async function replaceLost({ vault, em }: Operator, reason: string): Promise<voi
   });
   answer(
     { masterKeyId, unreadable: closed.length, lenders: lenderIds.length },
-    `The master key ${masterKeyId} is accepted. ${closed.length} secrets of ${lenderIds.length} lenders do not open: see collections doctor.`,
+    `The master key ${masterKeyId} is accepted. ${closed.length} secrets of ${lenderIds.length} lenders cannot be opened: see collections doctor.`,
   );
 }
 
@@ -88,7 +91,7 @@ async function isRight({ vault, em }: Pick<Operator, "vault" | "em">): Promise<b
   }
 }
 
-/** A sandbox has a development key where none is set: it is not meant here. */
+/** Refuses the development key of a sandbox, which is used if MASTER_KEY is not set. */
 function requireMasterKey(detail: string): void {
   if (readConfig(process.env).masterKey === undefined) throw new Refusal("REQUIRED", detail, EXIT.notUnderstood);
 }

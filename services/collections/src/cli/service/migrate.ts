@@ -13,18 +13,18 @@ interface MigrateCommandOptions {
   dryRun?: boolean;
 }
 
-/** `migrate`: the schema up to date; and, on a cluster, each table where it belongs. */
+/** `migrate`: brings the schema up to date and, on a cluster, distributes the tables. */
 export function migrateCommand(): Command {
   return new Command("migrate")
-    .option("--distribute", "afterwards declare to Citus which tables are distributed by lender")
-    .option("--dry-run", "with --distribute: migrate, and only tell what Citus would be sent")
+    .option("--distribute", "then distribute the tables by lender on a cluster of Citus")
+    .option("--dry-run", "with --distribute: migrate, and only print the statements for Citus")
     .description("Bring the database's schema up to date, as each start of the service does.")
     .addHelpText(
       "after",
       `
---distribute may be repeated, and belongs into each release of a cluster: it does what is left to do. Where the
-extension citus is not installed in the database, it does nothing. A cluster that is not ready is refused before anything
-is migrated: a node that does not answer, max_prepared_transactions = 0, Citus before 13, a role that a node lacks.
+Run --distribute in each release of a cluster. It may be repeated, and does only what is left to do. If the extension citus is not
+installed in the database, it does nothing. A cluster that is not ready is refused before anything is migrated: a node does
+not answer, has max_prepared_transactions = 0, has Citus before 13, or lacks a role.
 
 Example:
   pnpm collections migrate --distribute --dry-run`,
@@ -33,7 +33,7 @@ Example:
 }
 
 async function runMigrate({ distribute: distributes = false, dryRun = false }: MigrateCommandOptions): Promise<void> {
-  if (dryRun && !distributes) throw new Refusal("NOT_UNDERSTOOD", "--dry-run goes with --distribute.", 2);
+  if (dryRun && !distributes) throw new Refusal("NOT_UNDERSTOOD", "--dry-run needs --distribute.", 2);
   const config = readConfig(process.env);
   const given = await essentials(config);
   try {
@@ -49,7 +49,7 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
     if (!distributes) return answer({ applied, unknown }, migrated);
     const distribution = await distribute({ ...addresses, schemas, dryRun, onWait: tell });
     const { citus = null, statements } = distribution;
-    answer({ applied, unknown, citus, dryRun, statements }, `${migrated}\n${told(distribution, dryRun)}`);
+    answer({ applied, unknown, citus, dryRun, statements }, `${migrated}\n${distributedText(distribution, dryRun)}`);
   } finally {
     await given.release();
   }
@@ -57,13 +57,16 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
 
 function upToDate(unknown: readonly string[]): string {
   if (unknown.length === 0) return "The schema was up to date.";
-  return `The database is of a later version, which has applied ${unknown.join(", ")}: nothing was changed.`;
+  return `The database has migrations of a later version (${unknown.join(", ")}): nothing was changed.`;
 }
 
-function told({ citus, statements }: Distribution, dryRun: boolean): string {
+function distributedText({ citus, statements }: Distribution, dryRun: boolean): string {
   const sent = statements.map((text) => `${text};`).join("\n");
   const missing = "The extension citus is not installed in this database";
-  if (dryRun) return `${citus === undefined ? `${missing}. It would be sent:\n` : ""}${sent}`;
-  if (citus === undefined) return `${missing}: nothing was distributed, and nothing has to be.`;
-  return statements.length === 0 ? `Citus ${citus} knows every table.` : `Citus ${citus} was sent:\n${sent}`;
+  if (dryRun)
+    return `${citus === undefined ? `${missing}. On a cluster these statements would be sent:\n` : ""}${sent}`;
+  if (citus === undefined) return `${missing}: there is nothing to distribute.`;
+  return statements.length === 0
+    ? `Citus ${citus} has distributed every table already.`
+    : `These statements were sent to Citus ${citus}:\n${sent}`;
 }

@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { answer } from "../terminal/with-database.ts";
 
-/** `persisted-operations …`: the documents that the app's API may be limited to. */
+/** `persisted-operations …`: registers the documents that the app's API accepts by their hashes. */
 export function persistedOperationsCommand(): Command {
-  const group = new Command("persisted-operations").description("Register what an app asks for, by its hash.");
+  const group = new Command("persisted-operations").description("Register the operations of an app by their hashes.");
   group
     .command("make")
-    .argument("<paths...>", "files that end in .graphql, or folders with such")
+    .argument("<paths...>", "files that end in .graphql, or folders that contain such files")
     .description("Check documents against the schema, and write the file for PERSISTED_OPERATIONS_FILE.")
-    .requiredOption("--out <file>", "where to write it; what was there is replaced")
+    .requiredOption("--out <file>", "the file to write; an existing file is replaced")
     .addHelpText(
       "after",
       `
-Each file is one document, with all of its fragments. Its name is the SHA-256 of the file as it is.
+Each file is one document with all of its fragments. Its hash is the SHA-256 of the bytes of the file.
 
 Example:
   pnpm collections persisted-operations make app/src/operations --out operations.json`,
@@ -25,7 +25,7 @@ Example:
 }
 
 async function make(paths: string[], out: string): Promise<void> {
-  // The schema is a third of all modules that a command would load, and only this one asks for it.
+  // Loaded here, because only this command needs the schema, which is a third of all modules.
   const { faultsOf, hashOf } = await import("../../graphql/requests/persisted-operations.ts");
   const files = [...new Set(paths.flatMap(documentsAt))].toSorted();
   if (files.length === 0) throw new Refusal("NO_DOCUMENTS", "There is no file that ends in .graphql.", EXIT.notFound);
@@ -39,10 +39,10 @@ async function make(paths: string[], out: string): Promise<void> {
   answer({ out, operations }, [...lines, `${operations.length} documents are in ${out}.`].join("\n"));
 }
 
-/** A file as it is named; of a folder all that it has, however deep. */
+/** The file at a path, or all documents in a folder and its subfolders. */
 function documentsAt(path: string): string[] {
   if (!statSync(path, { throwIfNoEntry: false })) {
-    throw new Refusal("NO_SUCH_FILE", `There is nothing at ${path}.`, EXIT.notFound);
+    throw new Refusal("NO_SUCH_FILE", `There is no file or folder ${path}.`, EXIT.notFound);
   }
   if (!statSync(path).isDirectory()) return [path];
   const names = readdirSync(path, { recursive: true, encoding: "utf8" });

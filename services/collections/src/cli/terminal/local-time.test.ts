@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { momentText } from "./local-time.ts";
 
-test("a moment is shown by local clocks with their zone, and in UTC", () => {
+test("shows a moment in local time with its zone, and in UTC", () => {
   const at = new Date("2026-11-20T20:11:07.512Z");
   expect(momentText(at, "Asia/Kolkata")).toBe("2026-11-21 01:41:07 Asia/Kolkata (2026-11-20T20:11:07.512Z)");
 });

@@ -1,7 +1,7 @@
 import { timeIn } from "@collections/local-time";
 
 /**
- * A moment for people: what clocks in the time zone show, and UTC beside it.
+ * A moment as text: local time in the time zone, and UTC.
  *
  * @example
  * momentText(at, "Asia/Kolkata"); // 2026-11-20 15:11:07 Asia/Kolkata (2026-11-20T09:41:07.000Z)

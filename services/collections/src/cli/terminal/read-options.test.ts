@@ -12,21 +12,21 @@ describe("a moment of an option", () => {
     ["09:00", "2026-11-22T03:30:00.000Z"],
     ["9:00:30", "2026-11-22T03:30:30.000Z"],
     ["24h", "2026-11-20T20:00:00.000Z"],
-  ])("%s is %s for a lender in India, where it is 22 November already", (text, instant) => {
+  ])("reads %s as %s for a lender in India, where it is 22 November already", (text, instant) => {
     vi.useFakeTimers({ now: new Date("2026-11-21T20:00:00Z") });
     expect(readMoment(text)("Asia/Kolkata").toISOString()).toBe(instant);
   });
 
   test.each(["", "25:00", "9", "2026-11-20", "2026-02-30 10:00", "2026-11-20 18:60", "yesterday"])(
-    "%j is refused with examples",
+    "rejects %j and shows examples",
     (text) => expect(() => readMoment(text)).toThrow(/Expected a local time such as 09:00 .* or how long ago/),
   );
 
-  test("that says how long ago is refused where a point in time is asked for", () => {
+  test("rejects a duration such as 24h where a point in time is required", () => {
     expect(() => readPoint("24h")).toThrow(/Expected a local time such as 09:00/);
   });
 
-  test("is a day as it is, or a moment, where both are taken", () => {
+  test("reads a day or a moment where both are accepted", () => {
     expect(readUntil("2026-11-20")).toBe("2026-11-20");
     const until = readUntil("2026-11-20 18:00");
     expect(typeof until === "function" && until("Asia/Kolkata").toISOString()).toBe("2026-11-20T12:30:00.000Z");

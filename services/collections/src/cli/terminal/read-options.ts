@@ -7,12 +7,12 @@ import { isUuid } from "./with-database.ts";
 
 const REASON_CHARACTERS = 500;
 
-/** A moment that is fixed once it is known whose clocks were meant. */
+/** A moment in a time zone that is known only later. */
 export type LocalMoment = (timeZone: string) => Date;
 
 /**
- * Reads a moment: with Z or an offset, by local clocks (`2026-11-20 18:00`, or `09:00` for that time today), or how long
- * ago (`24h`).
+ * Reads a moment: with Z or an offset, in local time (`2026-11-20 18:00`, or `09:00` for that time today), or as the
+ * time that has passed since then (`24h`).
  */
 export function readMoment(text: string): LocalMoment {
   const agoMs = parseDuration(text);
@@ -27,7 +27,7 @@ export function readMoment(text: string): LocalMoment {
   );
 }
 
-/** Reads a moment as `readMoment` does, but not how long ago. */
+/** Reads a moment as `readMoment` does, but no duration such as `24h`. */
 export function readPoint(text: string): LocalMoment {
   const moment = readClockMoment(text);
   if (moment !== undefined) return moment;
@@ -41,20 +41,20 @@ function readClockMoment(text: string): LocalMoment | undefined {
   const reading = readInstant(text);
   if ("instant" in reading) return () => reading.instant;
   const ofToday = /^\d{1,2}:\d{2}(?::\d{2})?$/.test(text) ? text.padStart(text.length < 6 ? 5 : 8, "0") : undefined;
-  // Read as if it were UTC, only to check it and to take it apart.
+  // Parsed as UTC only to validate it and to split it into day and time.
   const local = readInstant(ofToday === undefined ? `${text}Z` : `2000-01-01T${ofToday}Z`);
   if (!("instant" in local)) return undefined;
   const [day = "", time = ""] = local.instant.toISOString().slice(0, -1).split("T");
   return (timeZone) => instantOf(ofToday === undefined ? day : dayIn(timeZone, new Date()), time, timeZone);
 }
 
-/** A day of the calendar, as it is. */
+/** Reads a day of the calendar. */
 export function readDay(text: string): string {
   if (isDay(text)) return text;
   throw new InvalidArgumentError("Expected a day such as 2026-11-20.");
 }
 
-/** Reads a day of the calendar, which stays as it is, or a moment as `readPoint` does. */
+/** Reads a day of the calendar, or a moment as `readPoint` does. */
 export function readUntil(text: string): string | LocalMoment {
   if (isDay(text)) return text;
   const moment = readClockMoment(text);
@@ -62,18 +62,20 @@ export function readUntil(text: string): string | LocalMoment {
   throw new InvalidArgumentError(`"${text.slice(0, 40)}" is no day such as 2026-11-20. ${EXPECTED_MOMENT}.`);
 }
 
-/** A currency, in capitals or not. */
+/** Reads a currency in upper or lower case. */
 export function readCurrency(text: string): CurrencyCode {
   const code = text.toUpperCase();
   if (isCurrency(code)) return code;
   throw new InvalidArgumentError("Expected a currency of ISO 4217, such as INR.");
 }
 
-/** Why something was done, as the audit keeps it. */
+/** Reads a reason for the audit log. */
 export function readReason(text: string): string {
   const reason = text.trim();
   if (reason !== "" && reason.length <= REASON_CHARACTERS) return reason;
-  throw new InvalidArgumentError(`Say why, in 1 to ${REASON_CHARACTERS} characters; it is kept in the audit.`);
+  throw new InvalidArgumentError(
+    `Expected a reason of 1 to ${REASON_CHARACTERS} characters; it is recorded in the audit log.`,
+  );
 }
 
 export function readCursor(text: string): string {

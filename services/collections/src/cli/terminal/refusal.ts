@@ -4,7 +4,7 @@ import { PostgresError } from "@collections/postgres";
 import { CommanderError } from "commander";
 import { InvalidConfigError } from "../../settings/config.ts";
 
-/** What an exit code says. */
+/** The exit codes. */
 export const EXIT = {
   done: 0,
   refused: 1,
@@ -15,17 +15,17 @@ export const EXIT = {
   partly: 6,
 } as const;
 
-/** A wrong role or password, or no such database. */
-const NO_WAY_IN = /^(28...|3D000)$/;
+/** SQLSTATEs of a wrong role or password, and of a missing database. */
+const LOGIN_FAILED = /^(28...|3D000)$/;
 
 const RELEASE_STEP =
   "DATABASE_MIGRATION_URL=postgres://<owner>… DATABASE_URL=<as now> node services/collections/src/main.ts migrate";
 
 const RIGHT_KEY =
-  "Set MASTER_KEY to that key. While you change it, MASTER_KEY_PREVIOUS has to be the other one until " +
+  "Set MASTER_KEY to that key. During a rotation, set MASTER_KEY_PREVIOUS to the other key until " +
   '"collections master-key rotate" has ended with 0. If the key is lost: collections master-key replace-lost --help.';
 
-/** A command that was understood and is not done: nothing was changed. */
+/** A command is refused, and nothing was changed. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: string;
@@ -38,7 +38,7 @@ export class Refusal extends Error {
   }
 }
 
-/** There is no such thing. */
+/** The refusal for a thing that does not exist. */
 export function notFound(what: string, name: string): Refusal {
   return new Refusal(
     `${what.toUpperCase().replaceAll(" ", "_")}_NOT_FOUND`,
@@ -47,12 +47,12 @@ export function notFound(what: string, name: string): Refusal {
   );
 }
 
-/** What went wrong, in words for whoever typed the command. */
+/** The code, the sentence and the exit code for an error. */
 export function explain(error: unknown): { code: string; detail: string; exitCode: number } {
   if (error instanceof Refusal) return { code: error.code, detail: error.message, exitCode: error.exitCode };
   if (error instanceof CommanderError) {
     const exitCode = error.exitCode === 0 ? EXIT.done : EXIT.notUnderstood;
-    const detail = error.code === "commander.help" ? "Say which command; see --help." : error.message;
+    const detail = error.code === "commander.help" ? "A command is missing; see --help." : error.message;
     return { code: "NOT_UNDERSTOOD", detail: detail.replace(/^error: /, ""), exitCode };
   }
   if (error instanceof InvalidConfigError) {
@@ -60,7 +60,7 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
   }
   if (error instanceof SessionNeededError) {
     const settings = "DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL";
-    const detail = `${error.message} It is the first that is set of ${settings}.`;
+    const detail = `${error.message} The URL comes from the first of these settings that is set: ${settings}.`;
     return { code: "INVALID_SETTINGS", detail, exitCode: EXIT.notUnderstood };
   }
   if (error instanceof MigrationNeededError) {
@@ -70,7 +70,7 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
   if (error instanceof WrongMasterKeyError) {
     return { code: error.code, detail: `${error.message} ${RIGHT_KEY}`, exitCode: EXIT.notUnderstood };
   }
-  if (error instanceof PostgresError || isUnavailable(error) || NO_WAY_IN.test(sqlState(error) ?? "")) {
+  if (error instanceof PostgresError || isUnavailable(error) || LOGIN_FAILED.test(sqlState(error) ?? "")) {
     const detail = `The database cannot be reached: ${(error as Error).message}`;
     return { code: "SERVICE_UNAVAILABLE", detail, exitCode: EXIT.unavailable };
   }

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { EXIT, Refusal } from "./refusal.ts";
 import { tell } from "./terminal.ts";
 
-/** How help texts show the value of an option that takes a secret. */
+/** How to give the value of an option that takes a secret, for help texts. */
 export const SECRET_HELP = "as @file, or - for standard input";
 
 /**
  * Reads the values of options that take a secret, by the options' names such as `--whatsapp-token`. `@file` is the
- * content of a file and `-` that of standard input, both without the line break at their end. Any other value is taken
- * literally, with a warning: the command line of a process is open to everybody on the machine.
+ * content of a file and `-` that of standard input, both without the line break at their end. Any other value is used
+ * as it is, with a warning, because everybody on the machine can read the command line of a process.
  */
 export function readSecrets(given: Readonly<Record<string, string>>): Record<string, string> {
   const fromInput = Object.keys(given).filter((option) => given[option] === "-");
@@ -19,11 +19,11 @@ export function readSecrets(given: Readonly<Record<string, string>>): Record<str
 function readSecret(option: string, value: string): string {
   if (value === "-") return contentOf(option, 0, "standard input");
   if (value.startsWith("@")) return contentOf(option, value.slice(1), value.slice(1));
-  // An empty value takes the setting away.
+  // An empty value removes the setting, so it is no secret.
   if (value !== "") {
     tell(
       `Warning: the value of ${option} can be read by everybody on this machine (ps), and your shell may keep it. ` +
-        `Write it to a file that only you can read and say ${option} @file, or say ${option} - and send it to standard input.`,
+        `Write it to a file that only you can read and give ${option} @file, or give ${option} - and send it to standard input.`,
     );
   }
   return value;
@@ -37,7 +37,7 @@ function contentOf(option: string, source: string | 0, name: string): string {
     throw unusable(`${option}: ${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
   const secret = content.replace(/^\uFEFF/, "").replace(/\r?\n$/, "");
-  // Nothing at all would take the setting away, which nobody means by naming a file.
+  // An empty value would remove the setting, which nobody wants who names a file.
   if (secret === "") throw unusable(`${option}: ${name} is empty.`);
   return secret;
 }

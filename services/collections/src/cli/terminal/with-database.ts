@@ -11,7 +11,7 @@ import { refuseUnmarkedPoolers } from "../../settings/unmarked-poolers.ts";
 import { notFound } from "./refusal.ts";
 import { print, printJson, tell } from "./terminal.ts";
 
-/** What a command works with. */
+/** The parts that commands use. */
 export interface Operator {
   readonly config: Config;
   readonly database: Database;
@@ -21,8 +21,8 @@ export interface Operator {
 }
 
 /**
- * Opens the database as the settings say, brings it up to date, does the work and leaves.
- * @throws WrongMasterKeyError, unless the work is about a key that does not open
+ * Opens the database of the settings, migrates it, runs `work` and closes it.
+ * @throws WrongMasterKeyError if the master key is wrong, unless `acceptsWrongKey`
  */
 export async function withDatabase<T>(
   work: (operator: Operator) => Promise<T>,
@@ -55,13 +55,13 @@ export async function withDatabase<T>(
   }
 }
 
-/** Prints what a command answers: one JSON document with `--json`, else the text for people. */
+/** Prints the answer of a command: one JSON document with `--json`, else the text. */
 export function answer(json: unknown, text: string): void {
   if (process.argv.includes("--json")) printJson(json, { indent: 2 });
   else print(text);
 }
 
-/** The lender with a code, or a refusal that says so. */
+/** The lender with this code. Throws a Refusal if there is none. */
 export async function lenderNamed(em: EntityManager, code: string): Promise<Lender> {
   const lender = await lenderByCode(em, code.toUpperCase());
   if (!lender) throw notFound("lender", code);
@@ -73,7 +73,7 @@ export async function timeZoneOfFieldPartner(em: EntityManager, id: string): Pro
   return (await fieldPartnerById(em, id))?.timeZone ?? machineTimeZone();
 }
 
-/** The UUID of an id as it is shown outside (`fp_…`) or as it is inside. */
+/** The UUID of a public id (`fp_…`) or of a UUID. Throws a Refusal for any other text. */
 export function idOf(prefix: string, what: string, text: string): string {
   const id = isUuid(text) ? text.toLowerCase() : parsePublicId(prefix, text);
   if (id === undefined) throw notFound(what, text);
@@ -84,7 +84,7 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
-/** Columns for people, as wide as their widest cell. A cell is one line, whatever stands in it. */
+/** A table as text. A column is as wide as its widest cell. Line breaks in a cell become blanks. */
 export function table(lines: readonly (readonly string[])[]): string {
   const rows = lines.map((cells) => cells.map((cell) => cell.replaceAll(/[\r\n]+/g, " ")));
   const widths = rows.reduce<number[]>(

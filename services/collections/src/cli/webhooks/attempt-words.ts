@@ -6,13 +6,13 @@ const SHOWN_BODY_BYTES = 2_048;
 /** A failed attempt. `status` and `headers` are null if no answer came. */
 export type Failure = Omit<Parameters<typeof remedyFor>[0], "url">;
 
-/** Why it failed and what the lender is to do, each on one line that cannot act on a terminal. */
+/** The cause of a failure and the remedy, each on one line without characters that control a terminal. */
 export function wordsFor(failure: Failure, url: string | null): Remedy {
   const { cause, remedy } = remedyFor({ ...failure, url });
   return { cause: onOneLine(cause), remedy: onOneLine(remedy) };
 }
 
-/** An answer from outside, indented: its status, its headers, the beginning of its body. */
+/** The answer of a callback as indented lines: status, headers, the beginning of the body. */
 export function answerLines(status: number, headers: Readonly<Record<string, string>> | null, body: string): string[] {
   return [
     `answered ${status}`,

@@ -15,7 +15,7 @@ test.each([
   ['$HOME `id` !! \\ "', "'$HOME `id` !! \\ \"'"],
   ["", "''"],
   ["a\u001b[2Jb", String.raw`'a'"$(printf '\033')"'[2Jb'`],
-])("a shell reads %j back from its quotation", (plain, quotation) => {
+])("quotes %j for a shell", (plain, quotation) => {
   expect(shellQuoted(plain)).toBe(quotation);
 });
 
@@ -24,9 +24,9 @@ test.each([
     "JSON",
     String.raw`{"name":"O'Brien","note":"नमस्ते ₹2,500 \"x\" \n \\ $HOME $(id) \u0060id\u0060 !! %20","list":[1,{}]}`,
   ],
-  ["what a terminal would act on", '{"reason":"\u001b]0;x\u0007 \u202e%s\u009b1m \u200f"}'],
-  ["what looks like a file, over several lines", "@/etc/passwd\r\n'second'\n\tthird & `id`\n"],
-])("the line sends %s again, byte by byte, with these headers and no others", async (_what, body) => {
+  ["characters that control a terminal", '{"reason":"\u001b]0;x\u0007 \u202e%s\u009b1m \u200f"}'],
+  ["text of several lines that begins like a file name", "@/etc/passwd\r\n'second'\n\tthird & `id`\n"],
+])("sends %s byte for byte, with these headers and no others", async (_what, body) => {
   const received: { url: string; headers: string[]; body: string }[] = [];
   const server = createServer((request, response) => {
     const names = request.rawHeaders.filter((_, index) => index % 2 === 0);

@@ -1,26 +1,26 @@
 import type { SentRequest } from "@collections/webhooks";
 
-/** As long as a callback may take. contract: Limits, webhook acknowledgement time */
+/** contract: Limits, webhook acknowledgement time */
 const TIMEOUT_SECONDS = 10;
 
 /**
- * A command line that sends a request again, byte by byte: for any POSIX shell, whatever stands in the body. What curl
- * would add or change by itself is switched off.
+ * A command line for any POSIX shell that sends a request again, byte for byte, with any body. Options switch off what
+ * curl would add or change.
  */
 export function curlLine({ url, headers, body }: SentRequest): string {
   const given = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [
     `curl --silent --show-error --include --http1.1 --globoff --max-time ${TIMEOUT_SECONDS} --request POST`,
     ...[...given, "Accept:", "Expect:"].map((header) => `--header ${shellQuoted(header)}`),
-    // Not --data-binary: a body that begins with @ would be taken for the name of a file.
+    // --data-binary would take a body that begins with @ for the name of a file.
     `--data-raw ${shellQuoted(body)}`,
     shellQuoted(URL.parse(url)?.href ?? url),
   ].join(" ");
 }
 
 /**
- * Within single quotes a shell leaves everything alone, but for the single quote itself. Characters that a terminal would
- * act on are left to `printf`, so that the line can be shown and still means the same bytes.
+ * Quotes a text for a POSIX shell. Within single quotes, only the single quote needs escaping. Characters that control
+ * a terminal become calls of `printf`, so that the line can be shown safely and still stands for the same bytes.
  */
 export function shellQuoted(text: string): string {
   const quoted = `'${text.replaceAll("'", String.raw`'\''`)}'`;

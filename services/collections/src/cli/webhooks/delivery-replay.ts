@@ -23,9 +23,9 @@ import { endProgress, showProgress, tell } from "../terminal/terminal.ts";
 import { answer, idOf, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
 const STATES = ["parked", "delivered"] as const satisfies ReplayableState[];
-const LOOK_EVERY_MS = 500;
-/** After so long without a step, whoever waits is told that perhaps nobody takes one. */
-const STANDSTILL_MS = 15_000;
+const POLL_EVERY_MS = 500;
+/** After this time without progress, a message says that perhaps no worker runs. */
+const STALLED_AFTER_MS = 15_000;
 
 interface ReplayOptions {
   lender?: string;
@@ -40,30 +40,30 @@ interface ReplayOptions {
   reason?: string;
 }
 
-/** `delivery replay`, and what becomes of replays. */
+/** `delivery replay`, `delivery replays` and `delivery cancel-replay`. */
 export function addReplayCommands(delivery: Command): void {
   delivery
     .command("replay")
-    .argument("[event-id]", "this event; without it, all that match the options")
+    .argument("[event-id]", "this event; without it, all events that match the options")
     .option("--lender <code>", "events of this lender")
     .option("--loan <loan>", "of this loan only")
     .option("--kind <kind>", "of this kind only, such as payment.collected")
-    .addOption(new Option("--state <state>", "in this state; parked unless told").choices([...STATES]))
+    .addOption(new Option("--state <state>", "in this state; parked unless given").choices([...STATES]))
     .option(
       "--since <moment>",
       'made at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
       readMoment,
     )
     .option("--until <moment>", "made before this time", readMoment)
-    .option("--rate <count>", `events a second; ${DEFAULT_REPLAY_RATE} unless told`, readCount(1, MAX_REPLAY_RATE))
-    .option("--dry-run", "only count")
-    .option("--wait", "show how it goes on, until it has ended")
-    .option("--reason <text>", "why; it is kept in the audit. Needed without --dry-run", readReason)
-    .description("Send events again: the same id, the same bytes, marked as replays.")
+    .option("--rate <count>", `events per second; ${DEFAULT_REPLAY_RATE} unless given`, readCount(1, MAX_REPLAY_RATE))
+    .option("--dry-run", "only count the events")
+    .option("--wait", "show the progress until the replay has ended")
+    .option("--reason <text>", "why; recorded in the audit log. Required without --dry-run", readReason)
+    .description("Send events again, with the same ids and bytes, marked as replays.")
     .addHelpText(
       "after",
       `
-Workers do it, so it goes on when this command is interrupted.
+Workers send the events, so the replay continues if this command is interrupted.
 
 Examples:
   pnpm collections delivery replay evt_0192… --reason "asked by their CTO"
@@ -74,14 +74,14 @@ Examples:
   delivery
     .command("replays")
     .requiredOption("--lender <code>", "of this lender")
-    .description("The lender's last 50 replays and how far they have come.")
+    .description("List the last 50 replays of a lender with their progress.")
     .addHelpText("after", "\nExample:\n  pnpm collections delivery replays --lender ACME")
     .action(({ lender }: { lender: string }) => withDatabase((operator) => list(operator, lender)));
   delivery
     .command("cancel-replay")
     .argument("<replay-id>", "replay_…")
-    .requiredOption("--reason <text>", "why; it is kept in the audit", readReason)
-    .description("End a replay; events that it has not come to stay as they are.")
+    .requiredOption("--reason <text>", "why; recorded in the audit log", readReason)
+    .description("End a replay. Events that were not sent yet stay as they are.")
     .addHelpText("after", '\nExample:\n  pnpm collections delivery cancel-replay replay_0192… --reason "wrong lender"')
     .action((id: string, { reason }: { reason: string }) => withDatabase((operator) => cancel(operator, id, reason)));
 }
@@ -92,14 +92,15 @@ async function replay(eventId: string | undefined, options: ReplayOptions): Prom
   const narrows = [code, loan, kind, state, since, until, options.rate, options.wait].some((one) => one !== undefined);
   if (eventId === undefined && code === undefined) throw notUnderstood("Name an event, or a lender by --lender.");
   if (eventId !== undefined && narrows)
-    throw notUnderstood("An event is replayed by itself: leave the other options out.");
-  if (dryRun && options.wait) throw notUnderstood("There is nothing to wait for with --dry-run.");
-  if (!dryRun && reason === undefined) throw notUnderstood("Say why by --reason, or add --dry-run to only count.");
+    throw notUnderstood("An event id cannot be combined with other options: remove them.");
+  if (dryRun && options.wait) throw notUnderstood("--wait cannot be combined with --dry-run.");
+  if (!dryRun && reason === undefined)
+    throw notUnderstood("Give a --reason, or add --dry-run to only count the events.");
   await withDatabase(async (operator) => {
     if (eventId !== undefined) return replayOne(operator, eventId, { dryRun, reason });
     const lender = await lenderNamed(operator.em(), code!);
     const [createdFrom, createdTo] = [since?.(lender.timeZone), until?.(lender.timeZone)];
-    if (createdFrom && createdTo && createdFrom >= createdTo) throw notUnderstood("--until has to lie after --since.");
+    if (createdFrom && createdTo && createdFrom >= createdTo) throw notUnderstood("--until has to be after --since.");
     const filter = { loan, kind, states: state && [state], createdFrom, createdTo };
     if (dryRun) return preview(operator, lender, filter);
     return replayMany(operator, lender, filter, options);
@@ -116,7 +117,7 @@ async function replayOne(
   const shown = { eventId, lenderCode: lender.code, dryRun, stateBefore: delivery.state };
   const isSettled = delivery.state === "delivered" || delivery.state === "parked";
   if (dryRun) {
-    const does = isSettled ? "would be sent again" : "goes out by itself";
+    const does = isSettled ? "would be sent again" : "will be sent without a replay";
     return answer({ ...shown, count: isSettled ? 1 : 0 }, `${eventId} is ${delivery.state}: it ${does}.`);
   }
   const replayed = await transaction(em(), async (tx) => {
@@ -160,9 +161,9 @@ async function replayMany(
   if (ended.state === "cancelled") process.exitCode = EXIT.refused;
 }
 
-/** Shows on stderr how far it has come. */
+/** Waits until the replay has ended, and shows the progress on stderr. */
 async function untilEnded({ em }: Operator, { lenderId, id }: Replay): Promise<Replay> {
-  let [done, movedAt, isTold] = [0, Date.now(), false];
+  let [done, movedAt, hasWarned] = [0, Date.now(), false];
   for (;;) {
     const now = (await replayById(em(), lenderId, id))!;
     showProgress(`${now.done} of ${now.total}`);
@@ -171,11 +172,11 @@ async function untilEnded({ em }: Operator, { lenderId, id }: Replay): Promise<R
       return now;
     }
     if (now.done > done) [done, movedAt] = [now.done, Date.now()];
-    if (!isTold && Date.now() - movedAt > STANDSTILL_MS) {
-      isTold = true;
-      tell("It does not move: is a worker running? See collections doctor. Ctrl-C leaves it as it is.");
+    if (!hasWarned && Date.now() - movedAt > STALLED_AFTER_MS) {
+      hasWarned = true;
+      tell("The replay makes no progress: is a worker running? See collections doctor. Ctrl-C ends only this command.");
     }
-    await wait(LOOK_EVERY_MS);
+    await wait(POLL_EVERY_MS);
   }
 }
 

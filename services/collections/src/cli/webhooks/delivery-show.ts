@@ -18,18 +18,18 @@ import { notFound } from "../terminal/refusal.ts";
 import { withWebhookSender } from "./with-webhook-sender.ts";
 import { answer, idOf, type Operator, withDatabase } from "../terminal/with-database.ts";
 
-/** How long a receiver takes a signature. contract: Limits, timestamp window */
-const GOOD_FOR_MS = 300_000;
+/** How long a receiver accepts a signature. contract: Limits, timestamp window */
+const VALID_FOR_MS = 300_000;
 
 export function showCommand(): Command {
   return new Command("show")
     .argument("<event-id>", "evt_…")
-    .description("One delivery: the request, every attempt with its cause and remedy, and a curl line that sends it.")
+    .description("Show a delivery: the request, every attempt with cause and remedy, and a curl line that sends it.")
     .addHelpText(
       "after",
       `
-The curl line is signed now and good for five minutes. It sends the event past the service: the receiver gets it, but
-it is neither recorded nor counted here. To send it in earnest, use delivery replay.
+The curl line is signed now and valid for five minutes. It sends the event without the service: the receiver gets it, but the
+service neither records nor counts it. To have the service send the event, use delivery replay.
 
 Example:
   pnpm collections delivery show evt_0192…`,
@@ -37,7 +37,7 @@ Example:
     .action((eventId: string) => withDatabase((operator) => show(operator, eventId)));
 }
 
-/** What a list and a single delivery tell alike. */
+/** The JSON fields of a delivery in a list and by itself. */
 export function shownDelivery(summary: DeliverySummary, lenderCode: string | undefined): object {
   const { eventId, kind, loan, sequence, state, attempts, nextAttemptAt, lastError, replay } = summary;
   return {
@@ -56,7 +56,7 @@ export function shownDelivery(summary: DeliverySummary, lenderCode: string | und
   };
 }
 
-/** The delivery of an event, and its lender: an event is kept with its lender, and its id does not tell which. */
+/** The delivery of an event, and its lender. The id does not name the lender, so each one is asked. */
 export async function deliveryNamed(
   em: Operator["em"],
   given: string,
@@ -73,7 +73,7 @@ async function show(operator: Operator, given: string): Promise<void> {
   const { lender, delivery } = await deliveryNamed(operator.em, given);
   const signedAt = new Date();
   const request = await requestOf(operator, delivery);
-  const goodUntil = new Date(signedAt.getTime() + GOOD_FOR_MS);
+  const goodUntil = new Date(signedAt.getTime() + VALID_FOR_MS);
   const curl = typeof request === "string" ? null : curlLine(request);
   answer(
     {
@@ -92,15 +92,17 @@ async function show(operator: Operator, given: string): Promise<void> {
       ...delivery.log.flatMap((attempt) => ["", ...attemptLines(attempt, delivery.url, lender)]),
       ...(curl === null
         ? []
-        : ["", `To send it again past the service, until ${momentText(goodUntil, lender.timeZone)}:`, curl]),
+        : ["", `To send it again without the service, until ${momentText(goodUntil, lender.timeZone)}:`, curl]),
     ].join("\n"),
   );
 }
 
-/** The request that the next attempt sends, or the last one sent if there is none to come; or why it cannot be made. */
+/**
+ * The request of the next attempt, or of the last one if no attempt follows; or a sentence that says why there is none.
+ */
 async function requestOf(operator: Operator, delivery: DeliveryDetail): Promise<SentRequest | string> {
   const { lenderId, eventId, kind, body, url, replay, state, attempts } = delivery;
-  if (url === null) return "No callback is registered: there is nowhere to send it.";
+  if (url === null) return "No callback is registered, so there is no URL to send the event to.";
   const isSettled = state === "delivered" || state === "parked";
   const number = Math.max(attempts + (isSettled ? 0 : 1), 1);
   try {

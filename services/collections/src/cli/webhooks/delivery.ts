@@ -23,12 +23,12 @@ interface ListOptions {
   limit: number;
 }
 
-/** `delivery …`: each event on its way to its lender. */
+/** `delivery …`: the deliveries of events to lenders. */
 export function deliveryCommand(): Command {
-  const delivery = new Command("delivery").description("Events on their way to lenders.");
+  const delivery = new Command("delivery").description("Deliveries of events to lenders.");
   delivery
     .command("list")
-    .description("Deliveries, the newest first.")
+    .description("List deliveries, the newest first.")
     .option("--lender <code>", "of this lender only")
     .option("--loan <loan>", "of this loan only; needs --lender")
     .option("--kind <kind>", "of this kind only, such as payment.collected")
@@ -38,8 +38,8 @@ export function deliveryCommand(): Command {
       'made at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
       readMoment,
     )
-    .option("--cursor <cursor>", "go on where a page ended: its nextCursor", readCursor)
-    .option("--limit <count>", "at most so many", readCount(1, MAX_LIMIT), 50)
+    .option("--cursor <cursor>", "the nextCursor of the previous page", readCursor)
+    .option("--limit <count>", "the size of a page", readCount(1, MAX_LIMIT), 50)
     .addHelpText("after", "\nExample:\n  pnpm collections delivery list --lender ACME --state parked --since 24h")
     .action((options: ListOptions) => list(options));
   delivery.addCommand(showCommand());
@@ -49,7 +49,11 @@ export function deliveryCommand(): Command {
 
 async function list({ lender: code, loan, state, since, ...others }: ListOptions): Promise<void> {
   if (loan !== undefined && code === undefined) {
-    throw new Refusal("REQUIRED", "Loan numbers are a lender's own: give --lender with --loan.", EXIT.notUnderstood);
+    throw new Refusal(
+      "REQUIRED",
+      "--loan needs --lender, because two lenders may have the same loan number.",
+      EXIT.notUnderstood,
+    );
   }
   await withDatabase(async ({ em }) => {
     const lender = code === undefined ? undefined : await lenderNamed(em(), code);

@@ -21,13 +21,13 @@ import { EXIT, notFound } from "../terminal/refusal.ts";
 import { withWebhookSender } from "./with-webhook-sender.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `endpoint …`: where a lender's events go, and how that goes. */
+/** `endpoint …`: show, probe and resume the callback of a lender. */
 export function endpointCommand(): Command {
   const endpoint = new Command("endpoint").description("The callbacks that receive events.");
   endpoint
     .command("show")
     .argument("<lender>", "the lender's code")
-    .description("A lender's callback: its failures, its backlog, and what went wrong last.")
+    .description("Show a lender's callback: its failures, its backlog, and the last error.")
     .addHelpText("after", "\nExample:\n  pnpm collections endpoint show ACME --json")
     .action((code: string) => withDatabase((operator) => show(operator, code)));
   endpoint
@@ -42,8 +42,8 @@ export function endpointCommand(): Command {
   endpoint
     .command("resume")
     .argument("<lender>", "the lender's code")
-    .requiredOption("--reason <text>", "why; it is kept in the audit", readReason)
-    .description("End the suspension of a callback without a ping; what waits goes out in order.")
+    .requiredOption("--reason <text>", "why; recorded in the audit log", readReason)
+    .description("End the suspension of a callback without a ping. Waiting events are sent in order.")
     .addHelpText("after", '\nExample:\n  pnpm collections endpoint resume ACME --reason "their firewall refuses pings"')
     .action((code: string, { reason }: { reason: string }) =>
       withDatabase((operator) => resume(operator, code, reason)),
@@ -91,7 +91,7 @@ async function probe(operator: Operator, code: string): Promise<void> {
         ? answerLines(tested.response.status, tested.response.headers, tested.response.body)
         : [`  ${onOneLine(tested.error?.detail ?? "")}`]),
       ...(words ? [`Cause   ${words.cause}`, `Remedy  ${words.remedy}`] : []),
-      isRecovered ? `The suspension is over: ${status.waiting} events go out in order.` : headline(status),
+      isRecovered ? `The suspension is over: ${status.waiting} events are sent in order.` : headline(status),
     ].join("\n"),
   );
   if (!tested.delivered) process.exitCode = EXIT.refused;
@@ -113,7 +113,7 @@ async function resume({ em }: Operator, code: string, reason: string): Promise<v
   const resumed = await recoverEndpoint(em(), lender.id);
   answer(
     { lenderCode: lender.code, resumed, state: "active", waiting },
-    `The endpoint of ${lender.code} is active: ${waiting} events go out in order, slowly at first.`,
+    `The endpoint of ${lender.code} is active: ${waiting} events are sent in order, slowly at first.`,
   );
 }
 

@@ -92,7 +92,7 @@ async function sendAgain(tx: Tx, resend: PaymentLinkResend): Promise<Kept<Resent
       return {
         refusal: {
           code: "PAYMENT_LINK_NOT_LIVE",
-          message: `The link is ${outcome.status}: nobody is to pay by it now.`,
+          message: `The link is ${outcome.status}: it can no longer be paid.`,
         },
       };
     case "used_up": {

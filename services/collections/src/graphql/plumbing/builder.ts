@@ -9,7 +9,10 @@ import { ClientError } from "./client-error.ts";
 import type { Context } from "./context.ts";
 import { decodeId, encodeId } from "./global-id.ts";
 
-/** The most that one operation may select: fields, multiplied by the sizes of the lists around them, and levels of nesting. */
+/**
+ * The most that one operation may select: fields, multiplied by the sizes of the lists around them, and levels of
+ * nesting.
+ */
 const MAX_COMPLEXITY = 1_000;
 const MAX_DEPTH = 10;
 

@@ -5,7 +5,7 @@ import type { WatchedLinks } from "./watched-links.ts";
 import { createReads, type Reads } from "./reads.ts";
 import type { SubscriptionSlots } from "./subscription-slots.ts";
 
-/** What all resolvers of one operation share. */
+/** The state that all resolvers of one operation share. */
 export interface Context {
   readonly app: App;
   readonly requestId: string;

@@ -14,9 +14,9 @@ const CONFLICT: Refusal = {
 };
 
 /**
- * Runs a mutation once per field partner and key. `work` and its stored result are one transaction, and a repeat gets the
- * stored result, also if that is a refusal. The one exception is VISIT_NOT_FOUND: the visit may have started since, so `work`
- * runs again. Nothing is stored if `work` throws. Throws RefusedError.
+ * Runs a mutation once per field partner and key. `work` and its stored result are one transaction, and a repeat gets
+ * the stored result, also if that is a refusal. The one exception is VISIT_NOT_FOUND: the visit may have started since,
+ * so `work` runs again. Nothing is stored if `work` throws. Throws RefusedError.
  */
 export async function once<Done>(
   context: Context,
@@ -33,7 +33,8 @@ export async function once<Done>(
     if (recalled.kind === "repeat" && isFinal(recalled.result as Kept<Done>)) return recalled.result as Kept<Done>;
     const kept = await work(tx);
     saveMutationResult(tx, key, kept);
-    // A process of an older version recorded the start without running the queued request, and this repeat has just run it.
+    // The visit was started by a process of an older version, which did not run the queued request. This repeat has
+    // just run it.
     if (recalled.kind === "repeat" && isFinal(kept)) dropQueuedRequest(tx, key);
     return kept;
   });

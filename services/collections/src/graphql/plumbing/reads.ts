@@ -32,7 +32,9 @@ type Loader<Key, Value> = DataLoader<Key, Value, string>;
 /** One operation's EntityManager and its loaders. Each relation takes one query, however long the list is. */
 export interface Reads {
   readonly em: EntityManager;
-  /** A case of the field partner; undefined if it is another field partner's or does not exist. The same for `ownLink`. */
+  /**
+   * A case of the field partner; undefined if it is another field partner's or does not exist. The same for `ownLink`.
+   */
   readonly ownCase: Loader<string, OwnCase | undefined>;
   readonly ownLink: Loader<string, PaymentLink | undefined>;
   readonly ownEarning: Loader<string, Earning | undefined>;

@@ -3,9 +3,9 @@ import { ClientError } from "./client-error.ts";
 /** Limits subscriptions: each one occupies a connection and is read every few seconds. */
 export interface SubscriptionSlots {
   /**
-   * Takes a slot; the returned function frees it. If the field partner has no free slot, the oldest one is freed and its `end`
-   * is called, because a phone that lost its signal does not close its old subscription. Throws ClientError RATE_LIMITED if
-   * the slots of all field partners together are taken.
+   * Takes a slot; the returned function frees it. If the field partner has no free slot, the oldest one is freed and
+   * its `end` is called, because a phone that lost its signal does not close its old subscription. Throws ClientError
+   * RATE_LIMITED if the slots of all field partners together are taken.
    */
   take(fieldPartnerId: string, end: () => void): () => void;
 }

@@ -11,8 +11,8 @@ import type { ServerContext } from "../plumbing/caller.ts";
 const CODES: ReadonlySet<unknown> = new Set(CLIENT_ERROR_CODES);
 
 /**
- * Rewrites the errors of each answer, also of streamed ones, as the last step. Each error gets its code and the id of the
- * request. An unexpected error gets a general message.
+ * Rewrites the errors of each answer, also of streamed ones, as the last step. Each error gets its code and the id of
+ * the request. An unexpected error gets a general message.
  */
 export function answerErrors(log: Logger): Plugin<object, ServerContext> {
   return {
@@ -71,8 +71,8 @@ function logError(log: Logger, isTemporary: boolean, facts: object): void {
 }
 
 /**
- * The code of an error. Errors of this service have one. An error of GraphQL without a path comes from before the execution,
- * so the request is wrong; one with a path comes from a bug of this service.
+ * The code of an error. Errors of this service have one. An error of GraphQL without a path comes from before the
+ * execution, so the request is wrong; one with a path comes from a bug of this service.
  */
 export function codeOf(error: GraphQLError): ClientErrorCode {
   const known = [error, error.originalError].find((link) => CODES.has((link as GraphQLError)?.extensions?.code));

@@ -26,7 +26,9 @@ export async function renderGraphiql(options?: GraphiQLOptions): Promise<string>
   return renderGraphiQL({ ...options, title: "Partner Collections", defaultQuery: WELCOME });
 }
 
-/** Sets the Content-Security-Policy that lets the page run its own scripts. Other answers of the service may run none. */
+/**
+ * Sets the Content-Security-Policy that lets the page run its own scripts. Other answers of the service may run none.
+ */
 export function allowGraphiql(response: Response): void {
   response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
 }

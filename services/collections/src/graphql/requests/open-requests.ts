@@ -29,9 +29,9 @@ export interface OpenRequestRules {
 }
 
 /**
- * Makes the check of requests without a valid access token. The check takes a body. It returns the parameters of a request
- * that needs no token: one that signs in, renews a session or, in a sandbox, reads the schema. For any other request it throws
- * ClientError UNAUTHENTICATED, or GraphQLError BAD_INPUT for a body that cannot be read.
+ * Makes the check of requests without a valid access token. The check takes a body. It returns the parameters of a
+ * request that needs no token: one that signs in, renews a session or, in a sandbox, reads the schema. For any other
+ * request it throws ClientError UNAUTHENTICATED, or GraphQLError BAD_INPUT for a body that cannot be read.
  *
  * The check is cheap for every input. It searches the bytes for the names of these fields before it parses the JSON,
  * and it reads the tokens of a short document without parsing it. It only saves work: resolvers authorize each field.

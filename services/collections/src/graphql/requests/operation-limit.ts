@@ -6,15 +6,19 @@ import { ClientError } from "../plumbing/client-error.ts";
 
 /** Limits the operations of a field partner per minute, counted over all phones and all processes. */
 export interface OperationLimit {
-  /** Counts one operation of the field partner whom `lookUp` finds, and returns the session. Throws ClientError RATE_LIMITED. */
+  /**
+   * Counts one operation of the field partner whom `lookUp` finds, and returns the session. Throws ClientError
+   * RATE_LIMITED.
+   */
   admit(accessToken: string, lookUp: () => Promise<SignedIn | undefined>): Promise<SignedIn | undefined>;
 }
 
 const CACHED_OWNERS = 10_000;
 
 /**
- * The owner of a token never changes, so this process caches it. While the token is looked up, the operation is counted for the
- * cached owner, so counting costs no extra wait. Only the first operation with a token is counted after the lookup.
+ * The owner of a token never changes, so this process caches it. While the token is looked up, the operation is counted
+ * for the cached owner, so counting costs no extra wait. Only the first operation with a token is counted after the
+ * lookup.
  */
 export function createOperationLimit(rateLimiter: RateLimiter): OperationLimit {
   const owners = createLRUCache<string>({ max: CACHED_OWNERS });
@@ -38,17 +42,17 @@ export function createOperationLimit(rateLimiter: RateLimiter): OperationLimit {
 }
 
 function tooManyOperations({ quota, waitS }: Admission): ClientError {
-  const message = `You may ask for ${quota} operations a minute; go on in ${waitS} s.`;
+  const message = `You may send ${quota} operations a minute; try again in ${waitS} s.`;
   return new ClientError("RATE_LIMITED", message, { retryAfterS: waitS });
 }
 
 /**
- * The error for requests without a valid token from an address that has sent too many. The code stays UNAUTHENTICATED, so that
- * a phone whose token has expired renews it, which is still allowed, and does not wait.
+ * The error for requests without a valid token from an address that has sent too many. The code stays UNAUTHENTICATED,
+ * so that a phone whose token has expired renews it, which is still allowed, and does not wait.
  */
 export function tooManyStrangers({ quota, waitS }: Admission): ClientError {
   const message =
-    `More than ${quota} operations a minute from this network had no right token. Those with one still pass, and so do ` +
-    "refreshSession and signing in.";
+    `More than ${quota} operations a minute from this network had no valid token. Operations with one are still answered, and so are ` +
+    "refreshSession and sign-ins.";
   return new ClientError("UNAUTHENTICATED", message, { retryAfterS: waitS });
 }

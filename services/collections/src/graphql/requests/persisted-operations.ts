@@ -13,13 +13,18 @@ export type PersistedOperations = ReadonlyMap<string, string>;
 
 const SEND = 'send {"extensions":{"persistedQuery":{"version":1,"sha256Hash":"…"}}} and your variables';
 
-/** The registered documents; undefined if PERSISTED_OPERATIONS is off. Throws InvalidConfigError, which names every fault. */
+/**
+ * The registered documents; undefined if PERSISTED_OPERATIONS is off. Throws InvalidConfigError, which names every
+ * fault.
+ */
 export function registeredOperations(config: Config): PersistedOperations | undefined {
   const { persistedOperations: mode, persistedOperationsFile: file } = config;
   return mode === "off" || file === undefined ? undefined : readRegistered(file);
 }
 
-/** Lets clients send the hash of a registered document instead of its text. With `only`, refuses every other document. */
+/**
+ * Lets clients send the hash of a registered document instead of its text. With `only`, refuses every other document.
+ */
 export function persistedOperations(mode: Config["persistedOperations"], registered: PersistedOperations): Plugin {
   return usePersistedOperations({
     getPersistedOperation: (hash) => registered.get(hash) ?? null,

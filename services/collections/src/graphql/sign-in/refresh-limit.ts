@@ -3,8 +3,8 @@ import { ClientError } from "../plumbing/client-error.ts";
 import type { Context } from "../plumbing/context.ts";
 
 /**
- * Counts one renewal for the session of the refresh token. An unknown token counts for the address of the request instead, so
- * that guessing does not block clients with a known token. Throws ClientError RATE_LIMITED.
+ * Counts one renewal for the session of the refresh token. An unknown token counts for the address of the request
+ * instead, so that guessing does not block clients with a known token. Throws ClientError RATE_LIMITED.
  */
 export async function admitRefresh({ app, address }: Context, refreshToken: string): Promise<void> {
   const { rateLimits } = app.config;
@@ -17,7 +17,7 @@ export async function admitRefresh({ app, address }: Context, refreshToken: stri
   if (admission?.granted !== false) return;
   const { quota, waitS } = admission;
   const message = sessionId
-    ? `A session may be renewed ${quota} times a minute; go on in ${waitS} s.`
-    : `More than ${quota} refresh tokens of nobody's came from this network in a minute. Wait ${waitS} s, or sign in.`;
+    ? `A session may be renewed ${quota} times a minute; try again in ${waitS} s.`
+    : `More than ${quota} unknown refresh tokens came from this network in a minute. Wait ${waitS} s, or sign in.`;
   throw new ClientError("RATE_LIMITED", message, { retryAfterS: waitS });
 }

@@ -63,19 +63,19 @@ interface Asked {
 async function request(asked: Asked, context: Context): Promise<Requested> {
   const { app } = context;
   if (!app.config.isSandbox && app.otpChannels.length === 0) {
-    const message = "This service sends no codes; ask who runs it for an access token.";
+    const message = "This service sends no codes. Ask the operator for an access token.";
     throw refusedError({ code: "OTP_UNAVAILABLE", message });
   }
   const { phone, idempotencyKey, refreshToken } = asked;
-  const wish = { phone, idempotencyKey, previousRefreshToken: refreshToken ?? undefined };
-  await admitSignIn(context, await knownDeviceOf(app.database.em(), wish));
-  const outcome = await transaction(context.reads.em, (tx) => requestOtp(tx, wish, new Date()));
+  const codeRequest = { phone, idempotencyKey, previousRefreshToken: refreshToken ?? undefined };
+  await admitSignIn(context, await knownDeviceOf(app.database.em(), codeRequest));
+  const outcome = await transaction(context.reads.em, (tx) => requestOtp(tx, codeRequest, new Date()));
   app.metrics.onSignIn("ask", outcome.kind);
   switch (outcome.kind) {
     case "requested":
       return outcome;
     case "too_many":
-      throw tooOften(outcome.waitMs, "This phone has had its codes for now.");
+      throw tooOften(outcome.waitMs, "This phone has reached its limit of codes.");
     case "invalid_phone":
       throw refusedError({ code: "INVALID_PHONE", message: "Write the number with its country: +919800000001." });
     case "conflict":

@@ -6,8 +6,8 @@ const WINDOW_MS = 60_000;
 const RULES = { windowMs: WINDOW_MS, aheadMs: 0, timeoutMs: 2_000 };
 
 /**
- * Counts a request for a code, or an attempt to enter one, over all processes. `device` names a device that was signed in
- * before, and has its own limit. Without it, the request counts for its address. Throws RateLimitedError.
+ * Counts a request for a code, or an attempt to enter one, over all processes. `device` names a device that was signed
+ * in before, and has its own limit. Without it, the request counts for its address. Throws RateLimitedError.
  */
 export async function admitSignIn({ app, address }: Context, device: string | undefined): Promise<void> {
   const { rateLimits } = app.config;
@@ -16,13 +16,13 @@ export async function admitSignIn({ app, address }: Context, device: string | un
     // Many devices share an address. Requests of strangers from there do not count for a known device.
     const admission = await app.rateLimiter.admit("known-device", device);
     if (admission?.granted !== false) return;
-    throw tooOften(admission.waitS * 1_000, "This device has asked too often.");
+    throw tooOften(admission.waitS * 1_000, "This device has sent too many requests.");
   }
   const quota = rateLimits["sign-in"];
   const ask = { subject: address, limit: "sign-in", quota, need: 1, ahead: 0, unused: undefined };
   const [grant] = await takePermits(app.database.em(), [ask], RULES);
   if (grant!.granted === 1) return;
-  throw tooOften(grant!.freesInMs, "Too many people sign in from your network at this moment.");
+  throw tooOften(grant!.freesInMs, "Too many people sign in from your network at the moment.");
 }
 
 /** The error for something that is allowed again after `waitMs`. */

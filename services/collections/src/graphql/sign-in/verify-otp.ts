@@ -15,7 +15,10 @@ import {
 } from "../plumbing/user-error.ts";
 
 const MAX_DEVICE_NAME_CHARS = 80;
-/** A longer text is rejected without normalization. A name of 80 decomposed letters with spaces around it is far shorter. */
+/**
+ * A longer text is rejected without normalization. A name of 80 decomposed letters with spaces around it is far
+ * shorter.
+ */
 const LONGEST_TEXT = 1_000;
 
 const VerifyOtpInput = builder.inputType("VerifyOtpInput", {
@@ -64,7 +67,7 @@ async function verify(given: Given, context: Context): Promise<{ tokens: Tokens 
       });
     }
     case "expired":
-      throw refusedError({ code: "OTP_EXPIRED", message: "This code counts no more; ask for another." });
+      throw refusedError({ code: "OTP_EXPIRED", message: "This code is no longer valid; request another." });
     case "conflict":
       throw keyConflict();
   }

@@ -18,9 +18,10 @@ export interface SyncRun {
 }
 
 /**
- * How far a sync looks back before the start of the previous one. The time of a row is taken before its transaction commits, by
- * the clock of the process that writes it. So a row can become visible after a sync, with a time from before it. Transactions
- * take seconds and clocks differ by seconds. Rows that changed within this overlap are returned twice.
+ * How far a sync looks back before the start of the previous one. The time of a row is taken before its transaction
+ * commits, by the clock of the process that writes it. So a row can become visible after a sync, with a time from
+ * before it. Transactions take seconds and clocks differ by seconds. Rows that changed within this overlap are returned
+ * twice.
  */
 const OVERLAP_MS = 15 * 60_000;
 
@@ -32,7 +33,10 @@ const ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const PLACE = `(\\^|\\$|${ID})`;
 const CURSOR = new RegExp(`^(\\d{13})(?:/(\\d{13}|all)${`/${PLACE}`.repeat(SYNC_KINDS.length)})?$`);
 
-/** The sync that a page belongs to: that of its cursor, or a new one if the cursor was the last of its sync. Throws BAD_INPUT. */
+/**
+ * The sync that a page belongs to: that of its cursor, or a new one if the cursor was the last of its sync. Throws
+ * BAD_INPUT.
+ */
 export function runOf(cursor: string | undefined, now: Date): SyncRun {
   if (cursor === undefined) return beginning(null, now);
   const [, startedMs, sinceMs, ...places] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];

@@ -84,7 +84,8 @@ builder.queryField("sync", (t) =>
       const { first } = pageOf(args);
       const run = runOf(since ?? undefined, new Date());
       const fieldPartnerId = viewer(context).id;
-      // One snapshot for all kinds: a case that is assigned again meanwhile must not be both gone and present in the page.
+      // One snapshot for all kinds: a case that is assigned again meanwhile must not be both gone and present in the
+      // page.
       return readSnapshot(context.reads.em, (tx) => readPage(tx, fieldPartnerId, run, first));
     },
   }),

@@ -65,7 +65,10 @@ interface Seen {
   readonly fingerprint: string;
 }
 
-/** The current link; undefined while the database is unavailable. Then the stream stays open, and the next reading sees the change. */
+/**
+ * The current link; undefined while the database is unavailable. Then the stream stays open, and the next reading sees
+ * the change.
+ */
 async function readUnlessUnavailable(context: Context, key: LinkKey): Promise<Seen | undefined> {
   try {
     return await readCurrent(context, key);

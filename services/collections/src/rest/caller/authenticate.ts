@@ -9,17 +9,17 @@ import type { NamedCaller, SignedCaller } from "./signed-request.ts";
 export interface AuthenticationRules {
   credentials: Credentials;
   keyUses: KeyUses;
-  /** Prepended to the path before verifying: what a proxy in front has stripped. */
+  /** The part of the path that a proxy in front has removed. It is prepended before the signature is verified. */
   publicBasePath: string;
-  /** Sandboxes show the canonical string that the server saw, and name the mistake. */
+  /** A sandbox answers a wrong signature with the text that had to be signed, and with the mistake. */
   sandbox: boolean;
 }
 
-/** Unknown keys cost as much as known ones: the answer's time tells nobody which key ids exist. */
-const NOBODYS_KEY = signingKey("the key of nobody");
+/** Used to verify requests with an unknown key, so that the time of the answer does not reveal which key ids exist. */
+const DUMMY_KEY = signingKey("the key of nobody");
 
-/** What a request says of itself before its body is read: complete, and of this hour. */
-export interface Presented {
+/** The authentication headers of a request, complete and with a timestamp within the tolerance. */
+export interface PresentedHeaders {
   readonly keyId: string;
   readonly timestamp: string;
   readonly signature: string;
@@ -27,19 +27,21 @@ export interface Presented {
   readonly at: Date;
 }
 
-/** Checks what needs no body: headers present, timestamp, window. The first check that fails decides. */
-export function presentedBy(request: Request, nowMs: number): Presented {
+/**
+ * Checks the headers, in this order: all present, timestamp valid and within the tolerance. Throws the first Problem.
+ */
+export function presentedHeaders(request: Request, nowMs: number): PresentedHeaders {
   const keyId = bearer(request.headers.authorization);
   const timestamp = header(request, "x-service-timestamp");
   const signature = header(request, "x-service-signature");
-  const { skewMs } = inWindow(timestamp, signature, nowMs);
+  const { skewMs } = checkedTimestamp(timestamp, signature, nowMs);
   return { keyId, timestamp, signature, skewMs, at: new Date(nowMs) };
 }
 
-/** Sees each part of a body as it arrives. */
+/** Called with each part of a body as it arrives. */
 export type OnPart = (part: Buffer) => void;
 
-/** The body of a request, which is still on its way. */
+/** The body of a request that has not been read yet. */
 export interface ArrivingBody {
   /** Reads the body to its end and returns it. */
   read(onPart: OnPart): Promise<Buffer>;
@@ -48,20 +50,22 @@ export interface ArrivingBody {
 }
 
 /**
- * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication).
- * The first check that fails decides: key, signature. A suspended lender is let in: each endpoint decides.
+ * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication). Checks
+ * first the key, then the signature. A suspended lender passes, because each endpoint decides about that.
  *
- * The key is looked up first. The body of a key that is unknown or revoked is hashed as it arrives and not kept.
+ * The key is looked up before the body is read. If the key is unknown or revoked, the body is hashed as it arrives and
+ * not kept.
+ * @throws Problem UNKNOWN_KEY, KEY_REVOKED, BAD_SIGNATURE
  */
 export async function authenticate(
   request: Request,
-  { keyId, timestamp, signature, skewMs, at }: Presented,
+  { keyId, timestamp, signature, skewMs, at }: PresentedHeaders,
   arriving: ArrivingBody,
   rules: AuthenticationRules,
 ): Promise<SignedCaller & { body: Buffer }> {
   const key = await rules.credentials.byKeyId(keyId);
   const signed = { method: request.method, path: rules.publicBasePath + request.originalUrl, timestamp, signature };
-  const verification = beginVerification({ ...signed, secret: key?.signingKey ?? NOBODYS_KEY });
+  const verification = beginVerification({ ...signed, secret: key?.signingKey ?? DUMMY_KEY });
   if (!isUsable(key)) {
     await arriving.drain(verification.update);
     verification.holds();
@@ -69,15 +73,15 @@ export async function authenticate(
   }
   const body = await arriving.read(verification.update);
   if (!verification.holds()) throw badSignature(request, { ...signed, body }, keyId, rules);
-  // A body may take two minutes, and a key that is revoked meanwhile must not pass.
+  // A body may take two minutes to arrive. A key that was revoked meanwhile must not pass.
   const known = usable(await rules.credentials.byKeyId(keyId));
   rules.keyUses.note({ lenderId: known.lender.id, keyId, at });
   return { ...callerOf(known), skewMs, acceptedAt: at, body };
 }
 
 /**
- * Who calls, by the key id alone: nothing is proved by it, so what is answered must be harmless (contract: Signature
- * debugger). The first check that fails decides: header present, key.
+ * The caller by the key id alone. It proves nothing, so the answer must be harmless (contract: Signature debugger).
+ * @throws Problem MISSING_AUTHORIZATION, UNKNOWN_KEY, KEY_REVOKED
  */
 export async function identify(request: Request, { credentials }: AuthenticationRules): Promise<NamedCaller> {
   const caller = callerOf(usable(await credentials.byKeyId(bearer(request.headers.authorization))));
@@ -114,7 +118,7 @@ function header(request: Request, name: string): string {
   return request.get(name)?.trim() ?? "";
 }
 
-function inWindow(timestamp: string, signature: string, nowMs: number): { skewMs: number } {
+function checkedTimestamp(timestamp: string, signature: string, nowMs: number): { skewMs: number } {
   const verdict = checkTimestamp(timestamp === "" ? undefined : timestamp, nowMs);
   if (!verdict.ok && verdict.code === "MISSING_TIMESTAMP") {
     throw new Problem("MISSING_TIMESTAMP", "Send X-Service-Timestamp: Unix time in milliseconds.");
@@ -129,7 +133,7 @@ function inWindow(timestamp: string, signature: string, nowMs: number): { skewMs
   const hint = verdict.hint === undefined ? "" : ` The value ${verdict.hint}.`;
   throw new Problem("TIMESTAMP_OUT_OF_RANGE", `Sign with a clock within 5 minutes of server time.${hint}`, {
     serverTime: new Date(nowMs).toISOString(),
-    // A timestamp that is too large to subtract exactly lies about as far ahead, or farther.
+    // No exact difference exists for a huge timestamp. It is at least about this far ahead.
     skewMs: verdict.skewMs ?? Number.MIN_SAFE_INTEGER,
   });
 }

@@ -3,30 +3,35 @@ import type { KeySecrets } from "@collections/lenders";
 import { canonicalSha256, canonicalString, diagnose, type RequestToDiagnose } from "@collections/signing";
 import { Problem } from "../../http/problem.ts";
 
-/** What is longer is cut: nobody compares five megabytes by eye, and the hash says whether they agree. */
+/** A longer text is cut. Nobody compares megabytes by eye, and the hash shows whether two texts are equal. */
 const MAX_SHOWN_BYTES = 65_536;
 
-/** The diagnosis computes hundreds of signatures over the body: with 5 MiB it would block the event loop for seconds. */
+/**
+ * The diagnosis computes hundreds of signatures over the body. With 5 MiB it would block the event loop for seconds.
+ */
 const MAX_DIAGNOSED_BYTES = 65_536;
 
 const DETAIL = "The signature is not the HMAC-SHA256 of what the server received.";
 
 /**
- * A signature that does not hold. What there is to say of it is only found out when it is asked: that is work, and an
- * address that fails too often is told something else.
+ * The problem of a wrong signature. `explained` adds the diagnosis. It takes work, so it is not done for an address
+ * with too many failures, which gets RATE_LIMITED instead.
  */
 export class BadSignature extends Problem {
   readonly #request: RequestToDiagnose;
   readonly #secrets: (() => Promise<KeySecrets | undefined>) | undefined;
 
-  /** `secrets` are read where the caller may know the mistake: in a sandbox. */
+  /** `secrets` reads the secrets to diagnose with. Given only in a sandbox, where the caller may know the mistake. */
   constructor(request: RequestToDiagnose, secrets?: () => Promise<KeySecrets | undefined>) {
     super("BAD_SIGNATURE", DETAIL);
     this.#request = request;
     this.#secrets = secrets;
   }
 
-  /** The same with what the server has received and, where the caller may know it, the text to sign and `diagnosis`. */
+  /**
+   * The problem with the hash of the received text and, in a sandbox, with the text that had to be signed and
+   * `diagnosis`.
+   */
   async explained(): Promise<Problem> {
     const facts = { canonicalSha256: canonicalSha256(this.#request), bodyBytes: this.#request.body.length };
     if (!this.#secrets) return new Problem("BAD_SIGNATURE", DETAIL, facts);

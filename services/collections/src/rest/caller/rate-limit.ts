@@ -3,20 +3,20 @@ import type { LimitedEndpoint } from "../../settings/rate-limits.ts";
 import { type Admission, type RateLimiter, tooManyFailures, WINDOW_S } from "../../http/rate-limiter.ts";
 import { Problem } from "../../http/problem.ts";
 
-/** Who is limited: a key, by its lender's overrides where there are any. */
+/** The caller that a limit counts for: a key, with the limits of its lender. */
 export interface Caller {
   readonly keyId: string;
   /**
-   * The address of a request that names the key and proves nothing. It counts for the key and the address together, so
-   * that a stranger who knows the key's id does not use up the limit of its owner.
+   * The address of a request that names the key without a signature. Such a request counts for the key and the address
+   * together, so that a stranger who knows the key id does not use up the limit of the lender.
    */
   readonly unprovenFrom?: string;
   readonly lender: Pick<LenderProfile, "rateLimits">;
 }
 
 /**
- * Takes one request from the limit of its key and answers with the headers that say what is left; none where limits are
- * off. @throws Problem RATE_LIMITED
+ * Counts one request for its key, and returns the headers with the remaining requests. No headers if limits are off.
+ * @throws Problem RATE_LIMITED
  */
 export async function admitCaller(
   rateLimiter: RateLimiter,
@@ -36,11 +36,14 @@ export async function admitCaller(
   throw new Problem("RATE_LIMITED", detail, {}, { ...retryAfter(admission), ...headers });
 }
 
-/** Counts a failed authentication of an address. @throws Problem RATE_LIMITED when there were too many */
+/**
+ * Counts a failed authentication of an address.
+ * @throws Problem RATE_LIMITED if the address has too many
+ */
 export async function countFailure(rateLimiter: RateLimiter, address: string): Promise<void> {
   const admission = await tooManyFailures(rateLimiter, address);
   if (!admission) return;
-  const detail = `More than ${admission.quota} requests a minute from this address had no right signature; right ones still pass.`;
+  const detail = `More than ${admission.quota} requests a minute from this address had no valid signature; signed requests are still answered.`;
   throw new Problem("RATE_LIMITED", detail, {}, retryAfter(admission));
 }
 

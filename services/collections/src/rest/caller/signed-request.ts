@@ -1,38 +1,38 @@
 import type { LenderProfile } from "@collections/lenders";
 import type { Request } from "express";
 
-/** A caller by the key that it names. Nothing proves yet that it has the key's secret. */
+/** A caller by the key that it names. It has not proved that it has the secret of the key. */
 export interface NamedCaller {
   readonly keyId: string;
   readonly lender: LenderProfile;
-  /** The signature debugger is open for the key until then, where it is closed otherwise. */
+  /** Outside a sandbox, the signature debugger is open for the key until this time. */
   readonly debugUntil: Date | null;
-  /** The address of a request that only names its key; absent where a signature proves the key. */
+  /** The address of a request that only names its key. Absent if a signature was verified. */
   readonly unprovenFrom?: string;
 }
 
-/** A caller whose signature holds. */
+/** A caller whose signature was verified. */
 export interface SignedCaller extends NamedCaller {
   /** Server time minus the caller's timestamp. */
   readonly skewMs: number;
-  /** Server time on arrival, by which the timestamp was judged. */
+  /** Server time at the arrival of the request, which its timestamp was compared with. */
   readonly acceptedAt: Date;
 }
 
-/** A request of a caller that somebody vouches for. */
+/** A request with its caller. */
 export type RequestOf<Caller extends NamedCaller> = Caller & RequestContent;
 
-/** A request whose signature holds. */
+/** A request whose signature was verified. */
 export type SignedRequest = RequestOf<SignedCaller>;
 
-/** What a request says, whoever sends it. */
+/** The content of a request. */
 export interface RequestContent {
   readonly requestId: string;
-  /** The decoded `{loan}` of the path, where it has one. */
+  /** The decoded `{loan}` of the path; undefined if the path has none. */
   readonly loan: string | undefined;
-  /** The decoded parts of the path that an endpoint has names for. */
+  /** The decoded parameters of the path. */
   readonly params: Readonly<Partial<Record<string, string>>>;
-  /** The query string's values; never signed. */
+  /** The parameters of the query string, which is not signed. */
   readonly query: URLSearchParams;
   /** The body exactly as it arrived. */
   readonly body: Buffer;

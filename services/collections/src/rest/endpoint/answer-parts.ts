@@ -11,7 +11,7 @@ export function amountAnswer(description: string) {
   return z.number().meta({ description });
 }
 
-/** A number that counts. */
+/** A count in an answer. */
 export function countAnswer(description: string) {
   return z.int().min(0).meta({ description });
 }
@@ -24,7 +24,7 @@ export const loanAnswer = z.string().meta({ description: "Your loan number." });
 
 export const statusAnswer = z.enum(CASE_STATUSES).meta({ description: "The status of the case." });
 
-/** What was odd about a request that was accepted all the same. */
+/** A warning about a request that was accepted. */
 export const warningAnswer = z
   .object({
     code: z.string().meta({
@@ -35,13 +35,13 @@ export const warningAnswer = z
   })
   .meta({ description: "Something odd in a request that was accepted all the same." });
 
-/** Where there is nothing to warn of, most answers have no `warnings`. */
+/** The warnings of an answer; absent if there are none. */
 export const warningsAnswer = z
   .array(warningAnswer)
   .optional()
   .meta({ description: "What was odd about the request; absent where nothing was." });
 
-/** The names of a union, from a record that `satisfies` all of them. */
+/** The members of a union, as the keys of a record that `satisfies` it. */
 export function keysOf<Name extends string>(names: Readonly<Record<Name, true>>): Name[] {
   return Object.keys(names) as Name[];
 }

@@ -8,15 +8,21 @@ import { answerErrors, asProblem, writeAnswer } from "../../http/error-answers.t
 import { Problem, problemBody, problemHeaders } from "../../http/problem.ts";
 import { drainBody, readBody, tooLarge } from "../../http/read-body.ts";
 import { requestIdOf } from "../../http/request-id.ts";
-import { authenticate, type AuthenticationRules, identify, type OnPart, presentedBy } from "../caller/authenticate.ts";
+import {
+  authenticate,
+  type AuthenticationRules,
+  identify,
+  type OnPart,
+  presentedHeaders,
+} from "../caller/authenticate.ts";
 import { BadSignature } from "../caller/bad-signature.ts";
 import { admitCaller, countFailure } from "../caller/rate-limit.ts";
 import type { NamedCaller, RequestOf, SignedCaller } from "../caller/signed-request.ts";
 import { DEFAULT_LIMIT_BYTES, type Endpoint } from "./endpoint.ts";
 
 /**
- * A router that serves endpoints. Checks run in a fixed order (contract: Authentication): path → size → authentication →
- * suspended lender → rate limit → method. Then the endpoint checks media type, JSON and schema.
+ * A router that serves endpoints. Checks run in a fixed order (contract: Authentication): path → size → authentication
+ * → suspended lender → rate limit → method. Then the endpoint checks media type, JSON and schema.
  */
 export function endpointRouter(endpoints: readonly Endpoint[], app: App): Router {
   const router = createRouter({ caseSensitive: true, strict: true });
@@ -165,7 +171,7 @@ async function verified(
   held: HeldBody,
   rules: AuthenticationRules,
 ): Promise<SignedCaller & { body: Buffer }> {
-  const presented = presentedBy(request, Date.now());
+  const presented = presentedHeaders(request, Date.now());
   const body = {
     read: (onPart: OnPart) => readBody(request, { limitBytes, onPart, held }),
     drain: (onPart: OnPart) => drainBody(request, { limitBytes, onPart }),

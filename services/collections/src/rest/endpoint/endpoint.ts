@@ -30,7 +30,9 @@ interface EndpointFor<Caller extends NamedCaller> {
   readonly path: string;
   /** The largest body that it accepts; `DEFAULT_LIMIT_BYTES` unless given. */
   readonly limitBytes?: number;
-  /** Answers 403 while the operator has suspended the lender. The others go on, because captured money must be recorded. */
+  /**
+   * Answers 403 while the operator has suspended the lender. The others go on, because captured money must be recorded.
+   */
   readonly refusedWhileSuspended?: true;
   readonly operation: Operation;
   /** Answers a request. The router has checked the caller, the rate limit and the size of the body before. */
@@ -40,7 +42,7 @@ interface EndpointFor<Caller extends NamedCaller> {
 export const KIB = 1_024;
 export const DEFAULT_LIMIT_BYTES = 64 * KIB;
 
-/** What the OpenAPI document says about an endpoint, besides its method and path. */
+/** The description of an endpoint in the OpenAPI document, without method and path. */
 export interface Operation {
   readonly id: string;
   readonly tag: string;
@@ -71,7 +73,10 @@ export interface RequestBody {
 
 export interface OperationAnswer {
   readonly description: string;
-  /** The schema of the body, by its name in the document; after it, its named parts. Absent for an answer without a body. */
+  /**
+   * The schema of the body, by its name in the document; after it, its named parts. Absent for an answer without a
+   * body.
+   */
   readonly schemas?: NamedSchemas;
   readonly examples?: Examples;
   readonly headers?: readonly string[];

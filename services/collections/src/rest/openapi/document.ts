@@ -21,12 +21,13 @@ export interface OpenApiDocument {
 const SECURITY_WITH_SIGNATURE = [{ KeyId: [], Timestamp: [], Signature: [] }];
 const SECURITY_WITH_KEY_ID = [{ KeyId: [] }];
 const HEADERS_OF_ALL_ANSWERS = ["X-Request-Id"];
-/** Of answers to requests that have been counted by a rate limit. */
+/** Headers of answers to requests that a rate limit has counted. */
 const HEADERS_OF_COUNTED_ANSWERS = ["X-Request-Id", "RateLimit-Policy", "RateLimit"];
 
 /**
- * Derives the OpenAPI document of the REST API and the webhooks from the endpoints: from the schemas that check requests,
- * and from the schemas of answers, which tests check. `basePath` is the path that a proxy in front removes, or empty.
+ * Derives the OpenAPI document of the REST API and the webhooks from the endpoints: from the schemas that check
+ * requests, and from the schemas of answers, which tests check. `basePath` is the path that a proxy in front removes,
+ * or empty.
  */
 export function openApiDocument(basePath = ""): OpenApiDocument {
   return {

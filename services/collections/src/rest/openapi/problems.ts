@@ -8,7 +8,7 @@ import { type JsonSchema, referenceTo } from "./schemas.ts";
 
 const REQUEST_ID = "req_019aa3c2e09f7a66b2c3d4e5f6071829";
 
-/** What a status means, whatever the code. */
+/** The meaning of each status, for all of its codes. */
 const STATUS_MEANINGS: Readonly<Record<number, string>> = {
   400: "Nothing could be made of the bytes.",
   401: "It is not known who asks.",
@@ -34,7 +34,7 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
   503: ["Retry-After"],
 };
 
-/** What each code says in an example: its detail, and further members. */
+/** The example of each code: its detail, and further members. */
 const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?: Record<string, unknown>]>> = {
   MALFORMED_JSON: ['The body must be a JSON object, such as {"amount": 2500}.'],
   JSON_TOO_COMPLEX: ["The JSON is nested deeper than 32 levels."],
@@ -115,7 +115,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   SERVICE_UNAVAILABLE: ["Repeat the same request, with the same bytes, in a moment."],
 };
 
-/** An example of each problem, by its code. */
+/** The example problem of each code. */
 export function problemExamples(): Record<ProblemCode, object> {
   const examples = PROBLEM_CODES.map((code) => {
     const problem = exampleOf(code);
@@ -125,7 +125,7 @@ export function problemExamples(): Record<ProblemCode, object> {
   return Object.fromEntries(examples) as Record<ProblemCode, object>;
 }
 
-/** The answers that say one of these codes, by status. */
+/** The responses with these codes, by status. */
 export function problemResponses(
   codes: readonly ProblemCode[],
   commonHeaders: readonly string[],
@@ -153,12 +153,12 @@ function problemResponse(status: number, codes: readonly ProblemCode[], commonHe
   };
 }
 
-/** References to headers of the document. */
+/** References to headers of the document, by their names. */
 export function headerReferences(names: readonly string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The kinds of problems that have one of the codes, each with those of its codes that may occur. */
+/** The schema of a response: each kind of problem that has one of the codes, with those codes. */
 function schemaOf(status: number, codes: readonly ProblemCode[]): JsonSchema {
   const kinds = [...Map.groupBy(codes, (code) => problemShape(code, status))].map(([name, some]) => ({
     $ref: referenceTo(name),
@@ -180,7 +180,7 @@ interface FieldExample {
   readonly detail: string;
 }
 
-/** A single wrong field: its code is the code of the problem. */
+/** The example of a problem with one wrong field, which has the code of the problem. */
 function field(pointer: string, detail: string): readonly [string, Record<string, unknown>] {
   return [detail, { errors: [{ pointer, detail }] }];
 }

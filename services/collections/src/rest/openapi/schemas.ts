@@ -7,25 +7,25 @@ export interface JsonSchema {
 }
 
 /**
- * The JSON Schemas of what the service reads (`input`) or answers (`output`), from the zod schemas that do the reading.
- * A named schema inside another is a reference. Answers stay open: clients ignore fields that they do not know.
+ * The JSON Schemas of requests (`input`) or answers (`output`), from zod schemas. A named schema inside another becomes
+ * a reference. Objects in answers stay open, because clients must ignore unknown fields.
  */
 export function componentSchemas(named: NamedSchemas, io: "input" | "output"): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  // What has no schema of its own says its type in its metadata: an amount is read from its digits.
+  // A type without a JSON Schema, such as AmountLiteral, gives its type in its metadata.
   const { schemas } = z.toJSONSchema(registry, { uri: referenceTo, io, unrepresentable: "any" });
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plain(schema) as JsonSchema]));
 }
 
-/** Where a schema stands in the document. */
+/** The reference to a schema of the document. */
 export function referenceTo(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
 const NOISE = new Set(["$schema", "$id", "propertyNames"]);
 
-/** Without what says nothing: the document is read by people too. */
+/** The schema without keywords that carry no information, because people read the document too. */
 function plain(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(plain);
   if (typeof node !== "object" || node === null) return node;
@@ -39,7 +39,7 @@ function plain(node: unknown): unknown {
   return orNull(Object.fromEntries(kept.map(([keyword, value]) => [keyword, plain(value)])));
 }
 
-/** `anyOf` a type and null is a list of two types. */
+/** Rewrites `anyOf` of a type and null as a list of two types. */
 function orNull(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema;
   const [one, other, ...more] = (anyOf ?? []) as JsonSchema[];

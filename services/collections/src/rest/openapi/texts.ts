@@ -23,7 +23,7 @@ not know.`,
   license: { name: "Apache-2.0", identifier: "Apache-2.0" },
 };
 
-/** Of operations; webhooks stand apart. */
+/** The tags of operations. Webhooks have none. */
 export const TAGS = [
   { name: "Health", description: "Try out key, secret and clock." },
   { name: "Cases", description: "Hand over loans, and read how they stand." },

@@ -16,13 +16,15 @@ const SIGNING_HEADERS = [
   header(HEADERS.signature, "The signature, over the path of your URL; verify it over the bytes as they arrived."),
 ];
 
-/** What the service sends to lenders: each kind of event to the callback, and the wish for a link to the mint URL. */
+/**
+ * The requests that the service sends to lenders: each kind of event to the callback, and mint calls to the mint URL.
+ */
 export function webhookPaths(): Record<string, object> {
   const events = EVENT_KINDS.map((event) => [event.kind, { post: eventOperation(event) }]);
   return { ...(Object.fromEntries(events) as Record<string, object>), "mint-link": { post: mintOperation() } };
 }
 
-/** The schemas of all that is sent, and of what is to be answered. */
+/** The schemas of these requests, and of the answer to a mint call. */
 export function webhookSchemas(): NamedSchemas {
   const events = EVENT_KINDS.map(({ name, schema }) => [name, schema]);
   return {

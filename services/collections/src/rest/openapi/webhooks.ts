@@ -15,7 +15,7 @@ import { dispositionAnswer, fieldPartnerAnswer } from "../v1/get-case.ts";
 import { changeAnswer } from "../v1/import-answer.ts";
 import { importResultExample } from "../v1/import-examples.ts";
 
-/** An event as the document shows it. */
+/** A kind of event in the document. */
 export interface EventKind {
   readonly kind: string;
   /** The name of its schema. */
@@ -58,7 +58,7 @@ const ofPayment = z.object({
 
 const promiseExample = { amount: 1800, currency: "INR", date: "2026-12-07" };
 
-/** What each kind says beside the envelope (contract: Event kinds), when it is sent, and an example. */
+/** For each kind: when it is sent, the schema of its data (contract: Event kinds), and an example of its data. */
 const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.ZodType, example: object]>> = {
   "case.created": [
     "A row made a case",
@@ -176,13 +176,13 @@ const aboutLoan = {
   outstandingAfter: amountAnswer("What is owed now: store it, do not compute it."),
 };
 
-/** Every kind of event, with the schema of its whole body (contract: Envelope body fields). */
+/** All kinds of events, with the schemas of their bodies (contract: Envelope body fields). */
 export const EVENT_KINDS: readonly EventKind[] = [
   pingKind(),
   ...Object.keys(DATA).map((kind) => caseKind(kind as CaseEventKind)),
 ];
 
-/** The answer of a mint endpoint (contract: Mint-link response). */
+/** contract: Mint-link response */
 export const mintAnswer = z
   .object({
     success: z.literal(true).meta({ description: "There is a link." }),
@@ -199,7 +199,7 @@ export const mintAnswer = z
   })
   .meta({ description: "A payment link. Anything else, or another status than 2xx, means that there is none." });
 
-/** What a mint endpoint is asked (contract: Mint-link request). */
+/** contract: Mint-link request */
 export const mintRequest = z
   .object({
     sourceLoanNumber: loanAnswer,
@@ -248,7 +248,7 @@ function caseKind(kind: CaseEventKind): EventKind {
   };
 }
 
-/** An event about no loan: what an event says of one is null. */
+/** The ping, which is about no loan: its fields about a loan are null. */
 function pingKind(): EventKind {
   const nothing = Object.keys(aboutLoan).map((field) => [field, z.null().meta({ description: "Null." })]);
   const summary = "Somebody tries the callback";
@@ -264,7 +264,7 @@ function pingKind(): EventKind {
   return { kind: "ping", name: nameOf("ping"), summary, schema, example: ping };
 }
 
-/** `payment_link.created` is PaymentLinkCreatedEvent. */
+/** The name of the schema of a kind: PaymentLinkCreatedEvent for `payment_link.created`. */
 function nameOf(kind: string): string {
   const words = kind.split(/[._]/).map((word) => `${word[0]!.toUpperCase()}${word.slice(1)}`);
   return `${words.join("")}Event`;

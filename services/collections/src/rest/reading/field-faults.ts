@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { FieldFault, ProblemCode } from "../../http/problem.ts";
 import { PROBLEM_CODES } from "../../http/problem.ts";
 
-/** Something odd in a request that was accepted all the same. */
+/** Something odd in a request that was accepted. */
 export interface Warning {
   code: string;
   pointer: string;
@@ -11,11 +11,11 @@ export interface Warning {
 }
 
 const KNOWN_CODES: ReadonlySet<string> = new Set(PROBLEM_CODES);
-/** Enough to see the mistake; a hostile body does not come back longer than it was. */
+/** Enough to show the mistake, and few enough that a hostile body gets a short answer. */
 const MAX_WARNINGS = 20;
 const MAX_NAME_CHARACTERS = 64;
 
-/** The faults of a failed zod parse as field faults. A schema names a code of its own by `params: { code }`. */
+/** The faults of a failed zod parse. A schema may give its own code by `params: { code }`. */
 export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
   return error.issues.map((issue) => ({
     code: codeOf(issue, input),
@@ -24,7 +24,7 @@ export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
   }));
 }
 
-/** A warning for each field that the schema does not know, with the nearest name that it does. */
+/** A warning for each field that the schema does not have, with the nearest name that it has. */
 export function unknownFieldWarnings(body: Record<string, unknown>, known: readonly string[]): Warning[] {
   const names = new Set(known);
   const unknown = Object.keys(body).filter((name) => !names.has(name));
@@ -69,7 +69,10 @@ export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${clipped(String(key)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** Somebody else's text for a sentence or a pointer that is stored: short, and of characters that can be. */
+/**
+ * A text of the client, for a sentence or a pointer that is stored: shortened, without characters that cannot be
+ * stored.
+ */
 function clipped(name: string): string {
   const short = name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name;
   return short.toWellFormed().replaceAll(/\p{Cc}/gu, "\uFFFD");

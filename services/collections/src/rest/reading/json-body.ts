@@ -6,7 +6,7 @@ import type { RequestContent } from "../caller/signed-request.ts";
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The JSON object in a request's body. Numbers under `amountKeys` arrive as they were written.
+ * Parses the body of a request as a JSON object. Numbers under `amountKeys` keep their digits (AmountLiteral).
  * @throws Problem UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON, JSON_TOO_COMPLEX, DUPLICATE_FIELD
  */
 export function jsonObject(request: RequestContent, amountKeys: ReadonlySet<string>): Record<string, unknown> {
@@ -28,7 +28,7 @@ function parsed(body: Buffer, amountKeys: ReadonlySet<string>): unknown {
   }
 }
 
-/** Readers differ in which of two members with one name they take: the one that was meant cannot be known. */
+/** The problem of two members with the same name. JSON parsers differ in which one they use, so both are rejected. */
 function duplicateField({ code, path }: DuplicateFieldError): Problem {
   const pointer = pointerOf(path);
   return validationProblem([{ code, pointer, detail: `${pointer} is sent twice; send each field of an object once.` }]);

@@ -27,8 +27,8 @@ export function switchParameter(name: string, description: string): Parameter {
 }
 
 /**
- * Reads a query parameter that may be given once. Returns undefined if it is absent or wrong; if it is wrong, its fault is
- * added to `faults`.
+ * Reads a query parameter that may be given once. Returns undefined if it is absent or wrong; if it is wrong, its fault
+ * is added to `faults`.
  */
 export function readParameter<Value>(
   query: URLSearchParams,
@@ -48,7 +48,9 @@ export function readParameter<Value>(
   return undefined;
 }
 
-/** A fault for each switch whose value is neither yes nor no, even if the body says the same thing with a valid value. */
+/**
+ * A fault for each switch whose value is neither yes nor no, even if the body says the same thing with a valid value.
+ */
 export function switchFaults(query: URLSearchParams, switches: readonly Parameter[]): FieldFault[] {
   return switches.flatMap(({ name }) => {
     const odd = query.getAll(name).find((value) => !SWITCH_VALUES.has(value));

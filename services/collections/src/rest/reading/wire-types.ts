@@ -36,7 +36,7 @@ export interface TextFault {
   readonly message: string;
 }
 
-/** What is wrong with a text that has to fit into `maxLength` characters, or undefined. */
+/** The fault of a trimmed text; undefined if it is valid and has at most `maxLength` characters. */
 export function textFault(value: string, maxLength: number): TextFault | undefined {
   if (value === "") return { code: "REQUIRED", message: "may not be empty" };
   if (Array.from(value).length > maxLength)

@@ -93,7 +93,7 @@ export const rejectedRowAnswer = z
   })
   .meta({ description: "A row that was not applied." });
 
-/** What became of a file's rows: of a 200, and of the 422 that rejects all of them. */
+/** The results of the rows: in the answer of 200, and in the 422 that rejects all rows. */
 export const importOutcome = {
   dryRun: z.boolean().meta({ description: "It was a rehearsal: nothing was kept." }),
   importId: z.string().nullable().meta({ description: "`imp_…`; null when nothing was kept." }),
@@ -114,7 +114,7 @@ export const importOutcome = {
   warnings: warningsAnswer,
 };
 
-/** The 200 of an import (contract: POST cases: import). */
+/** contract: POST cases: import */
 export const importAnswer = z
   .object({ success: z.boolean().meta({ description: "No row was rejected." }), ...importOutcome })
   .meta({ description: "What became of each row." });

@@ -97,7 +97,7 @@ async function applyRows(request: SignedRequest, app: App): Promise<Answer> {
   const answer = { ...result, ...warnings };
   if (isRefused) {
     const detail = result.success
-      ? "This request was refused before, so nothing was applied; sign the rows anew."
+      ? "This request was refused before, so nothing was applied; sign the rows again."
       : `${result.summary.rejected} of ${rows.length} rows are wrong; nothing was applied.`;
     throw new Problem("IMPORT_REJECTED", detail, answer);
   }

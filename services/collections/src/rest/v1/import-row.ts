@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * A row of an import, for the OpenAPI document (contract: POST cases: import). Rows are read one by one, each field by
- * its reader in the cases package; a test holds this description to what those readers take.
+ * A row of an import, for the OpenAPI document (contract: POST cases: import). The service does not parse rows with
+ * this schema: the cases package reads each field. A test compares the two.
  */
 export const upsertRow = z
   .object({
