@@ -1,5 +1,7 @@
-import { isOnCluster, oneLenderInsert, query, send, signal, statement, type Tx } from "@collections/database";
+import { isOnCluster, oneLenderInsert, query, send, signal, statement, tableOf, type Tx } from "@collections/database";
 import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
+import { DeliveryEntity } from "./storage/delivery.ts";
+import { EventEntity } from "./storage/event.ts";
 
 /** An event to send to a lender. `body` is the exact text that every attempt sends. */
 export interface EventToEmit {
@@ -67,6 +69,11 @@ function columnsOf(events: readonly EventToEmit[]): unknown[][] {
   ];
 }
 
+const events = tableOf(EventEntity);
+const deliveries = tableOf(DeliveryEntity);
+const EVENT = ["lenderId", "id", "kind", "sourceLoanNumber", "sequence", "body", "occurredAt"] as const;
+const DELIVERY = ["lenderId", "id", "endpointId", "loan", "sequence", "kind", "state"] as const;
+
 // The left join makes an event without an endpoint a NOT NULL violation. An inner join would write an event without a delivery.
 const insertEvents = statement(
   "webhooks.emit-of-many",
@@ -74,24 +81,17 @@ const insertEvents = statement(
      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[], $7::text[])
        as i (lender_id, id, kind, loan, sequence, occurred_at, body)
    ), recorded as (
-     insert into webhooks.event (lender_id, id, kind, source_loan_number, sequence, body, occurred_at)
+     insert into ${events.name} (${events.columnList(EVENT)})
      select lender_id, id, kind, loan, sequence, body, occurred_at from input
    )
-   insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state)
+   insert into ${deliveries.name} (${deliveries.columnList(DELIVERY)})
    select i.lender_id, i.id, e.id, i.loan, i.sequence, i.kind, 'waiting'
    from input i left join webhooks.endpoint e on e.lender_id = i.lender_id`,
 );
 
 const recordEvents = oneLenderInsert("webhooks.record-events", {
-  table: "webhooks.event",
-  columns: {
-    id: "uuid",
-    kind: "text",
-    source_loan_number: "text",
-    sequence: "bigint",
-    occurred_at: "timestamptz",
-    body: "text",
-  },
+  table: events.name,
+  columns: events.insertedTypes(["id", "kind", "sourceLoanNumber", "sequence", "occurredAt", "body"]),
 });
 
 const selectEndpoint = statement(
@@ -100,7 +100,7 @@ const selectEndpoint = statement(
 );
 
 const recordDeliveries = oneLenderInsert("webhooks.record-deliveries", {
-  table: "webhooks.delivery",
-  columns: { id: "uuid", loan: "text", sequence: "bigint", kind: "text" },
+  table: deliveries.name,
+  columns: deliveries.insertedTypes(["id", "loan", "sequence", "kind"]),
   equal: { endpoint_id: "$6::uuid", state: "'waiting'" },
 });

@@ -22,8 +22,8 @@ const RELEASE_EVERY_MS = 60_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
 
 /**
- * What the host of `startWebhooks` supplies: the database, the outbound client, the signing key and the ping of each lender,
- * and the mails of alerts. All settings have defaults.
+ * The options of `startWebhooks`. The host supplies the database, the outbound client, the signing key and the ping of each
+ * lender, and the mails of alerts. All settings have defaults.
  *
  * @example
  * const options: WebhooksOptions = {

@@ -18,7 +18,7 @@ import { webhooksSchema } from "../src/schema.ts";
 export const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 export const KEY_ID = "lk_trial";
 const KEY = { keyId: KEY_ID, secret: SECRET };
-const POLL_INTERVAL_MS = 10;
+const POLL_INTERVAL_MS = 50;
 
 /** A database with the webhooks schema, lenders in it, and dispatchers over it. */
 export interface Trial {

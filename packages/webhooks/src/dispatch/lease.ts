@@ -5,7 +5,9 @@ import {
   query,
   queryReachable,
   statement,
+  tableOf,
 } from "@collections/database";
+import { DeliveryEntity } from "../storage/delivery.ts";
 
 /** A lease ends this long after the longest attempt. */
 const LEASE_BEYOND_TIMEOUT_MS = 15_000;
@@ -191,9 +193,10 @@ const OF_EACH = {
   mostLoans: "$7",
 };
 
+const deliveries = tableOf(DeliveryEntity);
 /** The columns that constraints of webhooks.delivery name, apart from lender_id. An INSERT needs all of them. */
-const STORED = "id, endpoint_id, loan, sequence, kind, state";
-const LEASED = "id, loan, sequence, kind, attempts, replay, created_at";
+const STORED = deliveries.columnList(["id", "endpointId", "loan", "sequence", "kind", "state"]);
+const LEASED = deliveries.columnList(["id", "loan", "sequence", "kind", "attempts", "replay", "createdAt"]);
 const ANSWER = `l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt", e.body`;
 
 // The UPDATE finds each locked delivery by its ctid, on any plan. A delivery that another transaction changed between the

@@ -30,7 +30,10 @@ export class Ready {
     return repeated.slice(Math.max(roomForRepeats, 0));
   }
 
-  /** Removes and returns the next delivery to attempt. Undefined if there is none, or only repeats and none is allowed. */
+  /**
+   * Removes and returns the next delivery to attempt. Undefined if there is nothing to attempt, or only repeats
+   * and no repeat is allowed.
+   */
   next(isRepeatAllowed: boolean): LeasedDelivery | undefined {
     const takesRepeat =
       isRepeatAllowed && this.#repeated.length > 0 && (this.#isRepeatsTurn || this.#first.length === 0);

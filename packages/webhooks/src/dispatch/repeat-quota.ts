@@ -2,7 +2,7 @@ import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { LeasedDelivery } from "./lease.ts";
 import { isRepeat, type Ready } from "./ready.ts";
 
-/** What a lease of a lane has returned. */
+/** The result of a lease. */
 export interface LeaseResult {
   readonly leased: readonly LeasedDelivery[];
   /** Whether the lease was asked to leave repeats out. */

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { enqueue, newId, query, queue, statement, type Tx } from "@collections/database";
+import { enqueue, newId, query, queue, statement, tableOf, type Tx } from "@collections/database";
 import type { FailureReason } from "@collections/outbound";
 import type { AttemptErrorCode } from "./attempt.ts";
 
@@ -127,9 +127,12 @@ export const RAISED_COLUMNS = `a.lender_id as "lenderId", a.id as "alertId", a.c
 // interval, and no cast between text and a time.
 const IS_DUE = `excluded.raised_at - a.raised_at >= interval '1 hour'`;
 
+const alerts = tableOf(AlertEntity);
+const RAISED = ["lenderId", "id", "cause", "facts", "raisedAt", "heldBack"] as const;
+
 const raise = statement(
   "webhooks.raise-alert",
-  `insert into webhooks.alert as a (lender_id, id, cause, facts, raised_at, held_back)
+  `insert into ${alerts.name} as a (${alerts.columnList(RAISED)})
    values ($1, $2, $3, $4::jsonb || jsonb_build_object('happenedAt', date_trunc('milliseconds', now())),
      date_trunc('milliseconds', now()), 0)
    on conflict (lender_id, cause) do update

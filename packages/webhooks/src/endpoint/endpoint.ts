@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { type EntityManager, newId, query, signal, statement, type Tx } from "@collections/database";
+import { type EntityManager, newId, query, signal, statement, tableOf, type Tx } from "@collections/database";
 
 /** Signals on this channel carry the id of a lender with deliveries that may be due. */
 export const WEBHOOKS_CHANNEL = "webhooks";
@@ -88,7 +88,7 @@ export class EndpointNotFoundError extends Error {
  * await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
  */
 export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
-  await query(tx, insertEndpoint, [endpoint.lenderId, newId(), endpoint.url]);
+  await query(tx, insertEndpoint, endpoints.values({ ...endpoint, id: newId() }, REGISTERED));
 }
 
 /**
@@ -116,9 +116,12 @@ export async function endpointOf(em: EntityManager, lenderId: string): Promise<E
   return endpoint;
 }
 
+const endpoints = tableOf(EndpointEntity);
+const REGISTERED = ["lenderId", "id", "url"] as const;
+
 const insertEndpoint = statement(
   "webhooks.register-endpoint",
-  `insert into webhooks.endpoint (lender_id, id, url) values ($1, $2, $3)`,
+  `insert into ${endpoints.name} (${endpoints.columnList(REGISTERED)}) values (${endpoints.parameterList(REGISTERED)})`,
 );
 
 // Citus refuses now() within CASE in SET, and accepts it in a WITH.

@@ -119,7 +119,9 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
     ...(isOpen && inFlight === 0
       ? faultOf(lenderId, "NOT_PICKED_UP", unleased, "First attempts are due, and no worker makes them")
       : []),
-    ...(isOpen ? faultOf(lenderId, "STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over") : []),
+    ...(isOpen
+      ? faultOf(lenderId, "STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over")
+      : []),
     ...faultOf(lenderId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue, and no worker makes them"),
     ...(isProbeOverdue
       ? [

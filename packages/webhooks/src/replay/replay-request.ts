@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { query, statement, type Tx } from "@collections/database";
+import { query, statement, tableOf, type Tx } from "@collections/database";
 
 /**
  * A signed request that sent one event again, or that only counted what a replay would send. A request that started or joined
@@ -28,9 +28,12 @@ export async function recordReplayRequest(
   return (await query(tx, insertRequest, [lenderId, requestId, deliveryId])).length > 0;
 }
 
+const requests = tableOf(ReplayRequestEntity);
+const RECORDED = ["lenderId", "id", "deliveryId", "createdAt"] as const;
+
 const insertRequest = statement(
   "webhooks.record-replay-request",
-  `insert into webhooks.replay_request (lender_id, id, delivery_id, created_at) values ($1, $2, $3, now())
+  `insert into ${requests.name} (${requests.columnList(RECORDED)}) values ($1, $2, $3, now())
    on conflict do nothing
    returning id`,
 );
