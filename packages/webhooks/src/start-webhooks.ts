@@ -9,7 +9,7 @@ import { probeDue, type ProbeFacts, type Prober } from "./endpoint/probe.ts";
 import { DEFAULT_PROBE_INTERVAL_MS } from "./endpoint/suspension.ts";
 import type { Ping } from "./endpoint/test-endpoint.ts";
 import { advanceReplays } from "./replay/advance-replays.ts";
-import { keepPartitions } from "./storage/partitions.ts";
+import { maintainPartitions } from "./storage/partitions.ts";
 
 /** Retry jobs only update one row each. */
 const RETRIES_AT_A_TIME = 4;
@@ -108,7 +108,7 @@ function startRoutines(options: WebhooksOptions, log: Log) {
       await releaseHeldBack(database.em());
     }),
     every(PARTITIONS_EVERY_MS, log, "keep the partitions of webhooks", () =>
-      maintainPartitions(database.em(), keepDays, log),
+      runPartitionMaintenance(database.em(), keepDays, log),
     ),
   ];
 }
@@ -128,8 +128,8 @@ function proberOf(options: WebhooksOptions, log: Log): Prober {
   };
 }
 
-async function maintainPartitions(em: EntityManager, keepDays: number | undefined, log: Log): Promise<void> {
-  const kept = await keepPartitions(em, keepDays === undefined ? {} : { keepDays });
+async function runPartitionMaintenance(em: EntityManager, keepDays: number | undefined, log: Log): Promise<void> {
+  const kept = await maintainPartitions(em, keepDays === undefined ? {} : { keepDays });
   if (kept.isHeldUp) log.warn(kept, "webhook partitions are in use; the next attempt is in an hour");
   else if (kept.made + kept.dropped > 0) log.info(kept, "webhook partitions made and dropped");
 }

@@ -153,7 +153,7 @@ function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
   if (state === "suspended" && url !== null) {
     const probe = [nextProbeAt && `next probe ${iso(nextProbeAt)}`, probeError && `last probe: ${probeError}`];
     const detail = `Suspended since ${suspendedAt ? iso(suspendedAt) : "an unknown time"}, ${count} events wait; ${probe.filter(Boolean).join(", ")}`;
-    return [problem("warning", "SUSPENDED", { ...about, since: suspendedAt, detail: ended(detail) })];
+    return [problem("warning", "SUSPENDED", { ...about, since: suspendedAt, detail: endSentence(detail) })];
   }
   if (!oldest) return [];
   const since = oldest.createdAt;
@@ -190,6 +190,6 @@ function iso(at: Date): string {
   return at.toISOString();
 }
 
-function ended(sentence: string): string {
+function endSentence(sentence: string): string {
   return sentence.replace(/[;.\s]*$/, ".");
 }

@@ -7,7 +7,7 @@ import { emit } from "../emit.ts";
 import { registerEndpoint } from "../endpoint/endpoint.ts";
 import { laterBy } from "./id-time.ts";
 import { lease, leaseHeads, leaseHeadsOfMany } from "../dispatch/lease.ts";
-import { keepPartitions, partitionStates } from "./partitions.ts";
+import { maintainPartitions, partitionStates } from "./partitions.ts";
 import { webhooksSchema } from "../schema.ts";
 import { deliveryTotals, sequenceProblems } from "../insight/verification.ts";
 
@@ -19,7 +19,7 @@ describe("partitions", () => {
     const { database, url, sql } = await openFresh();
     const other = await createDatabase({ url, schemas: [webhooksSchema] });
     afterFile(() => other.close());
-    const kept = await Promise.all([database, other, database, other].map((one) => keepPartitions(one.em())));
+    const kept = await Promise.all([database, other, database, other].map((one) => maintainPartitions(one.em())));
     expect(kept.map(({ isHeldUp }) => isHeldUp)).toEqual([false, false, false, false]);
     for (const { relation, madeTo, partitions, unplaced } of await partitionStates(database.em())) {
       expect(madeTo.getTime()).toBeGreaterThan(Date.now() + 4 * WEEK_MS);
@@ -31,7 +31,7 @@ describe("partitions", () => {
       );
       expect(bounds.map(({ lower }) => lower)).toEqual([null, ...bounds.slice(0, -1).map(({ upper }) => upper)]);
     }
-    expect(await keepPartitions(other.em())).toMatchObject({ made: 0 });
+    expect(await maintainPartitions(other.em())).toMatchObject({ made: 0 });
   });
 
   test("take over rows that came before they were created", async () => {
@@ -43,7 +43,7 @@ describe("partitions", () => {
     await transaction(database.em(), async (tx) => emit(tx, [soon, late]));
     expect(await partitionStates(database.em())).toMatchObject([{ relation: "event", unplaced: 2 }, { unplaced: 0 }]);
 
-    await keepPartitions(database.em());
+    await maintainPartitions(database.em());
     expect(await partitionStates(database.em())).toMatchObject([{ relation: "event", unplaced: 1 }, { unplaced: 0 }]);
     const places = await sql("select id, tableoid::regclass::text as place, body from webhooks.event order by id");
     expect(places).toEqual([
@@ -57,13 +57,13 @@ describe("partitions", () => {
     await run.publish("LN-1", 1, { daysAgo: 60, state: "delivered", settledDaysAgo: 60 });
     const reader = await run.database.pool.connect();
     await reader.query("begin; select from webhooks.event");
-    const held = keepPartitions(run.database.em());
+    const held = maintainPartitions(run.database.em());
     await run.publish("LN-1", 2, { daysAgo: 0, state: "waiting" });
     expect(await held).toMatchObject({ isHeldUp: true });
     await reader.query("commit");
     reader.release();
     expect(await partitionStates(run.database.em())).toMatchObject([{ isDropPending: true }, {}]);
-    expect(await keepPartitions(run.database.em())).toMatchObject({ dropped: 8, isHeldUp: false });
+    expect(await maintainPartitions(run.database.em())).toMatchObject({ dropped: 8, isHeldUp: false });
     expect(await deliveryTotals(run.database.em())).toMatchObject({ published: 1, waiting: 1 });
   });
 
@@ -100,7 +100,7 @@ describe("partitions", () => {
     });
     // Each call deletes one more week, and creates the partitions of one more week.
     for (const keepDays of [56, 49, 42, 35]) {
-      while ((await keepPartitions(em(), { keepDays })).isHeldUp);
+      while ((await maintainPartitions(em(), { keepDays })).isHeldUp);
       await run.sql("select webhooks.make_partitions('event', $1)", [13 - Math.floor(keepDays / 7)]);
     }
     isOver = true;

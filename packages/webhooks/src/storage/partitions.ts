@@ -1,6 +1,6 @@
 import { type EntityManager, query, sqlState, statement } from "@collections/database";
 import { firstIdAt } from "./id-time.ts";
-import { letGo, PARTITIONED, type Partitioned, type RetentionStep } from "./retention.ts";
+import { applyRetention, PARTITIONED, type Partitioned, type RetentionResult } from "./retention.ts";
 
 const WEEKS_AHEAD = 4;
 /** The contract lets lenders replay a parked event for 30 days, and the ladder takes about 31 hours before that. */
@@ -8,8 +8,8 @@ const DEFAULT_KEEP_DAYS = 35;
 /** Another session held a lock on a table for too long, or there was a deadlock. */
 const HELD_UP = new Set(["55P03", "40P01"]);
 
-/** The result of a call of `keepPartitions`. */
-export interface PartitionsKept {
+/** The result of a call of `maintainPartitions`. */
+export interface PartitionChanges {
   /** Partitions that were created. */
   readonly made: number;
   /** Partitions that were dropped. */
@@ -39,15 +39,15 @@ export interface PartitionState {
  * called every hour, by any number of processes. The clock is the database's. If other sessions use the tables, it soon stops
  * and leaves the rest to the next call, so that it does not block them for long.
  */
-export async function keepPartitions(
+export async function maintainPartitions(
   em: EntityManager,
   { keepDays = DEFAULT_KEEP_DAYS }: { keepDays?: number } = {},
-): Promise<PartitionsKept> {
+): Promise<PartitionChanges> {
   let made = 0;
-  let step: RetentionStep = { forgotten: 0, dropped: 0 };
+  let step: RetentionResult = { forgotten: 0, dropped: 0 };
   try {
     for (const relation of PARTITIONED) made += await makePartitions(em, relation);
-    step = await letGo(em, { keepDays });
+    step = await applyRetention(em, { keepDays });
   } catch (error) {
     if (!HELD_UP.has(sqlState(error) ?? "")) throw error;
     return { ...step, made, isHeldUp: true };

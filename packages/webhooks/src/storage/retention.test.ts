@@ -4,7 +4,7 @@ import { type LongRun, openLongRun } from "../../tests/weeks.ts";
 import { deliveryById } from "../insight/delivery-log.ts";
 import { eventsOf } from "./event.ts";
 import { lease } from "../dispatch/lease.ts";
-import { keepPartitions, partitionStates } from "./partitions.ts";
+import { maintainPartitions, partitionStates } from "./partitions.ts";
 import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "../insight/verification.ts";
 
 const LONG_AGO = { daysAgo: 60, state: "delivered", settledDaysAgo: 60 } as const;
@@ -18,7 +18,7 @@ describe("retention", () => {
       await run.publish("LN-1", 2, { daysAgo: 34, state: "delivered", settledDaysAgo: 34 }),
       await run.publish("LN-1", 3, LATELY),
     ];
-    expect(await keepPartitions(run.database.em())).toMatchObject({ forgotten: 1, dropped: 8 });
+    expect(await maintainPartitions(run.database.em())).toMatchObject({ forgotten: 1, dropped: 8 });
 
     expect(await idsIn(run, "event")).toEqual(kept);
     expect(await idsIn(run, "delivery")).toEqual(kept);
@@ -29,7 +29,7 @@ describe("retention", () => {
     ]);
     expect(now!.keptFrom!.getTime()).toBeLessThan(Date.now() - 35 * 86_400_000);
     expect(now!.isDropPending).toBe(false);
-    expect(await keepPartitions(run.database.em())).toEqual({ made: 0, forgotten: 0, dropped: 0, isHeldUp: false });
+    expect(await maintainPartitions(run.database.em())).toEqual({ made: 0, forgotten: 0, dropped: 0, isHeldUp: false });
   });
 
   test("keeps an event that waits, whatever its age, until 30 days after it was settled", async () => {
@@ -40,7 +40,7 @@ describe("retention", () => {
     await run.publish("LN-4", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 31 });
     await run.publish("LN-5", 1, { daysAgo: 50, state: "delivered", settledDaysAgo: 50 });
     // The second call, for a limit one week later, deletes what has been settled in the meantime.
-    await keepPartitions(run.database.em(), { keepDays: 42 });
+    await maintainPartitions(run.database.em(), { keepDays: 42 });
 
     expect(await idsIn(run, "event")).toEqual([waiting, retrying, parked].toSorted());
     const detail = await deliveryById(run.database.em(), run.lenderId, parked, new Date());
@@ -55,14 +55,14 @@ describe("retention", () => {
     expect(deliveries).toMatchObject([{ deliveryId: waiting, body: expect.stringContaining("LN-1") }]);
 
     await run.sql("update webhooks.delivery set state = 'delivered', settled_at = now() - interval '31 days'");
-    expect(await keepPartitions(run.database.em())).toMatchObject({ forgotten: 3 });
+    expect(await maintainPartitions(run.database.em())).toMatchObject({ forgotten: 3 });
     expect(await idsIn(run, "event")).toEqual([]);
     expect(await idsIn(run, "delivery")).toEqual([]);
   });
 
   test("rejects fewer than 32 days: the ladder and 30 days parked", async () => {
     const run = await openLongRun();
-    await expect(keepPartitions(run.database.em(), { keepDays: 31 })).rejects.toThrow(/32 days at least/);
+    await expect(maintainPartitions(run.database.em(), { keepDays: 31 })).rejects.toThrow(/32 days at least/);
   });
 
   test("continues after an interruption", async () => {
@@ -74,7 +74,7 @@ describe("retention", () => {
     await expectTrueBooks(run, { published: 2 });
     await run.sql("delete from webhooks.delivery where sequence = 1");
     await expectTrueBooks(run, { published: 1 });
-    expect(await keepPartitions(run.database.em())).toMatchObject({ dropped: 8 });
+    expect(await maintainPartitions(run.database.em())).toMatchObject({ dropped: 8 });
     await expectTrueBooks(run, { published: 1 });
   });
 });
@@ -85,10 +85,10 @@ describe("the books after retention", () => {
     const id = await run.publish("LN-1", 1, { daysAgo: 60, state: "waiting" });
     await readSnapshot(run.database.em(), async (tx) => {
       await holdEvents(tx);
-      expect(await keepPartitions(run.database.em())).toMatchObject({ isHeldUp: true });
+      expect(await maintainPartitions(run.database.em())).toMatchObject({ isHeldUp: true });
       expect(await deliveryTotals(tx)).toMatchObject({ published: 1, waiting: 1 });
     });
-    expect(await keepPartitions(run.database.em())).toMatchObject({ isHeldUp: false });
+    expect(await maintainPartitions(run.database.em())).toMatchObject({ isHeldUp: false });
     expect(await idsIn(run, "event")).toEqual([id]);
   });
 
@@ -138,7 +138,7 @@ async function aRunWithRetention(): Promise<LongRun> {
   await run.publish("half", 3, LATELY);
   await run.publish("stuck", 1, { daysAgo: 60, state: "waiting" });
   await run.publish("new", 1, LATELY);
-  await keepPartitions(run.database.em());
+  await maintainPartitions(run.database.em());
   return run;
 }
 

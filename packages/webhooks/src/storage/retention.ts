@@ -43,25 +43,25 @@ const LONG_STATEMENT_MS = 600_000;
  *
  * @throws with SQLSTATE 55P03 if another session locks a table for too long. The next call does the rest.
  */
-export async function letGo(em: EntityManager, { keepDays }: { keepDays: number }): Promise<RetentionStep> {
+export async function applyRetention(em: EntityManager, { keepDays }: { keepDays: number }): Promise<RetentionResult> {
   let [forgotten, dropped] = [0, 0];
   for (const relation of PARTITIONED) {
-    const keptFrom = await advance(em, relation, keepDays);
+    const keptFrom = await advanceRetention(em, relation, keepDays);
     if (!(await isDropPending(em, relation))) continue;
-    if (relation === "event") forgotten += await forgetSettled(em, keptFrom);
+    if (relation === "event") forgotten += await deleteSettledDeliveries(em, keptFrom);
     dropped += await dropPartitions(em, relation);
   }
   return { forgotten, dropped };
 }
 
-export interface RetentionStep {
+export interface RetentionResult {
   /** Deliveries that were deleted. */
   readonly forgotten: number;
   /** Partitions that were dropped. */
   readonly dropped: number;
 }
 
-async function advance(em: EntityManager, relation: Partitioned, keepDays: number): Promise<string> {
+async function advanceRetention(em: EntityManager, relation: Partitioned, keepDays: number): Promise<string> {
   const [row] = await withLongTimeout<{ keptFrom: string }>(em, callAdvance, [relation, keepDays]);
   return row!.keptFrom;
 }
@@ -77,7 +77,7 @@ async function dropPartitions(em: EntityManager, relation: Partitioned): Promise
 }
 
 /** Deletes settled deliveries page by page, each page in a transaction of its own, because replays lock the same rows. */
-async function forgetSettled(em: EntityManager, keptFrom: string): Promise<number> {
+async function deleteSettledDeliveries(em: EntityManager, keptFrom: string): Promise<number> {
   let total = 0;
   for (const { lenderId } of await query<{ lenderId: string }>(em, selectLenders, [])) {
     let after: string | null = BEFORE_ALL_IDS;
