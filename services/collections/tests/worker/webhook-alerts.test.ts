@@ -84,7 +84,7 @@ test("a lender gets a mail about a parked event, and an hour later one about tho
   await service.app.database.pool.query("update webhooks.alert set raised_at = now() - interval '1 hour'");
   // A worker releases alerts that were held back when it starts, and then every minute.
   await startTestService({ settings });
-  const later = await mails.waitForMail(({ text }) => text.includes(`(${lender.code})`) && text.includes("(3 by now)"));
+  const later = await mails.waitForMail(({ text }) => text.includes(`(${lender.code})`) && text.includes("(3 now)"));
   expect(later.messageId).not.toBe(parked[0]?.messageId);
   await vi.waitUntil(async () => (await mailsTo(lender, "A webhook is parked")).length === 4, { timeout: 10_000 });
 });
