@@ -11,9 +11,9 @@ import type { Ping } from "./endpoint/test-endpoint.ts";
 import { advanceReplays } from "./replay/advance-replays.ts";
 import { maintainPartitions } from "./storage/partitions.ts";
 
-/** Retry jobs only update one row each. */
+/** A retry job only updates one row, so few of them run at a time. */
 const RETRIES_AT_A_TIME = 4;
-/** Alerts only wait for the mail server. There are enough places for one that hangs to leave some to others. */
+/** An alert job mostly waits for the mail server, so many of them run at a time. */
 const ALERTS_AT_A_TIME = 32;
 /** The rate of a replay is per second, so a running replay takes a step each second. */
 const REPLAY_STEP_MS = 1_000;
