@@ -40,10 +40,10 @@ export function explainSmtpError(error: unknown): MailNotSentError {
     return new MailNotSentError("REFUSED", !isPermanent, `The mail server refused ${step} (${statusOf(response)}).`);
   }
   if (code === "EAUTH" || code === "EENVELOPE" || code === "EMESSAGE") {
-    return new MailNotSentError("REFUSED", false, `The mail server cannot take this mail (${code}).`);
+    return new MailNotSentError("REFUSED", false, `The mail server cannot accept this mail (${code}).`);
   }
   if (code === "ETLS" || /CERT|ERR_SSL|ERR_TLS|EPROTO|UNABLE_TO/.test(originalCode)) {
-    return new MailNotSentError("UNREACHABLE", true, "No secure connection with the mail server could be agreed.");
+    return new MailNotSentError("UNREACHABLE", true, "No secure connection to the mail server could be established.");
   }
   return new MailNotSentError("UNREACHABLE", true, `The mail server could not be reached (${originalCode || code}).`);
 }

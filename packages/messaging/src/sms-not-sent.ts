@@ -53,7 +53,7 @@ export function explainSmsAnswer(answer: OutboundAnswer): SmsNotSentError {
   const { status } = answer;
   if (status === 429) return new SmsNotSentError("RATE_LIMITED", true, "The SMS gateway's limit is reached.", status);
   if (status >= 500) {
-    return new SmsNotSentError("TEMPORARY", true, `The SMS gateway has a passing fault (HTTP ${status}).`, status);
+    return new SmsNotSentError("TEMPORARY", true, `The SMS gateway has a temporary error (HTTP ${status}).`, status);
   }
   return new SmsNotSentError("REFUSED", false, `The SMS gateway refuses the message (HTTP ${status}).`, status);
 }

@@ -65,7 +65,7 @@ export function explainFailure(failure: OutboundFailure): WhatsAppNotSentError {
 export function explainErrorAnswer(status: number, body: unknown): WhatsAppNotSentError {
   const errorCode = errorCodeOf(body);
   if (errorCode === undefined && status >= 500) {
-    const detail = `WhatsApp may have the message: the answer is HTTP ${status} and not WhatsApp's own.`;
+    const detail = `WhatsApp may have the message: the answer is HTTP ${status}, but not from WhatsApp itself.`;
     return new WhatsAppNotSentError("OUTCOME_UNKNOWN", false, detail, status);
   }
   const fault = (errorCode === undefined ? undefined : faultOfCode(errorCode)) ?? faultOfStatus(status);
@@ -86,11 +86,11 @@ const WORDS: Record<AnswerFault, string> = {
   TOKEN_INVALID: "WhatsApp does not accept the access token",
   NOT_PERMITTED: "The access token does not permit sending from this number",
   ACCOUNT_RESTRICTED: "WhatsApp has restricted the account, or its payment failed",
-  TEMPLATE_REFUSED: "The template is missing, paused, or wants other parameters",
+  TEMPLATE_REFUSED: "The template is missing or paused, or has other parameters",
   UNDELIVERABLE: "WhatsApp does not deliver messages to this recipient",
   RATE_LIMITED: "WhatsApp's rate limit is reached",
   INVALID_REQUEST: "WhatsApp cannot accept this request",
-  TEMPORARY: "WhatsApp has a passing fault",
+  TEMPORARY: "WhatsApp has a temporary error",
 };
 
 /** Meta's published error codes, https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes. */

@@ -76,7 +76,7 @@ function checkMessage(message: TemplateMessage): void {
     throw new WhatsAppNotSentError("INVALID_REQUEST", false, "The recipient must be an E.164 number.");
   }
   if (message.accessToken === "" || !checkHeader("authorization", `Bearer ${message.accessToken}`).ok) {
-    throw new WhatsAppNotSentError("TOKEN_INVALID", false, "The access token holds characters that no token has.");
+    throw new WhatsAppNotSentError("TOKEN_INVALID", false, "The access token has characters that no token can have.");
   }
 }
 
@@ -119,7 +119,7 @@ function messageIdOf(answer: OutboundAnswer): string {
   throw new WhatsAppNotSentError(
     "OUTCOME_UNKNOWN",
     false,
-    "WhatsApp accepted the request but its answer carries no message id.",
+    "WhatsApp accepted the request, but its answer has no message id.",
     answer.status,
   );
 }

@@ -2,10 +2,10 @@ import type { EntityProperty, EntitySchema } from "@mikro-orm/core";
 import { PostgreSqlPlatform, Type, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
 import { arraysParameter, INSERTED_TYPES, type InsertedType } from "./lender-insert.ts";
 
-/** The value of a column as code may hand it over: arrays may be readonly, also those in JSON. */
+/** The accepted value for a column: that of the entity, but arrays may be readonly. */
 export type ColumnValue<Value> = Value extends readonly (infer Element)[] ? readonly Element[] : Value;
 
-/** The properties of a row that are written to its table. */
+/** The accepted values for some properties of a row. */
 export type ColumnValues<Row, Property extends keyof Row> = {
   readonly [Key in Property]: ColumnValue<Row[Key]>;
 };

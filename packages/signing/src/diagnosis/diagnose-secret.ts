@@ -45,8 +45,8 @@ export function secretMistakes({ keyId, others = [] }: SecretsToTry): SecretMist
 }
 
 const EMPTY_BY_DECODING =
-  "The key was empty. That is left of this secret when it is decoded from hexadecimal: use its text as it is, and " +
-  "check that its setting is read at all.";
+  "The key was empty, as it is if this secret is decoded from hexadecimal: use its text as it is, and check that its " +
+  "setting is read.";
 
 function text(change: (secret: string) => string | Uint8Array | undefined): SecretMistake["change"] {
   return (secret) => (typeof secret === "string" ? change(secret) : undefined);

@@ -78,13 +78,13 @@ function* around(center: number, count: number, step: number): Generator<number>
 }
 
 function differing(sent: string, signed: string): TimestampMistake {
-  const fix = `${signed} was signed and ${sent} sent: read the clock once, sign that text and send that very text.`;
+  const fix = `${signed} was signed, but ${sent} was sent: read the clock once, and sign the same text that you send.`;
   return { ...PART, step: 0, cause: "TIMESTAMP_DIFFERS_FROM_HEADER", change: () => signed, fix };
 }
 
 /** The mistake of a client that signed the time in milliseconds, but sent it in another unit. */
 function signedInMilliseconds(cause: SignatureCause, signed: string): TimestampMistake {
-  const fix = `Send milliseconds as well as you sign them: ${signed} was signed.`;
+  const fix = `Send milliseconds, as you sign them: ${signed} was signed.`;
   return { ...PART, step: 0, cause, change: () => signed, fix };
 }
 
