@@ -21,7 +21,7 @@ const plans = await transaction(database.em(), async (tx) => {
   const loans = good.map(({ sourceLoanNumber }) => ({ lenderId, loan: sourceLoanNumber }));
   const current = new Map((await cases.lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
   const plans = good.map((row) => {
-    // laterPayments is empty because nobody books payments here. With a ledger, `paymentsAfter` returns those after the
+    // laterPayments is empty because this example books no payments. With a ledger, `paymentsAfter` returns those after the
     // row's `outstandingAsOf`.
     const facts = { lenderId, importId, newCaseId: newId(), laterPayments: [], now };
     return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };

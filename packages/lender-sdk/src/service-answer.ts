@@ -4,7 +4,7 @@ import { retryAfter } from "./retry-pause.ts";
 
 const SHOWN_CHARACTERS = 200;
 /** Temporary statuses of proxies and overloaded servers. Retryable if the answer is not a problem of the service. */
-const PASSING_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
+const TEMPORARY_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** A successful answer: 2xx, or 304 without a body. */
 export interface ServiceAnswer {
@@ -29,7 +29,7 @@ export function readAnswer({ status, headers }: Response, text: string, nowMs: n
   throw new UnexpectedAnswerError(describeAnswer(status, headers, text), {
     status,
     // A 2xx with broken JSON was cut off on the way. Repeating the call returns the answer again.
-    retryable: PASSING_STATUSES.has(status) || (status >= 200 && status < 300),
+    retryable: TEMPORARY_STATUSES.has(status) || (status >= 200 && status < 300),
     ...(requestId !== undefined && { requestId }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });

@@ -55,13 +55,13 @@ const step = fc.oneof(
 
 const scenarios = fc.record({
   steps: fc.array(step, { minLength: 3, maxLength: 25 }),
-  /** Events with these sequences never arrive: the service parked them, and nobody replays them. */
+  /** Events with these sequences never arrive: the service parked them, and no replay sends them again. */
   lost: fc.array(fc.nat(12), { maxLength: 6 }),
 });
 
 type Scenario = typeof scenarios extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What a lender has stored: the log of its commits, and its current state. */
+/** The data that a lender has stored: the log of its commits, and its current state. */
 interface Stored {
   readonly loans: Map<string, Pick<LoanState, "sequence" | "totalCollected">>;
   /** In the order of commits. */

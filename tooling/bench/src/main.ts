@@ -1,6 +1,6 @@
 import { readArguments, usage, UsageError } from "./arguments.ts";
-import { play } from "./play.ts";
-import { playGiven } from "./given/play-given.ts";
+import { runSubjects } from "./run-subjects.ts";
+import { runOnGivenServers } from "./given/run-on-given-servers.ts";
 import { reportText } from "./report.ts";
 import { subjects } from "./subjects.ts";
 
@@ -13,11 +13,13 @@ try {
   if (options === "help") {
     process.stdout.write(usage(subjects));
   } else if (given !== undefined) {
-    process.stdout.write(`${await playGiven(options, [given, ...(options.beside ? [options.beside] : [])], log)}\n`);
+    process.stdout.write(
+      `${await runOnGivenServers(options, [given, ...(options.beside ? [options.beside] : [])], log)}\n`,
+    );
   } else if (options.beside !== undefined) {
     throw new UsageError("--beside needs DATABASE_URL, the first of the two servers.");
   } else {
-    const { results, failed } = await play(options, log);
+    const { results, failed } = await runSubjects(options, log);
     if (results) {
       const text = options.json ? JSON.stringify(results, null, 2) : reportText(results, options.subjects);
       process.stdout.write(`${text}\n`);

@@ -2,7 +2,7 @@ import type { BenchServer } from "./server/bench-server.ts";
 import type { Line } from "./figures/line.ts";
 import type { Plan } from "./plan.ts";
 
-/** What a subject needs for its measurements. */
+/** The parts that a subject's measurements need. */
 export interface Bench {
   readonly plan: Plan;
   /** A PostgreSQL for this subject alone. */

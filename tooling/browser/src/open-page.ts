@@ -28,7 +28,7 @@ export interface OpenPage {
   requestsElsewhere(): string[];
   /** Console errors and uncaught errors, in order. */
   readonly errors: readonly string[];
-  /** By how many pixels the page is wider than the screen; 0 means that it needs no horizontal scrolling. */
+  /** The number of pixels by which the page is wider than the screen; 0 means that it needs no horizontal scrolling. */
   overflow(): Promise<number>;
   /** Writes the first three screens of the page to `.data/screenshots/NAME-SCREEN[-dark].png`; returns that path. */
   screenshot(name: string): Promise<string>;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { readArguments, usage, UsageError } from "./arguments.ts";
 import { faults } from "./faults.ts";
-import { play } from "./play.ts";
+import { runFaults } from "./run-faults.ts";
 import { exitCodeOf, reportText } from "./report.ts";
 import { clearLeftovers } from "./processes/run-folder.ts";
 
@@ -14,7 +14,7 @@ try {
     process.stdout.write(usage(faults));
   } else {
     for (const folder of clearLeftovers()) log(`removed the folder of a dead run: ${folder}`);
-    const report = await play(options, STATE_FILE, log);
+    const report = await runFaults(options, STATE_FILE, log);
     // Exits explicitly: a service that did not recover may have left requests open.
     const text = options.json ? JSON.stringify(report, null, 2) : reportText(report);
     process.stdout.write(`${text}\n`, () => process.exit(exitCodeOf(report)));

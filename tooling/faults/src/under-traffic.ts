@@ -41,7 +41,7 @@ export function underTraffic(strikes: Strikes): Fault["run"] {
       leg.onProgress("waiting until no work is left");
       stage.lender.receiverBehaviour = "ok";
       stage.lender.mintBehaviour = "ok";
-      return await judged(stage, leg);
+      return await settledOutcome(stage, leg);
     } finally {
       await stage.close();
     }
@@ -57,11 +57,11 @@ async function strikeAll(stage: Stage, strikes: Strikes, { rounds, isQuick, onPr
   const isVacuous = () => missing().length > 0;
   try {
     while (counts.strikes < rounds || (isVacuous() && counts.strikes < rounds + MOST_MORE)) {
-      await traffic.flows(between);
+      await traffic.untilAcknowledged(between);
       await pause(random() * 50);
       await strikes.strike(stage, traffic);
       counts.strikes += 1;
-      const recoveryMs = await traffic.flows(1);
+      const recoveryMs = await traffic.untilAcknowledged(1);
       counts.slowestRecoveryMs = Math.max(counts.slowestRecoveryMs, Math.round(recoveryMs));
       onProgress(`strike ${counts.strikes}, ${model.acknowledged} acknowledged, ${counts.lostAnswers} lost answers`);
     }
@@ -73,7 +73,7 @@ async function strikeAll(stage: Stage, strikes: Strikes, { rounds, isQuick, onPr
 }
 
 /** If the state cannot be read any more, the oddities so far explain why. */
-async function judged(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
+async function settledOutcome(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
   try {
     await settle(stage, { hurries: isQuick });
     return await outcomeOf(stage);

@@ -31,7 +31,7 @@ try {
   await applicationLeft;
 }
 
-/** Keeps a presence on the server. If the server crashes and somebody starts it again, enters it again. */
+/** Keeps a presence on the server. If the server crashes and is started again, enters it again. */
 async function stayPresent(initial: Presence): Promise<void> {
   let presence: Presence | undefined = initial;
   while (process.connected) {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { format } from "oxfmt";
 import { withoutBuilders } from "./entity.ts";
-import type { Export, HandedOn, Surface } from "./surface.ts";
+import type { Export, ReExport, Surface } from "./surface.ts";
 import { shortName } from "./workspace.ts";
 
 const PRINT_WIDTH = 120;
@@ -12,14 +12,14 @@ const RECORDED_BY =
   "One line for each name, as `pnpm surface:record` read it from the code. A long declaration is cut and ends with a hash of the whole.";
 
 /** The Markdown of a package's exports, one line each. A changed declaration changes its line. */
-export async function apiReport({ of, exports, handedOn, beneath, schema }: Surface): Promise<string> {
+export async function apiReport({ of, exports, reExports, internalTypes, schema }: Surface): Promise<string> {
   const text = [
     `# ${of.name}`,
     `${of.description}. ${RECORDED_BY}`,
     ...chapter("Exports", exports.map(lineOf)),
-    ...chapter("Exported again from other packages", handedOn.map(handedOnLine)),
+    ...chapter("Exported again from other packages", reExports.map(reExportLine)),
     ...chapter(`Exports of ${of.name}/schema`, schema.map(lineOf)),
-    ...chapter("Not exported, but part of the types above", beneath.map(lineOf)),
+    ...chapter("Not exported, but part of the types above", internalTypes.map(lineOf)),
   ].join("\n\n");
   return formatted(`${shortName(of)}.md`, text);
 }
@@ -45,7 +45,7 @@ function shortened(declaration: string): string {
   return `${declaration.slice(0, DECLARATION_WIDTH).trimEnd()}… #${hash}`;
 }
 
-function handedOnLine({ name, from }: HandedOn): string {
+function reExportLine({ name, from }: ReExport): string {
   return `- ${inlineCode(name)} from ${linked(from)}`;
 }
 

@@ -11,7 +11,7 @@ export interface Declaration {
   readonly text: string;
   readonly doc: Docstring | undefined;
   /** The names that it refers to, in its own module or in other modules by `import("…").name`. */
-  readonly says: readonly Place[];
+  readonly references: readonly Place[];
 }
 
 /** A name in the module `from`, or in this module if `from` is missing. */
@@ -66,7 +66,7 @@ export function readModule(file: string): DeclaredModule {
         kind: before && kind === "type" ? before.kind : kind,
         text: before ? `${before.text}\n${text}` : text,
         doc: before?.doc ?? (isDoc ? readDocstring(comment!.value.slice(1)) : undefined),
-        says: [...(before?.says ?? []), ...namesIn(node)],
+        references: [...(before?.references ?? []), ...namesIn(node)],
       });
       if (statement.type === "ExportNamedDeclaration") exports.set(name, { name });
     }

@@ -2,7 +2,7 @@ import { isEntity } from "./entity.ts";
 import type { Export, Surface } from "./surface.ts";
 
 /** Names from third-party packages that one of our packages re-exports. They have their own docstrings. */
-const HANDED_ON: ReadonlyMap<string, string> = new Map([
+const ALLOWED_RE_EXPORTS: ReadonlyMap<string, string> = new Map([
   // Every verb takes an EntityManager, so callers need not depend on MikroORM's package.
   ["EntityManager", "@mikro-orm/postgresql"],
 ]);
@@ -10,12 +10,12 @@ const HANDED_ON: ReadonlyMap<string, string> = new Map([
 /**
  * What is missing in a package's docstrings, one sentence each. A table needs no example, because its schema has one.
  */
-export function docstringFaults({ of, exports, handedOn, schema }: Surface): string[] {
+export function docstringFaults({ of, exports, reExports, schema }: Surface): string[] {
   return [
     ...exports.flatMap((one) => [...faultsOf(one), ...exampleMissing(one)]),
     ...schema.flatMap((one) => [...faultsOf(one), ...(isEntity(one.text) ? [] : exampleMissing(one))]),
-    ...handedOn
-      .filter(({ name, from }) => !from.startsWith("@collections/") && HANDED_ON.get(name) !== from)
+    ...reExports
+      .filter(({ name, from }) => !from.startsWith("@collections/") && ALLOWED_RE_EXPORTS.get(name) !== from)
       .map(
         ({ name, from }) =>
           `${name} is re-exported from ${from}: add the reason to tooling/surface/src/docstring-faults.ts`,

@@ -77,14 +77,14 @@ function examplesOf({ exports, schema }: Surface): Example[] {
 }
 
 function fileOf(surface: Surface, prelude: string): string {
-  const { of, exports, handedOn } = surface;
+  const { of, exports, reExports } = surface;
   // Some types are exported by both entry points.
   const schema = surface.schema.filter(({ name }) => exports.every((one) => one.name !== name));
   const functions = examplesOf(surface).map(
     ({ of, code }, index) => `async function exampleOf_${of}_${index}() {\n${code}\n}`,
   );
   return [
-    importOf(of.name, [...exports, ...handedOn.map(({ name, isType }) => ({ name, kind: isType ? "type" : "" }))]),
+    importOf(of.name, [...exports, ...reExports.map(({ name, isType }) => ({ name, kind: isType ? "type" : "" }))]),
     // Examples of a schema pass it to `migrate`.
     ...(of.hasSchema
       ? [importOf(`${of.name}/schema`, schema), 'import { migrate } from "@collections/database";']

@@ -116,8 +116,8 @@ test.each([
 test("records a type that only the schema entry point uses", async () => {
   const files = { "till.d.ts": "export interface Till { readonly cash: bigint; }" };
   const schema = `import type { Till } from "./till.ts";\nexport declare const till: Till;`;
-  const { beneath } = await surfaceOf(files, schema);
-  expect(beneath.map(({ name }) => name)).toEqual(["Shelf", "Till"]);
+  const { internalTypes } = await surfaceOf(files, schema);
+  expect(internalTypes.map(({ name }) => name)).toEqual(["Shelf", "Till"]);
 });
 
 test("a report does not change if an unused internal type changes", async () => {

@@ -16,7 +16,7 @@ export interface Export extends Declaration {
 }
 
 /** A name that a package re-exports from another package. */
-export interface HandedOn {
+export interface ReExport {
   readonly name: string;
   readonly from: string;
   readonly isType: boolean;
@@ -27,26 +27,26 @@ export interface Surface {
   readonly of: WorkspacePackage;
   /** The exports of the package's main entry point. */
   readonly exports: readonly Export[];
-  readonly handedOn: readonly HandedOn[];
+  readonly reExports: readonly ReExport[];
   /** The exports of `name/schema`. */
   readonly schema: readonly Export[];
   /** Types that are not exported but are part of an exported type: changing them changes the surface. */
-  readonly beneath: readonly Export[];
+  readonly internalTypes: readonly Export[];
 }
 
 /** Reads the surface of a package from the folder of `withDeclarations`. All lists are sorted by name. */
 export function readSurface(of: WorkspacePackage, declarations: string): Surface {
   const modules = new Modules();
   const entryPoint = (name: string) => modules.behind(join(declarations, of.folder, `src/${name}.d.ts`));
-  const { found, handedOn } = entryPoint("index");
+  const { found, reExports } = entryPoint("index");
   const schema = of.hasSchema ? entryPoint("schema").found : [];
-  const beneath = modules.beneath([...found, ...schema]);
+  const internalTypes = modules.internalTypes([...found, ...schema]);
   return {
     of,
     exports: exportsOf(found),
-    handedOn: handedOn.toSorted((a, b) => compare(a.name, b.name)),
+    reExports: reExports.toSorted((a, b) => compare(a.name, b.name)),
     schema: exportsOf(schema),
-    beneath: exportsOf(beneath),
+    internalTypes: exportsOf(internalTypes),
   };
 }
 
@@ -63,34 +63,34 @@ class Modules {
   readonly #modules = new Map<string, DeclaredModule>();
 
   /** The exports of an entry point: from its own package, and re-exported from others. */
-  behind(entryPoint: string): { found: Found[]; handedOn: HandedOn[] } {
+  behind(entryPoint: string): { found: Found[]; reExports: ReExport[] } {
     const found: Found[] = [];
-    const handedOn: HandedOn[] = [];
+    const reExports: ReExport[] = [];
     for (const [name, { isType = false, ...place }] of this.#module(entryPoint).exports) {
       const one = this.#find(place, entryPoint);
-      if (typeof one === "string") handedOn.push({ name, from: one, isType });
+      if (typeof one === "string") reExports.push({ name, from: one, isType });
       else if (one) found.push({ ...one, name, isType });
       else throw new UnreadableDeclarationError(entryPoint, `${name} is exported but not declared`);
     }
-    return { found, handedOn };
+    return { found, reExports };
   }
 
   /** The types that `exported` refers to, directly or indirectly, without the exported ones. */
-  beneath(exported: readonly Found[]): Found[] {
-    const beneath: Found[] = [];
+  internalTypes(exported: readonly Found[]): Found[] {
+    const internalTypes: Found[] = [];
     const seen = new Set(exported.map(({ declaration }) => declaration));
     const waiting = [...exported];
     for (let next = waiting.pop(); next; next = waiting.pop()) {
-      for (const place of next.declaration.says) {
+      for (const place of next.declaration.references) {
         const found = this.#find(place, next.file);
         if (found === undefined || typeof found === "string" || seen.has(found.declaration)) continue;
         seen.add(found.declaration);
-        beneath.push(found);
+        internalTypes.push(found);
         waiting.push(found);
       }
     }
-    return beneath.map((one) =>
-      beneath.some(({ name, file }) => name === one.name && file !== one.file) ? named(one) : one,
+    return internalTypes.map((one) =>
+      internalTypes.some(({ name, file }) => name === one.name && file !== one.file) ? named(one) : one,
     );
   }
 

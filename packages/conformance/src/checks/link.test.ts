@@ -20,12 +20,12 @@ test.each([200, 201, 299])("reads a link from a %s", (status) => {
 
 test.each([
   ["no JSON", "<html>", "not a JSON object"],
-  ["a byte order mark", '\uFEFF{"success":true}', "no object link"],
+  ["a byte order mark", '\uFEFF{"success":true}', 'no object "link"'],
   ["broken UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "not a JSON object"],
   ["an array", "[]", "not a JSON object"],
   ["success: false", JSON.stringify({ success: false, link: GOOD }), "success: false"],
   ["a success that is not a boolean", JSON.stringify({ success: "yes", link: GOOD }), "success is not true"],
-  ["no link", '{"success":true}', "no object link"],
+  ["no link", '{"success":true}', 'no object "link"'],
   ["no linkId", JSON.stringify({ success: true, link: { url: GOOD.url } }), "link.linkId is missing"],
   ["a number as linkId", JSON.stringify({ link: { ...GOOD, linkId: 77 } }), "link.linkId is not a text"],
   ["an empty linkId", JSON.stringify({ link: { ...GOOD, linkId: " " } }), "link.linkId is empty"],

@@ -43,7 +43,7 @@ export function readLink(made: Exchange): LinkReading {
   if (body["success"] === false) return none("The answer has success: false.", LOAN_TO_MINT_FOR);
   if (body["success"] !== undefined && body["success"] !== true) return none("success is not true.", SHAPE);
   const link = asObject(body["link"]);
-  if (link === null) return none("The answer has no object link.", SHAPE);
+  if (link === null) return none('The answer has no object "link".', SHAPE);
   return readFields(link, body["success"] === true, made.mask);
 }
 

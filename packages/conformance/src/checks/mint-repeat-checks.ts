@@ -45,7 +45,9 @@ export const mintRepeatChecks: readonly Check[] = [
       );
       const faults = [...one.faults, ...other.faults];
       if (faults.length > 0 || one.link!.linkId !== other.link!.linkId) return faults;
-      return [fail(`Both got the link ${one.link!.shown}.`, "Look up an earlier link by the Idempotency-Key alone.")];
+      return [
+        fail(`Both requests got the link ${one.link!.shown}.`, "Look up an earlier link by the Idempotency-Key alone."),
+      ];
     },
   },
   {

@@ -1,5 +1,5 @@
 /**
- * What to test, and how. The settings have the names of the command's options.
+ * The endpoints to test, and how to test them. The settings have the names of the command's options.
  *
  * @example
  * const settings: Settings = {

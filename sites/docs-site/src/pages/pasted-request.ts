@@ -6,7 +6,7 @@ export interface PastedRequest {
   readonly host?: string;
   readonly headers: readonly Header[];
   readonly body?: string;
-  /** What could not be read from the text, one sentence each. */
+  /** The parts of the text that could not be read, one sentence each. */
   readonly notes: readonly string[];
 }
 

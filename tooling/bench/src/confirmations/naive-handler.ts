@@ -20,7 +20,7 @@ const TIMESTAMP_TOLERANCE_MS = 300_000;
 const PATH = "/api/v1/partner/cases/:loan/payments/confirm";
 
 /**
- * What a good engineer would write in a day: Express, signature verification, a transaction of awaited queries that
+ * The handler that a good engineer would write in a day: Express, signature verification, a transaction of awaited queries that
  * locks the loan, books a reference once and writes the event. Keys are in memory, which favours this handler.
  */
 answerQuestions(async ({ databaseUrl, keys, lenderIds }: NaiveHandler) => {

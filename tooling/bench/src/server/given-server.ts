@@ -12,7 +12,7 @@ export interface GivenServer {
   readonly topology: string;
   /** The ids of its processes if they run on this machine; else empty. */
   readonly pids: readonly number[];
-  /** What cannot be measured there, one sentence each. */
+  /** The measurements that are not possible there, one sentence each. */
   readonly leftOut: readonly string[];
   /** Creates a database with a unique name, migrates it and, on a cluster, distributes it. Returns its URL. */
   createDatabase(): Promise<string>;

@@ -6,7 +6,7 @@ import type { Outcome } from "./audit.ts";
 import type { Placement } from "../lint/catalog.ts";
 import { ROOT } from "../registry/root.ts";
 
-/** What a cluster did with a statement in the audit. */
+/** A cluster's treatment of a statement in the audit. */
 export interface Verdict {
   readonly name: string;
   /** The hash of the audited text. */

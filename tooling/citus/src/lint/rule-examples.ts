@@ -6,7 +6,7 @@ export interface RuleExample {
   readonly broken: string;
   readonly accepted: string;
   /**
-   * What a cluster does with the broken statement: refuses it, sends it by COPY, or locks rows on more than one node.
+   * The cluster's reaction to the broken statement: refuses it, sends it by COPY, or locks rows on more than one node.
    */
   readonly onCluster: "refuses" | "copies" | "locks-all-nodes";
 }

@@ -1,9 +1,9 @@
 /** A construct that a cluster refuses or answers wrongly. */
 export interface Rule {
   readonly name: string;
-  /** What the cluster does with it. */
+  /** The cluster's reaction to it. */
   readonly problem: string;
-  /** What to write instead. */
+  /** The construct to use instead. */
   readonly remedy: string;
 }
 

@@ -29,7 +29,7 @@ export interface ClusterLender {
   /** The worker node that has the lender's rows: 1 or 2. */
   readonly node: number;
   readonly twin: LenderTwin;
-  /** What the lender's traffic needs. */
+  /** The parts that the lender's traffic needs. */
   readonly scene: Scene;
   /** How many of its payments were answered, and how many calls were answered 503. */
   readonly counts: { answered: number; refused: number };
@@ -46,9 +46,9 @@ export interface ClusterStage {
   /** Starts the traffic of all lenders and of one field partner. Stop it by the result. */
   startTraffic(options: ClusterTraffic): TrafficEnd;
   /** Resolves when every lender has this many more payments answered; returns the time until each had one. */
-  everyLenderGoesOn(payments: number): Promise<number>;
+  untilEveryLenderIsAnswered(payments: number): Promise<number>;
   /** Waits until no work is left, and checks the invariants. */
-  judge(onProgress: (message: string) => void): Promise<Outcome>;
+  checkInvariants(onProgress: (message: string) => void): Promise<Outcome>;
   close(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ async function setUp(seed: number, folder: string, onClose: OnClose): Promise<Om
     workers,
     lenders,
     startTraffic: (options) => startTraffic(seed, model, lenders, options),
-    async everyLenderGoesOn(payments) {
+    async untilEveryLenderIsAnswered(payments) {
       const startedAt = performance.now();
       const before = lenders.map(({ counts }) => counts.answered);
       const reach = (count: number) => () =>
@@ -121,7 +121,8 @@ async function setUp(seed: number, folder: string, onClose: OnClose): Promise<Om
       await until(`${payments} more payments of every lender are answered`, RECOVERS_WITHIN_MS, reach(payments));
       return firstMs;
     },
-    judge: (onProgress) => judge({ settings, cluster, model, lenders, crews: [servers, workers] }, onProgress),
+    checkInvariants: (onProgress) =>
+      checkInvariants({ settings, cluster, model, lenders, crews: [servers, workers] }, onProgress),
   };
 }
 
@@ -228,7 +229,7 @@ function startTraffic(
   return end;
 }
 
-async function judge(
+async function checkInvariants(
   stage: Pick<ClusterStage, "cluster" | "model" | "lenders"> & { settings: Settings; crews: readonly Crew[] },
   onProgress: (message: string) => void,
 ): Promise<Outcome> {

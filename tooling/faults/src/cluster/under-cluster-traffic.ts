@@ -20,7 +20,7 @@ export function underClusterTraffic({ traffic, strikeAll }: ClusterStrikes): Fau
         model.odd(`strike ${model.counts.strikes + 1}: ${String(error)}`);
       }
       await underWay.stop();
-      return await stage.judge(leg.onProgress);
+      return await stage.checkInvariants(leg.onProgress);
     } finally {
       await stage.close();
     }

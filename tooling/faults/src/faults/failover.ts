@@ -13,8 +13,8 @@ export const failover: Fault = {
     async strike(stage, traffic) {
       const { postgres: primary, relay, model, folder } = stage;
       const standby = await addStandby(primary, join(folder, `standby-${model.counts.strikes}`));
-      // From now on only commits that the standby has are acknowledged.
-      await traffic.flows(40);
+      // Since the standby was added, PostgreSQL acknowledges only commits that the standby has.
+      await traffic.untilAcknowledged(40);
       relay!.cut();
       await primary.bringDown("SIGQUIT");
       await promote(standby);

@@ -43,7 +43,7 @@ async function onDisk(disk: Disk, leg: Parameters<Fault["run"]>[0]): ReturnType<
         } finally {
           disk.free();
         }
-        await comeBack(stage);
+        await restartIfDown(stage);
       },
     })(leg);
   } finally {
@@ -63,7 +63,7 @@ async function isFull({ pool }: OwnPostgres): Promise<boolean> {
 }
 
 /** Does the operator's part: starts a server again that stopped because of the full disk. */
-async function comeBack({ postgres }: Stage): Promise<void> {
+async function restartIfDown({ postgres }: Stage): Promise<void> {
   await until("PostgreSQL answers again", BACK_WITHIN_MS, async () => {
     if (!postgres.isUp()) await postgres.startAgain();
     return answers(postgres.pool);

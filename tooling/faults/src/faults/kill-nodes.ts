@@ -19,11 +19,11 @@ export const killNodes: Fault = {
   unavailableReason: clusterUnavailable,
   run: underClusterTraffic({
     traffic: { clientsPerLender: 3, restMs: 20 },
-    async strikeAll({ cluster, model, random, lenders, everyLenderGoesOn }, { rounds, isQuick, onProgress }) {
+    async strikeAll({ cluster, model, random, lenders, untilEveryLenderIsAnswered }, { rounds, isQuick, onProgress }) {
       const { counts } = model;
       onProgress(`${lenders.length} lenders, ${lenders.filter(({ node }) => node === 1).length} on the first worker`);
       while (counts.strikes < rounds || (counts.lostAnswers === 0 && counts.strikes < rounds + MOST_MORE)) {
-        await everyLenderGoesOn(PAYMENTS_BETWEEN[isQuick ? "quick" : "long"]);
+        await untilEveryLenderIsAnswered(PAYMENTS_BETWEEN[isQuick ? "quick" : "long"]);
         await pause(random() * 200);
         const node = (counts.strikes + 1) % NODES;
         await cluster.kill(node);
@@ -31,7 +31,7 @@ export const killNodes: Fault = {
         await cluster.startAgain(node);
         counts.strikes += 1;
         counts.hits += 1;
-        const recoveryMs = await everyLenderGoesOn(1);
+        const recoveryMs = await untilEveryLenderIsAnswered(1);
         counts.slowestRecoveryMs = Math.max(counts.slowestRecoveryMs, Math.round(recoveryMs));
         onProgress(
           `strike ${counts.strikes}, ${NAMES[node]!}: every lender's payments were answered again after ${Math.round(recoveryMs)} ms, ${model.acknowledged} acknowledged, ${counts.lostAnswers} lost answers`,

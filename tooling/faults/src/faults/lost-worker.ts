@@ -54,7 +54,7 @@ export const lostWorker: Fault = {
 };
 
 async function strike(
-  { cluster, model, lenders, everyLenderGoesOn }: ClusterStage,
+  { cluster, model, lenders, untilEveryLenderIsAnswered }: ClusterStage,
   way: Way,
   node: number,
   { beforeMs, onProgress }: { readonly beforeMs: number; readonly onProgress: (message: string) => void },
@@ -67,7 +67,7 @@ async function strike(
   await way.end(cluster, node);
   model.counts.strikes += 1;
   model.counts.hits += 1;
-  const recoveryMs = await everyLenderGoesOn(1);
+  const recoveryMs = await untilEveryLenderIsAnswered(1);
   model.counts.slowestRecoveryMs = Math.max(model.counts.slowestRecoveryMs, Math.round(recoveryMs));
   const ratio = away.others.perS / before.others.perS;
   const who = `worker ${node} ${way.name}`;

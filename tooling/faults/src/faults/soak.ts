@@ -28,14 +28,14 @@ export const soak: Fault = {
   async run(leg) {
     const stage = await openStage(leg.seed, {});
     try {
-      return await bear(stage, leg);
+      return await measureLoad(stage, leg);
     } finally {
       await stage.close();
     }
   },
 };
 
-async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
+async function measureLoad(stage: Stage, leg: Leg): Promise<Outcome> {
   const { model, lender } = stage;
   const form = FORMS[leg.isQuick ? "quick" : "long"];
   const capacityPerS = await capacityOf(stage, form);
@@ -63,7 +63,7 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
   await settle(stage, { hurries: leg.isQuick });
 
   const after = partsOf(model);
-  judgeLoad(stage, {
+  checkLoad(stage, {
     ...load.counts,
     confirmed: samples.reduce((sum, one) => sum + one.confirmations, 0),
     links: after.links - before.links,
@@ -117,7 +117,7 @@ function partsOf({ links, batches }: Stage["model"]): { links: number; imports: 
 }
 
 /** A load with a missing part proves nothing about that part, whatever was sent before the measurement. */
-function judgeLoad({ model }: Stage, happened: Readonly<Record<string, number>>): void {
+function checkLoad({ model }: Stage, happened: Readonly<Record<string, number>>): void {
   for (const [part, count] of Object.entries(happened)) if (count === 0) model.odd(`the load contained no ${part}`);
 }
 

@@ -6,7 +6,7 @@ export interface Rows {
   query<Row extends object>(text: string, values?: unknown[]): Promise<{ rows: Row[] }>;
 }
 
-/** What the lender's own systems have seen, independent of the service. */
+/** The records of the lender's own systems, independent of the service. */
 export interface LenderSide {
   /** Ids of the events that the lender acknowledged. */
   readonly arrived: ReadonlySet<string>;

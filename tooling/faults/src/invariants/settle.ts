@@ -19,7 +19,7 @@ export async function settle(stage: Stage, options: { hurries: boolean }): Promi
   const rows = stage.postgres.pool;
   if ((await unsettled(rows)).length > 0) {
     await pause(CALM_MS);
-    if (options.hurries) await letTimePass(stage);
+    if (options.hurries) await shiftTimestamps(stage);
   }
   let delivered = -1;
   let deadline = 0;
@@ -41,7 +41,7 @@ async function deliveredOf({ postgres }: Stage): Promise<number> {
 }
 
 /** Shifts the timestamps of unfinished work. After the calm, no living process works on it any more. */
-async function letTimePass({ postgres }: Stage): Promise<void> {
+async function shiftTimestamps({ postgres }: Stage): Promise<void> {
   await postgres.pool.query(
     `update payment_links.payment_link set mint_started_at = mint_started_at - interval '2 minutes',
        created_at = created_at - interval '2 minutes'
@@ -60,7 +60,7 @@ export async function gatherEvidence({ lender, model, postgres, settings }: Stag
   return { rows: postgres.pool, model, lender: seenBy(lender), verification };
 }
 
-/** What the lender's own systems have seen. */
+/** The records of the lender's own systems. */
 export function seenBy(lender: LenderTwin): LenderSide {
   const calls = Map.groupBy(lender.mints, ({ idempotencyKey }) => idempotencyKey ?? "no key");
   return {

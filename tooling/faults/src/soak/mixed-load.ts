@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { confirmPayments } from "../traffic/confirm-traffic.ts";
 import { requestLinks } from "../traffic/link-traffic.ts";
 import { importLoans } from "../traffic/import-traffic.ts";
-import { lookAtLists } from "../traffic/list-traffic.ts";
+import { readLists } from "../traffic/list-traffic.ts";
 import type { Durations } from "./sampler.ts";
 import { seededRandom, seedOf } from "../traffic/seeded-random.ts";
 import type { Stage } from "../stage/stage.ts";
@@ -53,7 +53,7 @@ export function startMixedLoad(stage: Stage, durations: Durations, options: Mixe
   }
   end.join(requestLinks(stage, pace("door", linkEveryMs)));
   end.join(importLoans(stage, pace("import", IMPORT_EVERY_MS)));
-  end.join(lookAtLists(stage, pace("list", LIST_EVERY_MS, onListed), onDeliveries));
+  end.join(readLists(stage, pace("list", LIST_EVERY_MS, onListed), onDeliveries));
   for (let index = 0; index < WATCHERS; index += 1) end.join(watchLinks(stage, pace(`watch ${index}`, 0, onUpdate)));
   return { counts, stop: () => end.stop() };
 }

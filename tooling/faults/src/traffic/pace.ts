@@ -16,7 +16,7 @@ export interface Scene {
   client(): LenderClient;
 }
 
-/** What each part of the traffic gets: its own random numbers, its end and its pauses. */
+/** The inputs of each part of the traffic: its own random numbers, its end and its pauses. */
 export interface Pace {
   readonly random: () => number;
   readonly isOver: () => boolean;

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { isUnavailable } from "./confirm-traffic.ts";
 import { until } from "../deadline.ts";
 import { queryUntilAnswered } from "./link-traffic.ts";
-import { lookAtLists } from "./list-traffic.ts";
+import { readLists } from "./list-traffic.ts";
 import { Model } from "./model.ts";
 import type { Scene } from "./pace.ts";
 import { startTraffic } from "./traffic.ts";
@@ -94,7 +94,7 @@ test.each([
   );
   let seen = 0;
   const pace = { random: () => 0, isOver: () => asked === 3, isTooLate: () => false, rest: async () => {} };
-  await lookAtLists(scene, pace, () => void (seen += 1));
+  await readLists(scene, pace, () => void (seen += 1));
   expect(seen).toBe(calls);
   expect(scene.model.oddities).toEqual([]);
 });

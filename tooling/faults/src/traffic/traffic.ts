@@ -10,7 +10,7 @@ import { TrafficEnd } from "./traffic-end.ts";
 /** The continuous requests of lenders and field partners. */
 export interface Traffic {
   /** Resolves when this many more payments are acknowledged; returns the time until the first of them. */
-  flows(payments: number): Promise<number>;
+  untilAcknowledged(payments: number): Promise<number>;
   /** Starts nothing new; resolves when every open request has its answer. A missing answer is reported as odd. */
   stop(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function startTraffic(stage: Scene, options: TrafficOptions): Traffic {
   end.join(importLoans(stage, pace("import", options.importRestMs)));
 
   return {
-    async flows(payments) {
+    async untilAcknowledged(payments) {
       const { model } = stage;
       const startedAt = performance.now();
       const before = model.acknowledged;

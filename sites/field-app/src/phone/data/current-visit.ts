@@ -27,7 +27,7 @@ export function forgetVisit(caseId: string): void {
 export function currentVisits(): CurrentVisit[] {
   const visits = names(mine()).map((name) => read<CurrentVisit>(name));
   return visits
-    .filter((visit) => visit !== undefined && goesOn(visit))
+    .filter((visit) => visit !== undefined && isOpen(visit))
     .toSorted((one, other) => (one!.startedAt < other!.startedAt ? 1 : -1)) as CurrentVisit[];
 }
 
@@ -37,12 +37,12 @@ export function currentVisitOn({ id: caseId, borrower, visits }: WholeCase): Cur
   const ownHere = currentVisits().find((visit) => visit.caseId === caseId);
   const isEnded = known.some(({ visitId, completedAt }) => visitId === ownHere?.visitId && completedAt !== null);
   if (ownHere && !isEnded) return ownHere;
-  const elsewhere = known.find((visit) => visit.isMine && visit.completedAt === null && goesOn(visit));
+  const elsewhere = known.find((visit) => visit.isMine && visit.completedAt === null && isOpen(visit));
   return elsewhere && { ...elsewhere, caseId, borrowerName: borrower.displayName };
 }
 
 /** Whether the visit is not too old and was not ended on this phone. */
-function goesOn({ visitId, startedAt }: { readonly visitId: string; readonly startedAt: string }): boolean {
+function isOpen({ visitId, startedAt }: { readonly visitId: string; readonly startedAt: string }): boolean {
   const isEndedHere = outbox().some(
     ({ mutation, input, state }) =>
       input.visitId === visitId &&

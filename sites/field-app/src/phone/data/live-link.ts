@@ -2,7 +2,7 @@ import type { PaymentLink } from "./answers.ts";
 import { eventsIn } from "./event-stream.ts";
 import { dataOf, NoAnswerError, post, RefusedRequestError } from "./graphql.ts";
 import { ONE_LINK, WATCH_LINK } from "./operations.ts";
-import { accessToken, ask, isUnauthenticated, renewed, SignedOutError, whoAsks } from "./session.ts";
+import { accessToken, ask, isUnauthenticated, renewed, SignedOutError, signedInId } from "./session.ts";
 
 /** Final statuses of a link. Only `PAID` may still follow the others. */
 export const FINAL: ReadonlySet<PaymentLink["status"]> = new Set(["PAID", "UNAVAILABLE", "SUPERSEDED"]);
@@ -45,7 +45,7 @@ async function streamed(id: string, watch: LinkWatch, signal: AbortSignal): Prom
   };
   try {
     restartTimer();
-    const who = whoAsks();
+    const who = signedInId();
     const token = await accessToken(who);
     const both = AbortSignal.any([signal, silence.signal]);
     const response = await post(WATCH_LINK, { id }, "text/event-stream", both, token);

@@ -3,7 +3,7 @@ import type { Result } from "./answers.ts";
 import { NoAnswerError, RefusedRequestError } from "./graphql.ts";
 import { forgetAnswers } from "./kept-answers.ts";
 import { QUEUED } from "./operations.ts";
-import { askAs, inWords, signedInAs, SignedOutError, whoAsks } from "./session.ts";
+import { askAs, inWords, signedInAs, SignedOutError, signedInId } from "./session.ts";
 import { forget, names, read, write } from "./storage.ts";
 import { madeAtMs, uuid } from "./uuid.ts";
 
@@ -65,14 +65,14 @@ export function startOutbox(): void {
  * that is refused immediately is not kept: the caller shows the reason to the field partner. @throws SignedOutError
  */
 export async function perform(deed: Deed): Promise<OutboxItem> {
-  const who = whoAsks();
+  const who = signedInId();
   const item: OutboxItem = { ...deed, key: nextKey(who), atMs: Date.now(), state: "waiting" };
   keep(who, item);
   if (navigator.onLine) await Promise.race([flush(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
   // Another field partner has signed in meanwhile, so do not navigate for this deed.
   if (signedInAs()?.fieldPartnerId !== who) throw new SignedOutError();
   const now = read<OutboxItem>(nameOf(who, item.key)) ?? item;
-  if (now.state === "refused") take(who, now.key);
+  if (now.state === "refused") removeItem(who, now.key);
   return now;
 }
 
@@ -93,8 +93,8 @@ export function dismiss(key: string): void {
   const who = signedInAs()?.fieldPartnerId;
   const item = itemOf(key);
   if (item?.mutation === "startVisit" && item.state === "waiting") {
-    for (const other of itemsOf(who)) if (isOf(other, item.input.visitId)) take(who, other.key);
-  } else take(who, key);
+    for (const other of itemsOf(who)) if (isOf(other, item.input.visitId)) removeItem(who, other.key);
+  } else removeItem(who, key);
 }
 
 /** Calls the listener whenever a deed was added, sent or refused. */
@@ -120,7 +120,7 @@ async function sendAll(who: string): Promise<void> {
   const passedOver = new Set<string>();
   let againInMs = Infinity;
   for (let item = nextOf(who, passedOver); item; item = nextOf(who, passedOver)) {
-    const trouble = await tried(who, item);
+    const trouble = await trySend(who, item);
     if (!trouble) continue;
     againInMs = Math.min(againInMs, trouble.againInMs);
     if (!trouble.isItsOwn) break;
@@ -138,10 +138,10 @@ function nextOf(who: string, passedOver: ReadonlySet<string>): OutboxItem | unde
 }
 
 /** Sends a deed and stores its new state. Returns the trouble if it still waits. */
-async function tried(who: string, item: OutboxItem): Promise<Trouble | undefined> {
+async function trySend(who: string, item: OutboxItem): Promise<Trouble | undefined> {
   try {
-    const became = await sent(who, item);
-    keepOn(who, { ...item, ...became });
+    const became = await sendItem(who, item);
+    updateItem(who, { ...item, ...became });
     failures = 0;
     return became.state === "waiting" ? { againInMs: HELD_RETRY_MS, isItsOwn: true } : undefined;
   } catch (error) {
@@ -150,13 +150,13 @@ async function tried(who: string, item: OutboxItem): Promise<Trouble | undefined
     const { message, retryAfterMs, isFault } = error;
     if (!isFault) return { againInMs: retryAfterMs ?? retryMs((failures += 1)), isItsOwn: false };
     const faults = (item.faults ?? 0) + 1;
-    keepOn(who, { ...item, faults, message });
+    updateItem(who, { ...item, faults, message });
     return { againInMs: retryAfterMs ?? retryMs(faults), isItsOwn: faults >= FEW_FAULTS };
   }
 }
 
 /** The new state of a sent deed. @throws NoAnswerError, SignedOutError */
-async function sent(who: string, { mutation, input, key }: OutboxItem): Promise<Partial<OutboxItem>> {
+async function sendItem(who: string, { mutation, input, key }: OutboxItem): Promise<Partial<OutboxItem>> {
   const started = itemsOf(who).find((item) => isStart(item) && isOf(item, input.visitId));
   if (mutation !== "startVisit" && started?.state === "refused") {
     return { state: "refused", message: "Its visit could not be started." };
@@ -213,11 +213,11 @@ function keep(who: string, item: OutboxItem): void {
 }
 
 /** Stores the new state of a deed, unless the deed was removed while it was being sent. */
-function keepOn(who: string, item: OutboxItem): void {
+function updateItem(who: string, item: OutboxItem): void {
   if (read(nameOf(who, item.key)) !== undefined) keep(who, item);
 }
 
-function take(who: string | undefined, key: string): void {
+function removeItem(who: string | undefined, key: string): void {
   forget(nameOf(who, key));
   notifyChange();
 }

@@ -10,7 +10,7 @@ const FRESH_MS = 60_000;
 const DIGITS = 4;
 
 /** The phone's position. The browser may ask the user for permission; undefined if it is denied. */
-export async function whereAmI(): Promise<Position | undefined> {
+export async function currentPosition(): Promise<Position | undefined> {
   const found = await located(ASKED_MS);
   return found && { latitude: rounded(found.latitude), longitude: rounded(found.longitude) };
 }
@@ -19,7 +19,7 @@ export async function whereAmI(): Promise<Position | undefined> {
  * The phone's position with its accuracy in metres, only if permission was given before and the position is available
  * quickly.
  */
-export async function whereAmIQuietly(): Promise<(Position & { accuracyM: number }) | undefined> {
+export async function positionWithoutPrompt(): Promise<(Position & { accuracyM: number }) | undefined> {
   try {
     const { state } = await navigator.permissions.query({ name: "geolocation" });
     if (state !== "granted") return undefined;

@@ -43,7 +43,7 @@ export function onSessionEnd(listener: () => void): void {
 }
 
 /** The id of the signed-in field partner. @throws SignedOutError if nobody is signed in */
-export function whoAsks(): string {
+export function signedInId(): string {
   return kept().fieldPartnerId;
 }
 
@@ -69,7 +69,7 @@ export async function signOut(): Promise<void> {
 
 /** Sends an operation as the signed-in field partner. @throws NoAnswerError, RefusedRequestError, SignedOutError */
 export async function ask<Data>(operation: string, variables: object = {}): Promise<Data> {
-  const who = whoAsks();
+  const who = signedInId();
   const data = await askAs<Data>(who, operation, variables);
   // Throws if another person has signed in meanwhile, who must not see this answer.
   keptOf(who);

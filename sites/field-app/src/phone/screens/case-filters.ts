@@ -1,7 +1,7 @@
 import { chosen, FILTERS, type ListChoice, remember, SORTS, USUAL } from "./case-list-choice.ts";
 import { element } from "@collections/web-pages/browser";
 import { field, working, faultBelow } from "../ui/parts.ts";
-import { type Position, whereAmI } from "../data/position.ts";
+import { type Position, currentPosition } from "../data/position.ts";
 
 /** Opens a sheet with the order and the filters of the list. `changed` is called when they were applied. */
 export function openFilters(changed: () => void): void {
@@ -43,7 +43,7 @@ export function openFilters(changed: () => void): void {
     const sort = (sheet.querySelector<HTMLInputElement>("input[name=sort]:checked")?.value ?? "PRIORITY") as Sort;
     let near: Position | undefined;
     if (sort === "NEAR_ME") {
-      near = await whereAmI();
+      near = await currentPosition();
       if (!near) return faultBelow(apply, "This phone does not give your location. Allow it, or choose another order.");
     }
     const typed = Object.fromEntries(inputs.map(({ name, input }) => [name, input.value]));

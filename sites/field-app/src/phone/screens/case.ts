@@ -8,7 +8,7 @@ import { linkNotice } from "./link-notice.ts";
 import { ONE_CASE, REVEAL_CONTACT } from "../data/operations.ts";
 import { perform } from "../data/outbox.ts";
 import { bigAmount, button, card, facts, faultBelow, nothing, notice, pill, titledCard } from "../ui/parts.ts";
-import { whereAmIQuietly } from "../data/position.ts";
+import { positionWithoutPrompt } from "../data/position.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
 import { ask } from "../data/session.ts";
 import { uuid } from "../data/uuid.ts";
@@ -180,7 +180,7 @@ function offerVisit({ actions }: Place, shown: WholeCase): void {
       const startedAt = new Date().toISOString();
       const visitId = uuid();
       const { displayName: borrowerName } = shown.borrower;
-      const input = { visitId, caseId: id, occurredAt: startedAt, ...(await whereAmIQuietly()) };
+      const input = { visitId, caseId: id, occurredAt: startedAt, ...(await positionWithoutPrompt()) };
       rememberVisit({ visitId, caseId: id, borrowerName, startedAt });
       const { state, message } = await perform({ mutation: "startVisit", input, caseId: id, borrowerName });
       if (state === "refused") {

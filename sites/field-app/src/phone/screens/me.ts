@@ -7,7 +7,7 @@ import { outbox } from "../data/outbox.ts";
 import { button, facts, faultBelow, notice, pill, titledCard } from "../ui/parts.ts";
 import { PATHS, type Screen } from "../ui/screen.ts";
 import { ask, signedInAs, signOut } from "../data/session.ts";
-import { say } from "../ui/shell.ts";
+import { showMessage } from "../ui/shell.ts";
 import { uuid } from "../data/uuid.ts";
 import { momentOf } from "../ui/words.ts";
 
@@ -64,7 +64,7 @@ function sessionLine(session: Session, draw: (sessions: readonly Session[]) => v
       const { result } = await ask<{ result: Result<{ sessions: Session[] }> }>(END_SESSION, { input });
       if (result.code !== undefined) return faultBelow(pressed, result.message);
       draw(result.sessions);
-      say("That session has ended.");
+      showMessage("That session has ended.");
     },
     "secondary small",
   );

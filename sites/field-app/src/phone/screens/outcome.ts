@@ -4,7 +4,7 @@ import { element, fill } from "@collections/web-pages/browser";
 import { type Deed, perform } from "../data/outbox.ts";
 import { faultBelow, field, notice, working } from "../ui/parts.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
-import { say } from "../ui/shell.ts";
+import { showMessage } from "../ui/shell.ts";
 import { digitsOf, typedAmount } from "../ui/typed-amount.ts";
 import { withCase } from "./visit.ts";
 import { isoDay, OUTCOMES } from "../ui/words.ts";
@@ -86,7 +86,7 @@ function drawOutcomes({ main, actions }: Place, shown: WholeCase, visit: Current
     const { state, message } = await perform(deed);
     if (state === "refused") return faultBelow(save, message ?? "The visit could not be ended.");
     forgetVisit(shown.id);
-    say(state === "done" ? "Saved." : "Saved on this phone. It is sent when there is a network.");
+    showMessage(state === "done" ? "Saved." : "Saved on this phone. It is sent when there is a network.");
     go(PATHS.today);
   }
 }

@@ -14,7 +14,7 @@ import { bigAmount, button, card, faultBelow, nothing, notice, skeleton, titledC
 import { codeOf } from "./picture-code.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
 import { ask, inWords, SignedOutError } from "../data/session.ts";
-import { say } from "../ui/shell.ts";
+import { showMessage } from "../ui/shell.ts";
 import { uuid } from "../data/uuid.ts";
 import { withCase } from "./visit.ts";
 import { LINK_WORDS } from "../ui/words.ts";
@@ -176,7 +176,7 @@ function deliveries({ id, status, deliveries }: PaymentLink): HTMLElement {
       const input = { idempotencyKey: uuid(), paymentLinkId: id };
       const { result } = await ask<{ result: Result<object> }>(RESEND_LINK, { input });
       if (result.code !== undefined) return faultBelow(pressed, result.message);
-      say("It is being sent again.");
+      showMessage("It is being sent again.");
     },
     "secondary small",
     "send",

@@ -77,7 +77,7 @@ function question(item: OutboxItem, doubt: Doubt): HTMLElement {
 }
 
 function giveUp({ key, mutation, input, caseId }: OutboxItem): void {
-  const goesOn = currentVisits().some(({ visitId }) => visitId === input.visitId);
-  if (mutation === "startVisit" && goesOn) forgetVisit(caseId);
+  const isOpen = currentVisits().some(({ visitId }) => visitId === input.visitId);
+  if (mutation === "startVisit" && isOpen) forgetVisit(caseId);
   dismiss(key);
 }

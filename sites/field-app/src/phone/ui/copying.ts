@@ -1,6 +1,6 @@
 import { element, writeToClipboard } from "@collections/web-pages/browser";
 import { icon } from "./icon.ts";
-import { say } from "./shell.ts";
+import { showMessage } from "./shell.ts";
 
 /** A button that copies a text to the clipboard. */
 export function copyButton(text: string, what: string, words = "Copy"): HTMLElement {
@@ -14,5 +14,5 @@ export function copyButton(text: string, what: string, words = "Copy"): HTMLElem
 
 async function copy(text: string, what: string): Promise<void> {
   const isCopied = await writeToClipboard(text);
-  say(isCopied ? `Copied: ${what}` : "This browser does not let the app copy: press and hold the text.");
+  showMessage(isCopied ? `Copied: ${what}` : "This browser does not let the app copy: press and hold the text.");
 }

@@ -8,12 +8,12 @@ const TABS = { today: "Today", cases: "Cases", money: "Money", me: "Me" } as con
   string
 >;
 
-const SAID_FOR_MS = 5_000;
+const MESSAGE_SHOWN_MS = 5_000;
 
 const status = element("div", { class: "status-line", role: "status" });
-const said = element("p", { class: "said", role: "status" });
+const message = element("p", { class: "said", role: "status" });
 let leave = new AbortController();
-let saidTimer: number | undefined;
+let messageTimer: number | undefined;
 
 /** The frame around every screen: a status line, and short messages. */
 export function startShell(): void {
@@ -43,7 +43,7 @@ export function show(screen: Screen): void {
     ),
     main,
     element("footer", { class: "bottom" }, actions, screen.tab && tabs(screen.tab)),
-    said,
+    message,
   );
   document.title = `${screen.title} · Partner Collections`;
   showStatus();
@@ -54,12 +54,12 @@ export function show(screen: Screen): void {
 }
 
 /** Shows a message above the present screen for a few seconds. */
-export function say(text: string): void {
-  said.textContent = text;
-  clearTimeout(saidTimer);
-  saidTimer = setTimeout(() => {
-    said.textContent = "";
-  }, SAID_FOR_MS);
+export function showMessage(text: string): void {
+  message.textContent = text;
+  clearTimeout(messageTimer);
+  messageTimer = setTimeout(() => {
+    message.textContent = "";
+  }, MESSAGE_SHOWN_MS);
 }
 
 function tabs(current: TabName): HTMLElement {

@@ -11,30 +11,30 @@ type Log = (message: string) => void;
  * Runs the selected faults and reports on them. Each finished leg is kept in `stateFile`, which is deleted at the end
  * of the run. A resumed run takes its seed and form from that file.
  */
-export async function play(options: Options, stateFile: string, log: Log): Promise<Report> {
+export async function runFaults(options: Options, stateFile: string, log: Log): Promise<Report> {
   const { isQuick, rounds } = options;
   const interrupted = options.resumes ? readRunState(stateFile) : undefined;
   const state: RunState = interrupted ?? { seed: options.seed, isQuick, rounds, legs: {} };
   log(`seed ${state.seed}${interrupted === undefined ? "" : ", resumed"}`);
   const reports = new Map<string, FaultReport>();
 
-  async function playAll(waiting: Fault[]): Promise<void> {
+  async function runAll(waiting: Fault[]): Promise<void> {
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
       const { name } = fault;
       const logOfFault: Log = (message) => log(`${name}: ${message}`);
-      reports.set(name, await playFault(fault, state, logOfFault, () => writeRunState(stateFile, state)));
+      reports.set(name, await runFault(fault, state, logOfFault, () => writeRunState(stateFile, state)));
     }
   }
 
   const together = options.faults.filter(({ isAlone }) => isAlone !== true);
-  await Promise.all(Array.from({ length: options.atATime }, () => playAll(together)));
-  await playAll(options.faults.filter(({ isAlone }) => isAlone === true));
+  await Promise.all(Array.from({ length: options.atATime }, () => runAll(together)));
+  await runAll(options.faults.filter(({ isAlone }) => isAlone === true));
   forgetRunState(stateFile);
   const inOrder = options.faults.map(({ name }) => reports.get(name)!);
   return makeReport(state.seed, state.isQuick, inOrder);
 }
 
-async function playFault(fault: Fault, state: RunState, log: Log, keep: () => void): Promise<FaultReport> {
+async function runFault(fault: Fault, state: RunState, log: Log, keep: () => void): Promise<FaultReport> {
   const { name, sentence } = fault;
   const notPlayed = fault.unavailableReason?.();
   if (notPlayed !== undefined) {
@@ -45,7 +45,7 @@ async function playFault(fault: Fault, state: RunState, log: Log, keep: () => vo
   const outcomes = (state.legs[name] ??= []);
   const legs = state.isQuick || state.rounds !== undefined ? 1 : fault.rounds.legs;
   while (outcomes.length < legs) {
-    const outcome = await playLeg(fault, state, outcomes.length, log);
+    const outcome = await runLeg(fault, state, outcomes.length, log);
     for (const { invariant, detail } of outcome.violations) log(`VIOLATED: ${invariant}: ${detail}`);
     outcomes.push(outcome);
     keep();
@@ -57,7 +57,7 @@ async function playFault(fault: Fault, state: RunState, log: Log, keep: () => vo
 }
 
 /** A leg that throws counts as a violation; the other legs still run. */
-async function playLeg(fault: Fault, state: RunState, number: number, log: Log): Promise<Outcome> {
+async function runLeg(fault: Fault, state: RunState, number: number, log: Log): Promise<Outcome> {
   const { isQuick } = state;
   const seed = seedOf(state.seed, `${fault.name} ${number}`);
   const rounds = state.rounds ?? (isQuick ? fault.rounds.quick : fault.rounds.long);

@@ -5,10 +5,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import type { Options } from "./arguments.ts";
 import type { Fault, Leg, Outcome } from "./fault.ts";
-import { play } from "./play.ts";
+import { runFaults } from "./run-faults.ts";
 import { exitCodeOf, reportText } from "./report.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "collections-play-"));
+const folder = mkdtempSync(join(tmpdir(), "collections-run-faults-"));
 const stateFile = join(folder, "run.json");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -56,8 +56,8 @@ const silently = () => {};
 
 test("the long form runs every leg with its own seed, and the same seeds for the same run seed", async () => {
   const [first, second] = [aFault("one"), aFault("one")];
-  const report = await play({ ...LONG, faults: [first] }, stateFile, silently);
-  await play({ ...LONG, faults: [aFault("another"), second] }, stateFile, silently);
+  const report = await runFaults({ ...LONG, faults: [first] }, stateFile, silently);
+  await runFaults({ ...LONG, faults: [aFault("another"), second] }, stateFile, silently);
   expect(first.legs.map(({ rounds }) => rounds)).toEqual([5, 5, 5]);
   expect(new Set(first.legs.map(({ seed }) => seed)).size).toBe(3);
   expect(second.legs.map(({ seed }) => seed)).toEqual(first.legs.map(({ seed }) => seed));
@@ -68,23 +68,23 @@ test("the long form runs every leg with its own seed, and the same seeds for the
 
 test("the short form runs one leg, and so does a given number of rounds", async () => {
   const quick = aFault("one");
-  await play({ ...LONG, faults: [quick], isQuick: true }, stateFile, silently);
+  await runFaults({ ...LONG, faults: [quick], isQuick: true }, stateFile, silently);
   expect(quick.legs.map(({ rounds }) => rounds)).toEqual([1]);
   const single = aFault("one");
-  await play({ ...LONG, faults: [single], rounds: 9 }, stateFile, silently);
+  await runFaults({ ...LONG, faults: [single], rounds: 9 }, stateFile, silently);
   expect(single.legs.map(({ rounds }) => rounds)).toEqual([9]);
 });
 
 test("--resume continues an interrupted run at its next leg, with its seed", async () => {
   const whole = aFault("one");
-  await play({ ...LONG, faults: [whole] }, stateFile, silently);
+  await runFaults({ ...LONG, faults: [whole] }, stateFile, silently);
   const interrupted = aFault("one");
   const log = (message: string) => {
     if (message.includes("leg 3")) throw new Error("interrupted");
   };
-  await expect(play({ ...LONG, faults: [interrupted] }, stateFile, log)).rejects.toThrow("interrupted");
+  await expect(runFaults({ ...LONG, faults: [interrupted] }, stateFile, log)).rejects.toThrow("interrupted");
   const resumed = aFault("one");
-  const report = await play({ ...LONG, seed: 99, faults: [resumed], resumes: true }, stateFile, silently);
+  const report = await runFaults({ ...LONG, seed: 99, faults: [resumed], resumes: true }, stateFile, silently);
   expect(report).toMatchObject({ seed: 7, faults: [{ legs: 3, booked: 3_303 }] });
   expect(resumed.legs.map(({ seed }) => seed)).toEqual(whole.legs.slice(2).map(({ seed }) => seed));
 });
@@ -103,14 +103,14 @@ test("faults run in parallel, and one that measures runs alone after them", asyn
     },
   });
   const faults = [{ ...named("alone"), isAlone: true } as const, named("one"), named("two")];
-  const report = await play({ ...LONG, faults, isQuick: true, atATime: 3 }, stateFile, silently);
+  const report = await runFaults({ ...LONG, faults, isQuick: true, atATime: 3 }, stateFile, silently);
   expect(met).toEqual({ one: [], two: ["one"], alone: [] });
   expect(report.faults.map(({ name }) => name)).toEqual(["alone", "one", "two"]);
 });
 
 test("the report says how many kills hit a commit in progress", async () => {
   const never = aFault("never", () => ({ counts: { ...OUTCOME.counts, killsTimed: 0, killsAmidCommit: 0 } }));
-  const report = await play({ ...LONG, faults: [aFault("timed"), never] }, stateFile, silently);
+  const report = await runFaults({ ...LONG, faults: [aFault("timed"), never] }, stateFile, silently);
   expect(reportText(report)).toContain("Kills that hit a commit in progress:\n  timed: 3 of 6");
   expect(reportText(report)).not.toContain("never: 0");
 });
@@ -118,7 +118,7 @@ test("the report says how many kills hit a commit in progress", async () => {
 test("the report lists the measures of a load that must stay flat", async () => {
   const flatness = [{ measure: "server open files", first: 40, last: 90, most: 52, isFlat: false }];
   const soak = { capacityPerS: 300, pacePerS: 150, flatness, samples: [] };
-  const report = await play(
+  const report = await runFaults(
     { ...LONG, faults: [aFault("load", () => ({ soak }))], isQuick: true },
     stateFile,
     silently,
@@ -133,7 +133,7 @@ test("a violation and a leg that throws are reported and lead to exit code 1", a
     throw new Error("no PostgreSQL");
   });
   const whole = aFault("three");
-  const report = await play({ ...LONG, faults: [violated, broken, whole], isQuick: true }, stateFile, silently);
+  const report = await runFaults({ ...LONG, faults: [violated, broken, whole], isQuick: true }, stateFile, silently);
   expect(exitCodeOf(report)).toBe(1);
   expect(reportText(report)).toContain("one: money is kept: some is lost");
   expect(reportText(report)).toContain("two: the leg runs to its end: Error: no PostgreSQL");
@@ -142,7 +142,7 @@ test("a violation and a leg that throws are reported and lead to exit code 1", a
 
 test("a fault that the machine cannot run is reported and leads to exit code 3", async () => {
   const fault = { ...aFault("one"), unavailableReason: () => "there is no disk" };
-  const report = await play({ ...LONG, faults: [fault, aFault("two")], isQuick: true }, stateFile, silently);
+  const report = await runFaults({ ...LONG, faults: [fault, aFault("two")], isQuick: true }, stateFile, silently);
   expect(exitCodeOf(report)).toBe(3);
   expect(reportText(report)).toContain("one: there is no disk");
 });

@@ -32,7 +32,7 @@ const LEFT_OUT = [
  * dropped at the end. Returns the text to print.
  * @throws UsageError
  */
-export async function playGiven(options: Options, urls: readonly string[], log: Log): Promise<string> {
+export async function runOnGivenServers(options: Options, urls: readonly string[], log: Log): Promise<string> {
   const other = options.subjects.find(({ name }) => MEASURES[name] === undefined);
   if (other !== undefined || options.showsOnly || options.resume) {
     throw new UsageError(

@@ -7,7 +7,7 @@ import { type Results, readResults, writeResults } from "./results.ts";
 import type { Subject } from "./subject.ts";
 
 /** The results of a run. A subject that failed does not stop the others. */
-export interface Played {
+export interface RunResult {
   readonly results: Results | undefined;
   readonly failed: readonly string[];
 }
@@ -15,7 +15,7 @@ export interface Played {
 type Log = (message: string) => void;
 
 /** Measures the subjects one after the other, each on its own PostgreSQL, and keeps their results. */
-export async function play(options: Options, log: Log): Promise<Played> {
+export async function runSubjects(options: Options, log: Log): Promise<RunResult> {
   const file = join(DATA_DIR, options.isQuick ? "quick.json" : "full.json");
   let results = readResults(file);
   if (options.showsOnly) return { results, failed: [] };
