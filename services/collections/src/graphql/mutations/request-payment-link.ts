@@ -60,7 +60,7 @@ builder.mutationField("requestPaymentLink", (t) =>
     resolve(_, { input }, context) {
       const { visitId, amount, channels, occurredAt } = input;
       const { minor, currency } = moneyOf(amount);
-      const wish: PaymentLinkRequest = {
+      const linkRequest: PaymentLinkRequest = {
         fieldPartnerId: viewer(context).id,
         visitId,
         amountMinor: minor,
@@ -68,13 +68,14 @@ builder.mutationField("requestPaymentLink", (t) =>
         ...(channels && { channels }),
         ...(occurredAt && { occurredAt }),
       };
-      return once(context, "requestPaymentLink", input, (tx) => request(tx, input.idempotencyKey, wish));
+      return once(context, "requestPaymentLink", input, (tx) => request(tx, input.idempotencyKey, linkRequest));
     },
   }),
 );
 
-async function request(tx: Tx, key: string, wish: PaymentLinkRequest): Promise<Kept<Requested>> {
-  const outcome = await requestPaymentLink(tx, wish, {});
-  if (outcome.kind === "visit_not_found") return { refusal: visitNotFound(await queueLinkRequest(tx, key, wish)) };
+async function request(tx: Tx, key: string, linkRequest: PaymentLinkRequest): Promise<Kept<Requested>> {
+  const outcome = await requestPaymentLink(tx, linkRequest, {});
+  if (outcome.kind === "visit_not_found")
+    return { refusal: visitNotFound(await queueLinkRequest(tx, key, linkRequest)) };
   return keptOrThrown(requested(outcome));
 }

@@ -48,7 +48,7 @@ const debugSignatureBody = z
     params: { code: "VALIDATION_FAILED" },
   });
 
-/** One mistake in a signature: of the debugger's answer, and of the 401 in a sandbox. */
+/** One mistake in a signature, for the debugger's answer and for the 401 of a sandbox. */
 export const findingAnswer = z
   .object({
     cause: z.enum(SIGNATURE_CAUSES).meta({ description: "The mistake; there may be more causes in time." }),

@@ -1,4 +1,7 @@
-/** One story told by the examples of all endpoints and events: the loan LN-2040 of the lender ACME, paid in parts. */
+/**
+ * Values that the examples of endpoints and events share. All are about the loan LN-2040 of the lender ACME, paid in
+ * parts.
+ */
 export const CASE_ID = "case_019aa3b7f01c7d22a1b2c3d4e5f60718";
 export const VISIT_ID = "vis_019aa3b9017e7c33a4b5c6d7e8f90a1b";
 export const KEY_ID = "lk_019aa3b5c4d37e88b1c2d3e4f5061728";

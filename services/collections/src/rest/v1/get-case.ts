@@ -110,7 +110,9 @@ const caseExample = {
   serverTime: "2026-12-03T05:40:00.000Z",
 };
 
-/** A receiver calls it after a gap in a loan's sequence (contract: Partner endpoints). */
+/**
+ * Shows the current case of a loan, for a receiver that saw a gap in the loan's sequence (contract: Partner endpoints).
+ */
 export const getCase: SignedEndpoint = {
   name: "get-case",
   method: "GET",

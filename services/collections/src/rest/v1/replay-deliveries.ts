@@ -41,7 +41,7 @@ const replayDeliveriesBody = z.object({
     .meta({ description: "Only count. Either this or the query says it." }),
 });
 
-/** The fields that every answer about a replay has. */
+/** The fields of every answer about a replay. */
 export const replayFields = {
   replayId: z.string().meta({ description: "`replay_…`" }),
   count: countAnswer("How many events matched when it was asked for."),
