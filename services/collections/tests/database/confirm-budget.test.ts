@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AMOUNT_FIELDS, caseByLoan, lockCurrentCases } from "@collections/cases";
-import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database, isDistributed, migrate, newId, transaction } from "@collections/database";
 import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
 import {
   assignCase,
@@ -20,8 +20,12 @@ import { schemas } from "../../src/schemas.ts";
 import { aRow } from "../fixtures/fixture.ts";
 
 const ENVIRONMENT = "sandbox";
-const ROUND_TRIPS = 3;
-const MAX_STATEMENTS = 14;
+const ON_ONE_POSTGRES = { statements: 14, roundTrips: 3 };
+/**
+ * On a cluster the settings of a transaction are a message of their own, and a marker commits with the jobs. All answers
+ * must arrive before the COMMIT is sent, because Citus reports missing rows as a warning.
+ */
+const ON_CLUSTER = { statements: 16, roundTrips: 4 };
 /** The first wake-up is sent at once, and those that gather meanwhile are sent as one. */
 const MAX_WAKE_UPS = 2;
 const COMMIT = "commit";
@@ -33,6 +37,7 @@ interface Sent {
   readonly roundTrip: boolean;
 }
 
+let budget: { readonly statements: number; readonly roundTrips: number };
 let database: Database;
 let url: string;
 let lender: Lender;
@@ -44,6 +49,7 @@ beforeAll(async () => {
     await migrate({ url: at, schemas, jobs: true });
   }));
   database = await createDatabase({ url, schemas });
+  budget = (await isDistributed(database.em())) ? ON_CLUSTER : ON_ONE_POSTGRES;
   const vault = createVault({ masterKey: "a".repeat(64) });
   const onboarding = { vault, allow: parseAllowList("127.0.0.1:*"), environment: ENVIRONMENT };
   const input = { code: "ACME", name: "Acme Finance", currency: "INR", commissionPercent: "2.5" };
@@ -120,14 +126,14 @@ function budgetOf(statements: readonly Sent[]): { statements: number; roundTrips
 }
 
 describe("database work of a batch of confirmations", () => {
-  test("takes three round trips for one confirmation and for 32", async () => {
+  test("takes three round trips, four on a cluster, for one confirmation and for 32", async () => {
     const [first, ...others] = await loans(33);
     const one = await queriesOf([payment(first!)]);
     // These references are looked up in two Unicode forms, by the same query.
     const many = await queriesOf(others.map((loan) => payment(loan, { reference: "re\u0301f_1" })));
     expect(one.map(({ name, text }) => name ?? text)).toEqual(many.map(({ name, text }) => name ?? text));
     expect(budgetOf(many)).toEqual(budgetOf(one));
-    expect(budgetOf(one).roundTrips).toBe(ROUND_TRIPS);
+    expect(budgetOf(one).roundTrips).toBe(budget.roundTrips);
   });
 
   test("puts payments of one loan that arrive while another one is booked into one batch", async () => {
@@ -145,7 +151,7 @@ describe("database work of a batch of confirmations", () => {
     expect(batches).toEqual([1, 31]);
   });
 
-  test("takes one transaction of three round trips to reject a payment of an unknown loan", async () => {
+  test("takes one transaction of as many round trips to reject a payment of an unknown loan", async () => {
     const sent: Sent[] = [];
     const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
     const confirm = createConfirmer({ em: () => observed.em(), environment: ENVIRONMENT });
@@ -154,7 +160,7 @@ describe("database work of a batch of confirmations", () => {
     expect(outcome).toMatchObject({ kind: "refused", code: "LOAN_NOT_FOUND" });
     expect(sent.filter(({ text }) => text === COMMIT)).toHaveLength(1);
     expect(sent.filter(({ name }) => name?.startsWith("cases.lock-"))).toHaveLength(1);
-    expect(budgetOf(sent).roundTrips).toBe(ROUND_TRIPS);
+    expect(budgetOf(sent).roundTrips).toBe(budget.roundTrips);
   });
 
   test("lets a payment wait for its locked loan, while a payment of an unknown loan is rejected meanwhile", async () => {
@@ -184,7 +190,7 @@ describe("database work of a batch of confirmations", () => {
     expect(await sentBy("pay_excess", "1")).toContain(SELECT_PENDING);
   });
 
-  test("takes at most 14 SQL queries, also when every payment has a link, clears its case and credits earnings", async () => {
+  test("takes at most 14 SQL queries, 16 on a cluster, when every payment has a link, clears its case and credits earnings", async () => {
     const names = await loans(33);
     await queriesOf(names.map((loan) => payment(loan)));
     const clearing: Confirmation[] = [];
@@ -194,7 +200,7 @@ describe("database work of a batch of confirmations", () => {
     }
     const [first, ...others] = clearing;
     const one = budgetOf(await queriesOf([first!]));
-    expect(one).toEqual({ statements: MAX_STATEMENTS, roundTrips: ROUND_TRIPS });
+    expect(one).toEqual(budget);
     expect(budgetOf(await queriesOf(others))).toEqual(one);
     expect(await caseByLoan(database.em(), lender.id, names.at(-1)!)).toMatchObject({ status: "collected" });
   });

@@ -1,3 +1,4 @@
+/** @module-tag one-node-plan */
 import { randomUUID } from "node:crypto";
 import { createDatabase, transaction } from "@collections/database";
 import { createFieldPartner } from "@collections/field-partners";

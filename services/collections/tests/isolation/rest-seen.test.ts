@@ -42,22 +42,28 @@ describe("the isolation matrix finds an endpoint that ignores the caller", () =>
 });
 
 describe("the isolation matrix finds an SQL query without its condition on the lender", () => {
-  test.each(["get-case", "deliveries-list", "deliveries-get", "deliveries-replay-one", "replays-get"])(
-    "of %s",
-    async (name) => {
-      const { app, databaseUrl } = world.service;
-      const careless = await testApp(databaseUrl);
-      afterFile(() => careless.close());
-      careless.database.pool.on("acquire", forgetLender);
-      const endpoints = ENDPOINTS.filter((one) => one.name === name).map((one) => ({
-        ...one,
-        handle: (request: never) => one.handle(request, careless),
-      }));
-      const asA = { url: await served(endpoints, app), key: world.a.key };
-      expect(await findingsAt(asA, endpoints)).not.toEqual([]);
-    },
-  );
+  test.each(["get-case", "deliveries-list", "deliveries-get", "replays-get"])("of %s", async (name) => {
+    expect(await findingsWithoutLender(name)).not.toEqual([]);
+  });
+
+  test("of deliveries-replay-one", { tags: "refused-query" }, async () => {
+    expect(await findingsWithoutLender("deliveries-replay-one")).not.toEqual([]);
+  });
 });
+
+/** The findings at an endpoint whose queries have lost their conditions on the lender. */
+async function findingsWithoutLender(name: string): Promise<string[]> {
+  const { app, databaseUrl } = world.service;
+  const careless = await testApp(databaseUrl);
+  afterFile(() => careless.close());
+  careless.database.pool.on("acquire", forgetLender);
+  const endpoints = ENDPOINTS.filter((one) => one.name === name).map((one) => ({
+    ...one,
+    handle: (request: never) => one.handle(request, careless),
+  }));
+  const asA = { url: await served(endpoints, app), key: world.a.key };
+  return findingsAt(asA, endpoints);
+}
 
 async function findingsAt(asA: Caller, endpoints: readonly Endpoint[]): Promise<string[]> {
   const findings: string[] = [];
@@ -70,8 +76,12 @@ async function findingsAt(asA: Caller, endpoints: readonly Endpoint[]): Promise<
   return [...findings, ...changes];
 }
 
+const carelessClients = new WeakSet<ClientBase>();
+
 /** Removes the condition on the lender from all further queries of a connection. */
 function forgetLender(client: ClientBase): void {
+  if (carelessClients.has(client)) return;
+  carelessClients.add(client);
   const careless = (text: string) => text.replaceAll(OF_LENDER, "($1 = $2 or true)");
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;
   client.query = ((query: string | { text: string }, ...more: unknown[]) =>
