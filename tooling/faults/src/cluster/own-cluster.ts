@@ -92,6 +92,7 @@ class Node {
     const children = childrenOf(child.pid);
     child.kill("SIGKILL");
     for (const pid of children) signalIfThere(pid, "SIGKILL");
+    this.#stopped = [];
     await ended;
   }
 
@@ -203,6 +204,11 @@ export class OwnCluster {
   async plainDatabase(name: string): Promise<string> {
     await run(this.#nodes[0]!.url("postgres"), [`create database ${name}`]);
     return this.#nodes[0]!.url(name);
+  }
+
+  /** Opens connections to one node; 0 is the coordinator. The caller ends the pool. */
+  nodePool(node: number): Pool {
+    return new Pool({ connectionString: this.#nodes[node]!.url(DATABASE), max: 1 }).on("error", () => {});
   }
 
   /** Kills a node with SIGKILL; 0 is the coordinator. */

@@ -1,9 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
 import { clusterUnavailable } from "../cluster/own-cluster.ts";
+import { amidCommitOnNode } from "../stage/amid-commit.ts";
 import { underClusterTraffic } from "../cluster/under-cluster-traffic.ts";
 
 const NODES = 3;
+const COORDINATOR = 0;
+/**
+ * The coordinator is stopped for so long before it is killed. The worker nodes carry out the COMMITs that it has sent, and
+ * their answers reach no lender: such a payment must not be booked again when the lender repeats it.
+ */
+const COMMITS_WITHIN_MS = 50;
 const NAMES = ["the coordinator", "the first worker", "the second worker"];
 /** A schedule that has lost no answer continues for up to this many more strikes. */
 const MOST_MORE = 9;
@@ -24,9 +31,18 @@ export const killNodes: Fault = {
       onProgress(`${lenders.length} lenders, ${lenders.filter(({ node }) => node === 1).length} on the first worker`);
       while (counts.strikes < rounds || (counts.lostAnswers === 0 && counts.strikes < rounds + MOST_MORE)) {
         await untilEveryLenderIsAnswered(PAYMENTS_BETWEEN[isQuick ? "quick" : "long"]);
-        await pause(random() * 200);
         const node = (counts.strikes + 1) % NODES;
-        await cluster.kill(node);
+        const pool = cluster.nodePool(node);
+        try {
+          await amidCommitOnNode(pool, model);
+          if (node === COORDINATOR) {
+            cluster.suspend(node);
+            await pause(COMMITS_WITHIN_MS);
+          }
+          await cluster.kill(node);
+        } finally {
+          await pool.end();
+        }
         await pause(random() * 1_500);
         await cluster.startAgain(node);
         counts.strikes += 1;

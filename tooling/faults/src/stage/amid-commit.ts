@@ -1,18 +1,34 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Stage } from "./stage.ts";
+import type { Pool } from "pg";
+import type { Model } from "../traffic/model.ts";
 
 const WAITS_FOR_MS = 2_000;
+
+/** A transaction of a server of ours writes its COMMIT to the disk. */
+const COMMITS_TO_DISK = "application_name = 'collections-server' and lower(wait_event) in ('walsync', 'walwrite')";
+/** A COMMIT of a server of ours at the coordinator, which waits for a worker node, or one of Citus at a worker node. */
+const COMMITS_ON_NODE =
+  "state = 'active' and query ilike 'commit%' and application_name similar to 'collections-server|citus_internal%'";
 
 /**
  * Resolves at a moment when a server's commit is on its way to the disk. Killing the server then loses its answer.
  * After two seconds without a commit it resolves anyway and does not count.
  */
-export async function amidCommit({ postgres, model }: Pick<Stage, "postgres" | "model">): Promise<void> {
-  const { counts } = model;
+export function amidCommit({ postgres, model }: { postgres: { pool: Pool }; model: Model }): Promise<void> {
+  return untilCommitting(postgres.pool, COMMITS_TO_DISK, model);
+}
+
+/** As `amidCommit`, for a node of a cluster. `pool` is connected to that node. */
+export function amidCommitOnNode(pool: Pool, model: Model): Promise<void> {
+  return untilCommitting(pool, COMMITS_ON_NODE, model);
+}
+
+async function untilCommitting(pool: Pool, condition: string, { counts }: Model): Promise<void> {
   counts.killsTimed += 1;
+  const query = `select from pg_stat_activity where pid <> pg_backend_pid() and (${condition}) limit 1`;
   const until = performance.now() + WAITS_FOR_MS;
   while (performance.now() < until) {
-    const { rows } = await postgres.pool.query(SELECT_COMMITTING);
+    const { rows } = await pool.query(query);
     if (rows.length > 0) {
       counts.killsAmidCommit += 1;
       return;
@@ -20,7 +36,3 @@ export async function amidCommit({ postgres, model }: Pick<Stage, "postgres" | "
     await pause(1);
   }
 }
-
-const SELECT_COMMITTING = `
-  select from pg_stat_activity
-  where application_name = 'collections-server' and lower(wait_event) in ('walsync', 'walwrite') limit 1`;
