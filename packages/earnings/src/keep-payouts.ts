@@ -81,7 +81,16 @@ const selectCredited = statement(
 
 const table = tableOf(PayoutEntity);
 const PART = ["lenderId", "lines", "amountMinor"] as const;
-const SHARED = ["id", "fieldPartnerId", "currency", "reference", "paidOn", "untilDay", "untilInstant", "recordedAt"] as const;
+const SHARED = [
+  "id",
+  "fieldPartnerId",
+  "currency",
+  "reference",
+  "paidOn",
+  "untilDay",
+  "untilInstant",
+  "recordedAt",
+] as const;
 const INSERTED = [...PART, ...SHARED];
 
 // One SQL statement per lender, because on a cluster the parts of a payout are on several nodes.

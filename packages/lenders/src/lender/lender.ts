@@ -1,4 +1,12 @@
-import { type EntityManager, isOnCluster, query, statement, type Statement, tableOf, type Tx } from "@collections/database";
+import {
+  type EntityManager,
+  isOnCluster,
+  query,
+  statement,
+  type Statement,
+  tableOf,
+  type Tx,
+} from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { LockMode } from "@mikro-orm/core";
 import { LenderNotFoundError } from "./lender-fault.ts";
