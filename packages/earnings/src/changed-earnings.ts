@@ -1,6 +1,6 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { Earning } from "./earning.ts";
-import { selectedEarning } from "./keep-earnings.ts";
+import { selectedEarning } from "./write-earnings.ts";
 
 /**
  * Returns one page of a field partner's earnings that were created, credited or paid out at or after `since`. The page has

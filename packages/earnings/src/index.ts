@@ -2,8 +2,8 @@ export { changedEarnings } from "./changed-earnings.ts";
 export { commissionOn, formula } from "./commission.ts";
 export { InvalidCursorError } from "./cursor.ts";
 export { type AttributedPayment, credited, type Earning, earningOn, type EarningStatus } from "./earning.ts";
-export { addEarnings, type CaseKey, creditEarnings, findPendingEarnings } from "./keep-earnings.ts";
-export { lockCredited, lockReference, payOut } from "./keep-payouts.ts";
+export { addEarnings, type CaseKey, creditEarnings, findPendingEarnings } from "./write-earnings.ts";
+export { lockCredited, lockReference, payOut } from "./write-payouts.ts";
 export {
   creditTimeReaching,
   type Payout,

@@ -2,7 +2,7 @@ import { type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { encodeCursor, decodeCursor } from "./cursor.ts";
 import type { Earning } from "./earning.ts";
-import { type CaseKey, selectedEarning } from "./keep-earnings.ts";
+import { type CaseKey, selectedEarning } from "./write-earnings.ts";
 import { EarningEntity } from "./schema.ts";
 
 /** The earnings of a field partner in one currency that were earned in a time span, by status. Amounts in minor units. */

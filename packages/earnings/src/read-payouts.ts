@@ -2,7 +2,7 @@ import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collectio
 import type { FilterQuery } from "@mikro-orm/core";
 import type { CurrencyCode } from "@collections/money";
 import { type Earning } from "./earning.ts";
-import { selectedEarning } from "./keep-earnings.ts";
+import { selectedEarning } from "./write-earnings.ts";
 import type { Payout } from "./payout.ts";
 import { EarningEntity, PayoutEntity, type PayoutRow } from "./schema.ts";
 

@@ -1,7 +1,7 @@
 import { createDatabase, migrate } from "@collections/database";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
-import { selectPending, upsertCredited } from "./keep-earnings.ts";
+import { selectPending, upsertCredited } from "./write-earnings.ts";
 import { EarningEntity, earningsSchema } from "./schema.ts";
 
 const schemas = [earningsSchema];

@@ -1,7 +1,7 @@
 import { query, send, statement, tableOf, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import type { Earning } from "./earning.ts";
-import { selectedEarning } from "./keep-earnings.ts";
+import { selectedEarning } from "./write-earnings.ts";
 import type { Payout } from "./payout.ts";
 import { PayoutEntity } from "./schema.ts";
 
