@@ -28,14 +28,14 @@ export async function once<Done>(
   const key = { fieldPartnerId, mutation, key: idempotencyKey };
   const kept = await transaction(context.reads.em, async (tx) => {
     if (input.visitId !== undefined) lockVisit(tx, { fieldPartnerId, visitId: input.visitId });
-    const recalled = await claimMutation(tx, { ...key, inputHash: hashOf(input) });
-    if (recalled.kind === "conflict") return { refusal: CONFLICT };
-    if (recalled.kind === "repeat" && isFinal(recalled.result as Kept<Done>)) return recalled.result as Kept<Done>;
+    const claim = await claimMutation(tx, { ...key, inputHash: hashOf(input) });
+    if (claim.kind === "conflict") return { refusal: CONFLICT };
+    if (claim.kind === "repeat" && isFinal(claim.result as Kept<Done>)) return claim.result as Kept<Done>;
     const kept = await work(tx);
     saveMutationResult(tx, key, kept);
     // The visit was started by a process of an older version, which did not run the queued request. This repeat has
     // just run it.
-    if (recalled.kind === "repeat" && isFinal(kept)) dropQueuedRequest(tx, key);
+    if (claim.kind === "repeat" && isFinal(kept)) dropQueuedRequest(tx, key);
     return kept;
   });
   resetReads(context);
