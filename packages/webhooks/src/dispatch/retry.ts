@@ -72,7 +72,7 @@ export async function sweep(em: EntityManager): Promise<number> {
       ended += await transaction(em, (tx) => endOverdue(tx, overdue));
     });
     total += ended;
-    // Another process may have ended some of these waits, and there may be more. If it has ended all of them, it goes on.
+    // Another process may have ended some of these waits, and there may be more. If it has ended all, it continues the sweep.
     if (seen < SWEEP_ROWS || ended === 0) return total;
   }
 }

@@ -31,7 +31,7 @@ export const EndpointEntity = defineEntity({
     probedAt: p.datetime().columnType("timestamptz").nullable(),
     probeError: p.text().nullable(),
     recoveredAt: p.datetime().columnType("timestamptz").nullable(),
-    /** Events up to this one were made before the recovery. They are sent in the order of their loan. */
+    /** Events up to this one were made before the recovery. Those of one loan are sent strictly in sequence. */
     drainTo: p.uuid().nullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
