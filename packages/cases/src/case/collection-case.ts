@@ -15,7 +15,14 @@ export const Case = defineEntity({
     sourceLoanNumber: p.text(),
     cycle: p.integer(),
     isCurrent: p.boolean(),
-    allocationRef: p.text().strictNullable(),
+
+    currency: p.string().columnType("char(3)").$type<CurrencyCode>(),
+    placedMinor: p.bigint(),
+    outstandingMinor: p.bigint(),
+    totalCollectedMinor: p.bigint(),
+    excessMinor: p.bigint(),
+    peakMinor: p.bigint().strictNullable(),
+    lastPaymentAt: p.datetime().columnType("timestamptz").strictNullable(),
 
     status: p.text().$type<CaseStatus>(),
     statusReason: p.text().strictNullable(),
@@ -24,18 +31,20 @@ export const Case = defineEntity({
     blockedAt: p.datetime().columnType("timestamptz").strictNullable(),
     workBegun: p.boolean(),
     settledByLender: p.boolean(),
-    tags: p.array().columnType("text[]"),
 
-    currency: p.string().columnType("char(3)").$type<CurrencyCode>(),
-    placedMinor: p.bigint(),
-    outstandingMinor: p.bigint(),
-    totalCollectedMinor: p.bigint(),
-    excessMinor: p.bigint(),
-    peakMinor: p.bigint().strictNullable(),
+    assignedFieldPartnerId: p.uuid().strictNullable(),
+    assignedSince: p.datetime().columnType("timestamptz").strictNullable(),
+    lastVisitId: p.uuid().strictNullable(),
+    lastDisposition: p.text().$type<Disposition>().strictNullable(),
+
+    sequence: p.bigint(),
+    closedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    closeReason: p.text().$type<CloseReason>().strictNullable(),
+
+    allocationRef: p.text().strictNullable(),
+    tags: p.array().columnType("text[]"),
     minimumMinor: p.bigint().strictNullable(),
     outstandingAsOf: p.datetime().columnType("timestamptz").strictNullable(),
-    lastPaymentAt: p.datetime().columnType("timestamptz").strictNullable(),
-
     productType: p.text().strictNullable(),
     branchCode: p.text().strictNullable(),
     emiMinor: p.bigint().strictNullable(),
@@ -54,16 +63,8 @@ export const Case = defineEntity({
     doNotContactUntil: p.date().strictNullable(),
     metadata: p.json<Record<string, string>>(),
 
-    assignedFieldPartnerId: p.uuid().strictNullable(),
-    assignedSince: p.datetime().columnType("timestamptz").strictNullable(),
-    lastVisitId: p.uuid().strictNullable(),
-    lastDisposition: p.text().$type<Disposition>().strictNullable(),
-
-    sequence: p.bigint(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
-    closedAt: p.datetime().columnType("timestamptz").strictNullable(),
-    closeReason: p.text().$type<CloseReason>().strictNullable(),
   },
 });
 

@@ -7,7 +7,7 @@ import {
   statement,
   type Tx,
 } from "@collections/database";
-import { type CaseProperty, IMPORTED_PROPERTIES, LOCKED_PROPERTIES, selectList } from "./case-columns.ts";
+import { type CaseProperty, caseTable, IMPORTED_PROPERTIES, LOCKED_PROPERTIES } from "./case-columns.ts";
 import type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 
 // FOR NO KEY UPDATE: a plain FOR UPDATE would also block every insert of a row that references the case.
@@ -17,13 +17,13 @@ export const lockImported = lockStatement("cases.lock-imported", IMPORTED_PROPER
 // A range with ORDER BY: with an equality, any index that begins with the lender looks as cheap on an empty table.
 const lockOne = statement(
   "cases.lock-one",
-  `select ${selectList(LOCKED_PROPERTIES)} from cases.collection_case c
+  `select ${caseTable.selectList("c", LOCKED_PROPERTIES)} from cases.collection_case c
    where c.lender_id = $1 and c.id >= $2 and c.id <= $2 order by c.id limit 1 for no key update`,
 );
 /** For a cluster only: a single PostgreSQL may choose a plan that reads all cases of the lender. */
 const lockFreeOfOne = statement(
   "cases.lock-free-on-cluster",
-  `select ${selectList(LOCKED_PROPERTIES)} from cases.collection_case c
+  `select ${caseTable.selectList("c", LOCKED_PROPERTIES)} from cases.collection_case c
    where c.lender_id = $1 and c.source_loan_number = any ($2::text[]) and c.is_current
    order by c.source_loan_number for no key update skip locked`,
 );
@@ -34,7 +34,7 @@ const selectCurrentLoans = statement(
 );
 const lockCurrentOf = statement(
   "cases.lock-current-of",
-  `select ${selectList(LOCKED_PROPERTIES)} from (
+  `select ${caseTable.selectList("c", LOCKED_PROPERTIES)} from (
      select source_loan_number from cases.collection_case
      where lender_id = $1 and id >= $2 and id <= $2 order by id limit 1
    ) k
@@ -207,7 +207,7 @@ function lockStatement(
     const current = `from cases.collection_case p
       where ${isTheLenders} and p.source_loan_number = k.loan and p.is_current
       limit 1`;
-    return `select k.lender_id as "lenderId", k.loan as "sourceLoanNumber", ${selectList(others)},
+    return `select k.lender_id as "lenderId", k.loan as "sourceLoanNumber", ${caseTable.selectList("c", others)},
       case when c.id is null then (select p.id ${current}) is null else false end as "isAbsent"
     from (select * from unnest($1::uuid[], $2::text[]) as k (lender_id, loan) order by lender_id, loan) k
     left join lateral (

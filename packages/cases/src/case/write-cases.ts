@@ -1,8 +1,5 @@
 import {
-  arraysParameter,
-  arrayText,
   forLenders,
-  type InsertedType,
   insertFor,
   lenderInsert,
   type LenderStatement,
@@ -11,7 +8,7 @@ import {
   send,
   type Tx,
 } from "@collections/database";
-import { type CaseProperty, columnOf, columnTypeOf, IMPORTED_PROPERTIES } from "./case-columns.ts";
+import { type CaseProperty, caseTable, IMPORTED_PROPERTIES } from "./case-columns.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 
 /** The properties that a confirmation changes. No index names their columns, so that the update is heap-only (HOT). */
@@ -69,8 +66,8 @@ const CHANGED_BY_IMPORT = INSERTED_PROPERTIES.filter((property) => property !== 
 /** The last parameter, behind the lender and the inserted columns. */
 const IMPORT_NOW = `$${IMPORTED_PROPERTIES.length + 1}::timestamptz`;
 const IMPORTED_CASES = {
-  table: "cases.collection_case",
-  columns: Object.fromEntries(INSERTED_PROPERTIES.map((property) => [columnOf(property), insertedTypeOf(property)])),
+  table: caseTable.name,
+  columns: caseTable.insertedTypes(INSERTED_PROPERTIES),
   equal: { created_at: IMPORT_NOW, updated_at: IMPORT_NOW },
 };
 
@@ -84,8 +81,7 @@ export const insertImported = lenderInsert("cases.insert-imported", {
 export const updateImported = lenderInsert("cases.update-imported", {
   ...IMPORTED_CASES,
   ending: `on conflict (lender_id, id) do update
-     set ${CHANGED_BY_IMPORT.map((property) => `${columnOf(property)} = excluded.${columnOf(property)}`).join(", ")},
-       updated_at = excluded.updated_at`,
+     set ${caseTable.assignFrom("excluded", [...CHANGED_BY_IMPORT, "updatedAt"])}`,
 });
 
 /** Sets `is_current` of cases that a newer case of their loan replaces. Keeps `updated_at`. */
@@ -137,7 +133,7 @@ export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], 
 export function writeBalanceDates(tx: Tx, casesAfter: readonly LockedCase[]): void {
   if (casesAfter.length === 0) return;
   const lenderIds = casesAfter.map(({ lenderId }) => lenderId);
-  send(tx, ...forLenders(writeDates, [lenderIds, ...columnsOf(casesAfter, ["id", ...BALANCE_DATE_PROPERTIES])]));
+  send(tx, ...forLenders(writeDates, [lenderIds, ...caseTable.arrays(casesAfter, ["id", ...BALANCE_DATE_PROPERTIES])]));
 }
 
 /**
@@ -177,32 +173,23 @@ function byLenderAndLoan(one: ImportedCase, other: ImportedCase): number {
 }
 
 function importedValues(cases: readonly ImportedCase[], now: Date): [lenderIds: string[], ...others: unknown[]] {
-  const columns = INSERTED_PROPERTIES.map((property) =>
-    columnTypeOf(property) === "text[]"
-      ? arraysParameter(
-          columnOf(property),
-          cases.map((theCase) => theCase[property] as readonly string[] | null),
-        )
-      : columnsOf(cases, [property])[0],
-  );
-  return [cases.map(({ lenderId }) => lenderId), ...columns, now.toISOString()];
-}
-
-/** Returns the exact type of the column, because an import inserts without a cast. */
-function insertedTypeOf(property: CaseProperty): InsertedType {
-  return property === "currency" ? "char(3)" : columnTypeOf(property);
+  const lenderIds = cases.map(({ lenderId }) => lenderId);
+  return [lenderIds, ...caseTable.arrays(cases, INSERTED_PROPERTIES), now.toISOString()];
 }
 
 function sendUpdate(
   tx: Tx,
   update: LenderStatement,
-  properties: readonly (keyof LockedCase)[],
+  properties: readonly (CaseProperty & keyof LockedCase)[],
   casesAfter: readonly LockedCase[],
   now: Date,
 ): void {
   if (casesAfter.length === 0) return;
   const lenderIds = casesAfter.map(({ lenderId }) => lenderId);
-  send(tx, ...forLenders(update, [lenderIds, ...columnsOf(casesAfter, ["id", ...properties]), now.toISOString()]));
+  send(
+    tx,
+    ...forLenders(update, [lenderIds, ...caseTable.arrays(casesAfter, ["id", ...properties]), now.toISOString()]),
+  );
 }
 
 // Finds each locked case by its position in the table (ctid), in every plan. An UPDATE that joins the arrays by id
@@ -219,7 +206,7 @@ function unnestUpdate(
   { setsUpdatedAt = true }: { readonly setsUpdatedAt?: boolean } = {},
 ): LenderStatement {
   const all = [...KEY_PROPERTIES, ...properties];
-  const changed = properties.map((property) => `${columnOf(property)} = v.${columnOf(property)}`);
+  const changed = [caseTable.assignFrom("v", properties)];
   if (setsUpdatedAt) changed.push(`updated_at = $${all.length + 1}::timestamptz`);
   const lenderId = `$${all.length + (setsUpdatedAt ? 2 : 1)}`;
   return lenderStatement(
@@ -236,39 +223,8 @@ function unnestUpdate(
   );
 }
 
-/**
- * Turns the parameters from $1 on, one array for each column, into rows `v`. A value that is itself an array is sent as
- * text.
- */
+/** Turns the parameters from $1 on, one array for each column, into rows `v`. */
 function unnested(properties: readonly CaseProperty[]): string {
-  const arrays = properties.map((property, index) => `$${index + 1}::${wireTypeOf(property)}[]`);
-  const columns = properties.map((property) => `u.${columnOf(property)}::${columnTypeOf(property)}`);
-  return `(select ${columns.join(", ")} from unnest(${arrays.join(", ")}) as u (${properties.map(columnOf).join(", ")})) v`;
-}
-
-function columnsOf<C extends LockedCase>(
-  cases: readonly C[],
-  properties: readonly (CaseProperty & keyof C)[],
-): unknown[] {
-  return properties.map((property) => {
-    const write = WRITERS[columnTypeOf(property)] ?? unchanged;
-    return cases.map((theCase) => (theCase[property] === null ? null : write(theCase[property] as never)));
-  });
-}
-
-/** How values of a column type are converted before they are sent. Other types need no conversion. */
-const WRITERS: Readonly<Record<string, (value: never) => unknown>> = {
-  bigint: String,
-  timestamptz: (value: Date) => value.toISOString(),
-  jsonb: (value: object) => JSON.stringify(value),
-  "text[]": arrayText,
-};
-
-function wireTypeOf(property: CaseProperty): string {
-  const type = columnTypeOf(property);
-  return type === "jsonb" || type === "text[]" ? "text" : type;
-}
-
-function unchanged(value: unknown): unknown {
-  return value;
+  const columns = properties.map((property) => `u.${caseTable.column(property)}::${caseTable.type(property)}`);
+  return `(select ${columns.join(", ")} from ${caseTable.unnest("u", properties)}) v`;
 }

@@ -1,4 +1,4 @@
-import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, send, statement, tableOf, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { ImportSummary } from "./import-run.ts";
 
@@ -16,7 +16,7 @@ export const FileImport = defineEntity({
     summary: p.json<ImportSummary>(),
     startedAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
-    finishedAt: p.datetime().columnType("timestamptz").nullable(),
+    finishedAt: p.datetime().columnType("timestamptz").strictNullable(),
   },
 });
 
@@ -50,8 +50,7 @@ export async function fileProgress(
   lenderId: string,
   fileKey: string,
 ): Promise<FileProgress | undefined> {
-  const [progress] = await query<FileProgress>(em, selectProgress, [lenderId, fileKey]);
-  return progress;
+  return (await em.findOne(FileImport, { lenderId, fileKey }, { disableIdentityMap: true })) ?? undefined;
 }
 
 /**
@@ -63,33 +62,17 @@ export async function fileProgress(
  * recordFileProgress(tx, { ...file, ...done, startedAt: now }, now);
  */
 export function recordFileProgress(tx: Tx, progress: FileProgress, now: Date): void {
-  send(tx, upsertProgress, [
-    progress.lenderId,
-    progress.fileKey,
-    progress.fileName,
-    progress.rowsDone,
-    String(progress.rejectedBytes),
-    JSON.stringify(progress.summary),
-    progress.startedAt.toISOString(),
-    now.toISOString(),
-    progress.finishedAt?.toISOString() ?? null,
-  ]);
+  send(tx, upsertProgress, fileTable.values({ ...progress, updatedAt: now }, fileTable.properties));
 }
 
-const selectProgress = statement(
-  "cases.file-progress",
-  `select lender_id as "lenderId", file_key as "fileKey", file_name as "fileName", rows_done as "rowsDone",
-     rejected_bytes as "rejectedBytes", summary, started_at as "startedAt", finished_at as "finishedAt"
-   from cases.file_import where lender_id = $1 and file_key = $2`,
-);
+const fileTable = tableOf(FileImport);
+const [, , ...CHANGED] = fileTable.properties;
 
 const upsertProgress = statement(
   "cases.record-file-progress",
   `insert into cases.file_import
-     (lender_id, file_key, file_name, rows_done, rejected_bytes, summary, started_at, updated_at, finished_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     (${fileTable.columnList(fileTable.properties)})
+   values (${fileTable.parameterList(fileTable.properties)})
    on conflict (lender_id, file_key) do update
-   set file_name = excluded.file_name, rows_done = excluded.rows_done, rejected_bytes = excluded.rejected_bytes,
-     summary = excluded.summary, started_at = excluded.started_at, updated_at = excluded.updated_at,
-     finished_at = excluded.finished_at`,
+   set ${fileTable.assignFrom("excluded", CHANGED)}`,
 );

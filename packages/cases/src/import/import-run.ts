@@ -1,4 +1,4 @@
-import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, send, statement, tableOf, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { RowFault } from "../fields/row-fault.ts";
 
@@ -32,20 +32,6 @@ export const ImportRun = defineEntity({
 /** A recorded import: its options, the number of rows by outcome, and the rows rejected because of their cases. */
 export type ImportRun = InferEntity<typeof ImportRun>;
 
-const recordRun = statement(
-  "cases.record-import",
-  `insert into cases.import_run (lender_id, id, summary, refused, atomic, created_at)
-   values ($1, $2, $3, $4, $5, $6)`,
-);
-
-const recordUnapplied = statement(
-  "cases.record-unapplied-import",
-  `insert into cases.import_run (lender_id, id, summary, refused, applied, dry_run, atomic, created_at)
-   values ($1, $2, $3, $4, false, $5, $6, $7)
-   on conflict do nothing
-   returning id`,
-);
-
 /** The data of an import that is recorded. */
 export interface RecordedImport {
   readonly lenderId: string;
@@ -68,7 +54,8 @@ export function recordImport(
   { lenderId, importId, atomic, summary, refused }: RecordedImport,
   now: Date,
 ): void {
-  send(tx, recordRun, [lenderId, importId, JSON.stringify(summary), JSON.stringify(refused), atomic, now]);
+  const run = { lenderId, id: importId, summary, refused, atomic, createdAt: now };
+  send(tx, recordRun, runTable.values(run, APPLIED));
 }
 
 /**
@@ -98,3 +85,21 @@ export async function recordUnappliedImport(
 export async function importRun(em: EntityManager, lenderId: string, id: string): Promise<ImportRun | undefined> {
   return (await em.findOne(ImportRun, { lenderId, id }, { disableIdentityMap: true })) ?? undefined;
 }
+
+const runTable = tableOf(ImportRun);
+/** An applied import has the defaults of `applied` and `dryRun`. */
+const APPLIED = ["lenderId", "id", "summary", "refused", "atomic", "createdAt"] as const;
+
+const recordRun = statement(
+  "cases.record-import",
+  `insert into cases.import_run (${runTable.columnList(APPLIED)})
+   values (${runTable.parameterList(APPLIED)})`,
+);
+
+const recordUnapplied = statement(
+  "cases.record-unapplied-import",
+  `insert into cases.import_run (${runTable.columnList(runTable.properties)})
+   values ($1, $2, $3, $4, false, $5, $6, $7)
+   on conflict do nothing
+   returning id`,
+);

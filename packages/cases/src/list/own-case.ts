@@ -1,6 +1,6 @@
 import type { Case } from "../case/collection-case.ts";
 import { type DETAIL_PROPERTIES, NO_DETAILS } from "../case/case-details.ts";
-import { IMPORTED_PROPERTIES, selectList } from "../case/case-columns.ts";
+import { caseTable } from "../case/case-columns.ts";
 
 /** How long after its end a case shows its details to its field partner. */
 const SHRINKS_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
@@ -25,7 +25,7 @@ export function shownCase(theCase: Case, now: Date, distanceM: number | null = n
 }
 
 /** The columns of the alias `c` that a query selects to get rows of Case. */
-export const OWN_CASE_COLUMNS = `${selectList(IMPORTED_PROPERTIES)}, c.created_at as "createdAt", c.updated_at as "updatedAt"`;
+export const OWN_CASE_COLUMNS = caseTable.selectList("c");
 
 const NO_BORROWER = { ...NO_DETAILS, borrowerName: "", borrowerPhone: "" } satisfies Record<
   (typeof DETAIL_PROPERTIES)[number],

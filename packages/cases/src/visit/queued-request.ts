@@ -1,4 +1,4 @@
-import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, send, statement, tableOf, type Tx } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 
 /**
@@ -88,9 +88,9 @@ export function lockVisit(tx: Tx, { fieldPartnerId, visitId }: VisitOfFieldPartn
  * const isQueued = await queueRequest(tx, { ...request, input: { disposition: "NOT_AT_HOME" } });
  */
 export async function queueRequest(tx: Tx, request: QueuedRequest): Promise<boolean> {
-  const { fieldPartnerId, mutation, key, visitId, input, receivedAt } = request;
+  const { fieldPartnerId, receivedAt } = request;
   send(tx, lockCount, [fieldPartnerId]);
-  const values = [fieldPartnerId, mutation, key, visitId, JSON.stringify(input), receivedAt];
+  const values = requestTable.values(request, requestTable.properties);
   const [queued] = await query(tx, insertRequest, [
     ...values,
     MAX_QUEUED_REQUESTS,
@@ -180,11 +180,13 @@ const lockCount = statement(
   `select pg_advisory_xact_lock(hashtextextended('cases.held/' || $1::uuid, 0))`,
 );
 
+const requestTable = tableOf(QueuedRequestEntity);
+
 // A repeat of a queued request keeps the first `received_at`, unless that request is so old that it was due for
 // deletion.
 const insertRequest = statement(
   "cases.hold-request",
-  `insert into cases.held_request as held (field_partner_id, mutation, key, visit_id, input, received_at)
+  `insert into cases.held_request as held (${requestTable.columnList(requestTable.properties)})
    select $1, $2, $3, $4, $5, $6::timestamptz
    where exists (select from cases.held_request where field_partner_id = $1 and mutation = $2 and key = $3)
      or $7::bigint > (select count(*) from cases.held_request where field_partner_id = $1 and received_at > $8)

@@ -1,4 +1,4 @@
-import { query, statement, type Tx } from "@collections/database";
+import { query, statement, tableOf, type Tx } from "@collections/database";
 import type { NumberedEvent } from "../case/case-status.ts";
 import { caseGoneSince } from "../list/gone-case.ts";
 import type { LockedCase } from "../case/locked-case.ts";
@@ -25,15 +25,6 @@ export type VisitStartResult =
     }
   | { readonly outcome: "already_started"; readonly visit: Visit }
   | { readonly outcome: "refused"; readonly code: TransitionRefusalCode | "VISIT_ID_TAKEN"; readonly detail: string };
-
-const insertVisit = statement(
-  "cases.insert-visit",
-  `insert into cases.visit (lender_id, id, case_id, field_partner_id, started_at, start_received_at,
-     latitude, longitude, accuracy_m)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-   on conflict do nothing
-   returning id`,
-);
 
 /**
  * Starts a visit on a locked case. The client creates the id of the visit and may repeat the request. A request with
@@ -62,17 +53,18 @@ export async function startVisit(
     (await caseGoneSince(tx, { fieldPartnerId, caseId, at: occurredAt }, now)) !== undefined;
   const verdict = transition(lockedCase, { kind: "start_visit", fieldPartnerId, occurredAt, wasTheirs }, now);
   if (!verdict.allowed) return { outcome: "refused", ...verdict.refusal };
-  const inserted = await query(tx, insertVisit, [
+  const { visitId, latitude = null, longitude = null, accuracyM = null } = start;
+  const place = { latitude, longitude, accuracyM };
+  const started = {
     lenderId,
-    start.visitId,
+    id: visitId,
     caseId,
     fieldPartnerId,
-    occurredAt,
-    now,
-    start.latitude ?? null,
-    start.longitude ?? null,
-    start.accuracyM ?? null,
-  ]);
+    startedAt: occurredAt,
+    startReceivedAt: now,
+    ...place,
+  };
+  const inserted = await query(tx, insertVisit, visitTable.values(started, STARTED));
   const visit = await tx.findOneOrFail(Visit, { lenderId, id: start.visitId });
   // Another transaction used the id for another case of the lender at the same time.
   if (inserted.length === 0) return existingVisit(visit, lockedCase, start);
@@ -95,3 +87,25 @@ function existingVisit(visit: Visit, lockedCase: LockedCase, { fieldPartnerId }:
   if (same) return { outcome: "already_started", visit };
   return { outcome: "refused", code: "VISIT_ID_TAKEN", detail: "The visitId is in use; make a new one." };
 }
+
+const visitTable = tableOf(Visit);
+/** The properties of a visit that has started. The others are null, or false. */
+const STARTED = [
+  "lenderId",
+  "id",
+  "caseId",
+  "fieldPartnerId",
+  "startedAt",
+  "startReceivedAt",
+  "latitude",
+  "longitude",
+  "accuracyM",
+] as const;
+
+const insertVisit = statement(
+  "cases.insert-visit",
+  `insert into cases.visit (${visitTable.columnList(STARTED)})
+   values (${visitTable.parameterList(STARTED)})
+   on conflict do nothing
+   returning id`,
+);

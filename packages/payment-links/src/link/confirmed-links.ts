@@ -1,6 +1,5 @@
 import { type EntityManager, forLenders, lenderStatement, query, send, type Tx } from "@collections/database";
-import type { LinkStatus } from "./link-status.ts";
-import type { LinkKey } from "./payment-link.ts";
+import { COPIED, type LinkKey, linkTable, type PaymentLink } from "./payment-link.ts";
 
 /** Identifies a link by the lender's id, as a confirmation does. */
 export interface LenderLinkKey {
@@ -12,15 +11,8 @@ export interface LenderLinkKey {
 /**
  * The part of a link that a confirmation needs: field partner and visit for the attribution, and the requested amount.
  */
-export interface PaidLink extends LenderLinkKey {
-  readonly id: string;
-  readonly caseId: string;
-  readonly sourceLoanNumber: string;
-  readonly visitId: string;
-  readonly fieldPartnerId: string;
-  readonly amountMinor: bigint;
-  readonly status: LinkStatus;
-}
+export type PaidLink = LenderLinkKey &
+  Pick<PaymentLink, "id" | "caseId" | "sourceLoanNumber" | "visitId" | "fieldPartnerId" | "amountMinor" | "status">;
 
 /**
  * Returns the links with these lender's ids, in one query and in no particular order. An unknown id has no row. A
@@ -73,16 +65,16 @@ const selectByLinkId = lenderStatement(
    ) l`,
 );
 
+const PAID = ["status", "paidAt", "updatedAt"] as const;
+const COPIED_UNPAID = COPIED.filter((property) => property !== "paidAt");
+
 // ON CONFLICT finds each link by the primary key, in every plan. The row to insert is read from the table, so nothing
 // is inserted for an unknown link. The range with ORDER BY makes the planner use the primary key for that read too.
 const updatePaid = lenderStatement(
   "payment-links.mark-paid",
   { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },
-  (isTheLenders) => `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id,
-     field_partner_id, amount_minor, currency, link_id, url, unavailable_reason, mint_key, channels, created_at, status,
-     paid_at, updated_at)
-   select l.lender_id, l.id, l.case_id, l.source_loan_number, l.visit_id, l.field_partner_id, l.amount_minor, l.currency,
-     l.link_id, l.url, l.unavailable_reason, l.mint_key, l.channels, l.created_at, 'paid', k.paid_at, now()
+  (isTheLenders) => `insert into payment_links.payment_link (${linkTable.columnList([...COPIED_UNPAID, ...PAID])})
+   select ${linkTable.columnList(COPIED_UNPAID, "l")}, 'paid', k.paid_at, now()
    from (
      select lender_id, id, min(paid_at) as paid_at
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as k (lender_id, id, paid_at)
@@ -94,6 +86,6 @@ const updatePaid = lenderStatement(
      order by p.id limit 1
    ) l
    on conflict (lender_id, id) do update
-   set status = excluded.status, paid_at = excluded.paid_at, updated_at = excluded.updated_at
+   set ${linkTable.assignFrom("excluded", PAID)}
    where payment_link.status <> 'paid'`,
 );

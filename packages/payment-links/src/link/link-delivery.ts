@@ -1,6 +1,5 @@
-import { send, statement, type Tx } from "@collections/database";
+import { send, statement, tableOf, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { columnList } from "./column-list.ts";
 import type { DeliveryStatus } from "./delivery-status.ts";
 import type { Channel, LinkKey } from "./payment-link.ts";
 
@@ -33,34 +32,31 @@ export const LinkDeliveryEntity = defineEntity({
 /** One message that carries a link to the borrower. */
 export type LinkDelivery = Readonly<InferEntity<typeof LinkDeliveryEntity>>;
 
-const COLUMNS = [
+const deliveryTable = tableOf(LinkDeliveryEntity);
+
+/** The columns of the alias `d` that a query selects to get rows of LinkDelivery. */
+export const deliveryColumns = deliveryTable.selectList("d");
+
+/** The properties of a new delivery. Its `updatedAt` equals `createdAt`, and all other properties are null. */
+const INSERTED = [
   "lenderId",
   "id",
   "paymentLinkId",
   "channel",
   "status",
-  "providerMessageId",
   "failureCode",
   "failureDetail",
-  "startedAt",
   "createdAt",
-  "updatedAt",
-] as const satisfies readonly (keyof LinkDelivery)[];
-
-/** The columns of the alias `d` that a query selects to get rows of LinkDelivery. */
-export const deliveryColumns = columnList("d", COLUMNS);
+] as const;
+/** The properties that can change, except for the link. */
+const CHANGED = ["status", "providerMessageId", "failureCode", "failureDetail", "startedAt", "updatedAt"] as const;
+/** The properties that reports change. */
+const REPORTED = ["status", "providerMessageId", "failureCode", "failureDetail", "updatedAt"] as const;
+/** The other properties without a default, which the upsert of reports copies from the stored row. */
+const COPIED = ["lenderId", "id", "paymentLinkId", "channel", "createdAt"] as const;
 
 export function insertDelivery(tx: Tx, delivery: LinkDelivery): void {
-  send(tx, insertStatement, [
-    delivery.lenderId,
-    delivery.id,
-    delivery.paymentLinkId,
-    delivery.channel,
-    delivery.status,
-    delivery.failureCode,
-    delivery.failureDetail,
-    delivery.createdAt,
-  ]);
+  send(tx, insertStatement, deliveryTable.values(delivery, INSERTED));
 }
 
 /** Assigns deliveries to another link. The transaction has locked both links. */
@@ -70,36 +66,19 @@ export function moveDeliveries(tx: Tx, { lenderId, id }: LinkKey, deliveryIds: r
 
 /** Writes the columns of a delivery that can change. The transaction has locked its link. */
 export function saveDelivery(tx: Tx, delivery: LinkDelivery): void {
-  send(tx, updateDelivery, [
-    delivery.lenderId,
-    delivery.id,
-    delivery.status,
-    delivery.providerMessageId,
-    delivery.failureCode,
-    delivery.failureDetail,
-    delivery.startedAt,
-    delivery.updatedAt,
-  ]);
+  send(tx, updateDelivery, [delivery.lenderId, delivery.id, ...deliveryTable.values(delivery, CHANGED)]);
 }
 
 /** Like `saveDelivery`, but for many deliveries of one lender, in one SQL statement. It does not write `startedAt`. */
 export function saveDeliveries(tx: Tx, lenderId: string, deliveries: readonly LinkDelivery[]): void {
-  send(tx, updateDeliveries, [
-    lenderId,
-    deliveries.map(({ id }) => id),
-    deliveries.map(({ status }) => status),
-    deliveries.map(({ providerMessageId }) => providerMessageId),
-    deliveries.map(({ failureCode }) => failureCode),
-    deliveries.map(({ failureDetail }) => failureDetail),
-    deliveries.map(({ updatedAt }) => updatedAt.toISOString()),
-  ]);
+  send(tx, updateDeliveries, [lenderId, ...deliveryTable.arrays(deliveries, ["id", ...REPORTED])]);
 }
 
 const insertStatement = statement(
   "payment-links.insert-delivery",
   `insert into payment_links.link_delivery
-     (lender_id, id, payment_link_id, channel, status, failure_code, failure_detail, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+     (${deliveryTable.columnList(INSERTED)}, updated_at)
+   values (${deliveryTable.parameterList(INSERTED)}, $${INSERTED.length})`,
 );
 
 const updateLinkOf = statement(
@@ -110,25 +89,20 @@ const updateLinkOf = statement(
 const updateDelivery = statement(
   "payment-links.save-delivery",
   `update payment_links.link_delivery
-   set status = $3, provider_message_id = $4, failure_code = $5, failure_detail = $6, started_at = $7,
-       updated_at = $8
+   set ${deliveryTable.assignParameters(CHANGED, 3)}
    where lender_id = $1 and id = $2`,
 );
 
 // ON CONFLICT finds each delivery by the primary key, in every plan. The row to insert is the stored delivery itself.
 const updateDeliveries = statement(
   "payment-links.save-deliveries",
-  `insert into payment_links.link_delivery (lender_id, id, payment_link_id, channel, created_at, status,
-     provider_message_id, failure_code, failure_detail, updated_at)
-   select d.lender_id, d.id, d.payment_link_id, d.channel, d.created_at, k.status,
-     k.provider_message_id, k.failure_code, k.failure_detail, k.updated_at
-   from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-     as k (id, status, provider_message_id, failure_code, failure_detail, updated_at)
+  `insert into payment_links.link_delivery (${deliveryTable.columnList([...COPIED, ...REPORTED])})
+   select ${deliveryTable.columnList(COPIED, "d")}, ${deliveryTable.columnList(REPORTED, "k")}
+   from ${deliveryTable.unnest("k", ["id", ...REPORTED], 2)}
    cross join lateral (
      select * from payment_links.link_delivery p
      where p.lender_id = $1 and p.id >= k.id and p.id <= k.id order by p.id limit 1
    ) d
    on conflict (lender_id, id) do update
-   set status = excluded.status, provider_message_id = excluded.provider_message_id,
-     failure_code = excluded.failure_code, failure_detail = excluded.failure_detail, updated_at = excluded.updated_at`,
+   set ${deliveryTable.assignFrom("excluded", REPORTED)}`,
 );

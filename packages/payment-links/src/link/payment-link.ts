@@ -1,7 +1,6 @@
-import { query, send, statement, type Tx } from "@collections/database";
+import { query, send, statement, tableOf, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { columnList } from "./column-list.ts";
 import type { LinkStatus } from "./link-status.ts";
 import type { UnavailableReason } from "./unavailable-reason.ts";
 
@@ -85,7 +84,37 @@ export class PaymentLinkNotFoundError extends Error {
   }
 }
 
-const COLUMNS = [
+export const linkTable = tableOf(PaymentLinkEntity);
+
+/** The columns of the alias `l` that a query selects to get rows of PaymentLink. */
+export const linkColumns = linkTable.selectList("l");
+
+/** The properties that can change. */
+const CHANGED = [
+  "status",
+  "linkId",
+  "url",
+  "unavailableReason",
+  "unavailableDetail",
+  "mintStartedAt",
+  "mintedAt",
+  "sentAt",
+  "unavailableAt",
+  "supersededAt",
+  "paidAt",
+  "updatedAt",
+] as const;
+
+/** A new link has a status, and null for all other properties that can change. `updatedAt` equals `createdAt`. */
+const INSERTED = linkTable.properties.filter(
+  (property) => property === "status" || !CHANGED.some((changed) => changed === property),
+);
+
+/**
+ * The properties that an upsert copies from the stored row, so that the row to insert satisfies the NOT NULL and check
+ * constraints of any status.
+ */
+export const COPIED = [
   "lenderId",
   "id",
   "caseId",
@@ -94,27 +123,14 @@ const COLUMNS = [
   "fieldPartnerId",
   "amountMinor",
   "currency",
-  "status",
   "linkId",
   "url",
   "unavailableReason",
-  "unavailableDetail",
-  "mintKey",
-  "mintStartedAt",
-  "mintedAt",
-  "sentAt",
-  "unavailableAt",
-  "supersededAt",
   "paidAt",
+  "mintKey",
   "channels",
-  "cameOutOfOrder",
-  "askedAt",
   "createdAt",
-  "updatedAt",
-] as const satisfies readonly (keyof PaymentLink)[];
-
-/** The columns of the alias `l` that a query selects to get rows of PaymentLink. */
-export const linkColumns = columnList("l", COLUMNS);
+] as const;
 
 /** Locks the link until the transaction ends, and returns it. Throws PaymentLinkNotFoundError. */
 export async function lockLink(tx: Tx, key: LinkKey): Promise<PaymentLink> {
@@ -157,42 +173,12 @@ export async function lockLinksOfCase(tx: Tx, key: LinkKey): Promise<LinksOfCase
 }
 
 export function insertLink(tx: Tx, link: PaymentLink): void {
-  send(tx, insertStatement, [
-    link.lenderId,
-    link.id,
-    link.caseId,
-    link.sourceLoanNumber,
-    link.visitId,
-    link.fieldPartnerId,
-    link.amountMinor,
-    link.currency,
-    link.status,
-    link.mintKey,
-    link.channels,
-    link.cameOutOfOrder,
-    link.askedAt,
-    link.createdAt,
-  ]);
+  send(tx, insertStatement, linkTable.values(link, INSERTED));
 }
 
 /** Writes the columns of a link that can change. The transaction has locked the link. */
 export function saveLink(tx: Tx, link: PaymentLink): void {
-  send(tx, updateLink, [
-    link.lenderId,
-    link.id,
-    link.status,
-    link.linkId,
-    link.url,
-    link.unavailableReason,
-    link.unavailableDetail,
-    link.mintStartedAt,
-    link.mintedAt,
-    link.sentAt,
-    link.unavailableAt,
-    link.supersededAt,
-    link.paidAt,
-    link.updatedAt,
-  ]);
+  send(tx, updateLink, [link.lenderId, link.id, ...linkTable.values(link, CHANGED)]);
 }
 
 /** Marks links as sent. The transaction has locked them. */
@@ -238,33 +224,29 @@ const selectLinksOfCaseForUpdate = statement(
 
 const insertStatement = statement(
   "payment-links.insert-link",
-  `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
-     amount_minor, currency, status, mint_key, channels, came_out_of_order, asked_at, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
+  `insert into payment_links.payment_link (${linkTable.columnList(INSERTED)}, updated_at)
+   values (${linkTable.parameterList(INSERTED)}, $${INSERTED.length})`,
 );
 
 const updateLink = statement(
   "payment-links.save-link",
   `update payment_links.payment_link
-   set status = $3, link_id = $4, url = $5, unavailable_reason = $6, unavailable_detail = $7, mint_started_at = $8,
-       minted_at = $9, sent_at = $10, unavailable_at = $11, superseded_at = $12, paid_at = $13, updated_at = $14
+   set ${linkTable.assignParameters(CHANGED, 3)}
    where lender_id = $1 and id = $2`,
 );
+
+const SENT = ["status", "sentAt", "updatedAt"] as const;
 
 // ON CONFLICT finds each link by the primary key, in every plan. The row to insert is the stored link itself.
 const updateSent = statement(
   "payment-links.save-sent",
-  `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
-     amount_minor, currency, link_id, url, unavailable_reason, paid_at, mint_key, channels, created_at, status, sent_at,
-     updated_at)
-   select l.lender_id, l.id, l.case_id, l.source_loan_number, l.visit_id, l.field_partner_id,
-     l.amount_minor, l.currency, l.link_id, l.url, l.unavailable_reason, l.paid_at, l.mint_key, l.channels, l.created_at,
-     'sent', $3, $3
+  `insert into payment_links.payment_link (${linkTable.columnList([...COPIED, ...SENT])})
+   select ${linkTable.columnList(COPIED, "l")}, 'sent', $3, $3
    from (select distinct id from unnest($2::uuid[]) as k (id)) k
    cross join lateral (
      select * from payment_links.payment_link p
      where p.lender_id = $1 and p.id >= k.id and p.id <= k.id order by p.id limit 1
    ) l
    on conflict (lender_id, id) do update
-   set status = excluded.status, sent_at = excluded.sent_at, updated_at = excluded.updated_at`,
+   set ${linkTable.assignFrom("excluded", SENT)}`,
 );

@@ -6,10 +6,12 @@ import {
   queryReachable,
   send,
   statement,
+  tableOf,
   type Tx,
 } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 import type { DeliveryStatus } from "../link/delivery-status.ts";
+import { LinkDeliveryEntity } from "../link/link-delivery.ts";
 
 /** A channel's report about a message whose id is not stored yet. It waits until the id is stored. */
 export const HeldReportEntity = defineEntity({
@@ -60,16 +62,13 @@ export async function holdReports(
   reports: readonly MessageReport[],
   now: Date,
 ): Promise<void> {
-  const beingSent = await query(tx, selectBeingSent, [lenderId]);
-  if (beingSent.length === 0) return;
-  send(tx, insertReports, [
-    lenderId,
-    reports.map(({ providerMessageId }) => providerMessageId),
-    reports.map(({ status }) => status),
-    reports.map(({ failureCode }) => failureCode ?? null),
-    reports.map(({ failureDetail }) => failureDetail ?? null),
-    now,
-  ]);
+  const isBeingSent = { lenderId, status: "queued", channel: "whatsapp", startedAt: { $ne: null } } as const;
+  if ((await tx.findOne(LinkDeliveryEntity, isBeingSent, { fields: ["id"], disableIdentityMap: true })) === null)
+    return;
+  const rows = reports.map(({ providerMessageId, status, failureCode = null, failureDetail = null }) => {
+    return { providerMessageId, status, failureCode, failureDetail };
+  });
+  send(tx, insertReports, [lenderId, ...reportTable.arrays(rows, REPORTED), now]);
 }
 
 /**
@@ -123,16 +122,12 @@ export function forgetOldReports(tx: Tx, olderThan: Date): void {
   send(tx, deleteOld, [olderThan]);
 }
 
-const selectBeingSent = statement(
-  "payment-links.message-on-its-way",
-  `select d.id from payment_links.link_delivery d
-   where d.lender_id = $1 and d.status = 'queued' and d.channel = 'whatsapp' and d.started_at is not null
-   limit 1`,
-);
+const reportTable = tableOf(HeldReportEntity);
+const REPORTED = ["providerMessageId", "status", "failureCode", "failureDetail"] as const;
 
 const insertReports = oneLenderInsert("payment-links.hold-reports", {
-  table: "payment_links.held_report",
-  columns: { provider_message_id: "text", status: "text", failure_code: "text", failure_detail: "text" },
+  table: reportTable.name,
+  columns: reportTable.insertedTypes(REPORTED),
   equal: { received_at: "$6" },
   ending: "on conflict do nothing",
 });
