@@ -78,8 +78,8 @@ describe("a visit's end or link request that arrives before the visit's start", 
       aVisitEnd({ visitId }),
     ];
     const dispute = { ...second, disposition: "DISPUTE" };
-    for (const held of [await requestLink(tooMuch), await complete(first), await complete(dispute)]) {
-      expect(held).toMatchObject(QUEUED);
+    for (const answer of [await requestLink(tooMuch), await complete(first), await complete(dispute)]) {
+      expect(answer).toMatchObject(QUEUED);
     }
     expect(await start({ visitId, caseId })).toMatchObject({ case: { workable: true } });
     expect(await requestLink(tooMuch)).toMatchObject({ __typename: "AmountNotAllowed" });
@@ -256,8 +256,8 @@ function aCase(): Promise<AssignedCase> {
 
 /** Starts a visit as a process of an older version does, which leaves queued requests unprocessed. */
 async function startByOlderProcess(visit: { visitId: string; caseId: string }): Promise<void> {
-  const held = "delete from cases.held_request where visit_id = $1 returning *";
-  const { rows: waiting } = await rowsOf(held, visit.visitId);
+  const takeQueued = "delete from cases.held_request where visit_id = $1 returning *";
+  const { rows: waiting } = await rowsOf(takeQueued, visit.visitId);
   await start(visit);
   const { pool } = service.app.database;
   const refusal = { code: "VISIT_NOT_FOUND", message: "No such visit.", isHeld: true };
