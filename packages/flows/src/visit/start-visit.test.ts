@@ -32,6 +32,10 @@ function start(given: Partial<VisitToStart> & { caseId: string }) {
   return { fieldPartnerId: fieldPartner.id, visitId: crypto.randomUUID(), occurredAt: new Date(), ...given };
 }
 
+function report(visit: VisitToStart, at = context) {
+  return inTransaction(database, startVisit, visit, at);
+}
+
 const HOUR_MS = 3_600_000;
 
 describe("a visit", () => {
@@ -39,7 +43,7 @@ describe("a visit", () => {
     const theCase = await assignedCase();
     const location = { latitude: 19.076, longitude: 72.8777, accuracyM: 12 };
     const request = start({ caseId: theCase.id, location, occurredAt: new Date("2024-11-20T09:00:00Z") });
-    const outcome = await inTransaction(database, startVisit, request, context);
+    const outcome = await report(request);
     expect(outcome).toMatchObject({
       kind: "started",
       visit: {
@@ -67,10 +71,8 @@ describe("a visit", () => {
   test("that is reported several times, also concurrently, is one visit with one event", async () => {
     const theCase = await assignedCase();
     const request = start({ caseId: theCase.id });
-    const outcomes = await Promise.all(
-      Array.from({ length: 5 }, () => inTransaction(database, startVisit, request, context)),
-    );
-    for (const outcome of [...outcomes, await inTransaction(database, startVisit, request, context)]) {
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => report(request)));
+    for (const outcome of [...outcomes, await report(request)]) {
       expect(outcome).toMatchObject({ kind: "started", visit: { id: request.visitId } });
     }
     expect((await eventsOfLoan(database, theCase)).map(({ kind }) => kind)).toEqual([
@@ -83,9 +85,9 @@ describe("a visit", () => {
   test("that has started is still returned after its case was assigned to another field partner", async () => {
     const theCase = await assignedCase();
     const request = start({ caseId: theCase.id });
-    await inTransaction(database, startVisit, request, context);
+    await report(request);
     await assignTo(theCase.sourceLoanNumber, await aFieldPartner(database));
-    expect(await inTransaction(database, startVisit, request, context)).toMatchObject({ kind: "started" });
+    expect(await report(request)).toMatchObject({ kind: "started" });
   });
 
   test("is not found for an unknown case, an unassigned case and a case of another field partner", async () => {
@@ -93,7 +95,7 @@ describe("a visit", () => {
     const theirs = await aCase(database, lender, { fieldPartner: stranger });
     const nobodys = await aCase(database, lender);
     for (const caseId of [crypto.randomUUID(), theirs.id, nobodys.id]) {
-      expect(await inTransaction(database, startVisit, start({ caseId }), context)).toEqual({ kind: "not_found" });
+      expect(await report(start({ caseId }))).toEqual({ kind: "not_found" });
     }
   });
 
@@ -101,9 +103,7 @@ describe("a visit", () => {
     const [held, ended] = await Promise.all([assignedCase(), assignedCase()]);
     await holdCase(database.em(), { lender, loan: held.sourceLoanNumber, reason: "dispute" }, ENVIRONMENT);
     await closeCase(database.em(), { lender, loan: ended.sourceLoanNumber, reason: "agreed" }, ENVIRONMENT);
-    const answers = await Promise.all(
-      [held, ended].map(({ id }) => inTransaction(database, startVisit, start({ caseId: id }), context)),
-    );
+    const answers = await Promise.all([held, ended].map(({ id }) => report(start({ caseId: id }))));
     expect(answers).toMatchObject([
       { kind: "not_workable", code: "CASE_ON_HOLD" },
       { kind: "not_workable", code: "CASE_ENDED" },
@@ -114,7 +114,7 @@ describe("a visit", () => {
     const theCase = await assignedCase();
     await holdCase(database.em(), { lender, loan: theCase.sourceLoanNumber, reason: "dispute" }, ENVIRONMENT);
     const request = start({ caseId: theCase.id, occurredAt: new Date(Date.now() - HOUR_MS) });
-    expect(await inTransaction(database, startVisit, request, context)).toMatchObject({
+    expect(await report(request)).toMatchObject({
       kind: "started",
       case: { status: "on_hold", fieldWork: "blocked" },
     });
@@ -124,20 +124,20 @@ describe("a visit", () => {
   test("is refused before doNotContactUntil, but a visit that is reported late is recorded", async () => {
     const theCase = await assignedCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
     const now = start({ caseId: theCase.id });
-    expect(await inTransaction(database, startVisit, now, context)).toMatchObject({
+    expect(await report(now)).toMatchObject({
       kind: "not_workable",
       code: "DO_NOT_CONTACT",
     });
     const before = { ...now, occurredAt: new Date(Date.now() - HOUR_MS) };
-    expect(await inTransaction(database, startVisit, before, context)).toMatchObject({ kind: "started" });
-    expect(await inTransaction(database, startVisit, before, context)).toMatchObject({ kind: "started" });
+    expect(await report(before)).toMatchObject({ kind: "started" });
+    expect(await report(before)).toMatchObject({ kind: "started" });
   });
 
   test("is refused with a visit id that is in use", async () => {
     const [one, other] = await Promise.all([assignedCase(), assignedCase()]);
     const request = start({ caseId: one.id });
-    await inTransaction(database, startVisit, request, context);
-    expect(await inTransaction(database, startVisit, { ...request, caseId: other.id }, context)).toEqual({
+    await report(request);
+    expect(await report({ ...request, caseId: other.id })).toEqual({
       kind: "visit_id_taken",
     });
     expect(await eventsOfLoan(database, other)).toHaveLength(2);
@@ -147,7 +147,7 @@ describe("a visit", () => {
     const { id: caseId } = await assignedCase();
     const tomorrow = new Date(Date.now() + 25 * HOUR_MS);
     for (const occurredAt of [tomorrow, new Date(Number.NaN), new Date("1970-01-01T00:00:00Z")]) {
-      expect(await inTransaction(database, startVisit, start({ caseId, occurredAt }), context)).toMatchObject({
+      expect(await report(start({ caseId, occurredAt }))).toMatchObject({
         kind: "invalid",
         code: "INVALID_DATE",
       });
@@ -157,7 +157,7 @@ describe("a visit", () => {
       { latitude: 0, longitude: Number.NaN },
       { latitude: 0, longitude: 0, accuracyM: -1 },
     ]) {
-      expect(await inTransaction(database, startVisit, start({ caseId, location }), context)).toMatchObject({
+      expect(await report(start({ caseId, location }))).toMatchObject({
         kind: "invalid",
         code: "INVALID_LOCATION",
       });
@@ -180,7 +180,7 @@ describe("a visit", () => {
     const stranger = await aFieldPartner(database);
     const outcomes = await Promise.all([
       assignTo(theCase.sourceLoanNumber, stranger),
-      inTransaction(database, startVisit, start({ caseId: theCase.id }), context),
+      report(start({ caseId: theCase.id })),
     ]);
     expect(outcomes[1]).toMatchObject({ kind: "started", case: { status: "in_progress" } });
   });
@@ -194,7 +194,7 @@ describe("a visit that is reported after the field partner has lost the case", (
     await (next ? assignTo(theCase.sourceLoanNumber, next) : unassign(theCase.sourceLoanNumber));
     const assignedFieldPartnerId = next?.id ?? null;
     for (let time = 1; time <= 2; time++) {
-      expect(await inTransaction(database, startVisit, request, context)).toMatchObject({
+      expect(await report(request)).toMatchObject({
         kind: "started",
         visit: { id: request.visitId, fieldPartnerId: fieldPartner.id },
         case: { status: "in_progress", assignedFieldPartnerId, lastVisitId: request.visitId },
@@ -210,7 +210,7 @@ describe("a visit that is reported after the field partner has lost the case", (
     const loan = theCase.sourceLoanNumber;
     await closeCase(database.em(), { lender, loan, reason: "agreed" }, ENVIRONMENT);
     await importRow(database, lender, { ...BORROWER, sourceLoanNumber: loan, outstandingAmount: 900 });
-    expect(await inTransaction(database, startVisit, request, context)).toMatchObject({
+    expect(await report(request)).toMatchObject({
       kind: "started",
       case: { id: theCase.id, status: "closed", lastVisitId: request.visitId },
     });
@@ -221,7 +221,7 @@ describe("a visit that is reported after the field partner has lost the case", (
     const theCase = await assignedCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
     const request = start({ caseId: theCase.id });
     await unassign(theCase.sourceLoanNumber);
-    expect(await inTransaction(database, startVisit, request, context)).toMatchObject({ kind: "started" });
+    expect(await report(request)).toMatchObject({ kind: "started" });
   });
 
   test("is not found if it started after the loss, or is reported more than 31 days after it", async () => {
@@ -230,14 +230,12 @@ describe("a visit that is reported after the field partner has lost the case", (
     await unassign(theCase.sourceLoanNumber);
     const notFound = { kind: "not_found" };
     const after = start({ caseId: theCase.id, occurredAt: new Date(Date.now() + 1_000) });
-    expect(await inTransaction(database, startVisit, after, context)).toEqual(notFound);
+    expect(await report(after)).toEqual(notFound);
     const muchLater = { ...context, now: new Date(Date.now() + 31 * 24 * HOUR_MS) };
-    expect(await inTransaction(database, startVisit, before, muchLater)).toEqual(notFound);
+    expect(await report(before, muchLater)).toEqual(notFound);
     const { id: stranger } = await aFieldPartner(database);
-    expect(await inTransaction(database, startVisit, { ...before, fieldPartnerId: stranger }, context)).toEqual(
-      notFound,
-    );
-    expect(await inTransaction(database, startVisit, before, context)).toMatchObject({ kind: "started" });
+    expect(await report({ ...before, fieldPartnerId: stranger })).toEqual(notFound);
+    expect(await report(before)).toMatchObject({ kind: "started" });
   });
 
   test("is refused if it started after the case had ended", async () => {
@@ -246,7 +244,7 @@ describe("a visit that is reported after the field partner has lost the case", (
     await closeCase(database.em(), { lender, loan, reason: "agreed" }, ENVIRONMENT);
     const request = start({ caseId: theCase.id });
     await importRow(database, lender, { ...BORROWER, sourceLoanNumber: loan, outstandingAmount: 900 });
-    expect(await inTransaction(database, startVisit, request, context)).toMatchObject({
+    expect(await report(request)).toMatchObject({
       kind: "not_workable",
       code: "CASE_ENDED",
     });
