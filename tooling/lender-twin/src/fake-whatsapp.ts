@@ -41,7 +41,7 @@ export interface WhatsAppCallback {
   url: string;
   /** Signs the calls of the callback. */
   appSecret: string;
-  /** Sent to the callback when it is registered. */
+  /** The token that Meta sends to the callback to verify it when it is registered. */
   verifyToken: string;
 }
 

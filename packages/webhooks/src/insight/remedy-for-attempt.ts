@@ -12,7 +12,7 @@ export interface FailedAttemptFacts {
   readonly errorReason?: FailureReason | undefined;
   readonly errorDetail: string | null;
   readonly status: number | null;
-  /** Names in lower case. */
+  /** The headers of the answer, with names in lower case. */
   readonly headers: Readonly<Record<string, string>> | null;
   /** The callback URL, to resolve a relative `Location`. Null if it is no longer known. */
   readonly url: string | null;
@@ -166,7 +166,7 @@ const BY_REASON: Partial<Record<FailureReason, Remedy>> = {
   TLS_FAILED: NO_SECURE_CONNECTION,
 } satisfies Record<Exclude<FailureReason, "ABORTED_BY_CALLER" | "SHUTTING_DOWN">, Remedy>;
 
-/** If the reason is not known. */
+/** The remedies by error code, for an attempt whose exact reason is unknown. */
 const BY_CODE: Readonly<Record<Exclude<AttemptErrorCode, "NON_2XX" | "REDIRECT">, Remedy>> = {
   TIMEOUT: NOT_ANSWERED,
   DNS: UNKNOWN_NAME,

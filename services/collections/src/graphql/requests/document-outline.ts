@@ -117,7 +117,7 @@ class OutlineReader {
           break;
         }
         case TokenKind.SPREAD:
-          // Its fields count as root fields whatever its type condition says.
+          // The fields of an inline fragment at the root count as root fields, whatever the fragment's type condition is.
           isInlineFragmentOfRoot = open.at(-1) === true;
           this.#readSpread();
           break;

@@ -16,7 +16,8 @@ export interface SignedEndpoint extends EndpointFor<SignedCaller> {
 }
 
 /**
- * Takes requests that name a key and prove nothing. So it must tell and change nothing that needs the key's secret.
+ * Accepts requests that name a key but are not signed. The endpoint must therefore not reveal or change anything that needs
+ * the key's secret.
  */
 export interface UnsignedEndpoint extends EndpointFor<NamedCaller> {
   readonly signed: false;
