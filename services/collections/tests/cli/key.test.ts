@@ -197,7 +197,7 @@ describe("a rejected key command", () => {
     expect(past).toMatchObject({ code: 1, stderr: expect.stringContaining("to end a key now, revoke it") as string });
     await cli.json("key", "retire", apiKeyId, "--on", "2099-01-01");
     const ending = await cli("key", "use-for-signing", apiKeyId);
-    expect(ending).toMatchObject({ code: 1, stderr: expect.stringContaining("choose one that stays") as string });
+    expect(ending).toMatchObject({ code: 1, stderr: expect.stringContaining("choose an active key") as string });
     await cli.json("key", "revoke", apiKeyId, "--reason", "leaked");
     const ended = await cli("key", "use-for-signing", apiKeyId);
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("is revoked") as string });

@@ -175,7 +175,11 @@ describe("an option of `lender update` that takes a secret", () => {
 test("a rejected `lender create` changes nothing, exits with 1, and names the field and valid values", async () => {
   const create = ["lender", "create", "--code", "NEXT", "--name", "Next", "--currency", "INR"];
   const refused: [string[], string, RegExp][] = [
-    [["lender", "create", "--code", "ACME", "--name", "A", "--currency", "INR"], "DUPLICATE_CODE", /a lender ACME/],
+    [
+      ["lender", "create", "--code", "ACME", "--name", "A", "--currency", "INR"],
+      "DUPLICATE_CODE",
+      /code ACME already exists/,
+    ],
     [[...create, "--callback-url", "http://next.example"], "INVALID_URL", /callbackUrl: .*https/],
     [[...create, "--mint-auth-header", "no colon s3cret"], "INVALID_HEADER", /mintAuthHeader: /],
   ];

@@ -262,6 +262,6 @@ test("only anchors reveal a booking that a superuser changed together with the h
   const { ok, problems } = await verify("--anchor", file);
   expect(ok).toBe(false);
   expect(problems).toMatchObject([
-    { code: "ANCHOR_MISMATCH", detail: expect.stringMatching(/^Block \d+ was waitUntilAnchored at/) },
+    { code: "ANCHOR_MISMATCH", detail: expect.stringMatching(/^Block \d+ was anchored at/) },
   ]);
 });
