@@ -2,9 +2,9 @@ import type { Browser } from "@collections/browser";
 import { transaction } from "@collections/database";
 import { issueAccessToken } from "@collections/field-partners";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { AppClient } from "../fixtures/graphql-client.ts";
+import { aBrowser } from "./fixtures/app-phone.ts";
+import { aPhoneAtACase } from "./fixtures/phone-at-case.ts";
+import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 /** Long enough for a real browser on a busy machine. */
 const TIMEOUT_MS = 90_000;
@@ -13,24 +13,14 @@ const WAITING = "1 to be sent";
 let service: TestService;
 let browser: Browser;
 let lender: Awaited<ReturnType<typeof aLender>>;
-let loans = 0;
 
 beforeAll(async () => {
   [service, browser] = await Promise.all([startTestService(), aBrowser()]);
   lender = await aLender(service);
 }, TIMEOUT_MS);
 
-/** A signed-in field partner who looks at their only case, and a client with the same access token. */
-async function atTheDoor(): Promise<{ phone: AppPhone; app: AppClient; loan: string; fieldPartnerId: string }> {
-  const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
-  loans += 1;
-  const loan = `APP-${loans}`;
-  await lender.importCases([aRow(loan)]);
-  await assign(service, lender.code, loan, fieldPartnerId);
-  const phone = await aPhone(browser, service.url, accessToken);
-  await phone.press("Open the case");
-  await phone.at("Case");
-  return { phone, app: new AppClient(service.url, accessToken), loan, fieldPartnerId };
+function atTheDoor() {
+  return aPhoneAtACase({ service, browser, lender });
 }
 
 /** The kinds of events that the lender received about a loan. */

@@ -2,9 +2,9 @@ import type { Browser } from "@collections/browser";
 import { transaction } from "@collections/database";
 import { issueAccessToken } from "@collections/field-partners";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { AppClient } from "../fixtures/graphql-client.ts";
+import { aBrowser, type AppPhone } from "./fixtures/app-phone.ts";
+import { aPhoneAtACase } from "./fixtures/phone-at-case.ts";
+import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 /** Long enough for a real browser on a busy machine. */
 const TIMEOUT_MS = 90_000;
@@ -14,30 +14,20 @@ const WAITING = "1 to be sent";
 let service: TestService;
 let browser: Browser;
 let lender: Awaited<ReturnType<typeof aLender>>;
-let loans = 0;
 
 beforeAll(async () => {
   [service, browser] = await Promise.all([startTestService(), aBrowser()]);
   lender = await aLender(service);
 }, TIMEOUT_MS);
 
-/** A signed-in field partner with so many cases, who looks at the first one. */
-async function atTheDoor({ cases = 1 } = {}) {
-  const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
-  const rows = Array.from({ length: cases }, () => aRow(`OUT-${(loans += 1)}`));
-  await lender.importCases(rows);
-  const loanNumbers = rows.map((row) => String(row["sourceLoanNumber"]));
-  for (const loan of loanNumbers) await assign(service, lender.code, loan, fieldPartnerId);
-  const phone = await aPhone(browser, service.url, accessToken);
-  await phone.press("Open the case");
-  await phone.at("Case");
-  return { phone, app: new AppClient(service.url, accessToken), loanNumbers, accessToken, fieldPartnerId };
+function atTheDoor({ cases = 1 } = {}) {
+  return aPhoneAtACase({ service, browser, lender }, { cases });
 }
 
 /** The kinds of events that the lender received about visits to these loans. */
-function visitEvents(loanNumbers: readonly string[]): string[] {
+function visitEvents(loans: readonly string[]): string[] {
   return lender.events
-    .filter(({ sourceLoanNumber, kind }) => loanNumbers.includes(sourceLoanNumber ?? "") && kind.startsWith("visit."))
+    .filter(({ sourceLoanNumber, kind }) => loans.includes(sourceLoanNumber ?? "") && kind.startsWith("visit."))
     .map(({ kind }) => kind);
 }
 
@@ -64,7 +54,7 @@ describe("order in which the app sends mutations", () => {
   test(
     "the start of a visit is sent before its end, also when the phone's clock was set back between them",
     async () => {
-      const { phone, loanNumbers } = await atTheDoor();
+      const { phone, loans } = await atTheDoor();
       const { page, press, at, network } = phone;
       const sent: string[] = [];
       page.on("request", (request) => {
@@ -77,7 +67,7 @@ describe("order in which the app sends mutations", () => {
       await endVisit(phone);
       sent.length = 0;
       await network(true);
-      await lender.waitForEvents(() => visitEvents(loanNumbers).includes("visit.completed"));
+      await lender.waitForEvents(() => visitEvents(loans).includes("visit.completed"));
       await expect.poll(() => page.locator(".status-line").innerText()).toBe("");
       expect(sent).toEqual(["StartVisit", "CompleteVisit"]);
     },
@@ -87,7 +77,7 @@ describe("order in which the app sends mutations", () => {
   test(
     "the end of a visit that the service queues until the start arrives is not shown as rejected, and is processed then",
     async () => {
-      const { phone, loanNumbers } = await atTheDoor();
+      const { phone, loans } = await atTheDoor();
       const { page, press, at, network } = phone;
       await network(false);
       await press("Start the visit");
@@ -103,8 +93,8 @@ describe("order in which the app sends mutations", () => {
       }
       await press("Send now");
       await page.getByText("Everything is sent").waitFor();
-      await lender.waitForEvents(() => visitEvents(loanNumbers).includes("visit.completed"));
-      expect(visitEvents(loanNumbers)).toEqual(["visit.started", "visit.completed"]);
+      await lender.waitForEvents(() => visitEvents(loans).includes("visit.completed"));
+      expect(visitEvents(loans)).toEqual(["visit.started", "visit.completed"]);
     },
     TIMEOUT_MS,
   );
@@ -113,7 +103,7 @@ describe("order in which the app sends mutations", () => {
 test(
   "a mutation that always fails with INTERNAL delays other visits for a few tries only, and can be dismissed",
   async () => {
-    const { phone, app, loanNumbers } = await atTheDoor({ cases: 2 });
+    const { phone, app, loans } = await atTheDoor({ cases: 2 });
     const { page, press, at } = phone;
     const [here] = (await page.evaluate<string>("location.hash")).match(/[^/]+$/)!;
     const { data } = await app.ask("{ cases(first: 2) { edges { node { id } } } }");
@@ -131,7 +121,7 @@ test(
     await page.evaluate(`location.hash = "#/case/${other}"`);
     await at("Case");
     await press("Start the visit");
-    await lender.waitForEvents(() => visitEvents(loanNumbers).includes("visit.started"));
+    await lender.waitForEvents(() => visitEvents(loans).includes("visit.started"));
     await page.getByText(WAITING).click();
     await at("To be sent");
     await page.getByText("Something went wrong.").waitFor();
