@@ -21,12 +21,17 @@ export default defineConfig(({ mode }) => ({
     sequence: { sequencer: LongFilesFirst },
     // Tests that wait for a database leave a processor idle, so never one worker alone.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 10_000 } },
+    testTimeout: 20_000 * slowness(mode),
+    hookTimeout: 60_000 * slowness(mode),
+    expect: { poll: { timeout: 10_000 * slowness(mode) } },
     tags: testTags(mode),
   },
 }));
+
+/** How many times longer than on one PostgreSQL a test may take: most statements pass through two nodes there. */
+function slowness(mode: string): number {
+  return mode === "citus" ? 4 : 1;
+}
 
 /** CI has pgbouncer too. */
 function withoutPooler(): string[] {
