@@ -194,7 +194,7 @@ describe("a rejected key command", () => {
     const [{ apiKeyId } = { apiKeyId: "" }] = await keysOf(lender);
     await anotherKey(lender);
     const past = await cli("key", "retire", apiKeyId, "--on", "2020-01-01");
-    expect(past).toMatchObject({ code: 1, stderr: expect.stringContaining("to end a key now, revoke it") as string });
+    expect(past).toMatchObject({ code: 1, stderr: expect.stringContaining("To end a key now, revoke it") as string });
     await cli.json("key", "retire", apiKeyId, "--on", "2099-01-01");
     const ending = await cli("key", "use-for-signing", apiKeyId);
     expect(ending).toMatchObject({ code: 1, stderr: expect.stringContaining("choose an active key") as string });
