@@ -182,7 +182,7 @@ class JsonReader {
     }
   }
 
-  /** Starts at the opening quote. */
+  /** Reads a string. The current position is its opening quote. */
   #string(): string {
     const text = this.#text;
     const start = this.#at;

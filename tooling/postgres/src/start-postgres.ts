@@ -101,7 +101,7 @@ async function stop(guard: ChildProcess, options: LaunchOptions): Promise<void> 
     if (guard.connected) guard.disconnect();
     await exited;
   } else if (guard.exitCode !== 0) {
-    // The guard was killed, so this process leaves the server in its place.
+    // The guard was killed before it could leave the server, so this process does.
     const presence = await enterRunningServer(options.dataDir);
     if (presence) await leaveServer(options, presence);
   }

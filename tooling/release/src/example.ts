@@ -19,7 +19,7 @@ export interface Example {
   readonly folder: string;
   /** The arguments of Node that start it. */
   readonly start: readonly string[];
-  /** Our packages that it needs: one tarball each. */
+  /** The tarballs of this project's packages that the example needs. */
   readonly tarballs: readonly Tarball[];
   /** The size of its `node_modules`. */
   readonly installedBytes: number;

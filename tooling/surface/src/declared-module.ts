@@ -25,9 +25,9 @@ export interface Place {
 /** The declarations, imports and exports of a `.d.ts` file. */
 export interface DeclaredModule {
   readonly declarations: ReadonlyMap<string, Declaration>;
-  /** By the local name. */
+  /** The origin of each import, by the name that it has in this file. */
   readonly imports: ReadonlyMap<string, Place>;
-  /** By the exported name. */
+  /** The origin of each export, by the exported name. */
   readonly exports: ReadonlyMap<string, Place>;
 }
 

@@ -17,7 +17,7 @@ export interface DescribedRequest {
 }
 
 /**
- * Makes the request to diagnose of a description. Headers take precedence over the description. contract: Signature debugger
+ * Makes the request that is diagnosed from a description. Headers take precedence over the description. contract: Signature debugger
  *
  * @example
  * const path = "https://collections.example/api/v1/partner/cases?dryRun=true";

@@ -66,7 +66,7 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   ],
   411: [
     "Your server asked for a Content-Length",
-    "We send one: find out which proxy before your server takes it away, or accept chunked bodies.",
+    "The service sends one. Find the proxy before your server that removes it, or accept chunked bodies.",
   ],
   413: ["The body is too large for your server", "Accept bodies of at least 20 KB, in the proxy before it too."],
   414: ["The callback URL is too long for your server", "Register a shorter one."],

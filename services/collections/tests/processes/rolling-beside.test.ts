@@ -67,7 +67,10 @@ describe("a database that a later version has migrated", () => {
   test("is not changed by this version's migrate, which says so", async () => {
     const before = await schemaNow();
     const { code, stderr } = await runService({ ...settings(), LOG_LEVEL: "info" }, "migrate");
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("has migrations of a later version") });
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("has migrations of a later version"),
+    });
     expect(stderr).toContain(`cases/${NEXT}`);
     expect(await schemaNow()).toEqual(before);
     expect(before).toContain("cases.note: SELECT, INSERT");
