@@ -251,7 +251,7 @@ describe("in the transaction of a host's EntityManager", () => {
   /** Opens a transaction as a host does, with its own MikroORM. */
   function hostTransaction<T>(work: (em: MikroORM["em"]) => Promise<T>): Promise<T> {
     const em = orm.em.fork();
-    // oxlint-disable-next-line no-restricted-properties -- this is the host's own transaction, which ours joins
+    // oxlint-disable-next-line no-restricted-properties -- a host opens its transaction with its own MikroORM, not with ours
     return em.transactional(work);
   }
 });

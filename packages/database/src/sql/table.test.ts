@@ -105,7 +105,7 @@ describe("the text", () => {
 
 describe("refuses", () => {
   test("a property that the entity does not have, and names those that it has", () => {
-    // @ts-expect-error: the compiler knows the properties too.
+    // @ts-expect-error The type of the list rejects "amount" as well; callers in plain JavaScript get the error below.
     const select = () => invoices.selectList("i", ["id", "amount"]);
     expect(select).toThrow(
       new Error(
