@@ -236,6 +236,12 @@ export class OwnCluster {
     await this.#nodes[node]!.start();
   }
 
+  /** Makes each COMMIT at the worker nodes take this many microseconds longer, at most 100,000. */
+  async delayCommits(delayUs: number): Promise<void> {
+    const texts = [`commit_delay = ${delayUs}`, "commit_siblings = 0"].map((setting) => `alter system set ${setting}`);
+    for (const node of this.#nodes.slice(1)) await run(node.url(DATABASE), [...texts, "select pg_reload_conf()"]);
+  }
+
   /** The number of the node that has each lender's rows. */
   async nodesOf(lenderIds: readonly string[]): Promise<number[]> {
     const { rows } = await this.pool.query<{ port: number }>(

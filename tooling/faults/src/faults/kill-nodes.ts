@@ -11,6 +11,8 @@ const COORDINATOR = 0;
  * their answers reach no lender: such a payment must not be booked again when the lender repeats it.
  */
 const COMMITS_WITHIN_MS = 50;
+/** On a fast disk a COMMIT would be over before this run has seen it. */
+const COMMIT_DELAY_US = 20_000;
 const NAMES = ["the coordinator", "the first worker", "the second worker"];
 /** A schedule that has lost no answer continues for up to this many more strikes. */
 const MOST_MORE = 9;
@@ -29,6 +31,7 @@ export const killNodes: Fault = {
     async strikeAll({ cluster, model, random, lenders, untilEveryLenderIsAnswered }, { rounds, isQuick, onProgress }) {
       const { counts } = model;
       onProgress(`${lenders.length} lenders, ${lenders.filter(({ node }) => node === 1).length} on the first worker`);
+      await cluster.delayCommits(COMMIT_DELAY_US);
       while (counts.strikes < rounds || (counts.lostAnswers === 0 && counts.strikes < rounds + MOST_MORE)) {
         await untilEveryLenderIsAnswered(PAYMENTS_BETWEEN[isQuick ? "quick" : "long"]);
         const node = (counts.strikes + 1) % NODES;
