@@ -12,7 +12,7 @@ import { LockMode } from "@mikro-orm/core";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { recordFieldPartnerAct } from "./audit.ts";
 import { FieldPartnerNotFoundError, InvalidFieldPartnerError } from "./field-partner-fault.ts";
-import { FieldPartnerEntity, type FieldPartnerRow, type FieldPartnerState, SessionEntity } from "./schema.ts";
+import { FieldPartnerEntity, type FieldPartnerRow, SessionEntity } from "./schema.ts";
 
 const MAX_DISPLAY_NAME_CHARS = 80;
 
@@ -36,16 +36,7 @@ const insertActive = statement(
 );
 
 /** A person who visits borrowers. */
-export interface FieldPartner {
-  readonly id: string;
-  readonly displayName: string;
-  /** The phone number in E.164. It is personal data: mask it in logs. */
-  readonly phone: string;
-  /** An IANA name. The person's day starts and ends in this time zone. */
-  readonly timeZone: string;
-  readonly state: FieldPartnerState;
-  readonly createdAt: Date;
-}
+export type FieldPartner = Readonly<FieldPartnerRow>;
 
 /**
  * A person to register. The default time zone follows from the phone: it is the time zone of the number's country if the

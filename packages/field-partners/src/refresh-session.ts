@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
 import { judgeRefresh, REFRESH_REPEAT_MS, type RefreshState } from "./refresh-rule.ts";
 import { SessionEntity, TokenPairEntity } from "./schema.ts";
 import { endSession } from "./session.ts";
@@ -20,11 +20,12 @@ const lockSession = statement(
    for no key update`,
 );
 
+const PAIR = ["id", "sessionId", "refreshExpiresAt", "usedAt", "usedKey"] as const;
+
 /** It must run after the session is locked, so that it sees the changes of concurrent requests. */
 const readPair = statement(
   "field-partners.token-pair-by-refresh-token",
-  `select t.id, t.session_id as "sessionId", t.refresh_expires_at as "refreshExpiresAt", t.used_at as "usedAt",
-     t.used_key as "usedKey", s.field_partner_id as "fieldPartnerId",
+  `select ${tableOf(TokenPairEntity).selectList("t", PAIR)}, s.field_partner_id as "fieldPartnerId",
      s.revoked_at is not null or f.state <> 'active' as "isOver",
      exists (select from field_partners.token_pair o where o.session_id = s.id and o.used_key = $2) as "isKeyTaken"
    from field_partners.token_pair t

@@ -14,7 +14,9 @@ export const FieldPartnerEntity = defineEntity({
   properties: {
     id: p.uuid().primary(),
     displayName: p.text(),
+    /** The phone number in E.164. It is personal data: mask it in logs. */
     phone: p.text(),
+    /** An IANA name. The person's day starts and ends in this time zone. */
     timeZone: p.text(),
     state: p.text().$type<FieldPartnerState>(),
     createdAt: p.datetime().columnType("timestamptz"),

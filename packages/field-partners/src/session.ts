@@ -1,4 +1,4 @@
-import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { type EntityManager, newId, query, statement, tableOf, type Tx } from "@collections/database";
 import { LockMode } from "@mikro-orm/core";
 import { recordFieldPartnerAct } from "./audit.ts";
 import type { FieldPartner } from "./field-partner.ts";
@@ -44,8 +44,7 @@ const signedInWith = (columns: string) => `select encode(k.hash, 'hex') as hash$
 
 const signedInBy = statement(
   "field-partners.signed-in-by",
-  signedInWith(`, s.id as "sessionId", f.id, f.display_name as "displayName", f.phone, f.time_zone as "timeZone", f.state,
-     f.created_at as "createdAt"`),
+  signedInWith(`, s.id as "sessionId", ${tableOf(FieldPartnerEntity).selectList("f")}`),
 );
 
 const validTokens = statement("field-partners.access-tokens-that-count", signedInWith(""));

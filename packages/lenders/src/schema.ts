@@ -1,4 +1,5 @@
 import type { PackageSchema } from "@collections/database";
+import type { CurrencyCode, Percent } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { permitMigration } from "./migrations/0003-permits.ts";
 import { masterKeySentinelMigration } from "./migrations/0005-master-key-sentinel.ts";
@@ -28,7 +29,9 @@ export const LenderEntity = defineEntity({
     code: p.text(),
     name: p.text(),
     country: p.text(),
-    currency: p.character().length(3),
+    /** The default for imported rows. */
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    /** A BCP 47 tag, the default for imported rows. */
     language: p.text(),
     timeZone: p.text(),
     balanceCutoff: p.text().strictNullable(),
@@ -39,13 +42,14 @@ export const LenderEntity = defineEntity({
     fallbackUpiId: p.text().strictNullable(),
     fallbackBank: p.json<FallbackBank>().strictNullable(),
     fallbackInstructions: p.text().strictNullable(),
-    commission: p.bigint(),
+    commission: p.bigint().$type<Percent>(),
     whatsappPhoneNumberId: p.text().strictNullable(),
     whatsappToken: p.text().strictNullable(),
     whatsappTemplate: p.text().strictNullable(),
     whatsappAppSecret: p.text().strictNullable(),
     whatsappVerifyToken: p.text().strictNullable(),
-    rateLimits: p.json<Record<string, number>>(),
+    /** The lender's own limits: requests per minute by the name of the limit. Other limits have their default. */
+    rateLimits: p.json<Readonly<Record<string, number>>>(),
     state: p.text().$type<LenderState>(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),

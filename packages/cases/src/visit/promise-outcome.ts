@@ -1,16 +1,12 @@
 import { type EntityManager, query, statement, type Tx } from "@collections/database";
-import type { CurrencyCode } from "@collections/money";
 import type { LockedCase } from "../case/locked-case.ts";
-import { PromiseToPay } from "./promise-to-pay.ts";
+import { PromiseToPay, promiseTable } from "./promise-to-pay.ts";
 
 /** An open promise whose day is over. `dueOn` is `YYYY-MM-DD`. */
 export type DuePromise = Readonly<Pick<PromiseToPay, "lenderId" | "id" | "caseId" | "dueOn">>;
 
 /** An open promise under the lock of its case, with the moment from which payments count towards it. */
-export interface OpenPromise extends DuePromise {
-  readonly visitId: string;
-  readonly amountMinor: bigint;
-  readonly currency: CurrencyCode;
+export interface OpenPromise extends Readonly<Pick<PromiseToPay, (typeof OPEN_PROMISE)[number]>> {
   /** The end of its visit by the phone's clock, limited to the 7 days before the service received it. */
   readonly madeAt: Date;
 }
@@ -118,10 +114,11 @@ export async function settlePromise(
   await tx.nativeUpdate(PromiseToPay, { lenderId, id, state: "open" }, { state });
 }
 
+const OPEN_PROMISE = ["lenderId", "id", "caseId", "dueOn", "visitId", "amountMinor", "currency"] as const;
+
 const selectOpen = statement(
   "cases.open-promise-by-id",
-  `select p.lender_id as "lenderId", p.id, p.case_id as "caseId", p.due_on::text as "dueOn", p.visit_id as "visitId",
-     p.amount_minor as "amountMinor", p.currency::text as currency,
+  `select ${promiseTable.selectList("p", OPEN_PROMISE)},
      greatest(least(v.completed_at, p.created_at), p.created_at - interval '${MAX_OFFLINE_HOURS} hours') as "madeAt"
    from cases.promise p join cases.visit v on v.lender_id = p.lender_id and v.id = p.visit_id
    where p.lender_id = $1 and p.id = $2 and p.state = 'open'`,

@@ -1,3 +1,4 @@
+import { tableOf } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
@@ -31,3 +32,5 @@ export const PromiseToPay = defineEntity({
 
 /** A promise to pay. `amountMinor` is in minor units of `currency`, `dueOn` is `YYYY-MM-DD`. */
 export type PromiseToPay = InferEntity<typeof PromiseToPay>;
+
+export const promiseTable = tableOf(PromiseToPay);

@@ -1,5 +1,5 @@
 import { type EntityManager, query, send, statement, tableOf, type Tx } from "@collections/database";
-import { defineEntity, p } from "@mikro-orm/core";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
 /**
  * The mutations that are queued when a phone sends them before the service knows the start of their visit.
@@ -16,16 +16,6 @@ export type QueuedMutation = (typeof QUEUED_MUTATIONS)[number];
 export interface VisitOfFieldPartner {
   readonly fieldPartnerId: string;
   readonly visitId: string;
-}
-
-/** A queued request: a mutation that waits for the start of its visit. `key` is its idempotency key. */
-export interface QueuedRequest extends VisitOfFieldPartner {
-  readonly mutation: QueuedMutation;
-  readonly key: string;
-  /** Opaque JSON: this package does not read it. */
-  readonly input: unknown;
-  /** When the service received the request for the first time. */
-  readonly receivedAt: Date;
 }
 
 /** Identifies a mutation by its idempotency key. The mutation may be one that is never queued. */
@@ -48,10 +38,15 @@ export const QueuedRequestEntity = defineEntity({
     mutation: p.text().$type<QueuedMutation>().primary(),
     key: p.uuid().primary(),
     visitId: p.uuid(),
+    /** Opaque JSON: this package does not read it. */
     input: p.json<unknown>(),
+    /** When the service received the request for the first time. */
     receivedAt: p.datetime().columnType("timestamptz"),
   },
 });
+
+/** A queued request: a mutation that waits for the start of its visit. `key` is its idempotency key. */
+export type QueuedRequest = Readonly<InferEntity<typeof QueuedRequestEntity>>;
 
 /** How long a request is queued: as long as the results of mutations are kept. */
 export const QUEUED_FOR_MS = 7 * 24 * 60 * 60_000;
@@ -198,9 +193,8 @@ const insertRequest = statement(
 
 const takeRequests = statement(
   "cases.take-held-requests",
-  `delete from cases.held_request where field_partner_id = $1 and visit_id = $2
-   returning field_partner_id as "fieldPartnerId", visit_id as "visitId", mutation, key, input,
-     received_at as "receivedAt"`,
+  `delete from cases.held_request r where r.field_partner_id = $1 and r.visit_id = $2
+   returning ${requestTable.selectList("r")}`,
 );
 
 const selectVisits = statement(

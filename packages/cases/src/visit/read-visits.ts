@@ -1,8 +1,8 @@
 import { type EntityManager, isDistributed, query, statement } from "@collections/database";
 import type { CaseKey } from "../case/locked-case.ts";
 import { decodeCursor, encodeCursor, InvalidCursorError, page, type Page, type PageRequest } from "../list/page.ts";
-import type { PromiseToPay } from "./promise-to-pay.ts";
-import { Visit } from "./visit.ts";
+import { type PromiseToPay, promiseTable } from "./promise-to-pay.ts";
+import { Visit, visitTable } from "./visit.ts";
 
 /**
  * Returns a visit of this field partner, or null. A visit of another field partner is null too.
@@ -124,8 +124,7 @@ export async function openPromisesOf(em: EntityManager, cases: readonly CaseKey[
 // (…)` Citus finds the nodes of the lenders.
 export const selectOpenPromises = statement(
   "cases.open-promises",
-  `select p.lender_id as "lenderId", p.id, p.case_id as "caseId", p.visit_id as "visitId",
-     p.amount_minor as "amountMinor", p.currency, p.due_on as "dueOn", p.state, p.created_at as "createdAt"
+  `select ${promiseTable.selectList("p")}
    from unnest($1::uuid[], $2::uuid[]) k (lender_id, case_id)
    cross join lateral (
      select * from cases.promise o
@@ -134,11 +133,7 @@ export const selectOpenPromises = statement(
      order by o.case_id) p`,
 );
 
-const VISIT_COLUMNS = `v.lender_id as "lenderId", v.id, v.case_id as "caseId", v.field_partner_id as "fieldPartnerId",
-     v.started_at as "startedAt", v.start_received_at as "startReceivedAt", v.latitude, v.longitude,
-     v.accuracy_m as "accuracyM", v.completed_at as "completedAt",
-     v.completion_received_at as "completionReceivedAt", v.disposition, v.note,
-     v.came_out_of_order as "cameOutOfOrder"`;
+const VISIT_COLUMNS = visitTable.selectList("v");
 
 // A prepared statement, for speed: a request for a link reads its visit while the field partner waits at the door.
 const selectOwn = statement(

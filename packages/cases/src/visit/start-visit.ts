@@ -1,9 +1,9 @@
-import { query, statement, tableOf, type Tx } from "@collections/database";
+import { query, statement, type Tx } from "@collections/database";
 import type { NumberedEvent } from "../case/case-status.ts";
 import { caseGoneSince } from "../list/gone-case.ts";
 import type { LockedCase } from "../case/locked-case.ts";
 import { type TransitionRefusalCode, transition } from "../case/transitions.ts";
-import { Visit } from "./visit.ts";
+import { Visit, visitTable } from "./visit.ts";
 
 /** The start of a visit, as the phone reports it. `occurredAt` is by the phone's clock and may be long ago. */
 export interface VisitStart {
@@ -88,7 +88,6 @@ function existingVisit(visit: Visit, lockedCase: LockedCase, { fieldPartnerId }:
   return { outcome: "refused", code: "VISIT_ID_TAKEN", detail: "The visitId is in use; make a new one." };
 }
 
-const visitTable = tableOf(Visit);
 /** The properties of a visit that has started. The others are null, or false. */
 const STARTED = [
   "lenderId",

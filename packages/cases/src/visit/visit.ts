@@ -1,3 +1,4 @@
+import { tableOf } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { Disposition } from "../case/disposition.ts";
 
@@ -29,6 +30,8 @@ export const Visit = defineEntity({
 
 /** A visit. `disposition`, `completedAt` and `completionReceivedAt` are null until the visit has ended. */
 export type Visit = InferEntity<typeof Visit>;
+
+export const visitTable = tableOf(Visit);
 
 const LATE_AFTER_MS = 5 * 60_000;
 

@@ -1,7 +1,7 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { type EntityManager, query, statement, tableOf } from "@collections/database";
 import DataLoader from "dataloader";
-import type { LenderProfile } from "../lender/lender.ts";
-import type { ApiKeyState } from "../schema.ts";
+import { type LenderProfile, profileColumns } from "../lender/lender.ts";
+import { ApiKeyEntity, type ApiKeyState } from "../schema.ts";
 
 const MAX_BATCH_SIZE = 200;
 /** The maximum number of a lender's keys that the signature debugger tries. */
@@ -31,10 +31,8 @@ export interface KeyReads {
   signingKeys(lenderId: string): Promise<readonly SecretRow[]>;
 }
 
-const KEY_AND_LENDER = `select k.id as "keyId", k.state as "keyState", k.retires_at as "retiresAt", k.secret,
-     k.debug_until as "debugUntil",
-     l.id, l.code, l.name, l.state, l.country, l.currency, l.language, l.time_zone as "timeZone", l.commission,
-     l.rate_limits as "rateLimits"
+const KEY_AND_LENDER = `select k.id as "keyId", k.state as "keyState",
+     ${tableOf(ApiKeyEntity).selectList("k", ["retiresAt", "debugUntil", "secret"])}, ${profileColumns}
    from lenders.api_key k join lenders.lender l on l.id = k.lender_id`;
 
 const keysById = statement("lenders.keys-by-id", `${KEY_AND_LENDER} where k.id = any ($1::text[])`);

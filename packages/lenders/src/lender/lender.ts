@@ -7,27 +7,25 @@ import {
   tableOf,
   type Tx,
 } from "@collections/database";
-import type { CurrencyCode, Percent } from "@collections/money";
 import { LockMode } from "@mikro-orm/core";
 import { LenderNotFoundError } from "./lender-fault.ts";
-import { type FallbackBank, LenderEntity, type LenderRow, type LenderState } from "../schema.ts";
+import { type FallbackBank, LenderEntity, type LenderRow } from "../schema.ts";
+
+const PROFILE = [
+  "id",
+  "code",
+  "name",
+  "state",
+  "country",
+  "currency",
+  "language",
+  "timeZone",
+  "commission",
+  "rateLimits",
+] as const;
 
 /** The fields of a lender that every request needs. */
-export interface LenderProfile {
-  readonly id: string;
-  readonly code: string;
-  readonly name: string;
-  readonly state: LenderState;
-  readonly country: string;
-  /** The default for imported rows. */
-  readonly currency: CurrencyCode;
-  /** A BCP 47 tag, the default for imported rows. */
-  readonly language: string;
-  readonly timeZone: string;
-  readonly commission: Percent;
-  /** The lender's own limits: requests per minute by the name of the limit. Other limits have their default. */
-  readonly rateLimits: Readonly<Record<string, number>>;
-}
+export type LenderProfile = Readonly<Pick<LenderRow, (typeof PROFILE)[number]>>;
 
 /** How a borrower can pay without a payment link. */
 export interface Fallback {
@@ -98,11 +96,13 @@ export function lenderRows(em: EntityManager, lenderIds: readonly string[]): Pro
 
 const table = tableOf(LenderEntity);
 
+/** The columns of the alias `l` that a query selects to get a LenderProfile. */
+export const profileColumns = table.selectList("l", PROFILE);
+
 // A prepared SQL statement, because each shown case and each step of a payment link reads its lender.
 const selectByIds = statement(
   "lenders.by-ids",
-  `select ${table.properties.map((property) => `${table.column(property)} as "${property}"`).join(", ")}
-   from ${table.name} where id = any ($1::uuid[])`,
+  `select ${table.selectList("l")} from ${table.name} l where l.id = any ($1::uuid[])`,
 );
 
 /**
@@ -152,10 +152,10 @@ export function toLender(row: LenderRow): Lender {
     name: row.name,
     state: row.state,
     country: row.country,
-    currency: row.currency as CurrencyCode,
+    currency: row.currency,
     language: row.language,
     timeZone: row.timeZone,
-    commission: row.commission as Percent,
+    commission: row.commission,
     rateLimits: row.rateLimits,
     balanceCutoff: row.balanceCutoff,
     technicalContacts: row.technicalContacts,

@@ -11,8 +11,7 @@ export interface LenderLinkKey {
 /**
  * The part of a link that a confirmation needs: field partner and visit for the attribution, and the requested amount.
  */
-export type PaidLink = LenderLinkKey &
-  Pick<PaymentLink, "id" | "caseId" | "sourceLoanNumber" | "visitId" | "fieldPartnerId" | "amountMinor" | "status">;
+export type PaidLink = LenderLinkKey & Pick<PaymentLink, (typeof PAID_LINK)[number]>;
 
 /**
  * Returns the links with these lender's ids, in one query and in no particular order. An unknown id has no row. A
@@ -49,13 +48,23 @@ export function markPaid(tx: Tx, links: readonly (LinkKey & { readonly paidAt: D
   );
 }
 
+const PAID_LINK = [
+  "lenderId",
+  "linkId",
+  "id",
+  "caseId",
+  "sourceLoanNumber",
+  "visitId",
+  "fieldPartnerId",
+  "amountMinor",
+  "status",
+] as const;
+
 // LATERAL with LIMIT makes one index probe for each key, also in a plan that was made while the table was empty.
 const selectByLinkId = lenderStatement(
   "payment-links.links-by-lender-link-id",
   { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },
-  (isTheLenders) => `select l.lender_id as "lenderId", l.link_id as "linkId", l.id, l.case_id as "caseId",
-     l.source_loan_number as "sourceLoanNumber", l.visit_id as "visitId", l.field_partner_id as "fieldPartnerId",
-     l.amount_minor as "amountMinor", l.status
+  (isTheLenders) => `select ${linkTable.selectList("l", PAID_LINK)}
    from (select distinct lender_id, link_id from unnest($1::uuid[], $2::text[]) as k (lender_id, link_id)) k
    cross join lateral (
      select * from payment_links.payment_link p

@@ -134,10 +134,9 @@ const insertReports = oneLenderInsert("payment-links.hold-reports", {
 
 const selectReports = statement(
   "payment-links.held-reports",
-  `select provider_message_id as "providerMessageId", status, failure_code as "failureCode",
-     failure_detail as "failureDetail"
-   from payment_links.held_report
-   where lender_id = $1 and provider_message_id = any($2::text[])`,
+  `select ${reportTable.selectList("h", REPORTED)}
+   from payment_links.held_report h
+   where h.lender_id = $1 and h.provider_message_id = any($2::text[])`,
 );
 
 const selectSettleable = allLendersStatement(
