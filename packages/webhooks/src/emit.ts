@@ -1,6 +1,6 @@
 import { isOnCluster, oneLenderInsert, query, send, signal, statement, tableOf, type Tx } from "@collections/database";
 import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
-import { DeliveryEntity } from "./storage/delivery.ts";
+import { deliveryTable } from "./storage/delivery.ts";
 import { EventEntity } from "./storage/event.ts";
 
 /** An event to send to a lender. `body` is the exact text that every attempt sends. */
@@ -70,7 +70,6 @@ function columnsOf(events: readonly EventToEmit[]): unknown[][] {
 }
 
 const events = tableOf(EventEntity);
-const deliveries = tableOf(DeliveryEntity);
 const EVENT = ["lenderId", "id", "kind", "sourceLoanNumber", "sequence", "body", "occurredAt"] as const;
 const DELIVERY = ["lenderId", "id", "endpointId", "loan", "sequence", "kind", "state"] as const;
 
@@ -84,7 +83,7 @@ const insertEvents = statement(
      insert into ${events.name} (${events.columnList(EVENT)})
      select lender_id, id, kind, loan, sequence, body, occurred_at from input
    )
-   insert into ${deliveries.name} (${deliveries.columnList(DELIVERY)})
+   insert into ${deliveryTable.name} (${deliveryTable.columnList(DELIVERY)})
    select i.lender_id, i.id, e.id, i.loan, i.sequence, i.kind, 'waiting'
    from input i left join webhooks.endpoint e on e.lender_id = i.lender_id`,
 );
@@ -100,7 +99,7 @@ const selectEndpoint = statement(
 );
 
 const recordDeliveries = oneLenderInsert("webhooks.record-deliveries", {
-  table: deliveries.name,
-  columns: deliveries.insertedTypes(["id", "loan", "sequence", "kind"]),
+  table: deliveryTable.name,
+  columns: deliveryTable.insertedTypes(["id", "loan", "sequence", "kind"]),
   equal: { endpoint_id: "$6::uuid", state: "'waiting'" },
 });

@@ -5,9 +5,8 @@ import {
   query,
   queryReachable,
   statement,
-  tableOf,
 } from "@collections/database";
-import { DeliveryEntity } from "../storage/delivery.ts";
+import { type Delivery, deliveryTable } from "../storage/delivery.ts";
 
 /** A lease ends this long after the longest attempt. */
 const LEASE_BEYOND_TIMEOUT_MS = 15_000;
@@ -18,20 +17,14 @@ const LOANS_PER_SCAN = 5_000;
 /** The same for each lender of a shared query: a lender with a larger backlog gets a query of its own. */
 const LOANS_PER_SHARED_SCAN = 64;
 
+const LEASED = ["loan", "sequence", "kind", "attempts", "replay", "createdAt"] as const;
+
 /** A delivery that this dispatcher may attempt. Its result is accepted only under `claimId`. */
-export interface LeasedDelivery {
+export interface LeasedDelivery extends Readonly<Pick<Delivery, (typeof LEASED)[number]>> {
   readonly deliveryId: string;
   readonly claimId: string;
-  readonly loan: string;
-  readonly sequence: bigint;
-  readonly kind: string;
-  /** Attempts made before. */
-  readonly attempts: number;
   readonly body: string;
   readonly url: string;
-  readonly createdAt: Date;
-  /** Whether it was delivered or parked before, and a replay sends it again. */
-  readonly replay: boolean;
   /** The latest start of an attempt whose lease outlasts it, on this process's monotonic clock. */
   readonly startBefore: number;
 }
@@ -193,11 +186,10 @@ const OF_EACH = {
   mostLoans: "$7",
 };
 
-const deliveries = tableOf(DeliveryEntity);
 /** The columns that constraints of webhooks.delivery name, apart from lender_id. An INSERT needs all of them. */
-const STORED = deliveries.columnList(["id", "endpointId", "loan", "sequence", "kind", "state"]);
-const LEASED = deliveries.columnList(["id", "loan", "sequence", "kind", "attempts", "replay", "createdAt"]);
-const ANSWER = `l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt", e.body`;
+const STORED = deliveryTable.columnList(["id", "endpointId", "loan", "sequence", "kind", "state"]);
+const LEASED_COLUMNS = deliveryTable.columnList(["id", ...LEASED]);
+const ANSWER = `l.id as "deliveryId", ${deliveryTable.selectList("l", LEASED)}, e.body`;
 
 // The UPDATE finds each locked delivery by its ctid, on any plan. A delivery that another transaction changed between the
 // query's start and the lock has a new ctid. It is left out, and the next scan leases it. Citus sends a SELECT to one node only
@@ -208,7 +200,7 @@ export const leaseHeads = statement(
      update webhooks.delivery d set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
      from (select ctid as version from free) locked
      where d.lender_id = $1 and d.ctid = locked.version
-     returning ${LEASED}
+     returning ${LEASED_COLUMNS}
    )
    select ${ANSWER}, target.url, target.recovered_at as "recoveredAt", seen.stopped_at as "stoppedAt"
    from target
@@ -244,7 +236,7 @@ export const leaseHeadsOfMany = statement(
        order by p.id limit 1
      ) stored
      on conflict (lender_id, id) do update set claim_id = excluded.claim_id, leased_until = excluded.leased_until
-     returning lender_id, ${LEASED}
+     returning lender_id, ${LEASED_COLUMNS}
    )
    select ${ANSWER}, seen.place, seen.url, seen.recovered_at as "recoveredAt",
      case when (select count(*) from leased c where c.lender_id = seen.lender_id) < seen.count then seen.last_loan

@@ -1,5 +1,5 @@
-import { type EntityManager, newId, query, statement, tableOf } from "@collections/database";
-import { DeliveryEntity } from "../storage/delivery.ts";
+import { type EntityManager, newId, query, statement } from "@collections/database";
+import { deliveryTable } from "../storage/delivery.ts";
 import type { Outcome } from "./outcome.ts";
 import { keptHeaders, type Recorded } from "./record-results.ts";
 
@@ -50,7 +50,6 @@ function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolea
   return [items.filter(belongs), items.filter((item) => !belongs(item))];
 }
 
-const deliveries = tableOf(DeliveryEntity);
 const STORED = ["lenderId", "id", "endpointId", "loan", "sequence", "kind", "state"] as const;
 
 // ON CONFLICT finds each locked delivery by the primary key, on any plan. The row to insert is the stored row.
@@ -72,7 +71,7 @@ export const recordDeliveredOfMany = statement(
        for update of d skip locked
      ) held
    ), settled as (
-     insert into ${deliveries.name} (${deliveries.columnList(STORED)})
+     insert into ${deliveryTable.name} (${deliveryTable.columnList(STORED)})
      select lender_id, delivery_id, endpoint_id, loan, sequence, kind, 'delivered' from arrival
      on conflict (lender_id, id) do update
      set state = excluded.state, attempts = delivery.attempts + 1, next_attempt_at = null, claim_id = null, leased_until = null,

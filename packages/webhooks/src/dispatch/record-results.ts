@@ -1,9 +1,19 @@
-import { type EntityManager, newId, query, send, statement, transaction, type Tx } from "@collections/database";
+import {
+  type EntityManager,
+  newId,
+  oneLenderInsert,
+  query,
+  send,
+  statement,
+  transaction,
+  type Tx,
+} from "@collections/database";
 import { raiseAlert } from "../endpoint/alert.ts";
 import type { Outcome } from "./outcome.ts";
 import { alertsOf, type EndpointAfter } from "./result-alerts.ts";
 import { enqueueRetries } from "./retry.ts";
 import { judgeEndpoint, type SuspensionRule, type SuspensionVerdict } from "../endpoint/suspension.ts";
+import { attemptTable, LOGGED } from "../storage/attempt-log.ts";
 
 const KEPT_HEADER_CHARACTERS = 2_048;
 
@@ -112,6 +122,7 @@ interface NoRow {
   readonly held: number;
 }
 
+/** The id, the deliveryId and the LOGGED properties of the attempts, one array for each. */
 function attemptColumns(rows: readonly Settled[]): unknown[][] {
   const results = rows.map(({ outcome }) => outcome.result);
   return [
@@ -153,14 +164,10 @@ export function keptHeaders(headers: Record<string, string>): string {
 }
 
 // Citus treats this as an INSERT of a single row: all rows go to the lender's node by one command.
-const logAttempts = statement(
-  "webhooks.log-attempts",
-  `insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
-     headers, body, error_code, error_detail, replay)
-   values ($1, unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::integer[]), unnest($5::timestamptz[]),
-     unnest($6::integer[]), unnest($7::text[]), unnest($8::integer[]), unnest($9::jsonb[]), unnest($10::text[]),
-     unnest($11::text[]), unnest($12::text[]), unnest($13::boolean[]))`,
-);
+const logAttempts = oneLenderInsert("webhooks.log-attempts", {
+  table: attemptTable.name,
+  columns: attemptTable.insertedTypes(["id", "deliveryId", ...LOGGED]),
+});
 
 // Only answers of the registered URL count for the endpoint.
 // `place` is the order in which the attempts ended. Failures count from the last 2xx among them, if there is one.

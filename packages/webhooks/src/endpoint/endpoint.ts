@@ -19,41 +19,45 @@ export const EndpointEntity = defineEntity({
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
     /** Null until the lender registers a callback. Events wait until then. */
-    url: p.text().nullable(),
+    url: p.text().strictNullable(),
     state: p.text().$type<EndpointState>(),
     /** Failed attempts since the last 2xx, over all deliveries. Faults of our own network do not count. */
     consecutiveFailures: p.integer(),
     /** When the first of these failures was recorded. */
-    failingSince: p.datetime().columnType("timestamptz").nullable(),
-    suspendedAt: p.datetime().columnType("timestamptz").nullable(),
-    nextProbeAt: p.datetime().columnType("timestamptz").nullable(),
-    /** The latest probe, and why it failed. No error means that it passed. */
-    probedAt: p.datetime().columnType("timestamptz").nullable(),
-    probeError: p.text().nullable(),
-    recoveredAt: p.datetime().columnType("timestamptz").nullable(),
+    failingSince: p.datetime().columnType("timestamptz").strictNullable(),
+    suspendedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    nextProbeAt: p.datetime().columnType("timestamptz").strictNullable(),
+    /** The latest probe of this suspension, and why it failed. No error means that it passed. */
+    probedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    probeError: p.text().strictNullable(),
+    /** The end of the last suspension. */
+    recoveredAt: p.datetime().columnType("timestamptz").strictNullable(),
     /** Events up to this one were made before the recovery. Those of one loan are sent strictly in sequence. */
-    drainTo: p.uuid().nullable(),
+    drainTo: p.uuid().strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
+    /** When the endpoint was last registered, suspended, probed or recovered. */
     updatedAt: p.datetime().columnType("timestamptz"),
   },
 });
 
 export type Endpoint = InferEntity<typeof EndpointEntity>;
 
+export const endpointTable = tableOf(EndpointEntity);
+
+const STATUS = [
+  "url",
+  "state",
+  "consecutiveFailures",
+  "failingSince",
+  "suspendedAt",
+  "nextProbeAt",
+  "probedAt",
+  "probeError",
+  "recoveredAt",
+] as const;
+
 /** An endpoint with its backlog. `waiting` counts deliveries that are due, in flight or waiting for a retry. */
-export interface EndpointStatus {
-  readonly url: string | null;
-  readonly state: EndpointState;
-  readonly consecutiveFailures: number;
-  /** When the first of these failures was recorded. */
-  readonly failingSince: Date | null;
-  readonly suspendedAt: Date | null;
-  readonly nextProbeAt: Date | null;
-  /** The latest probe of this suspension, and why it failed. */
-  readonly probedAt: Date | null;
-  readonly probeError: string | null;
-  /** The end of the last suspension. */
-  readonly recoveredAt: Date | null;
+export interface EndpointStatus extends Readonly<Pick<Endpoint, (typeof STATUS)[number]>> {
   readonly waiting: number;
   readonly parked: number;
 }
@@ -88,7 +92,7 @@ export class EndpointNotFoundError extends Error {
  * await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
  */
 export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
-  await query(tx, insertEndpoint, endpoints.values({ ...endpoint, id: newId() }, REGISTERED));
+  await query(tx, insertEndpoint, endpointTable.values({ ...endpoint, id: newId() }, REGISTERED));
 }
 
 /**
@@ -116,12 +120,12 @@ export async function endpointOf(em: EntityManager, lenderId: string): Promise<E
   return endpoint;
 }
 
-const endpoints = tableOf(EndpointEntity);
 const REGISTERED = ["lenderId", "id", "url"] as const;
 
 const insertEndpoint = statement(
   "webhooks.register-endpoint",
-  `insert into ${endpoints.name} (${endpoints.columnList(REGISTERED)}) values (${endpoints.parameterList(REGISTERED)})`,
+  `insert into ${endpointTable.name} (${endpointTable.columnList(REGISTERED)})
+   values (${endpointTable.parameterList(REGISTERED)})`,
 );
 
 // Citus refuses now() within CASE in SET, and accepts it in a WITH.
@@ -140,9 +144,7 @@ const updateUrl = statement(
 
 const selectEndpoint = statement(
   "webhooks.endpoint-status",
-  `select e.url, e.state, e.consecutive_failures as "consecutiveFailures",
-     e.failing_since as "failingSince", e.suspended_at as "suspendedAt", e.next_probe_at as "nextProbeAt",
-     e.probed_at as "probedAt", e.probe_error as "probeError", e.recovered_at as "recoveredAt",
+  `select ${endpointTable.selectList("e", STATUS)},
      ((select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'waiting')
        + (select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'retrying')
      )::int as waiting,

@@ -1,5 +1,7 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { type Attempt, attemptTable } from "../storage/attempt-log.ts";
+import { type Delivery, deliveryTable } from "../storage/delivery.ts";
 
 /** Whether events can be sent to an endpoint. `unregistered`: it has no URL. */
 export type EndpointReach = "active" | "suspended" | "unregistered";
@@ -17,25 +19,20 @@ export interface Backlog {
   readonly oldestWaitingMs: number | null;
 }
 
+const UNDELIVERED = ["kind", "loan", "sequence", "state", "createdAt"] as const;
+
 /** An event that its lender has not acknowledged. */
-export interface UndeliveredEvent {
+export interface UndeliveredEvent extends Readonly<Pick<Delivery, (typeof UNDELIVERED)[number]>> {
   readonly eventId: string;
-  readonly kind: string;
-  readonly loan: string;
-  readonly sequence: bigint;
   readonly state: "waiting" | "retrying";
-  readonly createdAt: Date;
 }
 
+const FAILED = ["number", "startedAt", "status", "headers", "errorCode", "errorDetail"] as const;
+
 /** The latest failed attempt at an endpoint. `status` and `headers` are null if no answer came. */
-export interface FailedAttempt {
+export interface FailedAttempt extends Readonly<Pick<Attempt, (typeof FAILED)[number]>> {
   readonly eventId: string;
-  readonly number: number;
-  readonly startedAt: Date;
-  readonly status: number | null;
-  readonly headers: Record<string, string> | null;
   readonly errorCode: AttemptErrorCode;
-  readonly errorDetail: string | null;
 }
 
 /** How many of the latest attempts are searched for a failed one. */
@@ -101,7 +98,7 @@ export const selectBacklogs = statement(
 
 export const selectOldest = statement(
   "webhooks.oldest-undelivered",
-  `select id as "eventId", kind, loan, sequence, state, created_at as "createdAt"
+  `select oldest.id as "eventId", ${deliveryTable.selectList("oldest", UNDELIVERED)}
    from (
      (${oldestIn("waiting")}) union all (${oldestIn("retrying")})
    ) oldest
@@ -114,7 +111,7 @@ export const selectOldest = statement(
 function oldestIn(state: string): string {
   return `select *
      from (
-       select d.id, d.kind, d.loan, d.sequence, d.state, d.created_at
+       select ${deliveryTable.columnList(["id", ...UNDELIVERED], "d")}
        from webhooks.delivery d
        where d.lender_id = $1 and d.endpoint_id = (select id from webhooks.endpoint where lender_id = $1)
          and d.state = '${state}' and not d.replay
@@ -126,8 +123,7 @@ function oldestIn(state: string): string {
 
 export const selectLastFailed = statement(
   "webhooks.last-failed-attempt",
-  `select delivery_id as "eventId", number, started_at as "startedAt", status, headers, error_code as "errorCode",
-     error_detail as "errorDetail"
+  `select latest.delivery_id as "eventId", ${attemptTable.selectList("latest", FAILED)}
    from (select * from webhooks.attempt where lender_id = $1 order by id desc limit $2) latest
    where outcome = 'failed'
    order by id desc

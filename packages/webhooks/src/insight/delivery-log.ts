@@ -1,6 +1,7 @@
 import type { FilterQuery } from "@mikro-orm/core";
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { type Attempt, attemptTable, LOGGED } from "../storage/attempt-log.ts";
 import { type Delivery, DeliveryEntity, type DeliveryState } from "../storage/delivery.ts";
 import { EndpointEntity } from "../endpoint/endpoint.ts";
 import { EventEntity } from "../storage/event.ts";
@@ -29,18 +30,8 @@ export interface DeliverySummary {
  * One attempt from the log. `status`, `headers` and `body` are null if no answer came. `errorCode` and `errorDetail` are null if
  * the event was delivered.
  */
-export interface LoggedAttempt {
-  readonly number: number;
-  readonly startedAt: Date;
-  readonly durationMs: number;
-  readonly outcome: "delivered" | "failed";
-  readonly status: number | null;
-  readonly headers: Record<string, string> | null;
-  /** The first 2 KB of the answer's body. */
-  readonly body: string | null;
+export interface LoggedAttempt extends Readonly<Pick<Attempt, (typeof LOGGED)[number]>> {
   readonly errorCode: AttemptErrorCode | null;
-  readonly errorDetail: string | null;
-  readonly replay: boolean;
 }
 
 /** A delivery with its body, and the log of its attempts in order. */
@@ -170,11 +161,11 @@ function summaryOf(row: Delivery, now: Date): DeliverySummary {
     sequence: row.sequence,
     state: isInFlight ? "in_flight" : row.state,
     attempts: row.attempts,
-    nextAttemptAt: row.nextAttemptAt ?? null,
-    lastError: row.lastError ?? null,
+    nextAttemptAt: row.nextAttemptAt,
+    lastError: row.lastError,
     replay: row.replay,
     createdAt: row.createdAt,
-    settledAt: row.settledAt ?? null,
+    settledAt: row.settledAt,
   };
 }
 
@@ -186,9 +177,8 @@ const selectIdsOfLoan = statement(
 // An attempt is later than its delivery, by the clocks of two processes. So earlier partitions are not read.
 export const selectAttempts = statement(
   "webhooks.attempts-of-delivery",
-  `select number, started_at as "startedAt", duration_ms as "durationMs", outcome, status, headers, body,
-     error_code as "errorCode", error_detail as "errorDetail", replay
-   from webhooks.attempt
-   where lender_id = $1 and delivery_id = $2 and id >= $3
-   order by id`,
+  `select ${attemptTable.selectList("a", LOGGED)}
+   from webhooks.attempt a
+   where a.lender_id = $1 and a.delivery_id = $2 and a.id >= $3
+   order by a.id`,
 );

@@ -1,22 +1,16 @@
 import { query, statement, type Tx } from "@collections/database";
 import { oldestUndelivered, type UndeliveredEvent } from "./backlog.ts";
-import type { EndpointState } from "../endpoint/endpoint.ts";
+import { type Endpoint, endpointTable } from "../endpoint/endpoint.ts";
 import { eventsKeptFrom } from "./event-pages.ts";
 import { type DeliveryTotals, deliveryTotals, sequenceProblems, type SequenceProblem } from "./verification.ts";
 
 /** Workers do their work long before this time is over. Work that is later is a fault. */
 export const GRACE_MS = 300_000;
 
-export interface EndpointRow {
-  readonly lenderId: string;
+const ENDPOINT = ["lenderId", "url", "state", "suspendedAt", "nextProbeAt", "probeError", "updatedAt"] as const;
+
+export interface EndpointRow extends Readonly<Pick<Endpoint, (typeof ENDPOINT)[number]>> {
   readonly endpointId: string;
-  readonly url: string | null;
-  readonly state: EndpointState;
-  readonly suspendedAt: Date | null;
-  readonly nextProbeAt: Date | null;
-  readonly probeError: string | null;
-  /** When the endpoint was last registered, suspended, probed or recovered. */
-  readonly updatedAt: Date;
 }
 
 /** How many rows were found, and the first of them. */
@@ -78,11 +72,10 @@ export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: 
 
 export const selectEndpoints = statement(
   "webhooks.doctor-endpoints",
-  `select lender_id as "lenderId", id as "endpointId", url, state, suspended_at as "suspendedAt",
-     next_probe_at as "nextProbeAt", probe_error as "probeError", updated_at as "updatedAt"
-   from webhooks.endpoint
-   where $1::uuid is null or lender_id = $1
-   order by lender_id`,
+  `select e.id as "endpointId", ${endpointTable.selectList("e", ENDPOINT)}
+   from webhooks.endpoint e
+   where $1::uuid is null or e.lender_id = $1
+   order by e.lender_id`,
 );
 
 const COUNT_AND_FIRST = `count(*)::int as count, min(d.id::text)::uuid as "eventId"`;

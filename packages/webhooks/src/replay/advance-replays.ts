@@ -9,7 +9,7 @@ import {
   type Tx,
 } from "@collections/database";
 import { ofEndpoint } from "./of-endpoint.ts";
-import type { Replay } from "./replay.ts";
+import { type Replay, replayTable } from "./replay.ts";
 import { sendManyAgain } from "./replay-delivery.ts";
 import { readScope } from "./replay-scope.ts";
 
@@ -25,8 +25,8 @@ interface ReplayKey {
   readonly id: string;
 }
 
-/** A locked row of a replay. `createdAt` is text, because a Date has no microseconds. */
-type DueReplay = Omit<Replay, "createdAt"> & { readonly createdAt: string };
+/** A locked row of a replay. `createdAtText` is its `createdAt` with microseconds, which a Date does not have. */
+type DueReplay = Replay & { readonly createdAtText: string };
 
 /**
  * Takes the steps of replays that are due. A step makes the next deliveries of a replay due again, at most as many as its
@@ -58,11 +58,11 @@ export async function advanceReplays(em: () => EntityManager): Promise<number> {
 async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
   const [replay] = await query<DueReplay>(tx, claimDue, [key.lenderId, key.id]);
   if (!replay) return undefined;
-  const { lenderId, id, ratePerSecond, cursor, upTo, createdAt } = replay;
+  const { lenderId, id, ratePerSecond, cursor, upTo, createdAtText } = replay;
   const { ids, last, looked } = await readScope(tx, replay, {
-    after: cursor ?? null,
+    after: cursor,
     upTo,
-    settledBy: createdAt,
+    settledBy: createdAtText,
     maxRows: ROWS_PER_STEP,
     // One more than the step may take, to find out whether this is the last step.
     count: ratePerSecond + 1,
@@ -95,9 +95,7 @@ const selectDue = allLendersStatement(
 // (endpoint_id, id), because the primary key has another order.
 const claimDue = statement(
   "webhooks.replay-claim",
-  `select r.lender_id as "lenderId", r.id, r.loan, r.kind, r.states, r.created_from as "createdFrom",
-     r.created_to as "createdTo", r.rate_per_second as "ratePerSecond", r.cursor, r.up_to as "upTo",
-     r.created_at::text as "createdAt"
+  `select ${replayTable.selectList("r")}, r.created_at::text as "createdAtText"
    from webhooks.replay r
    where r.lender_id = $1 and r.id = $2 and r.state = 'running' and r.next_step_at <= now()
      and greatest(r.rate_per_second, ${MOST_WAITING}) > (

@@ -13,7 +13,7 @@ export const ReplayRequestEntity = defineEntity({
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
     /** The event that was sent again. Null for a count. */
-    deliveryId: p.uuid().nullable(),
+    deliveryId: p.uuid().strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
   },
 });

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
 
 /** `running` until all of its events are due again (`done`) or somebody cancels it (`cancelled`). */
 export type ReplayState = "running" | "done" | "cancelled";
@@ -27,11 +27,11 @@ export const ReplayEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
-    loan: p.text().nullable(),
-    kind: p.text().nullable(),
+    loan: p.text().strictNullable(),
+    kind: p.text().strictNullable(),
     states: p.array(),
-    createdFrom: p.datetime().columnType("timestamptz").nullable(),
-    createdTo: p.datetime().columnType("timestamptz").nullable(),
+    createdFrom: p.datetime().columnType("timestamptz").strictNullable(),
+    createdTo: p.datetime().columnType("timestamptz").strictNullable(),
     ratePerSecond: p.integer(),
     /** How many events matched when the replay was requested. */
     total: p.integer(),
@@ -39,7 +39,7 @@ export const ReplayEntity = defineEntity({
     done: p.integer(),
     state: p.text().$type<ReplayState>(),
     /** The last delivery that a step has read. */
-    cursor: p.uuid().nullable(),
+    cursor: p.uuid().strictNullable(),
     /** The last event at the time of the request. Later events are not part of the replay. */
     upTo: p.uuid(),
     requestedBy: p.text(),
@@ -47,12 +47,14 @@ export const ReplayEntity = defineEntity({
     joinedBy: p.array().columnType("uuid[]"),
     nextStepAt: p.datetime().columnType("timestamptz"),
     createdAt: p.datetime().columnType("timestamptz"),
-    finishedAt: p.datetime().columnType("timestamptz").nullable(),
+    finishedAt: p.datetime().columnType("timestamptz").strictNullable(),
   },
 });
 
 /** The row of a replay. A field of its filter that is null does not restrict. */
 export type Replay = InferEntity<typeof ReplayEntity>;
+
+export const replayTable = tableOf(ReplayEntity);
 
 const LISTED = 50;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
-import { type Replay, replayById, type ReplayFilter } from "./replay.ts";
+import { type Replay, replayById, type ReplayFilter, replayTable } from "./replay.ts";
 import { recordReplayRequest } from "./replay-request.ts";
 import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.ts";
 
@@ -67,8 +67,8 @@ export async function startReplay(
   if (!same) {
     const upTo = await lastIdOf(tx, scope);
     const total = await countMatches(tx, scope, upTo);
-    const values = [lenderId, id, ...filterValues(scope), ratePerSecond, total, idsOf(scope).after, upTo, requestedBy];
-    await query(tx, insertReplay, values);
+    const replay = { ...scope, id, ratePerSecond, total, cursor: idsOf(scope).after, upTo, requestedBy };
+    await query(tx, insertReplay, replayTable.values(replay, REQUESTED));
   } else if (same.isNews && request.id !== undefined) {
     await query(tx, joinReplay, [lenderId, same.id, id]);
   }
@@ -158,9 +158,23 @@ const selectLastId = statement(
      '00000000-0000-0000-0000-000000000000')) as id`,
 );
 
+const REQUESTED = [
+  "lenderId",
+  "id",
+  "loan",
+  "kind",
+  "states",
+  "createdFrom",
+  "createdTo",
+  "ratePerSecond",
+  "total",
+  "cursor",
+  "upTo",
+  "requestedBy",
+] as const;
+
 const insertReplay = statement(
   "webhooks.replay-insert",
-  `insert into webhooks.replay (lender_id, id, loan, kind, states, created_from, created_to, rate_per_second, total,
-     cursor, up_to, requested_by, state, next_step_at, created_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'running', now(), now())`,
+  `insert into ${replayTable.name} (${replayTable.columnList([...REQUESTED, "state", "nextStepAt", "createdAt"])})
+   values (${replayTable.parameterList(REQUESTED)}, 'running', now(), now())`,
 );

@@ -1,3 +1,4 @@
+import { tableOf } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
 /** One request to a callback, and its result. Its row never changes. */
@@ -14,15 +15,32 @@ export const AttemptEntity = defineEntity({
     durationMs: p.integer(),
     outcome: p.text().$type<"delivered" | "failed">(),
     /** The status of the answer. Null, like headers and body, if no answer came. */
-    status: p.integer().nullable(),
-    headers: p.json<Record<string, string>>().nullable(),
+    status: p.integer().strictNullable(),
+    headers: p.json<Record<string, string>>().strictNullable(),
     /** The first 2 KB of the body as text. */
-    body: p.text().nullable(),
-    errorCode: p.text().nullable(),
-    errorDetail: p.text().nullable(),
+    body: p.text().strictNullable(),
+    /** Null, like the detail, if the event was delivered. */
+    errorCode: p.text().strictNullable(),
+    errorDetail: p.text().strictNullable(),
     replay: p.boolean(),
     createdAt: p.datetime().columnType("timestamptz"),
   },
 });
 
 export type Attempt = InferEntity<typeof AttemptEntity>;
+
+export const attemptTable = tableOf(AttemptEntity);
+
+/** The properties of an attempt that its log shows. */
+export const LOGGED = [
+  "number",
+  "startedAt",
+  "durationMs",
+  "outcome",
+  "status",
+  "headers",
+  "body",
+  "errorCode",
+  "errorDetail",
+  "replay",
+] as const;

@@ -1,3 +1,4 @@
+import { tableOf } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
 /** `in_flight`: an attempt is under way. `retrying`: the delivery waits for `nextAttemptAt`. */
@@ -22,19 +23,21 @@ export const DeliveryEntity = defineEntity({
     /** Attempts made and recorded. */
     attempts: p.integer(),
     /** Set while `retrying`. */
-    nextAttemptAt: p.datetime().columnType("timestamptz").nullable(),
+    nextAttemptAt: p.datetime().columnType("timestamptz").strictNullable(),
     /** Identifies the lease. Only a result with this claim is accepted. */
-    claimId: p.uuid().nullable(),
-    leasedUntil: p.datetime().columnType("timestamptz").nullable(),
+    claimId: p.uuid().strictNullable(),
+    leasedUntil: p.datetime().columnType("timestamptz").strictNullable(),
     /** Code and sentence of the latest failure, such as "TIMEOUT: No answer came within 10000 ms." */
-    lastError: p.text().nullable(),
+    lastError: p.text().strictNullable(),
     /** Whether it was delivered or parked before, and a replay sends it again. */
     replay: p.boolean(),
     /** The id of the latest request to send it again, if the request had one. */
-    replayedBy: p.uuid().nullable(),
+    replayedBy: p.uuid().strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
-    settledAt: p.datetime().columnType("timestamptz").nullable(),
+    settledAt: p.datetime().columnType("timestamptz").strictNullable(),
   },
 });
 
 export type Delivery = InferEntity<typeof DeliveryEntity>;
+
+export const deliveryTable = tableOf(DeliveryEntity);
