@@ -1,7 +1,7 @@
 import { lockVisit, openPromisesOf, visitById } from "@collections/cases";
 import { transaction } from "@collections/database";
 import { currency } from "@collections/money";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   inTransaction,
   aCase,
@@ -19,11 +19,7 @@ import { startVisit } from "./start-visit.ts";
 
 const database = await flowsDatabase();
 const context = { environment: ENVIRONMENT };
-let lender: Awaited<ReturnType<typeof aLender>>["lender"];
-let fieldPartner: Awaited<ReturnType<typeof aFieldPartner>>;
-beforeAll(async () => {
-  [{ lender }, fieldPartner] = await Promise.all([aLender(database), aFieldPartner(database)]);
-});
+const [{ lender }, fieldPartner] = await Promise.all([aLender(database), aFieldPartner(database)]);
 
 /** Creates a case with a visit that has started. */
 async function aVisitedCase() {

@@ -1,6 +1,6 @@
 import { transaction } from "@collections/database";
 import { dayIn } from "@collections/local-time";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   inTransaction,
   aCase,
@@ -18,11 +18,7 @@ import { startVisit, type VisitToStart } from "./start-visit.ts";
 
 const database = await flowsDatabase();
 const context = { environment: ENVIRONMENT };
-let lender: Awaited<ReturnType<typeof aLender>>["lender"];
-let fieldPartner: Awaited<ReturnType<typeof aFieldPartner>>;
-beforeAll(async () => {
-  [{ lender }, fieldPartner] = await Promise.all([aLender(database), aFieldPartner(database)]);
-});
+const [{ lender }, fieldPartner] = await Promise.all([aLender(database), aFieldPartner(database)]);
 
 function assignedCase(row = {}) {
   return aCase(database, lender, { fieldPartner, row });

@@ -2,18 +2,16 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { startFakeWhatsApp, type FakeWhatsApp } from "@collections/lender-twin";
-import { afterFile } from "@collections/testing";
+import type { FakeWhatsApp } from "@collections/lender-twin";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type VisitSetup, visitSetup, type StartedVisit } from "../fixtures/visit-setup.ts";
-import { aFieldPartner, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { type StartedVisit, type VisitSetup, whatsappSetup } from "../fixtures/visit-setup.ts";
+import { aFieldPartner, assign, type TestService } from "../fixtures/fixture.ts";
 import { AppClient, allUpdates } from "../fixtures/graphql-client.ts";
 import { startProcess } from "../fixtures/processes.ts";
 
 // Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-const ACCOUNT = { token: "EAAG-token", phoneNumberId: "106540352242922" };
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { id status } }";
 const AGAIN = "paymentLink { id status deliveries { channel status failureCode } }";
 
@@ -22,13 +20,7 @@ let whatsapp: FakeWhatsApp;
 let setup: VisitSetup;
 
 beforeAll(async () => {
-  whatsapp = await startFakeWhatsApp(ACCOUNT);
-  afterFile(() => whatsapp.close());
-  service = await startTestService({ settings: { WHATSAPP_BASE_URL: whatsapp.url } });
-  setup = await visitSetup(service, {
-    whatsappPhoneNumberId: ACCOUNT.phoneNumberId,
-    whatsappToken: ACCOUNT.token,
-  });
+  ({ whatsapp, service, setup } = await whatsappSetup());
 });
 
 beforeEach(() => {

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { forgetQueuedRequests, MAX_QUEUED_REQUESTS } from "@collections/cases";
 import { newId, transaction } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aFieldPartner, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { runLeftoverRequests } from "../../src/mutation-results/queued-requests.ts";
-import { anAssignedCase, type AssignedCase } from "../fixtures/assigned-case.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import { loanEvents } from "../fixtures/loan-events.ts";
+import { dayFromNow, type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
 
 const VISIT = `visit { visitId startReceivedAt completedAt completionReceivedAt completionCameLate disposition note
   cameOutOfOrder } case { id status workable openPromise { amount { minor } dueOn } }`;
@@ -15,21 +15,16 @@ const QUEUED = { __typename: "VisitNotFound", code: "VISIT_NOT_FOUND", isHeld: t
 const AMOUNT = { minor: "250000", currency: "INR" };
 
 let service: TestService;
-let lender: Awaited<ReturnType<typeof aLender>>;
-let fieldPartnerId: string;
-let app: AppClient;
+let setup: VisitSetup;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
-  lender = await aLender(service);
-  const fieldPartner = await aFieldPartner(service);
-  fieldPartnerId = fieldPartner.id;
-  app = new AppClient(service.url, fieldPartner.accessToken);
+  setup = await visitSetup(service);
 });
 
 describe("a visit's end or link request that arrives before the visit's start", () => {
   test("is queued, processed when the start arrives, and then returns its result to a repeat", async () => {
-    const { caseId, loan } = await aCase();
+    const { caseId, loan } = await setup.assignedCase();
     const visitId = randomUUID();
     const promise = { amount: AMOUNT, dueOn: dayFromNow(5) };
     const linkRequest = aLinkRequest({ visitId });
@@ -58,7 +53,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
   });
 
   test("conflicts with another input under the same key, while it is queued and after it was processed", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const end = aVisitEnd({ visitId, disposition: "OTHER" });
     await complete(end);
@@ -70,7 +65,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
   });
 
   test("is rejected when the start arrives, as it would have been after the start", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const [tooMuch, first, second] = [
       aLinkRequest({ visitId, minor: "999999999" }),
@@ -88,7 +83,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
   });
 
   test("puts the case on hold when it is a dispute, so that a queued link request is rejected", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const linkRequest = aLinkRequest({ visitId });
     await requestLink(linkRequest);
@@ -98,7 +93,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
   });
 
   test("does not prevent the start when it can never be valid", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const promise = { amount: { minor: "100", currency: "JPY" }, dueOn: dayFromNow(1) };
     const end = aVisitEnd({ visitId, disposition: "PROMISE_TO_PAY", promise });
@@ -112,7 +107,14 @@ describe("a visit's end or link request that arrives before the visit's start", 
   });
 
   test("is processed when it is concurrent with the start, whichever arrives first", async () => {
-    const cases = [await aCase(), await aCase(), await aCase(), await aCase(), await aCase(), await aCase()];
+    const cases = [
+      await setup.assignedCase(),
+      await setup.assignedCase(),
+      await setup.assignedCase(),
+      await setup.assignedCase(),
+      await setup.assignedCase(),
+      await setup.assignedCase(),
+    ];
     for (const { caseId, loan } of cases) {
       const visitId = randomUUID();
       const [end, linkRequest] = [aVisitEnd({ visitId }), aLinkRequest({ visitId })];
@@ -134,7 +136,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
 
 describe("a queued request", () => {
   test("belongs to its field partner: another field partner's visit with the same visitId does not process it", async () => {
-    const { caseId, loan } = await aCase();
+    const { caseId, loan } = await setup.assignedCase();
     const stranger = await aFieldPartner(service);
     const theirs = new AppClient(service.url, stranger.accessToken);
     const visitId = randomUUID();
@@ -148,7 +150,7 @@ describe("a queued request", () => {
   });
 
   test("is processed by its repeat when a process of an older version has handled the start", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const [end, linkRequest] = [aVisitEnd({ visitId }), aLinkRequest({ visitId })];
     await complete(end);
@@ -163,7 +165,7 @@ describe("a queued request", () => {
   });
 
   test("is processed without a repeat before it expires, although a queued request of another visit fails", async () => {
-    const cases = [await aCase(), await aCase()];
+    const cases = [await setup.assignedCase(), await setup.assignedCase()];
     const ends = cases.map(() => aVisitEnd({ visitId: randomUUID(), disposition: "DISPUTE" }));
     const linkRequest = aLinkRequest({ visitId: ends[1]!.visitId });
     for (const end of ends) await complete(end);
@@ -194,8 +196,8 @@ describe("a queued request", () => {
     const answers = await Promise.all(ends.map((end) => complete(end, theirs)));
     const [tooMany] = answers.flatMap(({ isHeld }, index) => (isHeld ? [] : [ends[index]!]));
     expect(answers.filter(({ isHeld }) => isHeld)).toHaveLength(3);
-    await lender.importCases([aRow("LN-CAP")]);
-    await assign(service, lender.code, "LN-CAP", id);
+    await setup.lender.importCases([aRow("LN-CAP")]);
+    await assign(service, setup.lender.code, "LN-CAP", id);
     const { data } = await theirs.ask("{ cases(first: 1) { edges { node { id } } } }");
     const caseId = data!["cases"].edges[0].node.id as string;
     const visitId = tooMany!.visitId;
@@ -250,10 +252,6 @@ function aLinkRequest({ visitId, minor = AMOUNT.minor }: { visitId: string; mino
   return { idempotencyKey: newId(), visitId, amount: { ...AMOUNT, minor } };
 }
 
-function aCase(): Promise<AssignedCase> {
-  return anAssignedCase(service, lender, fieldPartnerId);
-}
-
 /** Starts a visit as a process of an older version does, which leaves queued requests unprocessed. */
 async function startByOlderProcess(visit: { visitId: string; caseId: string }): Promise<void> {
   const takeQueued = "delete from cases.held_request where visit_id = $1 returning *";
@@ -271,26 +269,22 @@ async function startByOlderProcess(visit: { visitId: string; caseId: string }): 
   }
 }
 
-function start(input: { visitId: string; caseId: string }, as = app) {
+function start(input: { visitId: string; caseId: string }, as = setup.app) {
   return as.mutate("startVisit", { occurredAt: new Date().toISOString(), ...input }, VISIT);
 }
 
-function complete(input: ReturnType<typeof aVisitEnd>, as = app) {
+function complete(input: ReturnType<typeof aVisitEnd>, as = setup.app) {
   return as.mutate("completeVisit", input, `${VISIT} } ... on VisitNotFound { isHeld`);
 }
 
-function requestLink(input: ReturnType<typeof aLinkRequest>, as = app) {
+function requestLink(input: ReturnType<typeof aLinkRequest>, as = setup.app) {
   return as.mutate("requestPaymentLink", input, `${LINK} } ... on VisitNotFound { isHeld`);
 }
 
 async function kindsOf(loan: string): Promise<string[]> {
-  return (await loanEvents(service, lender.code, loan)).map(({ kind }) => kind);
+  return (await loanEvents(service, setup.lender.code, loan)).map(({ kind }) => kind);
 }
 
 function rowsOf(text: string, visitId: string) {
   return service.app.database.pool.query<Record<string, unknown>>(text, [visitId]);
-}
-
-function dayFromNow(days: number): string {
-  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 }

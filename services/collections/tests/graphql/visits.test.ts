@@ -3,30 +3,25 @@ import { publicId } from "@collections/database";
 import { releaseCase } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { beforeAll, describe, expect, test } from "vitest";
-import { aFieldPartner, aLender, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { anAssignedCase, type AssignedCase } from "../fixtures/assigned-case.ts";
+import { aFieldPartner, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import { loanEvents } from "../fixtures/loan-events.ts";
+import { dayFromNow, type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
 
 const VISIT = `visit { visitId isMine startedAt startCameLate completedAt completionCameLate disposition note }
   case { id status workable openPromise { amount { minor } dueOn } }`;
 
 let service: TestService;
-let lender: Awaited<ReturnType<typeof aLender>>;
-let fieldPartnerId: string;
-let app: AppClient;
+let setup: VisitSetup;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
-  lender = await aLender(service);
-  const fieldPartner = await aFieldPartner(service);
-  fieldPartnerId = fieldPartner.id;
-  app = new AppClient(service.url, fieldPartner.accessToken);
+  setup = await visitSetup(service);
 });
 
 describe("a visit", () => {
   test("starts, moves the case to in progress and ends with a promise, and the lender gets both events", async () => {
-    const { caseId, loan } = await aCase();
+    const { caseId, loan } = await setup.assignedCase();
     const visitId = randomUUID();
     const begun = await start({ visitId, caseId, latitude: 18.52, longitude: 73.85, accuracyM: 12 });
     expect(begun).toMatchObject({
@@ -49,14 +44,14 @@ describe("a visit", () => {
         data: {
           disposition: "PROMISE_TO_PAY",
           promise: { amount: 2500, currency: "INR", date: promise.dueOn },
-          fieldPartner: { id: publicId("fp", fieldPartnerId), displayName: "Asha Rao" },
+          fieldPartner: { id: publicId("fp", setup.fieldPartnerId), displayName: "Asha Rao" },
         },
       },
     ]);
   });
 
   test("that the phone reports hours later is recorded as late", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const occurredAt = new Date(Date.now() - 3 * 3_600_000).toISOString();
     const begun = await start({ visitId, caseId, occurredAt });
@@ -66,7 +61,7 @@ describe("a visit", () => {
   });
 
   test("with a dispute puts the case on hold, so that the next visit is rejected", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     await start({ visitId, caseId });
     expect(await complete({ visitId, disposition: "DISPUTE" })).toMatchObject({
@@ -80,18 +75,20 @@ describe("a visit", () => {
   });
 
   test("is listed in the case's pages of visits, with those of earlier field partners", async () => {
-    const { caseId, loan } = await aCase();
+    const { caseId, loan } = await setup.assignedCase();
     const before = await aFieldPartner(service);
-    await assign(service, lender.code, loan, before.id);
+    await assign(service, setup.lender.code, loan, before.id);
     const earlier = randomUUID();
     await start({ visitId: earlier, caseId }, new AppClient(service.url, before.accessToken));
-    await assign(service, lender.code, loan, fieldPartnerId);
+    await assign(service, setup.lender.code, loan, setup.fieldPartnerId);
     const mine = [randomUUID(), randomUUID()];
     for (const visitId of mine) await start({ visitId, caseId });
     const query = `query ($id: ID!, $after: String) { case(id: $id) { visits(first: 2, after: $after) {
       edges { node { visitId isMine } } pageInfo { hasNextPage endCursor } } } }`;
-    const { visits: first } = (await app.ask(query, { id: caseId })).data!["case"];
-    const { visits: second } = (await app.ask(query, { id: caseId, after: first.pageInfo.endCursor })).data!["case"];
+    const { visits: first } = (await setup.app.ask(query, { id: caseId })).data!["case"];
+    const { visits: second } = (await setup.app.ask(query, { id: caseId, after: first.pageInfo.endCursor })).data![
+      "case"
+    ];
     expect([...first.edges, ...second.edges].map(({ node }) => node)).toEqual([
       { visitId: mine[1], isMine: true },
       { visitId: mine[0], isMine: true },
@@ -103,7 +100,7 @@ describe("a visit", () => {
 
 describe("a mutation on visits", () => {
   test("takes effect once for ten concurrent requests with one key, and gives all the same answer", async () => {
-    const { caseId, loan } = await aCase();
+    const { caseId, loan } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
     const answers = await Promise.all(Array.from({ length: 10 }, () => start(input)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -112,7 +109,7 @@ describe("a mutation on visits", () => {
   });
 
   test("under a used key is a conflict with another input, and a repeat with the same input in another form", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: "2026-11-20T09:00:00Z" };
     const first = await start(input);
     expect(await start({ ...input, occurredAt: "2026-11-20T14:30:00+05:30", latitude: null })).toEqual(first);
@@ -128,7 +125,7 @@ describe("a mutation on visits", () => {
   });
 
   test("that was rejected is rejected again with the same message", async () => {
-    const { caseId, loan } = await aCase();
+    const { caseId, loan } = await setup.assignedCase();
     const visitId = randomUUID();
     await start({ visitId, caseId });
     await complete({ visitId, disposition: "DISPUTE" });
@@ -141,17 +138,17 @@ describe("a mutation on visits", () => {
     expect(await start({ ...next, idempotencyKey: randomUUID() })).toMatchObject({ visit: { completedAt: null } });
 
     async function release(): Promise<void> {
-      const owner = (await lenderByCode(service.app.database.em(), lender.code))!;
+      const owner = (await lenderByCode(service.app.database.em(), setup.lender.code))!;
       const order = { lender: owner, loan, reason: null };
       expect(await releaseCase(service.app.database.em(), order, "test")).toMatchObject({ kind: "done" });
     }
   });
 
   test("sees the effects of earlier mutations in the same operation", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const occurredAt = new Date().toISOString();
-    const { data, errors } = await app.ask(
+    const { data, errors } = await setup.app.ask(
       `mutation ($begin: StartVisitInput!, $end: CompleteVisitInput!) {
         begin: startVisit(input: $begin) { ... on StartVisitPayload { case { status } } }
         end: completeVisit(input: $end) { ... on CompleteVisitPayload { case { status } } }
@@ -166,7 +163,7 @@ describe("a mutation on visits", () => {
   });
 
   test("under a new key finds what was done under another key", async () => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const occurredAt = new Date().toISOString();
     const first = await start({ visitId, caseId, occurredAt });
@@ -177,7 +174,7 @@ describe("a mutation on visits", () => {
       code: "VISIT_ALREADY_COMPLETED",
       message: "The visit ended as OTHER already.",
     });
-    const { caseId: another } = await aCase();
+    const { caseId: another } = await setup.assignedCase();
     expect(await start({ visitId, caseId: another })).toMatchObject({
       __typename: "VisitIdTaken",
       code: "VISIT_ID_TAKEN",
@@ -200,13 +197,13 @@ describe("invalid input of a mutation on visits", () => {
     ],
     ["the lender's id of a case", { caseId: "case_0192f0a17c3e7d429c550b2f6a1d8e01" }, /field named `id`/],
   ])("such as %s is rejected as a whole, and its key stays unused", async (_, fields, words) => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
     const query = "mutation ($input: StartVisitInput!) { startVisit(input: $input) { __typename } }";
-    const { data, errors } = await app.ask(query, { input: { ...input, ...fields } });
+    const { data, errors } = await setup.app.ask(query, { input: { ...input, ...fields } });
     expect(data?.["startVisit"] ?? null).toBeNull();
     expect(errors).toMatchObject([{ message: expect.stringMatching(words), extensions: { code: "BAD_INPUT" } }]);
-    expect((await app.ask(query, { input })).data).toEqual({ startVisit: { __typename: "StartVisitPayload" } });
+    expect((await setup.app.ask(query, { input })).data).toEqual({ startVisit: { __typename: "StartVisitPayload" } });
   });
 
   test.each([
@@ -234,32 +231,24 @@ describe("invalid input of a mutation on visits", () => {
     ["a note that is too long", { disposition: "OTHER", note: "x".repeat(2_001) }],
     ["an unknown disposition", { disposition: "ON_HOLIDAY" }],
   ])("such as %s does not complete a visit", async (_, fields) => {
-    const { caseId } = await aCase();
+    const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     await start({ visitId, caseId });
     const input = { idempotencyKey: randomUUID(), visitId, occurredAt: new Date().toISOString(), ...fields };
     const query = "mutation ($input: CompleteVisitInput!) { completeVisit(input: $input) { __typename } }";
-    const { errors } = await app.ask(query, { input });
+    const { errors } = await setup.app.ask(query, { input });
     expect(errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
   });
 });
 
-function aCase(): Promise<AssignedCase> {
-  return anAssignedCase(service, lender, fieldPartnerId);
-}
-
-function start(input: { visitId: string; caseId: string; [field: string]: unknown }, as = app) {
+function start(input: { visitId: string; caseId: string; [field: string]: unknown }, as = setup.app) {
   return as.mutate("startVisit", { occurredAt: new Date().toISOString(), ...input }, VISIT);
 }
 
 function complete(input: { visitId: string; disposition: string; [field: string]: unknown }) {
-  return app.mutate("completeVisit", { occurredAt: new Date().toISOString(), ...input }, VISIT);
+  return setup.app.mutate("completeVisit", { occurredAt: new Date().toISOString(), ...input }, VISIT);
 }
 
 function eventsOfLoan(loan: string) {
-  return loanEvents(service, lender.code, loan);
-}
-
-function dayFromNow(days: number): string {
-  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  return loanEvents(service, setup.lender.code, loan);
 }

@@ -1,12 +1,10 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { type FakeWhatsApp, startFakeWhatsApp } from "@collections/lender-twin";
-import { afterFile } from "@collections/testing";
+import type { FakeWhatsApp } from "@collections/lender-twin";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type VisitSetup, visitSetup, type StartedVisit } from "../fixtures/visit-setup.ts";
+import { type StartedVisit, type VisitSetup, visitSetup, whatsappSetup } from "../fixtures/visit-setup.ts";
 import { answerTo } from "../fixtures/raw-socket.ts";
-import { startTestService, type TestService } from "../fixtures/fixture.ts";
+import type { TestService } from "../fixtures/fixture.ts";
 
-const ACCOUNT = { token: "EAAG-token", phoneNumberId: "106540352242922" };
 const APP_SECRET = "0123456789abcdef0123456789abcdef";
 const VERIFY_TOKEN = "verify-me-please";
 
@@ -16,15 +14,8 @@ let setup: VisitSetup;
 let url: string;
 
 beforeAll(async () => {
-  whatsapp = await startFakeWhatsApp(ACCOUNT);
-  afterFile(() => whatsapp.close());
-  service = await startTestService({ settings: { WHATSAPP_BASE_URL: whatsapp.url } });
-  setup = await visitSetup(service, {
-    whatsappPhoneNumberId: ACCOUNT.phoneNumberId,
-    whatsappToken: ACCOUNT.token,
-    whatsappAppSecret: APP_SECRET,
-    whatsappVerifyToken: VERIFY_TOKEN,
-  });
+  const secrets = { whatsappAppSecret: APP_SECRET, whatsappVerifyToken: VERIFY_TOKEN };
+  ({ whatsapp, service, setup } = await whatsappSetup(secrets));
   url = `${service.url}/webhooks/whatsapp/${setup.lender.code}`;
   await whatsapp.registerCallback({ url, appSecret: APP_SECRET, verifyToken: VERIFY_TOKEN });
 });
