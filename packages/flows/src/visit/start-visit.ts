@@ -108,7 +108,7 @@ function refusalForNow(
   if (cameLate(occurredAt, now)) return undefined;
   const code = fieldWorkRefusal(theCase, lender, now);
   if (code === "DO_NOT_CONTACT") {
-    return { kind: "not_workable", code, detail: "The borrower is not to be contacted for now." };
+    return { kind: "not_workable", code, detail: "The borrower must not be contacted at the moment." };
   }
   if (code === "LENDER_SUSPENDED") return { kind: "not_workable", code, detail: "The lender is suspended." };
   return undefined;

@@ -5,7 +5,7 @@ const WORDS: Record<FieldWorkRefusal, string> = {
   ENDED: "The case has ended.",
   ON_HOLD: "The case is on hold: do not contact the borrower.",
   NOT_ASSIGNED: "The case is not assigned to you.",
-  DO_NOT_CONTACT: "The borrower is not to be contacted for now.",
+  DO_NOT_CONTACT: "The borrower must not be contacted at the moment.",
   LENDER_SUSPENDED: "The lender is suspended: do not contact the borrower.",
 };
 
@@ -18,6 +18,6 @@ export function blockedWords(reason: FieldWorkRefusal): string {
 export function notWorkable(code: string): Refusal {
   if (code === "LENDER_SUSPENDED") return { code, message: WORDS[code] };
   const reason = code.replace(/^CASE_/, "");
-  const message = reason in WORDS ? WORDS[reason as FieldWorkRefusal] : "The case may not be worked now.";
+  const message = reason in WORDS ? WORDS[reason as FieldWorkRefusal] : "The case is not workable now.";
   return { code: "CASE_NOT_WORKABLE", message };
 }

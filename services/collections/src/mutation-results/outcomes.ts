@@ -28,7 +28,7 @@ export function completed(outcome: CompleteVisitOutcome): Kept<Visited> | Invali
     case "not_found":
       return { refusal: visitNotFound(false) };
     case "conflict": {
-      const message = `The visit ended as ${outcome.visit.disposition} already.`;
+      const message = `The visit has already ended with the disposition ${outcome.visit.disposition}.`;
       return { refusal: { code: "VISIT_ALREADY_COMPLETED", message } };
     }
     case "invalid":
@@ -56,7 +56,7 @@ export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> |
 
 const TOO_MANY_LINKS =
   `The case has had ${MAX_LINKS_PER_CASE} links within 24 hours: ` +
-  "show the newest one, send that again, or use the lender's QR code.";
+  "show or resend the newest link, or use the lender's QR code.";
 
 function amountNotAllowed({ minimumMinor, maximumMinor, currency }: Bounds): Refusal {
   const [least, most] = [minimumMinor, maximumMinor].map((minor) => display(money(minor, currency)));

@@ -128,7 +128,10 @@ describe("the query case", () => {
     const { app } = me;
     const [id] = await me.cases(lender, { doNotContactUntil: IN_A_MONTH });
     const { data } = await app.ask("query ($id: ID!) { case(id: $id) { workable blockedReason } }", { id });
-    expect(data!["case"]).toEqual({ workable: false, blockedReason: "The borrower is not to be contacted for now." });
+    expect(data!["case"]).toEqual({
+      workable: false,
+      blockedReason: "The borrower must not be contacted at the moment.",
+    });
   });
 });
 

@@ -74,7 +74,7 @@ test(`the requests of ${VISITS} visits have the same result repeated and in any 
   const expected = await stateOf(inOrder);
   expect(await stateOf(inAnyOrder)).toEqual(expected);
 
-  // All queued requests have been processed by now. A repeat returns the result and changes nothing.
+  // All queued requests have now been processed. A repeat returns the result and changes nothing.
   const queued = inAnyOrder.sent.flat().filter(({ input }) => types.get(input.idempotencyKey) === "VisitNotFound");
   expect(queued.length).toBeGreaterThan(VISITS / 10);
   await each(batches(queued), (batch) => post(inAnyOrder, batch, types));

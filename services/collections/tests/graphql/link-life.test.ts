@@ -55,7 +55,7 @@ describe("resendPaymentLink", () => {
     expect(await resend(id)).toEqual({
       __typename: "ResendLimitReached",
       code: "RESEND_LIMIT_REACHED",
-      message: "The link has gone out 3 times by WhatsApp: show it.",
+      message: "The link was already sent 3 times by WhatsApp: show it.",
     });
     expect(messagesOf(url)).toBe(3);
   });

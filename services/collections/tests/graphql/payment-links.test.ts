@@ -78,7 +78,7 @@ describe("a payment link", () => {
     const { paymentLink: old } = await requestLink({ visitId, occurredAt: minutesAgo(11) });
     expect(await lastSeen(old.id)).toMatchObject({
       status: "UNAVAILABLE",
-      unavailableReason: "It was not asked for in time: ask again if you are still there.",
+      unavailableReason: "The link request is too old. Request a new link if you are still with the borrower.",
       fallback: { upiUri: expect.stringContaining("am=2500.00") as unknown },
       deliveries: [],
     });
@@ -160,7 +160,7 @@ describe("the subscription to a payment link", () => {
     const guest = new AppClient(service.url, (await aFieldPartner(service)).accessToken);
     const [first] = await allUpdates(guest.watch(WATCH, { id: paymentLink.id }));
     expect(first?.errors).toMatchObject([
-      { message: "There is no such payment link of yours.", extensions: { code: "BAD_INPUT" } },
+      { message: "You have no payment link with this id.", extensions: { code: "BAD_INPUT" } },
     ]);
     const unauthenticated = await allUpdates(new AppClient(service.url).watch(WATCH, { id: paymentLink.id }));
     expect(unauthenticated[0]?.errors).toMatchObject([{ extensions: { code: "UNAUTHENTICATED" } }]);

@@ -64,7 +64,7 @@ describe("a registered operation", () => {
       const { data, errors } = await post(service, { query });
       expect(data).toBeUndefined();
       expect(errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
-      expect(errors![0]!.message).toMatch(/^Only registered operations are taken here: send .*sha256Hash/);
+      expect(errors![0]!.message).toMatch(/^Only registered operations are accepted here: send .*sha256Hash/);
     }
     const unknown = await post(service, byHash("{ viewer { id } }"));
     expect(unknown.errors).toMatchObject([

@@ -184,7 +184,7 @@ describe("a queued request", () => {
     expect(await complete(ends[0]!)).toMatchObject({ visit: { disposition: "DISPUTE" } });
   });
 
-  test(`is one of at most ${MAX_QUEUED_REQUESTS} for a field partner, and expires after 7 days`, async () => {
+  test(`expires after 7 days, and a field partner has at most ${MAX_QUEUED_REQUESTS} of them`, async () => {
     const { id, accessToken } = await aFieldPartner(service);
     const theirs = new AppClient(service.url, accessToken);
     await service.app.database.pool.query(

@@ -120,7 +120,7 @@ describe("signing in", () => {
       expect(await verifyOtp(otpId, "none")).toEqual({
         __typename: "OtpWrong",
         code: "OTP_WRONG",
-        message: "That is not the code. Tries left: 4.",
+        message: "The code is wrong. Attempts left: 4.",
       });
     }
     await settled(answers[1].otpId);

@@ -31,7 +31,7 @@ describe("the first sync", () => {
     expect(phone.caseIds()).toHaveLength(7);
   });
 
-  test("of a field partner without cases is one empty page", async () => {
+  test("returns one empty page to a field partner without cases", async () => {
     const { phone } = await aPhone(0);
     expect(await phone.sync()).toMatchObject([{ isFull: true, hasMore: false, cases: [], paymentLinks: [] }]);
   });

@@ -172,7 +172,7 @@ describe("a mutation on visits", () => {
     expect(await complete({ visitId, disposition: "REFUSED_TO_PAY" })).toEqual({
       __typename: "VisitAlreadyCompleted",
       code: "VISIT_ALREADY_COMPLETED",
-      message: "The visit ended as OTHER already.",
+      message: "The visit has already ended with the disposition OTHER.",
     });
     const { caseId: another } = await setup.assignedCase();
     expect(await start({ visitId, caseId: another })).toMatchObject({
@@ -185,8 +185,8 @@ describe("a mutation on visits", () => {
 describe("invalid input of a mutation on visits", () => {
   test.each([
     ["a visit from the future", { occurredAt: "2999-01-01T00:00:00Z" }, /occurredAt must lie/],
-    ["a moment without its offset", { occurredAt: "2026-11-20T09:00:00" }, /offset/],
-    ["a moment on a day that does not exist", { occurredAt: "2026-02-30T09:00:00Z" }, /moment/],
+    ["a time without its offset", { occurredAt: "2026-11-20T09:00:00" }, /offset/],
+    ["a time on a day that does not exist", { occurredAt: "2026-02-30T09:00:00Z" }, /Expected a time/],
     ["a latitude without a longitude", { latitude: 18.5 }, /latitude and longitude/],
     ["a latitude above 90", { latitude: 91, longitude: 0 }, /latitude/],
     ["an id that is not a UUID", { visitId: "vis_1" }, /Expected a UUID/],
@@ -195,7 +195,11 @@ describe("invalid input of a mutation on visits", () => {
       { caseId: Buffer.from(`PaymentLink:${randomUUID()}`).toString("base64url") },
       /not of type: Case/,
     ],
-    ["the lender's id of a case", { caseId: "case_0192f0a17c3e7d429c550b2f6a1d8e01" }, /field named `id`/],
+    [
+      "the lender's id of a case",
+      { caseId: "case_0192f0a17c3e7d429c550b2f6a1d8e01" },
+      /exactly as an `id` field returned it/,
+    ],
   ])("such as %s is rejected as a whole, and its key stays unused", async (_, fields, words) => {
     const { caseId } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };

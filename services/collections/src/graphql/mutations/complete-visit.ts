@@ -11,22 +11,37 @@ import { DispositionRef } from "../types/visit.ts";
 import { visitedPayload } from "../types/visited.ts";
 
 const PromiseInput = builder.inputType("PromiseInput", {
-  description: "The borrower's word to pay an amount by a day.",
+  description: "The borrower's promise to pay an amount by a certain day.",
   fields: (t) => ({
-    amount: t.field({ type: MoneyInput, required: true, description: "How much." }),
-    dueOn: t.field({ type: "Date", required: true, description: "By when; not before the visit." }),
+    amount: t.field({ type: MoneyInput, required: true, description: "The promised amount." }),
+    dueOn: t.field({
+      type: "Date",
+      required: true,
+      description: "The last day for the payment; not before the day of the visit.",
+    }),
   }),
 });
 
 const CompleteVisitInput = builder.inputType("CompleteVisitInput", {
-  description: "The end of a visit. It may be told of later: what happened is recorded.",
+  description: "The end of a visit. The app may send it later, for example because the phone had no network.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
-    visitId: t.field({ type: "UUID", required: true, description: "The `visitId` that the visit was started with." }),
-    disposition: t.field({ type: DispositionRef, required: true, description: "How it ended." }),
-    occurredAt: t.field({ type: "DateTime", required: true, description: "When, by the phone's clock." }),
-    promise: t.field({ type: PromiseInput, description: "With PROMISE_TO_PAY, and only with it." }),
-    note: t.string({ description: `At most ${MAX_NOTE_CHARS} characters.` }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each new request. A repeat of the request has the same UUID.",
+    }),
+    visitId: t.field({ type: "UUID", required: true, description: "The `visitId` with which the visit was started." }),
+    disposition: t.field({ type: DispositionRef, required: true, description: "The result of the visit." }),
+    occurredAt: t.field({
+      type: "DateTime",
+      required: true,
+      description: "When the visit ended, by the phone's clock.",
+    }),
+    promise: t.field({
+      type: PromiseInput,
+      description: "The borrower's promise. Send it with the disposition PROMISE_TO_PAY only.",
+    }),
+    note: t.string({ description: `The field partner's note, of at most ${MAX_NOTE_CHARS} characters.` }),
   }),
 });
 
@@ -34,11 +49,11 @@ builder.mutationField("completeVisit", (t) =>
   t.field({
     type: visitedPayload("CompleteVisitPayload", "A visit that has ended."),
     nullable: true,
-    description: "Ends one of your visits. A dispute holds its case.",
+    description: "Ends one of your visits. The disposition DISPUTE puts the case on hold.",
     args: { input: t.arg({ type: CompleteVisitInput, required: true, description: "How the visit ended." }) },
     errors: {
       types: [VisitNotFoundError, VisitAlreadyCompletedError, IdempotencyConflictError],
-      union: { description: "The visit that has ended, or why it has not." },
+      union: { description: "The visit that has ended, or the reason why it was not ended." },
     },
     resolve(_, { input }, context) {
       const { visitId, disposition, occurredAt, promise, note } = input;

@@ -15,29 +15,35 @@ import {
 } from "../plumbing/user-error.ts";
 
 const RequestPaymentLinkInput = builder.inputType("RequestPaymentLinkInput", {
-  description: "A link that the borrower is to pay by.",
+  description: "A request for a payment link.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each new request. A repeat of the request has the same UUID.",
+    }),
     visitId: t.field({ type: "UUID", required: true, description: "The `visitId` of one of your visits." }),
-    amount: t.field({ type: MoneyInput, required: true, description: "What the borrower is to pay." }),
+    amount: t.field({ type: MoneyInput, required: true, description: "The amount that the borrower is asked to pay." }),
     channels: t.field({
       type: [ChannelRef],
-      description: "Where to send it: every channel unless given, none at all to show it only.",
+      description:
+        "The channels over which the link is sent; by default all. With an empty list the link is only shown.",
     }),
     occurredAt: t.field({
       type: "DateTime",
       description:
-        "When it was asked for, by the phone's clock: a wish that is 10 minutes old brings no link any more.",
+        "When the link was requested, by the phone's clock. No link is created for a request that is already 10 " +
+        "minutes old.",
     }),
   }),
 });
 
 const RequestPaymentLinkPayload = builder.objectRef<Requested>("RequestPaymentLinkPayload").implement({
-  description: "A link that the lender is being asked for.",
+  description: "A link that is being requested from the lender.",
   fields: (t) => ({
     paymentLink: t.field({
       type: PaymentLinkRef,
-      description: "REQUESTED at first: watch it by `paymentLinkUpdated`, or ask again.",
+      description: "The link, which is REQUESTED at first. Watch it with `paymentLinkUpdated`, or query it again.",
       async resolve({ linkId }, _, { reads }) {
         const link = await reads.ownLink.load(linkId);
         if (!link) throw new Error("A payment link has disappeared: links are never deleted.");
@@ -51,11 +57,11 @@ builder.mutationField("requestPaymentLink", (t) =>
   t.field({
     type: RequestPaymentLinkPayload,
     nullable: true,
-    description: "Asks the lender for a link, and answers at once.",
-    args: { input: t.arg({ type: RequestPaymentLinkInput, required: true, description: "The link." }) },
+    description: "Requests a payment link from the lender. Answers at once, before the lender has created the link.",
+    args: { input: t.arg({ type: RequestPaymentLinkInput, required: true, description: "The requested link." }) },
     errors: {
       types: [CaseNotWorkableError, AmountNotAllowedError, VisitNotFoundError, IdempotencyConflictError],
-      union: { description: "The link, not minted yet, or why none is asked for." },
+      union: { description: "The link, which is not minted yet, or the reason why no link is requested." },
     },
     resolve(_, { input }, context) {
       const { visitId, amount, channels, occurredAt } = input;

@@ -22,23 +22,28 @@ interface Resent {
 }
 
 const ResendPaymentLinkInput = builder.inputType("ResendPaymentLinkInput", {
-  description: "A link that is to go to the borrower once more.",
+  description: "A link to send to the borrower again.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
-    paymentLinkId: t.globalID({ required: true, for: PaymentLinkRef, description: "`PaymentLink.id`" }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each new request. A repeat of the request has the same UUID.",
+    }),
+    paymentLinkId: t.globalID({ required: true, for: PaymentLinkRef, description: "The `id` of the payment link." }),
     channels: t.field({
       type: [ChannelRef],
-      description: "Where to send it, one channel at least: where it was sent before unless given.",
+      description:
+        "The channels over which the link is sent, at least one; by default the channels of the earlier messages.",
     }),
   }),
 });
 
 const ResendPaymentLinkPayload = builder.objectRef<Resent>("ResendPaymentLinkPayload").implement({
-  description: "A link that is on its way to the borrower once more.",
+  description: "A link that is being sent to the borrower again.",
   fields: (t) => ({
     paymentLink: t.field({
       type: PaymentLinkRef,
-      description: "With one more of its `deliveries` for each channel.",
+      description: "The link, with one more item in its `deliveries` for each channel.",
       async resolve({ linkId }, _, { reads }) {
         const link = await reads.ownLink.load(linkId);
         if (!link) throw new Error("A payment link has disappeared: links are never deleted.");
@@ -52,8 +57,14 @@ builder.mutationField("resendPaymentLink", (t) =>
   t.field({
     type: ResendPaymentLinkPayload,
     nullable: true,
-    description: `Sends a link that is MINTED or SENT once more: ${MAX_MESSAGES_PER_CHANNEL} times over a channel at most.`,
-    args: { input: t.arg({ type: ResendPaymentLinkInput, required: true, description: "Which link, and where to." }) },
+    description: `Sends a link that is MINTED or SENT again. A link is sent at most ${MAX_MESSAGES_PER_CHANNEL} times over each channel.`,
+    args: {
+      input: t.arg({
+        type: ResendPaymentLinkInput,
+        required: true,
+        description: "The link, and the channels over which it is sent.",
+      }),
+    },
     errors: {
       types: [
         PaymentLinkNotFoundError,
@@ -62,7 +73,7 @@ builder.mutationField("resendPaymentLink", (t) =>
         CaseNotWorkableError,
         IdempotencyConflictError,
       ],
-      union: { description: "The link, about to be sent again, or why it is not." },
+      union: { description: "The link that is being sent again, or the reason why it is not sent." },
     },
     resolve(_, { input }, context) {
       const { paymentLinkId, channels } = input;
@@ -85,7 +96,7 @@ async function sendAgain(tx: Tx, resend: PaymentLinkResend): Promise<Kept<Resent
     case "resent":
       return { done: { linkId: resend.linkId } };
     case "link_not_found":
-      return { refusal: { code: "PAYMENT_LINK_NOT_FOUND", message: "There is no such payment link of yours." } };
+      return { refusal: { code: "PAYMENT_LINK_NOT_FOUND", message: "You have no payment link with this id." } };
     case "case_not_workable":
       return { refusal: notWorkable(outcome.code) };
     case "not_live":
@@ -96,7 +107,7 @@ async function sendAgain(tx: Tx, resend: PaymentLinkResend): Promise<Kept<Resent
         },
       };
     case "used_up": {
-      const message = `The link has gone out ${MAX_MESSAGES_PER_CHANNEL} times ${CHANNEL_WORDS[outcome.channel]}: show it.`;
+      const message = `The link was already sent ${MAX_MESSAGES_PER_CHANNEL} times ${CHANNEL_WORDS[outcome.channel]}: show it.`;
       return { refusal: { code: "RESEND_LIMIT_REACHED", message } };
     }
   }

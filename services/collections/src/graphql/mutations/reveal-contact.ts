@@ -19,26 +19,39 @@ import {
 const NOT_FOUND: Refusal = { code: "CASE_NOT_FOUND", message: "There is no such case among your cases." };
 
 const RevealContactInput = builder.inputType("RevealContactInput", {
-  description: "Whose contact to show.",
+  description: "The case whose borrower's contact details are requested.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
-    caseId: t.globalID({ required: true, for: CaseRef, description: "`Case.id`" }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each new request. A repeat of the request has the same UUID.",
+    }),
+    caseId: t.globalID({ required: true, for: CaseRef, description: "The `id` of the case." }),
   }),
 });
 
 const ContactRef = builder.objectRef<OwnCase>("Contact").implement({
-  description: "How to reach a borrower. Show it, and do not keep it.",
+  description: "The contact details of a borrower. Show them, and do not store them.",
   fields: (t) => ({
-    phone: t.exposeString("borrowerPhone", { description: "E.164." }),
-    alternatePhones: t.exposeStringList("alternatePhones", { description: "E.164; other numbers of the borrower." }),
-    email: t.exposeString("borrowerEmail", { nullable: true, description: "Null when the lender sent none." }),
+    phone: t.exposeString("borrowerPhone", { description: "The borrower's phone number, in E.164." }),
+    alternatePhones: t.exposeStringList("alternatePhones", {
+      description: "Other phone numbers of the borrower, in E.164.",
+    }),
+    email: t.exposeString("borrowerEmail", {
+      nullable: true,
+      description: "The borrower's e-mail address; null if the lender sent none.",
+    }),
   }),
 });
 
 const RevealContactPayload = builder.objectRef<OwnCase>("RevealContactPayload").implement({
-  description: "A contact that you may use now.",
+  description: "The contact details that you may use now.",
   fields: (t) => ({
-    contact: t.field({ type: ContactRef, description: "The contact.", resolve: (theCase) => theCase }),
+    contact: t.field({
+      type: ContactRef,
+      description: "The contact details of the borrower.",
+      resolve: (theCase) => theCase,
+    }),
   }),
 });
 
@@ -47,12 +60,12 @@ builder.mutationField("revealContact", (t) =>
     type: RevealContactPayload,
     nullable: true,
     description:
-      "Shows how to reach the borrower of a case that you may work on. It is kept who saw what, and only so many cases " +
-      "may be seen a day; the same case counts once a day.",
-    args: { input: t.arg({ type: RevealContactInput, required: true, description: "Whose contact." }) },
+      "Returns the contact details of the borrower of a workable case. Each view is recorded. You can see the " +
+      "contacts of a limited number of cases a day; a case counts once a day.",
+    args: { input: t.arg({ type: RevealContactInput, required: true, description: "The case of the borrower." }) },
     errors: {
       types: [CaseNotFoundError, CaseNotWorkableError, ContactLimitReachedError, IdempotencyConflictError],
-      union: { description: "The contact, or why it is not shown." },
+      union: { description: "The contact details, or the reason why they are not shown." },
     },
     async resolve(_, { input }, context) {
       const caseId = input.caseId.id;

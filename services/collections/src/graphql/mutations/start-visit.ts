@@ -18,15 +18,23 @@ import {
 import { visitedPayload } from "../types/visited.ts";
 
 const StartVisitInput = builder.inputType("StartVisitInput", {
-  description: "A visit that begins. It may be told of later: what happened is recorded.",
+  description: "The start of a visit. The app may send it later, for example because the phone had no network.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
-    visitId: t.field({ type: "UUID", required: true, description: "The visit's id, made by the app." }),
-    caseId: t.globalID({ required: true, for: CaseRef, description: "`Case.id`" }),
-    occurredAt: t.field({ type: "DateTime", required: true, description: "When, by the phone's clock." }),
-    latitude: t.float({ description: "Where, in degrees; with `longitude`." }),
-    longitude: t.float({ description: "Where, in degrees; with `latitude`." }),
-    accuracyM: t.float({ description: "How exactly the place is known, in metres." }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each new request. A repeat of the request has the same UUID.",
+    }),
+    visitId: t.field({ type: "UUID", required: true, description: "The id of the visit, which the app creates." }),
+    caseId: t.globalID({ required: true, for: CaseRef, description: "The `id` of the case." }),
+    occurredAt: t.field({
+      type: "DateTime",
+      required: true,
+      description: "When the visit began, by the phone's clock.",
+    }),
+    latitude: t.float({ description: "The latitude of the place, in degrees. Send it together with `longitude`." }),
+    longitude: t.float({ description: "The longitude of the place, in degrees. Send it together with `latitude`." }),
+    accuracyM: t.float({ description: "The accuracy of the place, in metres." }),
   }),
 });
 
@@ -34,11 +42,11 @@ builder.mutationField("startVisit", (t) =>
   t.field({
     type: visitedPayload("StartVisitPayload", "A visit that has begun."),
     nullable: true,
-    description: "Starts a visit on one of your cases, and does what has waited for it.",
-    args: { input: t.arg({ type: StartVisitInput, required: true, description: "The visit." }) },
+    description: "Starts a visit on one of your cases, and processes the queued requests of the visit.",
+    args: { input: t.arg({ type: StartVisitInput, required: true, description: "The start of the visit." }) },
     errors: {
       types: [CaseNotFoundError, CaseNotWorkableError, VisitIdTakenError, IdempotencyConflictError],
-      union: { description: "The visit that has begun, or why it has not." },
+      union: { description: "The visit that has begun, or the reason why it was not started." },
     },
     resolve(_, { input }, context) {
       const { visitId, caseId, occurredAt } = input;
@@ -80,7 +88,7 @@ function locationOf({ latitude, longitude, accuracyM }: Place): VisitToStart["lo
     return { latitude, longitude, accuracyM: accuracyM ?? undefined };
   }
   if (typeof latitude === "number" || typeof longitude === "number") {
-    throw badInput("A place needs both: latitude and longitude.");
+    throw badInput("A place needs both latitude and longitude.");
   }
   return undefined;
 }

@@ -69,37 +69,46 @@ export const builder = new SchemaBuilder<{
     cursorType: "String",
     encodeGlobalID: encodeId,
     decodeGlobalID: decodeId,
-    idFieldOptions: { description: "Opaque and the same for good." },
-    nodeTypeOptions: { description: "Whatever has an id of its own, to be asked for by `node`." },
+    idFieldOptions: { description: "An opaque id that never changes." },
+    nodeTypeOptions: { description: "An object that `node` can return for its id." },
     nodeQueryOptions: {
-      description: "Whatever has this id; null when there is no such thing, or when it is somebody else's.",
-      args: { id: { description: "What a field named `id` answered with." } },
+      description: "The object with this id; null if there is none, or if it belongs to another field partner.",
+      args: { id: { description: "The value of an `id` field." } },
     },
     nodesQueryOptions: {
-      description: "Many at once, in the order of the ids: null where there is no such thing for you.",
-      args: { ids: { description: "What fields named `id` answered with." } },
+      description:
+        "The objects with these ids, in the same order; null for an id that has no object, or an object of " +
+        "another field partner.",
+      args: { ids: { description: "The values of `id` fields." } },
       complexity: ({ ids }) => ({ field: OBJECT_COMPLEXITY, multiplier: ids.length }),
     },
-    pageInfoTypeOptions: { description: "Where a page stands in its list." },
-    hasNextPageFieldOptions: { description: "Whether there is more behind `endCursor`." },
-    hasPreviousPageFieldOptions: { description: "Whether there is something before this page." },
-    startCursorFieldOptions: { description: "Cursor of the page's first item; null when it is empty." },
-    endCursorFieldOptions: { description: "Cursor of the page's last item: the `after` of the next page." },
-    pageInfoFieldOptions: { description: "Where this page stands in the list." },
+    pageInfoTypeOptions: { description: "The cursors of a page, and whether there are more pages." },
+    hasNextPageFieldOptions: { description: "Whether there are items after `endCursor`." },
+    hasPreviousPageFieldOptions: { description: "Whether there are items before this page." },
+    startCursorFieldOptions: { description: "The cursor of the page's first item; null if the page is empty." },
+    endCursorFieldOptions: {
+      description: "The cursor of the page's last item. Send it as `after` to get the next page.",
+    },
+    pageInfoFieldOptions: { description: "The cursors of the page, and whether there are more pages." },
     edgesFieldOptions: { description: "The items of the page, each with its cursor.", complexity: { multiplier: 1 } },
     nodeFieldOptions: { description: "The item." },
-    cursorFieldOptions: { description: "Where the item stands in the list; opaque." },
+    cursorFieldOptions: { description: "The opaque position of the item in the list." },
   },
 });
 
 const signedIn = { authScopes: { signedIn: true } };
 
 builder.queryType({
-  description: "What a signed-in field partner may read: their own, and nobody else's.",
+  description: "The data that a signed-in field partner may read. Each field partner sees only their own data.",
   ...signedIn,
 });
 builder.mutationType({
-  description: "What a field partner does. Each works once per `idempotencyKey`: repeat it until it is answered.",
+  description:
+    "The actions of a field partner. Each takes effect once per `idempotencyKey`: repeat the request until " +
+    "you get an answer.",
   ...signedIn,
 });
-builder.subscriptionType({ description: "What a field partner may watch, as server-sent events.", ...signedIn });
+builder.subscriptionType({
+  description: "The objects whose changes a field partner can watch, as server-sent events.",
+  ...signedIn,
+});

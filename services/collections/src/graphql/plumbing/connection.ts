@@ -6,8 +6,11 @@ const DEFAULT_PAGE = 20;
 
 /** The arguments of every list. */
 export const pageArgs = builder.args((t) => ({
-  first: t.int({ defaultValue: DEFAULT_PAGE, description: `Items at most, up to ${MAX_PAGE}.` }),
-  after: t.string({ description: "The `endCursor` of the page before." }),
+  first: t.int({
+    defaultValue: DEFAULT_PAGE,
+    description: `The maximum number of items in the page, up to ${MAX_PAGE}.`,
+  }),
+  after: t.string({ description: "The `endCursor` of the previous page." }),
 }));
 
 interface PageArgs {

@@ -14,7 +14,7 @@ export function encodeId(typename: string, id: string | number | bigint): string
 export function decodeId(globalId: string): { typename: string; id: string } {
   const [, typename, id] = PLAIN.exec(Buffer.from(globalId, "base64url").toString("latin1")) ?? [];
   if (typename === undefined || id === undefined) {
-    throw badInput("An id is what a field named `id` answered with, unchanged.");
+    throw badInput("Send an id exactly as an `id` field returned it.");
   }
   return { typename, id };
 }

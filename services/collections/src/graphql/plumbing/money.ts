@@ -4,11 +4,11 @@ import { builder } from "./builder.ts";
 import { badInput } from "./client-error.ts";
 
 export const MoneyRef = builder.objectRef<Money>("Money").implement({
-  description: "Exact money, never a float.",
+  description: "An exact amount of money, never a floating-point number.",
   fields: (t) => ({
     currency: t.expose("currency", { type: "CurrencyCode", description: "The currency of the amount." }),
     minor: t.string({
-      description: "The amount in the currency's smallest unit, in digits: paise, fils, yen.",
+      description: "The amount in the currency's smallest unit (paise, fils, yen), in digits.",
       resolve: ({ minor }) => minor.toString(),
     }),
     decimal: t.string({
@@ -16,8 +16,8 @@ export const MoneyRef = builder.objectRef<Money>("Money").implement({
       resolve: ({ minor, currency }) => toDecimal(minor, currency),
     }),
     display: t.string({
-      description: "The amount for people, with the currency's symbol.",
-      args: { locale: t.arg.string({ description: "A BCP 47 language tag; English unless given." }) },
+      description: "The amount as a text for people, with the currency's symbol.",
+      args: { locale: t.arg.string({ description: "A BCP 47 language tag; by default English." }) },
       resolve: (amount, { locale }) => display(amount, locale ?? undefined),
     }),
   }),

@@ -8,7 +8,7 @@ const ISO_DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 builder.scalarType("CurrencyCode", {
-  description: "Three capital letters of ISO 4217, such as INR.",
+  description: "An ISO 4217 currency code of three capital letters, such as INR.",
   serialize: String,
   parseValue(value) {
     if (typeof value === "string" && isCurrency(value)) return value;
@@ -17,7 +17,7 @@ builder.scalarType("CurrencyCode", {
 });
 
 builder.scalarType("Date", {
-  description: "A day of the calendar, such as 2026-11-20.",
+  description: "A calendar day, such as 2026-11-20.",
   serialize: String,
   parseValue(value) {
     if (typeof value === "string" && isDay(value)) return value;
@@ -26,14 +26,14 @@ builder.scalarType("Date", {
 });
 
 builder.scalarType("DateTime", {
-  description: "A moment as RFC 3339 writes it, such as 2026-11-20T09:40:55Z; answered in UTC.",
+  description: "A time in the format of RFC 3339, such as 2026-11-20T09:40:55Z. Answers are in UTC.",
   serialize: (value) => value.toISOString(),
   parseValue(value) {
     if (typeof value === "string" && ISO_DATE_TIME.test(value) && isDay(value.slice(0, ISO_DAY_CHARS))) {
       const at = new Date(value);
       if (!Number.isNaN(at.getTime())) return at;
     }
-    throw badInput("Expected a moment with its offset, such as 2026-11-20T09:40:55Z.");
+    throw badInput("Expected a time with its offset, such as 2026-11-20T09:40:55Z.");
   },
 });
 
@@ -47,7 +47,7 @@ builder.scalarType("URL", {
 });
 
 builder.scalarType("UUID", {
-  description: "A UUID of the client's making; version 7 is best, as its order is the order of time.",
+  description: "A UUID that the client creates. Version 7 is best, because its values are in the order of time.",
   serialize: String,
   parseValue(value) {
     if (typeof value === "string" && UUID.test(value)) return value.toLowerCase();

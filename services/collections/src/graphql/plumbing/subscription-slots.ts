@@ -32,7 +32,8 @@ export function createSubscriptionSlots({ perFieldPartner, inAll } = SUBSCRIPTIO
         free(fieldPartnerId, oldest);
         oldest();
       }
-      if (all >= inAll) throw full("Too many links are watched just now: ask for yours every few seconds instead.");
+      if (all >= inAll)
+        throw full("Too many links are watched at the moment: query your link every few seconds instead.");
       // A new function for each slot: two slots may get the same `end`.
       const endThis = () => end();
       const own = taken.get(fieldPartnerId) ?? new Set();

@@ -60,10 +60,17 @@ export function refusedError(refusal: Refusal): RefusedError {
 
 export const UserErrorRef = builder.interfaceRef<RefusedError>("UserError").implement({
   description:
-    "Why a mutation did nothing. The same request again gets the same answer, but for RATE_LIMITED and VISIT_NOT_FOUND.",
+    "The reason why a mutation did nothing. A repeat of the request gets the same answer, except for " +
+    "RATE_LIMITED and VISIT_NOT_FOUND.",
   fields: (t) => ({
-    code: t.string({ description: "For machines, such as VISIT_NOT_FOUND.", resolve: ({ refusal }) => refusal.code }),
-    message: t.string({ description: "For people: a sentence.", resolve: ({ refusal }) => refusal.message }),
+    code: t.string({
+      description: "The error code for programs, such as VISIT_NOT_FOUND.",
+      resolve: ({ refusal }) => refusal.code,
+    }),
+    message: t.string({
+      description: "A sentence that explains the error to a person.",
+      resolve: ({ refusal }) => refusal.message,
+    }),
   }),
 });
 
@@ -71,17 +78,17 @@ const interfaces = [UserErrorRef];
 
 builder.objectType(AmountNotAllowedError, {
   name: "AmountNotAllowed",
-  description: "The amount is less than the case's minimum or more than what is owed, or in another currency.",
+  description: "The amount is below the case's minimum, above the outstanding amount, or in another currency.",
   interfaces,
   fields: (t) => ({
     minimum: t.field({
       type: MoneyRef,
-      description: "The least that may be asked for.",
+      description: "The lowest amount that a link may request.",
       resolve: ({ refusal }) => bound(refusal, "minimumMinor"),
     }),
     maximum: t.field({
       type: MoneyRef,
-      description: "The most that may be asked for.",
+      description: "The highest amount that a link may request.",
       resolve: ({ refusal }) => bound(refusal, "maximumMinor"),
     }),
   }),
@@ -96,61 +103,65 @@ builder.objectType(CaseNotFoundError, {
 builder.objectType(CaseNotWorkableError, {
   name: "CaseNotWorkable",
   description:
-    "Nobody may visit the borrower or ask for a payment now. The code is LENDER_SUSPENDED where that is why.",
+    "The case is not workable now: do not visit the borrower or ask for a payment. If the reason is a " +
+    "suspended lender, the code is LENDER_SUSPENDED.",
   interfaces,
 });
 
 builder.objectType(ContactLimitReachedError, {
   name: "ContactLimitReached",
-  description: "You have seen as many contacts as you may in one day.",
+  description: "You have reached your daily limit of contacts.",
   interfaces,
 });
 
 builder.objectType(IdempotencyConflictError, {
   name: "IdempotencyConflict",
-  description: "The idempotency key was used with another input: make a new key for what is new.",
+  description: "The idempotency key was used with another input. Create a new key for a new request.",
   interfaces,
 });
 
 builder.objectType(PaymentLinkNotFoundError, {
   name: "PaymentLinkNotFound",
-  description: "There is no such payment link of yours.",
+  description: "You have no payment link with this id.",
   interfaces,
 });
 
 builder.objectType(PaymentLinkNotLiveError, {
   name: "PaymentLinkNotLive",
-  description: "The link is not minted yet, or nobody is to pay by it any more: ask for a new one.",
+  description: "The link is not minted yet, or can no longer be paid. In the second case, request a new link.",
   interfaces,
 });
 
 builder.objectType(ResendLimitReachedError, {
   name: "ResendLimitReached",
-  description: "The link has gone to the borrower often enough over this channel: show it instead.",
+  description: "The link was sent over this channel the maximum number of times. Show it to the borrower instead.",
   interfaces,
 });
 
 builder.objectType(VisitAlreadyCompletedError, {
   name: "VisitAlreadyCompleted",
-  description: "The visit ended before, with another disposition.",
+  description: "The visit has already ended, with another disposition.",
   interfaces,
 });
 
 builder.objectType(VisitIdTakenError, {
   name: "VisitIdTaken",
-  description: "The visitId belongs to another visit: make a new one.",
+  description: "The `visitId` belongs to another visit. Create a new one.",
   interfaces,
 });
 
 builder.objectType(VisitNotFoundError, {
   name: "VisitNotFound",
-  description: "No visit of yours with this visitId has begun yet, as far as the service knows.",
+  description:
+    "The service does not know a visit of yours with this `visitId`. The start of the visit may not have " +
+    "arrived yet.",
   interfaces,
   fields: (t) => ({
     isHeld: t.boolean({
       description:
-        "True: kept for 7 days, and done as soon as the visit's start arrives. The same request again shows what has " +
-        "become of it. False: not kept; send the start first, and the same request again.",
+        "True: the request is queued for 7 days, and processed as soon as the visit's start arrives. Repeat the " +
+        "request to get its result. False: the request is not queued. Send the start of the visit first, and " +
+        "then repeat the request.",
       resolve: ({ refusal }) => refusal.isHeld ?? false,
     }),
   }),

@@ -31,7 +31,7 @@ export function persistedOperations(mode: Config["persistedOperations"], registe
     extractPersistedOperationId: (params) => hashIn(params) ?? null,
     allowArbitraryOperations: mode === "allow",
     customErrors: {
-      persistedQueryOnly: () => badInput(`Only registered operations are taken here: ${SEND}.`),
+      persistedQueryOnly: () => badInput(`Only registered operations are accepted here: ${SEND}.`),
       notFound: notRegistered,
       keyNotFound: () =>
         badInput(mode === "only" ? `Name a registered operation: ${SEND}.` : `Send a query, or ${SEND}.`),

@@ -38,7 +38,7 @@ export function paramsOf(body: Buffer): GraphQLParams {
   try {
     json = JSON.parse(body.toString());
   } catch {
-    // By the specification of GraphQL over HTTP the status is 200 for clients that accept application/json.
+    // The specification of GraphQL over HTTP demands status 200 for clients that accept application/json.
     throw unreadable("The body is not JSON.", { spec: true, status: 400 });
   }
   if (typeof json !== "object" || json === null || Array.isArray(json)) {

@@ -8,14 +8,15 @@ import { tokensPayload } from "./tokens.ts";
 import { IdempotencyConflictError, refusedError, SessionEndedError } from "../plumbing/user-error.ts";
 
 const RefreshSessionInput = builder.inputType("RefreshSessionInput", {
-  description: "A refresh token, which works once.",
+  description: "A refresh token, which can be used once.",
   fields: (t) => ({
     idempotencyKey: t.field({
       type: "UUID",
       required: true,
-      description: "Made and stored with the refresh token, so that each repeat has the same one.",
+      description:
+        "A UUID that the app creates and stores with the refresh token, so that each repeat has the same UUID.",
     }),
-    refreshToken: t.string({ required: true, description: "The newest one of this session." }),
+    refreshToken: t.string({ required: true, description: "The newest refresh token of the session." }),
   }),
 });
 
@@ -25,12 +26,13 @@ builder.mutationField("refreshSession", (t) =>
     nullable: true,
     skipTypeScopes: true,
     description:
-      "Gives new tokens for a refresh token. When no answer comes, the same request gets the same tokens for a day; " +
-      "a used refresh token in another request ends the session, because somebody has a copy. Needs no access token.",
+      "Returns new tokens for a refresh token. If you get no answer, repeat the same request: it returns the " +
+      "same tokens for a day. If another request has a refresh token that was already used, the session ends, " +
+      "because somebody may have copied the token. Needs no access token.",
     args: { input: t.arg({ type: RefreshSessionInput, required: true, description: "The refresh token." }) },
     errors: {
       types: [SessionEndedError, IdempotencyConflictError],
-      union: { description: "New tokens, or why there are none." },
+      union: { description: "New tokens, or the reason why there are none." },
     },
     async resolve(_, { input }, context) {
       await admitRefresh(context, input.refreshToken);

@@ -18,23 +18,30 @@ interface Requested {
 }
 
 const RequestOtpInput = builder.inputType("RequestOtpInput", {
-  description: "A phone that a code is to be sent to.",
+  description: "The phone to which the code is sent.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each code that is wanted." }),
-    phone: t.string({ required: true, description: "As E.164 has it: +919800000001." }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each new code. A repeat of the request has the same UUID.",
+    }),
+    phone: t.string({ required: true, description: "The phone number in E.164, such as +919800000001." }),
     refreshToken: t.string({
       description:
-        "The last one that this device has had for this phone, also when it has ended. The device then has limits of its " +
-        "own, which no stranger can use up: neither by asking for codes for the phone, nor from the same network.",
+        "The last refresh token that this device had for this phone, even if its session has ended. The device " +
+        "then has rate limits of its own. Other people cannot use them up, neither with requests for the same " +
+        "phone nor from the same network.",
     }),
   }),
 });
 
 const RequestOtpPayload = builder.objectRef<Requested>("RequestOtpPayload").implement({
-  description: "A code is on its way, if a field partner has this phone. The answer does not say whether one does.",
+  description:
+    "The code is being sent, if a field partner has this phone. The answer does not say whether a field " +
+    "partner has it.",
   fields: (t) => ({
-    otpId: t.expose("otpId", { type: "UUID", description: "What `verifyOtp` wants beside the code." }),
-    expiresAt: t.expose("expiresAt", { type: "DateTime", description: "Until when the code counts." }),
+    otpId: t.expose("otpId", { type: "UUID", description: "The id that `verifyOtp` needs together with the code." }),
+    expiresAt: t.expose("expiresAt", { type: "DateTime", description: "When the code expires." }),
   }),
 });
 
@@ -44,11 +51,12 @@ builder.mutationField("requestOtp", (t) =>
     nullable: true,
     skipTypeScopes: true,
     description:
-      "Has a code of six digits sent to a phone, three times in 15 minutes and ten times a day at most. Needs no token.",
+      "Sends a code of six digits to a phone, at most three times in 15 minutes and ten times a day. Needs no " +
+      "access token.",
     args: { input: t.arg({ type: RequestOtpInput, required: true, description: "The phone." }) },
     errors: {
       types: [InvalidPhoneError, OtpUnavailableError, RateLimitedError, IdempotencyConflictError],
-      union: { description: "A code to wait for, or why there is none." },
+      union: { description: "The id of the code, or the reason why no code is sent." },
     },
     resolve: (_, { input }, context) => request(input, context),
   }),

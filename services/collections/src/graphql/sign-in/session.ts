@@ -11,8 +11,8 @@ const SESSIONS_COMPLEXITY = 20;
 const SessionRef = builder.objectRef<Session>("Session");
 
 builder.node(SessionRef, {
-  description: "One sign-in of yours that has not ended.",
-  id: { resolve: ({ id }) => id, description: "Opaque and the same for good." },
+  description: "One of your sign-ins that has not ended.",
+  id: { resolve: ({ id }) => id, description: "An opaque id that never changes." },
   async loadWithoutCache(id, context) {
     const sessions = await openSessionsOf(context.reads.em, viewer(context).id, new Date());
     return sessions.find((session) => session.id === id) ?? null;
@@ -20,17 +20,18 @@ builder.node(SessionRef, {
   fields: (t) => ({
     deviceName: t.exposeString("deviceName", {
       nullable: true,
-      description: "As the app named it; null when it did not, or when an operator issued the token.",
+      description:
+        "The name that the app gave to the device; null if it gave none, or if an operator issued the token.",
     }),
-    startedAt: t.expose("issuedAt", { type: "DateTime", description: "When it began." }),
+    startedAt: t.expose("issuedAt", { type: "DateTime", description: "When the session began." }),
     refreshedAt: t.expose("refreshedAt", {
       type: "DateTime",
       nullable: true,
-      description: "When its tokens were last renewed.",
+      description: "When the tokens of the session were last renewed.",
     }),
-    expiresAt: t.expose("expiresAt", { type: "DateTime", description: "When it ends unless it is renewed." }),
+    expiresAt: t.expose("expiresAt", { type: "DateTime", description: "When the session ends if it is not renewed." }),
     isCurrent: t.boolean({
-      description: "Whether it is the one of this request.",
+      description: "Whether it is the session of this request.",
       resolve: ({ id }, _, { sessionId }) => id === sessionId,
     }),
   }),
@@ -40,7 +41,7 @@ builder.queryField("sessions", (t) =>
   t.field({
     type: [SessionRef],
     nullable: true,
-    description: "Where you are signed in, the newest first, at most 100.",
+    description: "The sessions in which you are signed in, the newest first, at most 100.",
     complexity: { field: 1, multiplier: SESSIONS_COMPLEXITY },
     resolve: (_root, _args, context) => openSessionsOf(context.reads.em, viewer(context).id, new Date()),
   }),
@@ -49,17 +50,21 @@ builder.queryField("sessions", (t) =>
 const EndSessionInput = builder.inputType("EndSessionInput", {
   description: "A session to end.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
-    sessionId: t.globalID({ required: true, for: SessionRef, description: "`Session.id`" }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each new request. A repeat of the request has the same UUID.",
+    }),
+    sessionId: t.globalID({ required: true, for: SessionRef, description: "The `id` of the session." }),
   }),
 });
 
 const EndSessionPayload = builder.objectRef<{ readonly ended: boolean }>("EndSessionPayload").implement({
-  description: "The session has ended: its tokens count no more.",
+  description: "The session has ended, and its tokens are no longer valid.",
   fields: (t) => ({
     sessions: t.field({
       type: [SessionRef],
-      description: "Where you are still signed in.",
+      description: "The sessions in which you are still signed in.",
       complexity: { field: 1, multiplier: SESSIONS_COMPLEXITY },
       resolve: (_root, _args, context) => openSessionsOf(context.reads.em, viewer(context).id, new Date()),
     }),
@@ -70,18 +75,18 @@ builder.mutationField("endSession", (t) =>
   t.field({
     type: EndSessionPayload,
     nullable: true,
-    description: "Ends one of your sessions at once, such as that of a lost phone.",
-    args: { input: t.arg({ type: EndSessionInput, required: true, description: "The session." }) },
+    description: "Ends one of your sessions at once, such as the session of a lost phone.",
+    args: { input: t.arg({ type: EndSessionInput, required: true, description: "The session to end." }) },
     errors: {
       types: [SessionNotFoundError, IdempotencyConflictError],
-      union: { description: "That the session has ended, or why not." },
+      union: { description: "The confirmation that the session has ended, or the reason why it was not ended." },
     },
     resolve(_, { input }, context) {
       const ending = { sessionId: input.sessionId.id, fieldPartnerId: viewer(context).id };
       return once(context, "endSession", input, async (tx) => {
         const isMine = await endSession(tx, { ...ending, reason: "ended_by_owner" }, new Date());
         if (isMine) return { done: { ended: true } };
-        return { refusal: { code: "SESSION_NOT_FOUND", message: "There is no such session among yours." } };
+        return { refusal: { code: "SESSION_NOT_FOUND", message: "You have no session with this id." } };
       });
     },
   }),

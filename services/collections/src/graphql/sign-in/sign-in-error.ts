@@ -14,30 +14,31 @@ const interfaces = [UserErrorRef];
 
 builder.objectType(InvalidPhoneError, {
   name: "InvalidPhone",
-  description: "The phone is not written as E.164 has it: `+`, the country and the number, digits only.",
+  description: "The phone number is not in E.164: `+`, the country code and the number, in digits only.",
   interfaces,
 });
 
 builder.objectType(OtpExpiredError, {
   name: "OtpExpired",
   description:
-    "The code counts no more: five minutes are over, five tries were wrong, or it was used. Ask for another.",
+    "The code is no longer valid: it is older than five minutes, was used, or was entered wrongly five " +
+    "times. Request a new code.",
   interfaces,
 });
 
 builder.objectType(OtpUnavailableError, {
   name: "OtpUnavailable",
-  description: "This service sends no codes: whoever runs it hands out access tokens.",
+  description: "This service sends no codes. Its operator issues access tokens instead.",
   interfaces,
 });
 
 builder.objectType(OtpWrongError, {
   name: "OtpWrong",
-  description: "The code is another one.",
+  description: "The code is wrong.",
   interfaces,
   fields: (t) => ({
     triesLeft: t.int({
-      description: "How often another one may be tried; at 0 ask for a new code.",
+      description: "The number of attempts that are left. At 0, request a new code.",
       resolve: ({ refusal }) => refusal.triesLeft ?? 0,
     }),
   }),
@@ -45,11 +46,11 @@ builder.objectType(OtpWrongError, {
 
 builder.objectType(RateLimitedError, {
   name: "RateLimited",
-  description: "Too often for now. The same request again, later, may do it.",
+  description: "Too many requests were sent. The same request may succeed later.",
   interfaces,
   fields: (t) => ({
     retryAfterS: t.int({
-      description: "How many seconds to wait.",
+      description: "The number of seconds to wait.",
       resolve: ({ refusal }) => refusal.retryAfterS ?? 0,
     }),
   }),
@@ -57,12 +58,12 @@ builder.objectType(RateLimitedError, {
 
 builder.objectType(SessionEndedError, {
   name: "SessionEnded",
-  description: "The refresh token counts no more, whatever the reason: sign in again.",
+  description: "The refresh token is no longer valid. Sign in again.",
   interfaces,
 });
 
 builder.objectType(SessionNotFoundError, {
   name: "SessionNotFound",
-  description: "There is no such session among yours.",
+  description: "You have no session with this id.",
   interfaces,
 });

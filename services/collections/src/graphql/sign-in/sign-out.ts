@@ -5,14 +5,18 @@ import { once } from "../plumbing/once.ts";
 import { IdempotencyConflictError } from "../plumbing/user-error.ts";
 
 const SignOutInput = builder.inputType("SignOutInput", {
-  description: "The end of this session.",
+  description: "The input of `signOut`.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each new request. A repeat of the request has the same UUID.",
+    }),
   }),
 });
 
 const SignOutPayload = builder.objectRef<{ readonly signedOut: boolean }>("SignOutPayload").implement({
-  description: "You are signed out here.",
+  description: "The session of this request has ended.",
   fields: (t) => ({ signedOut: t.expose("signedOut", { type: "Boolean", description: "Always true." }) }),
 });
 
@@ -21,12 +25,12 @@ builder.mutationField("signOut", (t) =>
     type: SignOutPayload,
     nullable: true,
     description:
-      "Ends the session of this request at once, with all its tokens. When no answer came, UNAUTHENTICATED to the same " +
-      "request says that it is done.",
-    args: { input: t.arg({ type: SignOutInput, required: true, description: "The end of this session." }) },
+      "Ends the session of this request at once, with all its tokens. If you get no answer, repeat the " +
+      "request: the error UNAUTHENTICATED then means that the session has ended.",
+    args: { input: t.arg({ type: SignOutInput, required: true, description: "The input of `signOut`." }) },
     errors: {
       types: [IdempotencyConflictError],
-      union: { description: "That you are signed out, or why not." },
+      union: { description: "The confirmation that you are signed out, or the reason why you are not." },
     },
     resolve(_, { input }, context) {
       const fieldPartnerId = viewer(context).id;

@@ -2,17 +2,21 @@ import type { Tokens } from "@collections/field-partners";
 import { builder } from "../plumbing/builder.ts";
 
 const TokensRef = builder.objectRef<Tokens>("Tokens").implement({
-  description: "What the app keeps of a session, where nobody else can read it.",
+  description: "The tokens of a session. Store them where no other app can read them.",
   fields: (t) => ({
-    accessToken: t.exposeString("accessToken", { description: "For `Authorization: Bearer`, in each request." }),
+    accessToken: t.exposeString("accessToken", {
+      description: "The token for `Authorization: Bearer` in each request.",
+    }),
     accessExpiresAt: t.expose("accessExpiresAt", {
       type: "DateTime",
-      description: "Until when the access token counts: 15 minutes.",
+      description: "When the access token expires, which is after 15 minutes.",
     }),
-    refreshToken: t.exposeString("refreshToken", { description: "For `refreshSession`, once." }),
+    refreshToken: t.exposeString("refreshToken", {
+      description: "The token for `refreshSession`, which can be used once.",
+    }),
     refreshExpiresAt: t.expose("refreshExpiresAt", {
       type: "DateTime",
-      description: "Until when the refresh token counts: 30 days.",
+      description: "When the refresh token expires, which is after 30 days.",
     }),
   }),
 });
@@ -22,7 +26,10 @@ export function tokensPayload(name: string, description: string) {
   return builder.objectRef<{ readonly tokens: Tokens }>(name).implement({
     description,
     fields: (t) => ({
-      tokens: t.expose("tokens", { type: TokensRef, description: "Store them before anything else." }),
+      tokens: t.expose("tokens", {
+        type: TokensRef,
+        description: "The new tokens. Store them before you do anything else.",
+      }),
     }),
   });
 }

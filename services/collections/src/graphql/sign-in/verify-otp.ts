@@ -22,25 +22,35 @@ const MAX_DEVICE_NAME_CHARS = 80;
 const LONGEST_TEXT = 1_000;
 
 const VerifyOtpInput = builder.inputType("VerifyOtpInput", {
-  description: "The code that came to the phone.",
+  description: "The code that was sent to the phone.",
   fields: (t) => ({
-    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each code that is typed." }),
-    otpId: t.field({ type: "UUID", required: true, description: "What `requestOtp` answered with." }),
-    code: t.string({ required: true, description: "Six digits." }),
-    deviceName: t.string({ description: "What the session list calls this phone: Redmi Note 12." }),
+    idempotencyKey: t.field({
+      type: "UUID",
+      required: true,
+      description: "A new UUID for each code that is entered. A repeat of the request has the same UUID.",
+    }),
+    otpId: t.field({ type: "UUID", required: true, description: "The `otpId` that `requestOtp` returned." }),
+    code: t.string({ required: true, description: "The code of six digits." }),
+    deviceName: t.string({ description: "The name of this phone in the list of sessions, such as Redmi Note 12." }),
   }),
 });
 
 builder.mutationField("verifyOtp", (t) =>
   t.field({
-    type: tokensPayload("VerifyOtpPayload", "You are signed in."),
+    type: tokensPayload("VerifyOtpPayload", "The tokens of your new session."),
     nullable: true,
     skipTypeScopes: true,
-    description: "Signs in with a code. Needs no token.",
-    args: { input: t.arg({ type: VerifyOtpInput, required: true, description: "The code." }) },
+    description: "Signs in with a code. Needs no access token.",
+    args: {
+      input: t.arg({
+        type: VerifyOtpInput,
+        required: true,
+        description: "The code, and the request that it was sent for.",
+      }),
+    },
     errors: {
       types: [OtpWrongError, OtpExpiredError, RateLimitedError, IdempotencyConflictError],
-      union: { description: "The tokens of a new session, or why there are none." },
+      union: { description: "The tokens of a new session, or the reason why there are none." },
     },
     resolve: (_, { input }, context) => verify({ ...input, deviceName: deviceNameOf(input.deviceName) }, context),
   }),
@@ -62,7 +72,7 @@ async function verify(given: Given, context: Context): Promise<{ tokens: Tokens 
       const { triesLeft } = outcome;
       throw refusedError({
         code: "OTP_WRONG",
-        message: `That is not the code. Tries left: ${triesLeft}.`,
+        message: `The code is wrong. Attempts left: ${triesLeft}.`,
         triesLeft,
       });
     }
@@ -79,5 +89,5 @@ function deviceNameOf(text: string | null | undefined): string | null {
   const name = given.length > LONGEST_TEXT ? given : given.normalize().trim();
   if (name === "") return null;
   if (name.length <= MAX_DEVICE_NAME_CHARS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;
-  throw badInput(`A deviceName has ${MAX_DEVICE_NAME_CHARS} characters at most, and no control characters.`);
+  throw badInput(`A deviceName may have at most ${MAX_DEVICE_NAME_CHARS} characters, and no control characters.`);
 }

@@ -2,17 +2,20 @@ import { type Case, maskedPhone } from "@collections/cases";
 import { builder } from "../plumbing/builder.ts";
 
 export const BorrowerRef = builder.objectRef<Case>("Borrower").implement({
-  description: "Who is to be visited.",
+  description: "The borrower of a case.",
   fields: (t) => ({
     displayName: t.exposeString("borrowerName", { description: "The borrower's name." }),
     maskedPhone: t.string({
-      description: "The phone number, enough of it to recognise: 98•••••001.",
+      description: "The phone number with its middle digits hidden, such as 98•••••001.",
       resolve: ({ borrowerPhone }) => maskedPhone(borrowerPhone),
     }),
-    language: t.exposeString("language", { nullable: true, description: "BCP 47; null when nobody said." }),
+    language: t.exposeString("language", {
+      nullable: true,
+      description: "The borrower's language as a BCP 47 tag; null if the lender did not name one.",
+    }),
     address: t.string({
       nullable: true,
-      description: "Where to go, in one line; null when the lender sent no address.",
+      description: "The address to visit, in one line; null if the lender sent no address.",
       resolve: ({ addresses: [first] }) => first && oneLine(first),
     }),
   }),

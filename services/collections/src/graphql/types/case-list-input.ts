@@ -8,22 +8,25 @@ const MAX_TEXT_CHARS = 100;
 const MAX_RADIUS_M = 1_000_000;
 
 export const CaseSortRef = builder.enumType("CaseSort", {
-  description: "The order of your cases; among equals the newest first.",
+  description: "The sort order of your cases. Cases with equal values are sorted by age, the newest first.",
   values: {
     PRIORITY: {
       value: "priority",
       description:
-        "Promises due today or before, then cases without a promise, then promises for later, then blocked cases, " +
-        "then ended ones; in each of these most days past due first.",
+        "Five groups of cases in this order: promise due today or earlier, no promise, promise due later, " +
+        "blocked, ended. In each group, the most days past due come first.",
     },
-    DAYS_PAST_DUE: { value: "dpd", description: "Most days past due first; unknown last." },
-    AMOUNT: { value: "amount", description: "Most outstanding first, one currency after the other." },
-    NEAR_ME: { value: "near", description: "Nearest to `near` first; cases without a known place last." },
+    DAYS_PAST_DUE: {
+      value: "dpd",
+      description: "The most days past due first. Cases without a known number come last.",
+    },
+    AMOUNT: { value: "amount", description: "The highest outstanding amount first, grouped by currency." },
+    NEAR_ME: { value: "near", description: "The case nearest to `near` first. Cases without a known place come last." },
   } satisfies Record<string, { value: CaseSort; description: string }>,
 });
 
 const DayRangeInput = builder.inputType("DayRangeInput", {
-  description: "Days from one to another, both included; a side that is not given is open.",
+  description: "A range of days that includes both ends. Without `from` or `to` the range has no limit on that side.",
   fields: (t) => ({
     from: t.field({ type: "Date", description: "The first day." }),
     to: t.field({ type: "Date", description: "The last day." }),
@@ -32,25 +35,30 @@ const DayRangeInput = builder.inputType("DayRangeInput", {
 
 export const CaseFilterInput = builder.inputType("CaseFilter", {
   description:
-    "Which cases to list: those that satisfy every part that is given. Of a shrunk case only `status`, `lender` and " +
-    "`workable` are known.",
+    "Selects the cases that match all given fields. A shrunk case (`Case.isShrunk`) can only match `status`, " +
+    "`lender` and `workable`.",
   fields: (t) => ({
-    status: t.field({ type: [StatusRef], description: "In one of these states." }),
-    bucket: t.stringList({ description: "In one of these bands: `Case.bucket`." }),
-    lender: t.stringList({ description: "Of one of these lenders: `LenderInfo.code`." }),
-    city: t.stringList({ description: "The borrower's address is in one of these cities; capitals do not matter." }),
-    postalCode: t.stringList({ description: "The borrower's address has one of these codes; spaces do not matter." }),
-    promiseDue: t.field({ type: DayRangeInput, description: "With an open promise that is due on one of these days." }),
-    workable: t.boolean({ description: "True: only what you may work on now. False: only what you may not." }),
+    status: t.field({ type: [StatusRef], description: "Cases with one of these statuses." }),
+    bucket: t.stringList({ description: "Cases in one of these bands of days past due, as in `Case.bucket`." }),
+    lender: t.stringList({ description: "Cases of one of these lenders, named by `LenderInfo.code`." }),
+    city: t.stringList({ description: "Cases with an address in one of these cities, in upper or lower case." }),
+    postalCode: t.stringList({
+      description: "Cases with an address that has one of these postal codes, with or without spaces.",
+    }),
+    promiseDue: t.field({
+      type: DayRangeInput,
+      description: "Cases with an open promise that is due on one of these days.",
+    }),
+    workable: t.boolean({ description: "True: only workable cases. False: only cases that are not workable." }),
   }),
 });
 
 export const NearInput = builder.inputType("NearInput", {
-  description: "A place, usually where you are. Keep it the same from page to page.",
+  description: "A place, usually your own position. Send the same place for every page of a list.",
   fields: (t) => ({
-    latitude: t.float({ required: true, description: "In degrees, -90 to 90." }),
-    longitude: t.float({ required: true, description: "In degrees, -180 to 180." }),
-    radiusM: t.int({ description: `Only cases within so many metres, 1 to ${MAX_RADIUS_M}.` }),
+    latitude: t.float({ required: true, description: "The latitude in degrees, from -90 to 90." }),
+    longitude: t.float({ required: true, description: "The longitude in degrees, from -180 to 180." }),
+    radiusM: t.int({ description: `Only cases within this distance in metres, from 1 to ${MAX_RADIUS_M}.` }),
   }),
 });
 

@@ -17,15 +17,21 @@ builder.queryField("cases", (t) =>
   t.field({
     type: CasesRef,
     nullable: true,
-    description: "The cases that you hold. A cursor is good for the filter, search, sort and place that it came from.",
+    description:
+      "The cases that you hold. A cursor is valid only with the filter, search, sort order and place of the " +
+      "request that returned it.",
     args: {
-      filter: t.arg({ type: CaseFilterInput, description: "All of them unless given." }),
+      filter: t.arg({ type: CaseFilterInput, description: "Selects cases; by default all." }),
       search: t.arg.string({
         description:
-          "Each word in the borrower's name, or all of it at the end of the loan's number; blank is no search.",
+          "Finds cases whose borrower's name contains each word, or whose loan number ends with the whole text. A " +
+          "blank text finds all cases.",
       }),
-      sort: t.arg({ type: CaseSortRef, defaultValue: "priority", description: "In which order." }),
-      near: t.arg({ type: NearInput, description: "Where distances are from; required by `NEAR_ME`." }),
+      sort: t.arg({ type: CaseSortRef, defaultValue: "priority", description: "The sort order." }),
+      near: t.arg({
+        type: NearInput,
+        description: "The place from which distances are measured; required by `NEAR_ME`.",
+      }),
       ...pageArgs,
     },
     complexity: rootPageComplexity,

@@ -26,15 +26,15 @@ const LOAN_TAIL_CHARS = 4;
 const NO_FALLBACK = { upiUri: null, qrSvg: null, bankAccount: null, instructions: null };
 
 export const StatusRef = builder.enumType("CaseStatus", {
-  description: "How far the work on a case is.",
+  description: "The status of a case.",
   values: {
-    NEW: { value: "new", description: "Nobody has it." },
-    ASSIGNED: { value: "assigned", description: "You have it, and no work has begun." },
-    IN_PROGRESS: { value: "in_progress", description: "Work has begun, or a part was paid." },
-    ON_HOLD: { value: "on_hold", description: "No contact with the borrower." },
-    COLLECTED: { value: "collected", description: "Paid in full." },
-    CLOSED: { value: "closed", description: "Ended without full payment." },
-    WITHDRAWN: { value: "withdrawn", description: "Taken back by the lender." },
+    NEW: { value: "new", description: "No field partner has the case." },
+    ASSIGNED: { value: "assigned", description: "You have the case, and no work has begun." },
+    IN_PROGRESS: { value: "in_progress", description: "Work has begun, or a part of the amount was paid." },
+    ON_HOLD: { value: "on_hold", description: "No contact with the borrower is allowed." },
+    COLLECTED: { value: "collected", description: "The case was paid in full." },
+    CLOSED: { value: "closed", description: "The case ended without full payment." },
+    WITHDRAWN: { value: "withdrawn", description: "The lender has taken the case back." },
   } satisfies Record<string, { value: CaseStatus; description: string }>,
 });
 
@@ -46,58 +46,58 @@ const VisitsRef = builder.connectionObject(
 export const CaseRef = builder.objectRef<OwnCase>("Case");
 
 builder.node(CaseRef, {
-  description: "A loan that you collect, in one of its cycles.",
-  id: { resolve: ({ id }) => id, description: "Opaque and the same for good: the `caseId` of inputs." },
+  description: "A case: one period in which a loan is collected.",
+  id: { resolve: ({ id }) => id, description: "An opaque id that never changes. Inputs call it `caseId`." },
   loadWithoutCache: (id, { reads }) => reads.ownCase.load(id),
   fields: (t) => ({
     caseId: t.string({
-      description: "The id that lenders see, for people.",
+      description: "The public id of the case, such as case_…, which the lender sees too.",
       resolve: ({ id }) => publicId("case", id),
     }),
     loanTail: t.string({
-      description: "The end of the loan's number, to recognise it by.",
+      description: "The last characters of the loan number, to recognise the loan.",
       resolve: ({ sourceLoanNumber }) => sourceLoanNumber.slice(-LOAN_TAIL_CHARS),
     }),
     lender: t.field({
       type: LenderRef,
-      description: "Who is owed.",
+      description: "The lender of the loan.",
       resolve: ({ lenderId }, _, { reads }) => reads.lender.load(lenderId),
     }),
-    status: t.expose("status", { type: StatusRef, description: "How far the work is." }),
+    status: t.expose("status", { type: StatusRef, description: "The status of the case." }),
     workable: t.boolean({
-      description: "Whether you may visit the borrower and ask for a link now.",
+      description: "Whether you may visit the borrower and request links now.",
       resolve: async (theCase, _, context) => (await blockedNow(theCase, context)) === undefined,
     }),
     blockedReason: t.string({
       nullable: true,
-      description: "Why not, in words; null while the case is workable.",
+      description: "The reason why the case is not workable, in words; null while it is workable.",
       async resolve(theCase, _, context) {
         const reason = await blockedNow(theCase, context);
         return reason && blockedWords(reason);
       },
     }),
-    borrower: t.field({ type: BorrowerRef, description: "Who is to be visited.", resolve: (theCase) => theCase }),
+    borrower: t.field({ type: BorrowerRef, description: "The borrower to visit.", resolve: (theCase) => theCase }),
     outstanding: t.field({
       type: MoneyRef,
-      description: "What is owed now.",
+      description: "The amount that is owed now.",
       resolve: ({ outstandingMinor, currency }) => money(outstandingMinor, currency),
     }),
     totalCollected: t.field({
       type: MoneyRef,
-      description: "What was paid in this cycle.",
+      description: "The total amount that was paid in this cycle.",
       resolve: ({ totalCollectedMinor, currency }) => money(totalCollectedMinor, currency),
     }),
     minimum: t.field({
       type: MoneyRef,
       nullable: true,
-      description: "The least that a link may ask for; null when the lender has set none.",
+      description: "The lowest amount that a link may request; null if the lender has set none.",
       resolve: ({ minimumMinor, currency }) => (minimumMinor === null ? null : money(minimumMinor, currency)),
     }),
     dpd: t.exposeInt("dpd", { nullable: true, description: "Days past due." }),
-    bucket: t.string({ nullable: true, description: "The band of days past due.", resolve: bucketOf }),
+    bucket: t.string({ nullable: true, description: "The band of days past due, such as 31-60.", resolve: bucketOf }),
     visits: t.field({
       type: VisitsRef,
-      description: "Everybody's visits on this case, the latest first.",
+      description: "The visits of all field partners on this case, the latest first.",
       args: pageArgs,
       complexity: pageComplexity,
       async resolve(theCase, args, { reads }) {
@@ -114,13 +114,13 @@ builder.node(CaseRef, {
     openPromise: t.field({
       type: PromiseRef,
       nullable: true,
-      description: "The promise that the borrower has made and not kept yet.",
+      description: "The borrower's open promise to pay; null if there is none.",
       resolve: (theCase, _, { reads }) => (theCase.isShrunk ? null : reads.openPromise.load(keyOf(theCase))),
     }),
     activeLink: t.field({
       type: PaymentLinkRef,
       nullable: true,
-      description: "The link of yours by which the borrower can pay now.",
+      description: "Your link with which the borrower can pay now; null if there is none.",
       resolve(theCase, _, { reads }) {
         if (theCase.isShrunk) return null;
         // The fields of the link load its case to check whether it may be seen, and it has just been read.
@@ -130,29 +130,36 @@ builder.node(CaseRef, {
     }),
     fallback: t.field({
       type: FallbackRef,
-      description: "How to pay the lender without a link; the borrower types the amount.",
+      description: "The lender's details for a payment without a link, in which the borrower enters the amount.",
       resolve: async ({ isShrunk, lenderId, currency, sourceLoanNumber }, _, { reads }) =>
         isShrunk ? NO_FALLBACK : fallbackOf(await reads.lender.load(lenderId), { currency, note: sourceLoanNumber }),
     }),
     estimatedEarning: t.field({
       type: EstimateRef,
-      description: "What you would earn by a payment.",
-      args: { amount: t.arg({ type: MoneyInput, description: "All that is owed unless given." }) },
+      description: "Your earning from a payment, if the borrower made it now.",
+      args: {
+        amount: t.arg({
+          type: MoneyInput,
+          description: "The amount of the payment; by default the outstanding amount.",
+        }),
+      },
       resolve: async (theCase, { amount }, { reads }) =>
         estimatedEarning(theCase, await reads.lender.load(theCase.lenderId), amount ? moneyOf(amount) : undefined),
     }),
     earnings: t.field({
       type: [EarningRef],
-      description: "What you have earned on this case, in the order of its payments.",
+      description: "Your earnings from this case, in the order of its payments.",
       resolve: async (theCase, _, { reads }) => [...(await reads.earningsOfCase.load(keyOf(theCase)))],
     }),
     distanceM: t.exposeInt("distanceM", {
       nullable: true,
-      description: "From `near` to the borrower's address as the crow flies, in metres; null where a place is unknown.",
+      description:
+        "The straight-line distance from `near` to the borrower's address, in metres; null if a place is unknown.",
     }),
     isShrunk: t.exposeBoolean("isShrunk", {
       description:
-        "Whether the case ended more than 7 days ago: only id, lender, status and earnings are left; texts are empty, amounts 0.",
+        "Whether the case ended more than 7 days ago. It then shows only its id, lender, status and earnings: " +
+        "other texts are empty, and other amounts are 0.",
     }),
   }),
 });
@@ -161,8 +168,8 @@ builder.queryField("case", (t) =>
   t.field({
     type: CaseRef,
     nullable: true,
-    description: "One of your cases; null for anybody else's.",
-    args: { id: t.arg.globalID({ required: true, for: CaseRef, description: "`Case.id`" }) },
+    description: "One of your cases; null if the case is not yours.",
+    args: { id: t.arg.globalID({ required: true, for: CaseRef, description: "The `id` of the case." }) },
     resolve: (_, { id: { id } }, { reads }) => reads.ownCase.load(id),
   }),
 );

@@ -12,10 +12,10 @@ interface EarningEstimate {
 }
 
 export const EstimateRef = builder.objectRef<EarningEstimate>("EarningEstimate").implement({
-  description: "What a payment would earn you by the lender's plan of today.",
+  description: "Your earning from a possible payment, by the lender's current commission.",
   fields: (t) => ({
-    amount: t.expose("amount", { type: MoneyRef, description: "How much." }),
-    formula: t.exposeString("formula", { description: "Why it would be so much." }),
+    amount: t.expose("amount", { type: MoneyRef, description: "The amount of the earning." }),
+    formula: t.exposeString("formula", { description: "The calculation of the amount, such as 2.5% of ₹2,500.00." }),
   }),
 });
 

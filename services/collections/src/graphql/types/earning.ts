@@ -18,34 +18,34 @@ import { viewer } from "../plumbing/context.ts";
 import { MoneyRef } from "../plumbing/money.ts";
 
 const StatusRef = builder.enumType("EarningStatus", {
-  description: "What has become of an earning.",
+  description: "The status of an earning.",
   values: {
-    PENDING: { value: "pending", description: "Earned, and credited when the case ends." },
-    CREDITED: { value: "credited", description: "The case has ended: it is yours, and not paid out yet." },
-    PAID_OUT: { value: "paid_out", description: "It was paid out." },
+    PENDING: { value: "pending", description: "The case has not ended. The earning is credited when the case ends." },
+    CREDITED: { value: "credited", description: "The case has ended: the earning is yours, and not paid out yet." },
+    PAID_OUT: { value: "paid_out", description: "The earning was paid out." },
   } satisfies Record<string, { value: EarningStatus; description: string }>,
 });
 
 const PeriodRef = builder.enumType("Period", {
-  description: "A stretch of the calendar in your time zone.",
+  description: "A period of the calendar in your time zone.",
   values: {
-    TODAY: { value: "today", description: "Since midnight." },
+    TODAY: { value: "today", description: "Since midnight today." },
     YESTERDAY: { value: "yesterday", description: "The day before today." },
-    THIS_WEEK: { value: "week", description: "Since Monday." },
-    LAST_WEEK: { value: "last_week", description: "From Monday to Sunday, before this week." },
-    THIS_MONTH: { value: "month", description: "Since the first." },
-    LAST_MONTH: { value: "last_month", description: "The whole month before this one." },
+    THIS_WEEK: { value: "week", description: "Since Monday of this week." },
+    LAST_WEEK: { value: "last_week", description: "The week before this week, from Monday to Sunday." },
+    THIS_MONTH: { value: "month", description: "Since the first day of this month." },
+    LAST_MONTH: { value: "last_month", description: "The calendar month before this month." },
   } satisfies Record<string, { value: Period; description: string }>,
 });
 
 const PayoutRef = builder.objectRef<Payout>("Payout").implement({
-  description: "Money that you were sent for credited earnings, by one transfer of the bank.",
+  description: "One bank transfer to you, for credited earnings.",
   fields: (t) => ({
-    reference: t.exposeString("reference", { description: "What your bank's statement calls the transfer." }),
-    paidOn: t.expose("paidOn", { type: "Date", description: "The day on which it was sent." }),
+    reference: t.exposeString("reference", { description: "The reference of the transfer on your bank statement." }),
+    paidOn: t.expose("paidOn", { type: "Date", description: "The day on which the transfer was sent." }),
     amount: t.field({
       type: MoneyRef,
-      description: "All of it: the sum of its earnings.",
+      description: "The amount of the transfer, which is the sum of its earnings.",
       resolve: ({ amountMinor, currency }) => money(amountMinor, currency),
     }),
   }),
@@ -54,33 +54,37 @@ const PayoutRef = builder.objectRef<Payout>("Payout").implement({
 export const EarningRef = builder.objectRef<Earning>("EarningLine");
 
 builder.node(EarningRef, {
-  description: "What you have earned with one payment.",
-  id: { resolve: ({ id }) => id, description: "Opaque and the same for good." },
+  description: "Your earning from one payment.",
+  id: { resolve: ({ id }) => id, description: "An opaque id that never changes." },
   loadWithoutCache: (id, { reads }) => reads.ownEarning.load(id),
   fields: (t) => ({
     amount: t.field({
       type: MoneyRef,
-      description: "How much.",
+      description: "The amount of the earning.",
       resolve: ({ amountMinor, currency }) => money(amountMinor, currency),
     }),
-    status: t.expose("status", { type: StatusRef, description: "What has become of it." }),
+    status: t.expose("status", { type: StatusRef, description: "The status of the earning." }),
     formula: t.string({
-      description: "Why it is so much, such as 2.5% of ₹2,500.00.",
+      description: "The calculation of the amount, such as 2.5% of ₹2,500.00.",
       resolve: (line) => formula(line),
     }),
-    caseId: t.string({ description: "`Case.caseId`", resolve: ({ caseId }) => publicId("case", caseId) }),
+    caseId: t.string({ description: "The `caseId` of the case.", resolve: ({ caseId }) => publicId("case", caseId) }),
     reference: t.exposeString("reference", { description: "The lender's reference of the payment." }),
     earnedAt: t.expose("earnedAt", { type: "DateTime", description: "When the payment was confirmed." }),
-    creditedAt: t.expose("creditedAt", { type: "DateTime", nullable: true, description: "When the case ended." }),
+    creditedAt: t.expose("creditedAt", {
+      type: "DateTime",
+      nullable: true,
+      description: "When the earning was credited, which is when the case ended; null before that.",
+    }),
     paidOutAt: t.expose("paidOutAt", {
       type: "DateTime",
       nullable: true,
-      description: "When its payout was recorded.",
+      description: "When the payout of the earning was recorded; null before that.",
     }),
     payout: t.field({
       type: PayoutRef,
       nullable: true,
-      description: "By which transfer it was paid out; null before.",
+      description: "The payout of the earning; null until the earning is paid out.",
       resolve: ({ payoutId }, _, { reads }) => (payoutId === null ? null : reads.ownPayout.load(payoutId)),
     }),
   }),
@@ -95,7 +99,7 @@ interface EarningsOfPeriod {
 type SummedField = "earnedMinor" | "pendingMinor" | "creditedMinor" | "paidOutMinor";
 
 const SummaryRef = builder.objectRef<EarningsOfPeriod>("EarningsSummary").implement({
-  description: "What you have earned in a period: each sum once per currency, none where nothing was earned.",
+  description: "Your earnings in a period. Each list has one sum for each currency in which you earned something.",
   fields: (t) => {
     const sums = (field: SummedField, description: string) =>
       t.field({
@@ -104,13 +108,21 @@ const SummaryRef = builder.objectRef<EarningsOfPeriod>("EarningsSummary").implem
         resolve: ({ summaries }) => summaries.map((summary) => money(summary[field], summary.currency)),
       });
     return {
-      period: t.expose("period", { type: PeriodRef, description: "The period that was asked for." }),
-      from: t.field({ type: "DateTime", description: "Its beginning.", resolve: ({ span }) => span.from }),
-      to: t.field({ type: "DateTime", description: "Its end, not included.", resolve: ({ span }) => span.to }),
-      earned: sums("earnedMinor", "All of it: pending, credited and paid out."),
-      pending: sums("pendingMinor", "Waits for its case to end."),
-      credited: sums("creditedMinor", "Yours, and not paid out yet."),
-      paidOut: sums("paidOutMinor", "Paid out."),
+      period: t.expose("period", { type: PeriodRef, description: "The requested period." }),
+      from: t.field({
+        type: "DateTime",
+        description: "The beginning of the period.",
+        resolve: ({ span }) => span.from,
+      }),
+      to: t.field({
+        type: "DateTime",
+        description: "The end of the period, which is not part of it.",
+        resolve: ({ span }) => span.to,
+      }),
+      earned: sums("earnedMinor", "All earnings: pending, credited and paid out."),
+      pending: sums("pendingMinor", "The earnings of cases that have not ended."),
+      credited: sums("creditedMinor", "The earnings that are credited and not paid out yet."),
+      paidOut: sums("paidOutMinor", "The earnings that are paid out."),
     };
   },
 });
@@ -119,8 +131,8 @@ builder.queryField("earnings", (t) =>
   t.field({
     type: SummaryRef,
     nullable: true,
-    description: "What you have earned in a day, a week or a month.",
-    args: { period: t.arg({ type: PeriodRef, required: true, description: "Which stretch of the calendar." }) },
+    description: "Your earnings in a day, a week or a month.",
+    args: { period: t.arg({ type: PeriodRef, required: true, description: "The period of the earnings." }) },
     async resolve(_, { period }, context) {
       const { id, timeZone } = viewer(context);
       const span = spanOf(period, timeZone, new Date());

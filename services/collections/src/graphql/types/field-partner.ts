@@ -9,15 +9,17 @@ import { viewer } from "../plumbing/context.ts";
 import { MoneyRef } from "../plumbing/money.ts";
 
 const TodayRef = builder.objectRef<{ readonly span: Span }>("Today").implement({
-  description: "Your day so far, where you are. Amounts are once per currency, none where there was nothing.",
+  description:
+    "Your numbers since midnight in your time zone. Each list has one amount per currency, and none for a " +
+    "currency without payments.",
   fields: (t) => ({
     visits: t.int({
-      description: "How many visits you have begun.",
+      description: "The number of visits that you have begun.",
       resolve: ({ span }, _, context) => countVisits(context.reads.em, viewer(context).id, span),
     }),
     collected: t.field({
       type: [MoneyRef],
-      description: "What borrowers have paid through your work.",
+      description: "The payments of borrowers that are attributed to you.",
       async resolve({ span }, _, context) {
         const sums = await collectedBy(context.reads.em, viewer(context).id, span);
         return sums.map(({ amountMinor, currency }) => money(amountMinor, currency));
@@ -25,7 +27,7 @@ const TodayRef = builder.objectRef<{ readonly span: Span }>("Today").implement({
     }),
     earned: t.field({
       type: [MoneyRef],
-      description: "What you have earned by it.",
+      description: "Your earnings from these payments.",
       async resolve({ span }, _, context) {
         const sums = await earningsSummary(context.reads.em, viewer(context).id, span);
         return sums.map(({ earnedMinor, currency }) => money(earnedMinor, currency));
@@ -37,15 +39,17 @@ const TodayRef = builder.objectRef<{ readonly span: Span }>("Today").implement({
 const FieldPartnerRef = builder.objectRef<FieldPartner>("FieldPartner");
 
 builder.node(FieldPartnerRef, {
-  description: "A person who visits borrowers: you.",
-  id: { resolve: ({ id }) => id, description: "Opaque and the same for good." },
+  description: "A field partner: a person who visits borrowers. The API returns only you.",
+  id: { resolve: ({ id }) => id, description: "An opaque id that never changes." },
   loadWithoutCache: (id, context) => (id === viewer(context).id ? viewer(context) : null),
   fields: (t) => ({
     displayName: t.exposeString("displayName", { description: "Your name, as lenders and borrowers see it." }),
-    timeZone: t.exposeString("timeZone", { description: "Where your day begins: a name of the IANA database." }),
+    timeZone: t.exposeString("timeZone", {
+      description: "Your time zone, as a name of the IANA database. Your day begins at midnight there.",
+    }),
     today: t.field({
       type: TodayRef,
-      description: "Your day so far.",
+      description: "Your numbers for today.",
       resolve: ({ timeZone }) => ({ span: spanOf("today", timeZone, new Date()) }),
     }),
   }),
@@ -55,7 +59,7 @@ builder.queryField("viewer", (t) =>
   t.field({
     type: FieldPartnerRef,
     nullable: true,
-    description: "Who is signed in.",
+    description: "The field partner who is signed in.",
     resolve: (_root, _args, context) => viewer(context),
   }),
 );

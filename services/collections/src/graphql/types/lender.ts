@@ -5,19 +5,25 @@ import { builder } from "../plumbing/builder.ts";
 export const LenderRef = builder.objectRef<Lender>("LenderInfo").implement({
   description: "The lender of a case.",
   fields: (t) => ({
-    code: t.exposeString("code", { description: "Its short code, the same for good." }),
-    name: t.exposeString("name", { description: "Its name, as borrowers know it." }),
+    code: t.exposeString("code", { description: "The lender's short code, which never changes." }),
+    name: t.exposeString("name", { description: "The lender's name, as borrowers know it." }),
   }),
 });
 
 const BankAccountRef = builder.objectRef<BankAccount>("BankAccount").implement({
-  description: "The lender's account, for a transfer.",
+  description: "The lender's bank account, for a bank transfer.",
   fields: (t) => ({
-    accountNumber: t.exposeString("accountNumber", { description: "The number of the account." }),
-    accountName: t.exposeString("accountName", { nullable: true, description: "In whose name it is." }),
-    ifsc: t.exposeString("ifsc", { nullable: true, description: "The branch's code, in India." }),
-    swift: t.exposeString("swift", { nullable: true, description: "The bank's code, elsewhere." }),
-    bankName: t.exposeString("bankName", { nullable: true, description: "The bank." }),
+    accountNumber: t.exposeString("accountNumber", { description: "The account number." }),
+    accountName: t.exposeString("accountName", { nullable: true, description: "The name of the account holder." }),
+    ifsc: t.exposeString("ifsc", {
+      nullable: true,
+      description: "The IFSC code of the branch, for an account in India.",
+    }),
+    swift: t.exposeString("swift", {
+      nullable: true,
+      description: "The SWIFT code of the bank, for an account outside India.",
+    }),
+    bankName: t.exposeString("bankName", { nullable: true, description: "The name of the bank." }),
   }),
 });
 
@@ -25,20 +31,27 @@ const BankAccountRef = builder.objectRef<BankAccount>("BankAccount").implement({
 const DRAWING_COMPLEXITY = 10;
 
 export const FallbackRef = builder.objectRef<Fallback>("LenderFallback").implement({
-  description: "How to pay the lender without a link. Each part is null where the lender has registered nothing.",
+  description:
+    "The lender's details for a payment without a link. A field is null if the lender has not registered it.",
   fields: (t) => ({
-    upiUri: t.exposeString("upiUri", { nullable: true, description: "For UPI apps: `upi://pay?…`." }),
+    upiUri: t.exposeString("upiUri", {
+      nullable: true,
+      description: "The payment request for UPI apps: `upi://pay?…`.",
+    }),
     qrSvg: t.exposeString("qrSvg", {
       nullable: true,
-      description: "The same as a QR code: an SVG image.",
+      description: "The content of `upiUri` as a QR code, which is an SVG image.",
       complexity: DRAWING_COMPLEXITY,
     }),
     bankAccount: t.expose("bankAccount", {
       type: BankAccountRef,
       nullable: true,
-      description: "For a bank transfer.",
+      description: "The account for a bank transfer.",
     }),
-    instructions: t.exposeString("instructions", { nullable: true, description: "What the lender says about it." }),
+    instructions: t.exposeString("instructions", {
+      nullable: true,
+      description: "The lender's instructions for the payment.",
+    }),
   }),
 });
 

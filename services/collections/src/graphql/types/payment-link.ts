@@ -15,47 +15,50 @@ import { MoneyRef } from "../plumbing/money.ts";
 import { watchPaymentLink } from "./watch-payment-link.ts";
 
 const StatusRef = builder.enumType("PaymentLinkStatus", {
-  description: "How far a payment link is.",
+  description: "The status of a payment link.",
   values: {
-    REQUESTED: { value: "requested", description: "The lender is being asked for it." },
-    MINTED: { value: "minted", description: "It exists: show it to the borrower." },
-    SENT: { value: "sent", description: "It is on its way to the borrower." },
-    UNAVAILABLE: { value: "unavailable", description: "There is none: use the fallback." },
-    SUPERSEDED: { value: "superseded", description: "A newer link of the case has taken its place." },
-    PAID: { value: "paid", description: "The lender has confirmed a payment by it." },
+    REQUESTED: { value: "requested", description: "The link is being requested from the lender." },
+    MINTED: { value: "minted", description: "The lender has created the link: show it to the borrower." },
+    SENT: { value: "sent", description: "A channel has accepted a message to the borrower that contains the link." },
+    UNAVAILABLE: { value: "unavailable", description: "There is no link: use the fallback." },
+    SUPERSEDED: { value: "superseded", description: "A newer link of the case has replaced the link." },
+    PAID: { value: "paid", description: "The lender has confirmed a payment with the link." },
   } satisfies Record<string, { value: LinkStatus; description: string }>,
 });
 
 export const ChannelRef = builder.enumType("Channel", {
-  description: "A way to the borrower, besides showing the link.",
+  description: "A channel over which a link is sent to the borrower.",
   values: {
-    WHATSAPP: { value: "whatsapp", description: "From the lender's own account." },
-    EMAIL: { value: "email", description: "By e-mail." },
+    WHATSAPP: { value: "whatsapp", description: "A WhatsApp message from the lender's own account." },
+    EMAIL: { value: "email", description: "An e-mail to the borrower." },
   } satisfies Record<string, { value: Channel; description: string }>,
 });
 
 const DeliveryStatusRef = builder.enumType("LinkDeliveryStatus", {
-  description: "How far a message is.",
+  description: "The status of a message.",
   values: {
-    QUEUED: { value: "queued", description: "About to be sent." },
-    SENT: { value: "sent", description: "The channel has taken it." },
-    DELIVERED: { value: "delivered", description: "It has reached the borrower." },
-    READ: { value: "read", description: "The borrower has read it." },
-    FAILED: { value: "failed", description: "The channel could not bring it." },
-    SUPPRESSED: { value: "suppressed", description: "Not sent: no consent, or no address." },
+    QUEUED: { value: "queued", description: "The message will be sent soon." },
+    SENT: { value: "sent", description: "The channel has accepted the message." },
+    DELIVERED: { value: "delivered", description: "The message has reached the borrower." },
+    READ: { value: "read", description: "The borrower has read the message." },
+    FAILED: { value: "failed", description: "The channel could not deliver the message." },
+    SUPPRESSED: {
+      value: "suppressed",
+      description: "The message was not sent, because there is no consent or no address.",
+    },
   } satisfies Record<string, { value: DeliveryStatus; description: string }>,
 });
 
 const DeliveryRef = builder.objectRef<LinkDelivery>("LinkDelivery").implement({
-  description: "One message that brings a link to the borrower.",
+  description: "One message to the borrower that contains a link.",
   fields: (t) => ({
-    channel: t.expose("channel", { type: ChannelRef, description: "Over which channel." }),
-    status: t.expose("status", { type: DeliveryStatusRef, description: "How far it is." }),
+    channel: t.expose("channel", { type: ChannelRef, description: "The channel of the message." }),
+    status: t.expose("status", { type: DeliveryStatusRef, description: "The status of the message." }),
     failureCode: t.exposeString("failureCode", {
       nullable: true,
-      description: "Why it failed or was suppressed, such as CONSENT_REFUSED.",
+      description: "The reason why the message failed or was suppressed, such as CONSENT_REFUSED.",
     }),
-    updatedAt: t.expose("updatedAt", { type: "DateTime", description: "Since when." }),
+    updatedAt: t.expose("updatedAt", { type: "DateTime", description: "When the message got this status." }),
   }),
 });
 
@@ -69,35 +72,37 @@ const UNAVAILABLE_WORDS: Record<UnavailableReason, string> = {
   dns: "The lender's system could not be found.",
   tls: "The connection to the lender's system is not safe.",
   blocked_address: "The lender's system is at an address that is not allowed.",
-  outcome_unknown: "Nobody knows whether the lender has made a link.",
+  outcome_unknown: "It is not known whether the lender has created a link.",
   not_configured: "The lender does not give payment links yet.",
-  case_not_workable: "The case may not be worked any more: do not ask for a payment.",
-  amount_not_allowed: "Less is owed by now than you have asked for.",
-  asked_too_long_ago: "It was not asked for in time: ask again if you are still there.",
+  case_not_workable: "The case is no longer workable: do not ask for a payment.",
+  amount_not_allowed: "The outstanding amount is now below the amount that you requested.",
+  asked_too_long_ago: "The link request is too old. Request a new link if you are still with the borrower.",
 };
 
 export const PaymentLinkRef = builder.objectRef<PaymentLink>("PaymentLink");
 
 builder.node(PaymentLinkRef, {
-  description: "A link by which the borrower pays the lender, asked for at the door.",
-  id: { resolve: ({ id }) => id, description: "Opaque and the same for good." },
+  description: "A link with which the borrower pays the lender. A field partner requests it during a visit.",
+  id: { resolve: ({ id }) => id, description: "An opaque id that never changes." },
   loadWithoutCache: (id, { reads }) => reads.ownLink.load(id),
   fields: (t) => ({
     amount: t.field({
       type: MoneyRef,
-      description: "What the borrower is asked to pay.",
+      description: "The amount that the borrower is asked to pay.",
       resolve: ({ amountMinor, currency }) => money(amountMinor, currency),
     }),
-    status: t.expose("status", { type: StatusRef, description: "How far it is." }),
+    status: t.expose("status", { type: StatusRef, description: "The status of the link." }),
     url: t.field({
       type: "URL",
       nullable: true,
-      description: "Where the borrower pays; null unless it is MINTED or SENT, and once the case is not yours to see.",
+      description:
+        "The URL where the borrower pays. Null unless the link is MINTED or SENT, and null if you may no longer " +
+        "see the case.",
       resolve: async (link, _, context) => (isLive(link) && (await showsCase(link, context)) ? link.url : null),
     }),
     deliveries: t.field({
       type: [DeliveryRef],
-      description: "The messages that bring it to the borrower; none once the case is not yours to see.",
+      description: "The messages to the borrower that contain the link; empty if you may no longer see the case.",
       resolve: async (link, _, context) =>
         (await showsCase(link, context)) ? [...(await context.reads.deliveries.load(link))] : [],
     }),
@@ -105,8 +110,8 @@ builder.node(PaymentLinkRef, {
       type: FallbackRef,
       nullable: true,
       description:
-        "How to pay instead, for the same amount if that is still owed; null unless the link is unavailable, and once " +
-        "the case is not yours to see.",
+        "The lender's details for a payment without the link, for the same amount if it is still owed. Null " +
+        "unless the link is unavailable, and null if you may no longer see the case.",
       async resolve(link, _, context) {
         if (link.status !== "unavailable" || !(await showsCase(link, context))) return null;
         const { lenderId, amountMinor, currency, sourceLoanNumber: note, unavailableReason } = link;
@@ -116,17 +121,23 @@ builder.node(PaymentLinkRef, {
     }),
     unavailableReason: t.string({
       nullable: true,
-      description: "Why there is no link, in words; null unless it is unavailable.",
+      description: "The reason why there is no link, in words; null unless the link is unavailable.",
       resolve: ({ status, unavailableReason }) =>
         status === "unavailable" && unavailableReason ? UNAVAILABLE_WORDS[unavailableReason] : null,
     }),
-    paidAt: t.expose("paidAt", { type: "DateTime", nullable: true, description: "When it was paid." }),
+    paidAt: t.expose("paidAt", {
+      type: "DateTime",
+      nullable: true,
+      description: "When the link was paid; null before that.",
+    }),
     createdAt: t.expose("createdAt", {
       type: "DateTime",
-      description: "When it was asked for; where that came out of order, when the visit's start came.",
+      description:
+        "When the link was requested. If the request arrived before the start of its visit, this is when the " +
+        "start arrived.",
     }),
     cameOutOfOrder: t.exposeBoolean("cameOutOfOrder", {
-      description: "Whether the service heard of the wish before it heard of the visit's start.",
+      description: "Whether the link request reached the service before the start of its visit.",
     }),
   }),
 });
@@ -140,8 +151,8 @@ builder.queryField("paymentLink", (t) =>
   t.field({
     type: PaymentLinkRef,
     nullable: true,
-    description: "A link that you have asked for; null for anybody else's.",
-    args: { id: t.arg.globalID({ required: true, for: PaymentLinkRef, description: "`PaymentLink.id`" }) },
+    description: "One of your payment links; null if the link is not yours.",
+    args: { id: t.arg.globalID({ required: true, for: PaymentLinkRef, description: "The `id` of the payment link." }) },
     resolve: (_, { id: { id } }, { reads }) => reads.ownLink.load(id),
   }),
 );
@@ -150,9 +161,9 @@ builder.subscriptionField("paymentLinkUpdated", (t) =>
   t.field({
     type: PaymentLinkRef,
     description:
-      "The link as it is now, and again at each change. The stream ends once the link is PAID, UNAVAILABLE or " +
-      "SUPERSEDED; when it ends before, or breaks, subscribe again.",
-    args: { id: t.arg.globalID({ required: true, for: PaymentLinkRef, description: "`PaymentLink.id`" }) },
+      "Sends the link at once, and again after each change. The stream ends when the link is PAID, UNAVAILABLE " +
+      "or SUPERSEDED. If the stream ends earlier, or the connection breaks, subscribe again.",
+    args: { id: t.arg.globalID({ required: true, for: PaymentLinkRef, description: "The `id` of the payment link." }) },
     subscribe: (_, { id: { id } }, context) => watchPaymentLink(context, id),
     resolve: (link) => link,
   }),

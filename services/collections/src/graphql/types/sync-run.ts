@@ -5,7 +5,7 @@ export const SYNC_KINDS = ["cases", "goneCases", "paymentLinks", "earningLines"]
 
 export type SyncKind = (typeof SYNC_KINDS)[number];
 
-/** Where the next page of a kind starts: after an id, or at the beginning. At the end there is none. */
+/** Where the next page of a kind starts: after an id, or at the beginning. `end` means that there is no next page. */
 export type SyncPlace = { readonly after: string } | "beginning" | "end";
 
 /** One sync: all pages from the first to the last. */

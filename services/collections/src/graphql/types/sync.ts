@@ -26,43 +26,47 @@ const IN_PAGE = { field: 1, multiplier: 1 };
 
 const SyncPageRef = builder.objectRef<SyncPage>("SyncPage").implement({
   description:
-    "What has changed, of each kind a page. Nothing is missed and some of it comes twice: take goneCaseIds away first, " +
-    "then put each item in the place of the one with its id.",
+    "One page of changes of each kind. No change is missing, and a change may come twice. First remove the " +
+    "cases in `goneCaseIds`, then replace or add each item by its id.",
   fields: (t) => ({
     cursor: t.string({
-      description: "The `since` of the next page, or of the next sync. Store it together with the page.",
+      description:
+        "The `since` of the request for the next page, or of the next sync. Store it together with the page.",
       resolve: (page) => cursorOf(nextOf(page)),
     }),
     hasMore: t.boolean({
-      description: "Whether to ask for the next page now.",
+      description: "Whether there are more pages. If true, request the next page now.",
       resolve: (page) => !isAtEnd(nextOf(page).places),
     }),
     isFull: t.boolean({
       description:
-        "Whether the pages of this sync are all that there is: after the last one drop every case that was in none of them.",
+        "Whether this sync returns everything. If true, then after the last page, remove each stored case that " +
+        "was in none of the pages.",
       resolve: ({ run }) => run.since === null,
     }),
     cases: t.field({
       type: [CaseRef],
       complexity: IN_PAGE,
-      description: "Cases of yours that are new or look different.",
+      description: "Your cases that are new or have changed.",
       resolve: ({ cases }) => [...cases.items],
     }),
     goneCaseIds: t.idList({
       complexity: IN_PAGE,
-      description: "`Case.id` of cases that are not yours any more.",
+      description: "The `id` of each case that is no longer yours.",
       resolve: ({ goneCases }) => goneCases.items.map((id) => encodeId("Case", id)),
     }),
     paymentLinks: t.field({
       type: [PaymentLinkRef],
       complexity: IN_PAGE,
-      description: "Links of yours that have changed, or whose messages have; in a full sync those of 30 days.",
+      description:
+        "Your links that have changed, or whose messages have changed; in a full sync the links of the last 30 " +
+        "days.",
       resolve: ({ paymentLinks }) => [...paymentLinks.items],
     }),
     earningLines: t.field({
       type: [EarningRef],
       complexity: IN_PAGE,
-      description: "Earnings of yours that are new, credited or paid out; in a full sync those of 30 days.",
+      description: "Your earnings that are new, credited or paid out; in a full sync the earnings of the last 30 days.",
       resolve: ({ earningLines }) => [...earningLines.items],
     }),
   }),
@@ -72,12 +76,16 @@ builder.queryField("sync", (t) =>
   t.field({
     type: SyncPageRef,
     nullable: true,
-    description: "What has changed since the sync before, for an app that keeps its cases.",
+    description: "The changes since the previous sync, for an app that stores its cases.",
     args: {
       since: t.arg.string({
-        description: "The newest `cursor`; everything without it, or when it is older than 30 days.",
+        description:
+          "The latest `cursor`. Without a cursor, or with one older than 30 days, the sync returns everything.",
       }),
-      first: t.arg.int({ defaultValue: DEFAULT_FIRST, description: "Items of each kind at most, up to 100." }),
+      first: t.arg.int({
+        defaultValue: DEFAULT_FIRST,
+        description: "The maximum number of items of each kind, up to 100.",
+      }),
     },
     complexity: rootPageComplexity,
     resolve(_, { since, ...args }, context) {

@@ -5,83 +5,87 @@ import { viewer } from "../plumbing/context.ts";
 import { MoneyRef } from "../plumbing/money.ts";
 
 const DISPOSITION_WORDS: Record<Disposition, string> = {
-  PAID_VIA_LINK: "The borrower pays by the link.",
-  PAID_ELSEWHERE_CLAIMED: "The borrower says that it is paid already.",
-  PROMISE_TO_PAY: "The borrower promises an amount by a day.",
+  PAID_VIA_LINK: "The borrower pays with the link.",
+  PAID_ELSEWHERE_CLAIMED: "The borrower says that the debt is already paid.",
+  PROMISE_TO_PAY: "The borrower promises to pay an amount by a certain day.",
   CALLBACK_REQUESTED: "The borrower wants to be called.",
   NOT_AT_HOME: "The borrower was not there.",
-  DOOR_LOCKED: "Nobody opened.",
-  SHIFTED: "The borrower lives elsewhere now.",
-  ADDRESS_NOT_FOUND: "There is no such address.",
+  DOOR_LOCKED: "Nobody opened the door.",
+  SHIFTED: "The borrower has moved to another address.",
+  ADDRESS_NOT_FOUND: "The address does not exist.",
   WRONG_PERSON: "The person is not the borrower.",
   REFUSED_TO_PAY: "The borrower does not want to pay.",
   HARDSHIP: "The borrower cannot pay.",
-  DISPUTE: "The borrower says that the debt is wrong: the case is held.",
+  DISPUTE: "The borrower disputes the debt. The case is put on hold.",
   DECEASED: "The borrower has died.",
   UNSAFE: "It was not safe to stay.",
-  OTHER: "Something else; see the note.",
+  OTHER: "Another result, which the note explains.",
 };
 
 export const DispositionRef = builder.enumType("Disposition", {
-  description: "How a visit ended.",
+  description: "The result of a visit.",
   values: Object.fromEntries(
     DISPOSITIONS.map((disposition) => [disposition, { description: DISPOSITION_WORDS[disposition] }]),
   ) as { [Name in Disposition]: { description: string } },
 });
 
 export const VisitRef = builder.objectRef<Visit>("Visit").implement({
-  description: "A visit to the borrower's door.",
+  description: "A field partner's visit to a borrower.",
   fields: (t) => ({
-    visitId: t.expose("id", { type: "UUID", description: "The id that its field partner's app has made." }),
+    visitId: t.expose("id", {
+      type: "UUID",
+      description: "The id of the visit, which the field partner's app created.",
+    }),
     isMine: t.boolean({
-      description: "Whether it was you.",
+      description: "Whether the visit is yours.",
       resolve: ({ fieldPartnerId }, _, context) => fieldPartnerId === viewer(context).id,
     }),
-    startedAt: t.expose("startedAt", { type: "DateTime", description: "When it began, by the phone's clock." }),
+    startedAt: t.expose("startedAt", { type: "DateTime", description: "When the visit began, by the phone's clock." }),
     startReceivedAt: t.expose("startReceivedAt", {
       type: "DateTime",
-      description: "When the service heard of the start.",
+      description: "When the service received the start of the visit.",
     }),
     startCameLate: t.boolean({
-      description: "Whether the start was told of late: the phone had no network.",
+      description:
+        "Whether the start of the visit reached the service late, for example because the phone had no network.",
       resolve: ({ startedAt, startReceivedAt }) => cameLate(startedAt, startReceivedAt),
     }),
     completedAt: t.expose("completedAt", {
       type: "DateTime",
       nullable: true,
-      description: "When it ended, by the phone's clock; null while it goes on.",
+      description: "When the visit ended, by the phone's clock; null while the visit goes on.",
     }),
     completionReceivedAt: t.expose("completionReceivedAt", {
       type: "DateTime",
       nullable: true,
-      description: "When the service heard of the end.",
+      description: "When the service received the end of the visit; null before that.",
     }),
     completionCameLate: t.boolean({
-      description: "Whether the end was told of late.",
+      description: "Whether the end of the visit reached the service late.",
       resolve: ({ completedAt, completionReceivedAt }) =>
         completedAt !== null && completionReceivedAt !== null && cameLate(completedAt, completionReceivedAt),
     }),
     cameOutOfOrder: t.exposeBoolean("cameOutOfOrder", {
-      description: "Whether the service heard of the end before it heard of the start.",
+      description: "Whether the end of the visit reached the service before its start.",
     }),
     disposition: t.expose("disposition", {
       type: DispositionRef,
       nullable: true,
-      description: "How it ended; null while it goes on.",
+      description: "The result of the visit; null while the visit goes on.",
     }),
-    note: t.exposeString("note", { nullable: true, description: "What the field partner wrote." }),
+    note: t.exposeString("note", { nullable: true, description: "The note of the field partner." }),
   }),
 });
 
 export const PromiseRef = builder.objectRef<PromiseToPay>("Promise").implement({
-  description: "The borrower's word to pay an amount by a day.",
+  description: "The borrower's promise to pay an amount by a certain day.",
   fields: (t) => ({
     amount: t.field({
       type: MoneyRef,
-      description: "How much.",
+      description: "The promised amount.",
       resolve: ({ amountMinor, currency }) => money(amountMinor, currency),
     }),
-    dueOn: t.expose("dueOn", { type: "Date", description: "By when." }),
-    promisedAt: t.expose("createdAt", { type: "DateTime", description: "When the service heard of it." }),
+    dueOn: t.expose("dueOn", { type: "Date", description: "The last day for the payment." }),
+    promisedAt: t.expose("createdAt", { type: "DateTime", description: "When the service received the promise." }),
   }),
 });

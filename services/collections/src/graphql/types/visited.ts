@@ -22,7 +22,7 @@ export function visitedPayload(name: string, description: string) {
       case: t.field({
         type: CaseRef,
         nullable: true,
-        description: "Its case; null when it is not yours any more.",
+        description: "The case of the visit; null if the case is no longer yours.",
         resolve: ({ caseId }, _, { reads }) => reads.ownCase.load(caseId),
       }),
     }),

@@ -10,7 +10,7 @@ const FINAL = new Set<PaymentLink["status"]>(["paid", "unavailable", "superseded
 /** Yields a field partner's link at once and after each change, until its final status. */
 export async function watchPaymentLink(context: Context, linkId: string): Promise<AsyncIterable<PaymentLink>> {
   const found = await context.reads.ownLink.load(linkId);
-  if (!found) throw badInput("There is no such payment link of yours.");
+  if (!found) throw badInput("You have no payment link with this id.");
   const { lenderId } = found;
   return new Repeater<PaymentLink>(async (push, stop) => {
     const { signals } = context.app.database;
