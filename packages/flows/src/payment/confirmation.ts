@@ -88,7 +88,7 @@ export function checkConfirmation(
   if (!amountIsMajorUnits && looksLikeMinorUnits(reading.minor, owed, exponentOf(lockedCase.currency))) {
     return refused(
       "AMOUNT_LOOKS_LIKE_MINOR_UNITS",
-      `${amount.source} is exactly 100 times what is owed. Send major units, or "amountIsMajorUnits": true if meant.`,
+      `${amount.source} is exactly 100 times what is owed. Send major units, or "amountIsMajorUnits": true if the amount is right.`,
       "/amount",
     );
   }

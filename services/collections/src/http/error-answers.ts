@@ -23,7 +23,10 @@ export function answerProblem(problem: Problem, request: Request, response: Resp
 export function asProblem(error: unknown, log: Logger, requestId: string): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof URIError) {
-    return new Problem("MALFORMED_PATH", "The path has a % that no two hexadecimal digits in UTF-8 follow.");
+    return new Problem(
+      "MALFORMED_PATH",
+      "The path has a % that is not followed by two hexadecimal digits, or bytes that are not UTF-8.",
+    );
   }
   if (isUnavailable(error) || error instanceof OverloadedError) {
     log.warn({ requestId, error }, "unavailable");

@@ -18,7 +18,9 @@ export async function listen(server: Server, { host, port, settings }: ListenAdd
       server.listen(port, host, resolve);
     });
   } catch (error) {
-    throw new InvalidConfigError([`${settings} cannot be listened on: ${(error as Error).message}`]);
+    throw new InvalidConfigError([
+      `${settings}: the service cannot listen on this address: ${(error as Error).message}`,
+    ]);
   }
   server.on("error", (error) => log.error({ error }, "error of the HTTP server"));
 }

@@ -25,7 +25,7 @@ const PROBLEMS = {
   LOAN_NOT_FOUND: [404, "There is no such loan", false],
   DELIVERY_NOT_FOUND: [404, "There is no such delivery", false],
   REPLAY_NOT_FOUND: [404, "There is no such replay", false],
-  METHOD_NOT_ALLOWED: [405, "The endpoint does not take this method", false],
+  METHOD_NOT_ALLOWED: [405, "The endpoint does not support this method", false],
   REQUEST_TIMEOUT: [408, "The request did not arrive in time", true],
   UNSUPPORTED_MEDIA_TYPE: [415, "The body must be application/json", false],
 
@@ -37,10 +37,10 @@ const PROBLEMS = {
   REQUIRED: [422, "A required field is missing", false],
   WRONG_TYPE: [422, "A field has the wrong type", false],
   TOO_LONG: [422, "A field is too long", false],
-  INVALID_TEXT: [422, "A text has characters that cannot be kept", false],
+  INVALID_TEXT: [422, "A text has characters that cannot be stored", false],
   INVALID_PHONE: [422, "A phone number is not valid", false],
   INVALID_DATE: [422, "A date is not valid", false],
-  NOT_UTC: [422, "A time has no zone", false],
+  NOT_UTC: [422, "A time has no time zone", false],
   INVALID_CURRENCY: [422, "A currency is not valid", false],
   INVALID_ENUM: [422, "A value is not one of those allowed", false],
   DUPLICATE_IN_REQUEST: [422, "The loan appears twice in the request", false],
@@ -48,8 +48,8 @@ const PROBLEMS = {
   AMOUNT_PRECISION: [422, "The amount has more decimals than its currency", false],
   AMOUNT_OUT_OF_RANGE: [422, "The amount is out of range", false],
   AMOUNT_LOOKS_LIKE_MINOR_UNITS: [422, "The amount looks like minor units", false],
-  CURRENCY_MISMATCH: [422, "The currency is not that of the case", false],
-  PAID_AT_IN_FUTURE: [422, "The payment lies in the future", false],
+  CURRENCY_MISMATCH: [422, "The currency differs from the currency of the case", false],
+  PAID_AT_IN_FUTURE: [422, "The payment date is in the future", false],
   LINK_LOAN_MISMATCH: [422, "The payment link belongs to another loan", false],
   TOO_MANY_ROWS: [422, "The request has too many rows", false],
   IMPORT_REJECTED: [422, "The import was rejected as a whole", false],
@@ -57,7 +57,7 @@ const PROBLEMS = {
   RATE_LIMITED: [429, "Too many requests", true],
   HEADERS_TOO_LARGE: [431, "The headers are too large", false],
   INTERNAL_ERROR: [500, "Something went wrong on our side", true],
-  SERVICE_UNAVAILABLE: [503, "The service cannot answer just now", true],
+  SERVICE_UNAVAILABLE: [503, "The service cannot answer at the moment", true],
 } as const satisfies Record<string, readonly [status: number, title: string, retryable: boolean]>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

@@ -122,7 +122,7 @@ function keeper(held: HeldBody, mostBytes: number): { add(part: Buffer): void; b
 }
 
 function cutShort(): Problem {
-  return new Problem("MALFORMED_JSON", "The connection ended before the body did.");
+  return new Problem("MALFORMED_JSON", "The connection ended before the body was complete.");
 }
 
 /** The problem for a body that is longer than its endpoint accepts. */

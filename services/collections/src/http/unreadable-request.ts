@@ -25,7 +25,7 @@ export function answerUnreadable(server: Server): void {
   // Only the expectation 100-continue has a meaning here. A request with another one is served as if it had none.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_, socket) =>
-    end(socket, new Problem("ROUTE_NOT_FOUND", "This server is no proxy: CONNECT is not supported.")),
+    end(socket, new Problem("ROUTE_NOT_FOUND", "This server is not a proxy: CONNECT is not supported.")),
   );
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // Each further part that a refused client sends causes another error.
@@ -47,7 +47,7 @@ export function tooSlow(): Problem {
 }
 
 function noHttp({ message }: Error): Problem {
-  return new Problem("MALFORMED_HTTP", `This is no HTTP/1.1 request: ${message.replace(/^Parse Error: ?/, "")}.`);
+  return new Problem("MALFORMED_HTTP", `This is not an HTTP/1.1 request: ${message.replace(/^Parse Error: ?/, "")}.`);
 }
 
 function end(socket: Duplex, problem: Problem): void {

@@ -97,7 +97,7 @@ async function registeredBy({ database, vault }: App, request: Request) {
 /** @throws Problem BAD_SIGNATURE, or RATE_LIMITED instead for an address with too many failures */
 async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
   await countFailure(rateLimiter, addressOf(request));
-  throw new Problem("BAD_SIGNATURE", "The call is not signed by, or bears no token of, the lender's registered app.");
+  throw new Problem("BAD_SIGNATURE", "The call has no valid signature or token of the lender's registered app.");
 }
 
 /**

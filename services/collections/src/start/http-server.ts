@@ -134,7 +134,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
 /** @throws Problem MALFORMED_HTTP for an HTTP/1.1 request without Host */
 function requireHost({ httpVersion, headers }: Request, _: Response, next: NextFunction): void {
   if (httpVersion === "1.1" && headers.host === undefined) {
-    throw new Problem("MALFORMED_HTTP", "Send a Host header: HTTP/1.1 demands it.");
+    throw new Problem("MALFORMED_HTTP", "Send a Host header: HTTP/1.1 requires it.");
   }
   next();
 }

@@ -178,7 +178,7 @@ async function expectNoChange(refused: readonly OddRequest[]): Promise<void> {
   expect(await changedRows()).toEqual(before);
 }
 
-/** All rows except the records of imports that applied nothing: a rejected import that is signed anew adds one. */
+/** All rows except the records of imports that applied nothing: a rejected import with a new signature adds such a record. */
 async function changedRows(): Promise<Rows> {
   const rows = await allRows(service.app);
   return { ...rows, "cases.import_run": appliedImports(rows) };

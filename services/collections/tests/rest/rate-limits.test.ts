@@ -73,7 +73,7 @@ describe("a rate limit of six requests a minute", () => {
     const seconds = Number(headers["retry-after"]);
     expect(seconds).toBeGreaterThan(30);
     expect(seconds).toBeLessThanOrEqual(60);
-    expect(body["detail"]).toBe(`This key may send 6 requests a minute here; go on in ${seconds} s.`);
+    expect(body["detail"]).toBe(`This key may send 6 requests a minute here; wait ${seconds} s.`);
     expect(headers["ratelimit-policy"]).toBe('"webhooks-test";q=6;w=60');
     expect(headers["ratelimit"]).toBe(`"webhooks-test";r=0;t=${seconds}`);
     await pass(keyIdOf(lender), seconds * 1_000);

@@ -97,7 +97,7 @@ describe("the API reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
   test("signs the exact body, and the path as the browser encodes it", async () => {
     await fillKey();
     await lender.importCases([aRow("MUM/2023 ü'1")]);
-    expect(await tried("Import cases, or rehearse an import")).toContain('"received": 3');
+    expect(await tried("Import cases, or check them in a dry run")).toContain('"received": 3');
     const answer = await tried("Read the state of a loan's current case", async (operation) => {
       await operation.getByPlaceholder("loan", { exact: true }).fill("MUM/2023 ü'1");
     });
@@ -106,7 +106,7 @@ describe("the API reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
 
   test("shows the service's 401 when no key is filled in", async () => {
     await open.page.getByLabel("Key id").fill("");
-    expect(await tried("List your events and how their delivery stands")).toContain("MISSING_AUTHORIZATION");
+    expect(await tried("List your events and the state of their delivery")).toContain("MISSING_AUTHORIZATION");
   });
 
   test("has logged no other error and sent no request to another origin after all of this", () => {

@@ -38,7 +38,7 @@ async function rewriteReference(loan: string, from: string, to: string): Promise
 }
 
 describe("a payment reference that Unicode can encode composed or decomposed", () => {
-  test("is one reference in either form, and is stored in its composed form", async () => {
+  test("is the same reference in both forms, and is stored in the composed form", async () => {
     const loan = await aLoan();
     const first = await confirm(loan, DECOMPOSED);
     expect(first).toMatchObject({ status: 200, body: { reference: COMPOSED } });

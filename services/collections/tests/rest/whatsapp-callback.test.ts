@@ -149,7 +149,7 @@ describe("a call of the WhatsApp callback", () => {
       status: 401,
       body: expect.objectContaining({
         code: "BAD_SIGNATURE",
-        detail: "The call is not signed by, or bears no token of, the lender's registered app.",
+        detail: "The call has no valid signature or token of the lender's registered app.",
       }) as unknown,
     });
     expect(await statusOf(id)).toBe("SENT");

@@ -32,7 +32,7 @@ export async function admitCaller(
     RateLimit: `"${endpoint}";r=${remaining};t=${waitS}`,
   };
   if (granted) return headers;
-  const detail = `This key may send ${quota} requests a minute here${unprovenFrom === undefined ? "" : " from your address"}; go on in ${waitS} s.`;
+  const detail = `This key may send ${quota} requests a minute here${unprovenFrom === undefined ? "" : " from your address"}; wait ${waitS} s.`;
   throw new Problem("RATE_LIMITED", detail, {}, { ...retryAfter(admission), ...headers });
 }
 

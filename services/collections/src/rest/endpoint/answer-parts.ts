@@ -16,9 +16,9 @@ export function countAnswer(description: string) {
   return z.int().min(0).meta({ description });
 }
 
-export const successAnswer = z.literal(true).meta({ description: "True." });
+export const successAnswer = z.literal(true).meta({ description: "Always true." });
 
-export const caseIdAnswer = z.string().meta({ description: "The case, `case_…`." });
+export const caseIdAnswer = z.string().meta({ description: "The id of the case, `case_…`." });
 
 export const loanAnswer = z.string().meta({ description: "Your loan number." });
 
@@ -28,18 +28,20 @@ export const statusAnswer = z.enum(CASE_STATUSES).meta({ description: "The statu
 export const warningAnswer = z
   .object({
     code: z.string().meta({
-      description: "UNKNOWN_FIELD, UNKNOWN_PARAMETER, UNKNOWN_MODE, LINK_NOT_RECOGNISED; there may be more in time.",
+      description:
+        "UNKNOWN_FIELD, UNKNOWN_PARAMETER, UNKNOWN_MODE or LINK_NOT_RECOGNISED. New codes may be added at any " +
+        "time.",
     }),
-    pointer: z.string().meta({ description: "JSON pointer (RFC 6901) to the field; empty for a query parameter." }),
-    detail: z.string().meta({ description: "What was odd, in words." }),
+    pointer: z.string().meta({ description: "The JSON pointer (RFC 6901) of the field; empty for a query parameter." }),
+    detail: z.string().meta({ description: "The reason for the warning, in words." }),
   })
-  .meta({ description: "Something odd in a request that was accepted all the same." });
+  .meta({ description: "A warning about a request that was accepted." });
 
 /** The warnings of an answer; absent if there are none. */
 export const warningsAnswer = z
   .array(warningAnswer)
   .optional()
-  .meta({ description: "What was odd about the request; absent where nothing was." });
+  .meta({ description: "Warnings about the request; absent if there are none." });
 
 /** The members of a union, as the keys of a record that `satisfies` it. */
 export function keysOf<Name extends string>(names: Readonly<Record<Name, true>>): Name[] {

@@ -33,7 +33,7 @@ export function openApiDocument(basePath = ""): OpenApiDocument {
   return {
     openapi: "3.1.1",
     info: INFO,
-    servers: [{ url: basePath === "" ? "/" : basePath, description: "This deployment." }],
+    servers: [{ url: basePath === "" ? "/" : basePath, description: "This deployment of the service." }],
     tags: TAGS,
     paths: paths(),
     webhooks: webhookPaths(),

@@ -5,19 +5,21 @@ import { originalAnswer } from "../v1/confirm-payment.ts";
 import { canonicalSha256Answer, findingAnswer } from "../v1/debug-signature.ts";
 import { importOutcome } from "../v1/import-answer.ts";
 
-const code = z.enum(PROBLEM_CODES).meta({ description: "What is wrong; there may be more codes in time." });
+const code = z.enum(PROBLEM_CODES).meta({ description: "The code of the error. New codes may be added at any time." });
 
 /** The members that every problem has (contract: Errors). */
 export const problemAnswer = z
   .object({
-    type: z.string().meta({ format: "uri", description: "A name for the code." }),
-    title: z.string().meta({ description: "The code in words." }),
+    type: z.string().meta({ format: "uri", description: "A URI that names the code." }),
+    title: z.string().meta({ description: "The meaning of the code, in words." }),
     status: z.int().min(400).max(599).meta({ description: "The HTTP status." }),
-    detail: z.string().meta({ description: "What is wrong with this request, and what to do about it." }),
-    success: z.literal(false).meta({ description: "False." }),
+    detail: z.string().meta({ description: "The error in this request, and its remedy." }),
+    success: z.literal(false).meta({ description: "Always false." }),
     code,
-    requestId: z.string().meta({ description: "`req_…`: name it when you ask the operator." }),
-    retryable: z.boolean().meta({ description: "The very same request may succeed later." }),
+    requestId: z
+      .string()
+      .meta({ description: "The id of the request, `req_…`. Name it when you ask the operator about the request." }),
+    retryable: z.boolean().meta({ description: "Whether the same request, sent again, may succeed later." }),
     warnings: warningsAnswer,
   })
   .meta({ description: "An error (RFC 9457)." });
@@ -25,8 +27,8 @@ export const problemAnswer = z
 export const fieldFaultAnswer = z
   .object({
     code,
-    pointer: z.string().meta({ description: "JSON pointer (RFC 6901) to the field; empty for a query parameter." }),
-    detail: z.string().meta({ description: "What is wrong with it." }),
+    pointer: z.string().meta({ description: "The JSON pointer (RFC 6901) of the field; empty for a query parameter." }),
+    detail: z.string().meta({ description: "What is wrong with the field." }),
   })
   .meta({ description: "A field that is wrong." });
 
@@ -34,8 +36,8 @@ export const fieldFaultAnswer = z
 export const PROBLEM_ANSWERS = {
   Problem: problemAnswer,
   ValidationProblem: problemAnswer
-    .extend({ errors: z.array(fieldFaultAnswer).optional().meta({ description: "Each field that is wrong." }) })
-    .meta({ description: "The request was read and refused." }),
+    .extend({ errors: z.array(fieldFaultAnswer).optional().meta({ description: "The fields that are wrong." }) })
+    .meta({ description: "The request was understood and refused, because its content is not valid." }),
   TimestampProblem: problemAnswer
     .extend({
       serverTime: instantAnswer("The server's clock."),
@@ -45,32 +47,36 @@ export const PROBLEM_ANSWERS = {
   SignatureProblem: problemAnswer
     .extend({
       canonicalSha256: canonicalSha256Answer,
-      bodyBytes: z.int().min(0).meta({ description: "How many bytes of a body the server received." }),
-      canonicalString: z.string().optional().meta({
-        description:
-          "The text that has to be signed, as the server saw the request, its first 64 KiB; in a sandbox only.",
-      }),
+      bodyBytes: z.int().min(0).meta({ description: "The number of bytes of the body that the server received." }),
+      canonicalString: z
+        .string()
+        .optional()
+        .meta({
+          description:
+            "The text to sign, derived from the request that the server received; its first 64 KiB. Only present in " +
+            "a sandbox.",
+        }),
       diagnosis: z
         .array(findingAnswer)
         .optional()
-        .meta({ description: "Which mistake made the signature; in a sandbox only." }),
+        .meta({ description: "The mistakes that may have caused the signature. Only present in a sandbox." }),
     })
-    .meta({ description: "The signature is not that of the request." }),
+    .meta({ description: "The signature does not match the request." }),
   SizeProblem: problemAnswer
-    .extend({ limitBytes: z.int().meta({ description: "How many bytes a body may have here." }) })
+    .extend({ limitBytes: z.int().meta({ description: "The maximum number of bytes of a body at this endpoint." }) })
     .meta({ description: "The body is too large." }),
   DuplicateProblem: problemAnswer
     .extend({
-      matches: z.boolean().meta({ description: "The repeat says what was booked." }),
+      matches: z.boolean().meta({ description: "Whether the repeat has the same content as the booked payment." }),
       differences: z
         .array(z.enum(["amount", "mode", "paidAt", "linkId"]))
-        .meta({ description: "Fields in which it says something else: the first booking stands." }),
+        .meta({ description: "The fields in which the repeat differs. The first booking remains valid." }),
       original: originalAnswer,
     })
-    .meta({ description: "The payment is booked already: treat it as success." }),
+    .meta({ description: "The payment was already booked. Treat this answer as success." }),
   ImportProblem: problemAnswer
     .extend(importOutcome)
-    .meta({ description: "A row was rejected, and so none was applied." }),
+    .meta({ description: "A row was rejected, so no row was applied." }),
 } as const;
 
 export type ProblemShape = keyof typeof PROBLEM_ANSWERS;

@@ -11,9 +11,16 @@ import {
 } from "./webhooks.ts";
 
 const SIGNING_HEADERS = [
-  header(HEADERS.keyId, "The key that signed: find its secret by this id."),
-  header(HEADERS.timestamp, "When it was signed: Unix time in milliseconds. Refuse what is more than 5 minutes away."),
-  header(HEADERS.signature, "The signature, over the path of your URL; verify it over the bytes as they arrived."),
+  header(HEADERS.keyId, "The id of the key that signed the request. Use it to find the secret."),
+  header(
+    HEADERS.timestamp,
+    "The time at which the request was signed: Unix time in milliseconds. Refuse a request that is more than " +
+      "5 minutes from your clock.",
+  ),
+  header(
+    HEADERS.signature,
+    "The signature, which covers the path of your URL. Verify it with the body's bytes as they arrived.",
+  ),
 ];
 
 /**
@@ -41,19 +48,25 @@ function eventOperation({ kind, name, summary, example }: EventKind): object {
     description: `Sent to your callback URL as \`${kind}\`.`,
     security: [],
     parameters: [
-      header(HEADERS.event, "The kind.", kind),
-      header(HEADERS.delivery, "`evt_…`, equal to `eventId`."),
-      header(HEADERS.attempt, "1 for the first attempt."),
+      header(HEADERS.event, "The kind of the event.", kind),
+      header(HEADERS.delivery, "The id of the event, `evt_…`, which is equal to `eventId`."),
+      header(HEADERS.attempt, "The number of the attempt, from 1."),
       ...SIGNING_HEADERS,
-      { ...header(HEADERS.replay, "`true`, on replays only."), required: false },
+      { ...header(HEADERS.replay, "`true`. Only replays have this header."), required: false },
     ],
     requestBody: {
       required: true,
       content: { "application/json": { schema: { $ref: referenceTo(name) }, examples: { event: { value: example } } } },
     },
     responses: {
-      "2XX": { description: "Taken. Answer within 10 seconds, and do the work afterwards." },
-      default: { description: "Not taken, redirects too: it is tried again, seven times in all." },
+      "2XX": {
+        description: "You have accepted the event. Answer within 10 seconds, and process the event afterwards.",
+      },
+      default: {
+        description:
+          "You have not accepted the event; a redirect counts as such an answer. The service makes up to seven " +
+          "attempts.",
+      },
     },
   };
 }
@@ -61,25 +74,28 @@ function eventOperation({ kind, name, summary, example }: EventKind): object {
 function mintOperation(): object {
   return {
     operationId: "onMintLink",
-    summary: "A field partner asks for a payment link",
+    summary: "A field partner requests a payment link",
     description: [
-      "Sent to your mint URL, with the auth header that you registered. There are 10 seconds for the whole exchange, and",
-      "it is not repeated by itself: answer the same `Idempotency-Key` with the same link.",
+      "Sent to your mint URL, with the auth header that you registered. The whole exchange may take at most 10 seconds, and",
+      "the service does not retry it. Requests with the same `Idempotency-Key` must get the same link.",
     ].join("\n"),
     security: [],
-    parameters: [header("Idempotency-Key", "A UUID: the same key has to get the same link."), ...SIGNING_HEADERS],
+    parameters: [
+      header("Idempotency-Key", "A UUID. Requests with the same key must get the same link."),
+      ...SIGNING_HEADERS,
+    ],
     requestBody: {
       required: true,
       content: {
         "application/json": {
           schema: { $ref: referenceTo("MintRequest") },
-          examples: { wish: { value: mintRequestExample } },
+          examples: { "link-request": { value: mintRequestExample } },
         },
       },
     },
     responses: {
       "2XX": {
-        description: "The link.",
+        description: "The payment link.",
         content: {
           "application/json": {
             schema: { $ref: referenceTo("MintAnswer") },
@@ -87,7 +103,7 @@ function mintOperation(): object {
           },
         },
       },
-      default: { description: "There is no link: you get the event `payment_link.unavailable` with the reason." },
+      default: { description: "No link was created. You get the event `payment_link.unavailable` with the reason." },
     },
   };
 }

@@ -25,35 +25,35 @@ export interface EventKind {
   readonly example: object;
 }
 
-const visitId = z.string().meta({ description: "`vis_…`" });
-const linkId = z.string().meta({ description: "The linkId that your mint endpoint answered." });
-const linkAmount = amountAnswer("What the link asks for.");
+const visitId = z.string().meta({ description: "The id of the visit, `vis_…`." });
+const linkId = z.string().meta({ description: "The `linkId` in the answer of your mint endpoint." });
+const linkAmount = amountAnswer("The amount that the link requests.");
 const channels = z
   .array(z.enum(CHANNELS))
-  .meta({ description: "Which channels: one that took the message, or all that did not." });
-const occurredAt = instantAnswer("When it was, by the phone of the field partner.");
-const importId = z.string().meta({ description: "`imp_…`" });
-const cycle = countAnswer("How often the loan was placed: 1 for its first case.");
+  .meta({ description: "The channels: the first that accepted the message, or all that did not accept it." });
+const occurredAt = instantAnswer("The time of the visit's start or end, by the clock of the field partner's phone.");
+const importId = z.string().meta({ description: "The id of the import, `imp_…`." });
+const cycle = countAnswer("The number of the case among the cases of its loan, from 1.");
 const ofHolder = z.object({ fieldPartner: fieldPartnerAnswer.nullable() });
-const reason = z.object({ reason: z.string().nullable().meta({ description: "Why, in words." }) });
+const reason = z.object({ reason: z.string().nullable().meta({ description: "The reason, in words." }) });
 const promise = z
   .object({
-    amount: amountAnswer("How much was promised."),
-    currency: z.string().meta({ description: "ISO 4217." }),
-    date: z.iso.date().meta({ description: "By the end of which day, by the clocks of your time zone." }),
+    amount: amountAnswer("The promised amount."),
+    currency: z.string().meta({ description: "The ISO 4217 code of the currency." }),
+    date: z.iso.date().meta({ description: "The last day for the payment, in your time zone." }),
   })
-  .meta({ description: "What the borrower promised to pay." });
+  .meta({ description: "The payment that the borrower promised." });
 const ofPromise = z.object({
   visitId,
   promise,
-  paidAmount: amountAnswer("What the case was paid from the promise to the end of its day."),
+  paidAmount: amountAnswer("The total of the case's payments from the promise to the end of the promised day."),
 });
 const ofPayment = z.object({
   ...capturedPaymentAnswer,
   visitId: visitId.nullable(),
   attribution: attributionAnswer,
   excessAmount: amountAnswer("The part of this payment that was not owed."),
-  inBalance: amountAnswer("The part of this payment that your balance included already; else 0."),
+  inBalance: amountAnswer("The part of this payment that your balance already included; 0 if there is none."),
 });
 
 const promiseExample = { amount: 1800, currency: "INR", date: "2026-12-07" };
@@ -61,16 +61,18 @@ const promiseExample = { amount: 1800, currency: "INR", date: "2026-12-07" };
 /** For each kind: when it is sent, the schema of its data (contract: Event kinds), and an example of its data. */
 const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.ZodType, example: object]>> = {
   "case.created": [
-    "A row made a case",
+    "An import row created a case",
     z.object({ importId, cycle }),
     { importId: importResultExample.importId, cycle: 1 },
   ],
   "case.updated": [
-    "A row changed a case",
+    "An import row changed a case",
     z.object({
       importId,
       cycle,
-      changes: z.array(changeAnswer).meta({ description: "What changed; of personal data the field's name only." }),
+      changes: z
+        .array(changeAnswer)
+        .meta({ description: "The changes. A change of personal data has only the name of the field." }),
     }),
     {
       importId: importResultExample.importId,
@@ -78,35 +80,37 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
       changes: [{ field: "outstandingAmount", from: 3200, to: 3000 }, { field: "borrowerPhone" }],
     },
   ],
-  "case.assigned": ["A field partner got the case", ofHolder, { fieldPartner }],
-  "case.unassigned": ["A field partner lost the case", ofHolder, { fieldPartner }],
-  "case.held": ["Contact was stopped", reason, { reason: "Dispute" }],
-  "case.released": ["Contact is allowed again", reason, { reason: null }],
+  "case.assigned": ["The case was assigned to a field partner", ofHolder, { fieldPartner }],
+  "case.unassigned": ["The case was unassigned from a field partner", ofHolder, { fieldPartner }],
+  "case.held": ["The case was put on hold, and contact with the borrower is stopped", reason, { reason: "Dispute" }],
+  "case.released": ["The case was released from hold: contact is allowed again", reason, { reason: null }],
   "case.withdrawn": ["You took the case back", reason, { reason: "Sold to another lender" }],
   "case.returned": ["The case ended without full payment", reason, { reason: "settled_by_lender" }],
   "case.closed": [
-    "A confirmation cleared the case, or a balance was imported that later payments cover",
+    "Payments cleared the case: one was confirmed, or a balance was imported that later payments cover",
     z.object({
-      closeReason: z.enum(CLOSE_REASONS).extract(["paid_in_full"]).meta({ description: "Nothing is owed any more." }),
-      reference: capturedPaymentAnswer.reference.meta({ description: "The payment that cleared the case." }),
+      closeReason: z.enum(CLOSE_REASONS).extract(["paid_in_full"]).meta({ description: "The case was paid in full." }),
+      reference: capturedPaymentAnswer.reference.meta({
+        description: "The reference of the payment that cleared the case.",
+      }),
       inBalance: amountAnswer(
-        "Only where your balance included that payment already: the part of it that was owed.",
+        "The part of this payment that your balance already included and that was owed; absent if there is none.",
       ).optional(),
     }),
     { closeReason: "paid_in_full", reference: "txn_90315" },
   ],
   "visit.started": [
-    "A field partner is at the door",
+    "A field partner has started a visit",
     z.object({ visitId, occurredAt }),
     { visitId: VISIT_ID, occurredAt: "2026-12-03T05:16:20.000Z" },
   ],
   "visit.completed": [
-    "A field partner was at the door",
+    "A field partner has ended a visit",
     z.object({
       visitId,
       disposition: dispositionAnswer,
       occurredAt,
-      promise: promise.nullable().meta({ description: "What the borrower promised; null without a promise." }),
+      promise: promise.nullable().meta({ description: "The borrower's promise; null if there is none." }),
       fieldPartner: fieldPartnerAnswer,
     }),
     {
@@ -118,36 +122,36 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
     },
   ],
   "promise.kept": [
-    "A promise was kept by the end of its day",
+    "The borrower kept a promise by the end of the promised day",
     ofPromise,
     { visitId: VISIT_ID, promise: promiseExample, paidAmount: 1800 },
   ],
   "promise.broken": [
-    "A promise was not kept by the end of its day",
+    "The borrower did not keep a promise by the end of the promised day",
     ofPromise,
     { visitId: VISIT_ID, promise: promiseExample, paidAmount: 500 },
   ],
   "payment_link.created": [
-    "A link was minted",
+    "A payment link was minted",
     z.object({ visitId, linkId, amount: linkAmount }),
     { visitId: VISIT_ID, linkId: "plink_4c1", amount: 1200 },
   ],
   "payment_link.unavailable": [
-    "There is no link",
+    "A requested payment link is unavailable",
     z.object({
       visitId,
       amount: linkAmount,
-      reason: z.enum(UNAVAILABLE_REASONS).meta({ description: "Why there is none." }),
+      reason: z.enum(UNAVAILABLE_REASONS).meta({ description: "The reason why there is no link." }),
     }),
     { visitId: VISIT_ID, amount: 1200, reason: "timeout" },
   ],
   "payment_link.delivered": [
-    "The first channel took the message to the borrower",
+    "The first channel accepted the message with the link",
     z.object({ linkId, channels }),
     { linkId: "plink_4c1", channels: ["whatsapp"] },
   ],
   "payment_link.undelivered": [
-    "No channel could take the message to the borrower",
+    "No channel accepted the message with the link",
     z.object({ linkId, channels }),
     { linkId: "plink_4c1", channels: ["whatsapp", "email"] },
   ],
@@ -155,25 +159,30 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
 };
 
 const envelope = {
-  eventId: z.string().meta({ description: "`evt_…`: the same over retries and replays; dedupe on it." }),
-  version: z.literal(1).meta({ description: "Raised when a field changes its meaning, not when one is added." }),
-  env: z.string().meta({ description: "The deployment's name: sandbox, live or another." }),
-  lenderCode: z.string().meta({ description: "Your code." }),
-  occurredAt: instantAnswer("When it happened."),
+  eventId: z.string().meta({
+    description: "The id of the event, `evt_…`. Retries and replays have the same id: use it to detect repeats.",
+  }),
+  version: z.literal(1).meta({
+    description: "The version of the format. It rises when a field changes its meaning, but not when a field is added.",
+  }),
+  env: z.string().meta({ description: "The name of the deployment: sandbox, live or another name." }),
+  lenderCode: z.string().meta({ description: "Your lender code." }),
+  occurredAt: instantAnswer("When the event happened."),
 };
 
 const aboutLoan = {
   sourceLoanNumber: loanAnswer,
   caseId: caseIdAnswer,
   cycle,
-  sequence: z
-    .int()
-    .min(1)
-    .meta({ description: "The event's place in its loan's sequence: from 1, by ones, without a gap." }),
+  sequence: z.int().min(1).meta({
+    description: "The number of the event among the events of its loan: from 1, in steps of 1, without gaps.",
+  }),
   status: statusAnswer,
-  currency: z.string().meta({ description: "ISO 4217; of every amount here." }),
-  totalCollected: amountAnswer("Everything ever captured on the case: store it, do not add it up."),
-  outstandingAfter: amountAnswer("What is owed now: store it, do not compute it."),
+  currency: z.string().meta({ description: "The ISO 4217 code of the currency of all amounts in this object." }),
+  totalCollected: amountAnswer(
+    "The total that was ever captured on the case. Store this value; do not add up payments.",
+  ),
+  outstandingAfter: amountAnswer("The amount that is owed now. Store this value; do not compute it."),
 };
 
 /** All kinds of events, with the schemas of their bodies (contract: Envelope body fields). */
@@ -185,19 +194,27 @@ export const EVENT_KINDS: readonly EventKind[] = [
 /** contract: Mint-link response */
 export const mintAnswer = z
   .object({
-    success: z.literal(true).meta({ description: "There is a link." }),
+    success: z.literal(true).meta({ description: "A link was created." }),
     link: z
       .object({
-        linkId: z.string().min(1).max(128).meta({ description: "Your id of the link; send it with the confirmation." }),
-        url: z.string().max(2_048).meta({
-          format: "uri",
-          description:
-            "Where the borrower pays: https and public, in printable ASCII, without a user name. The borrower gets the canonical form.",
-        }),
+        linkId: z
+          .string()
+          .min(1)
+          .max(128)
+          .meta({ description: "Your id of the link. Send it with the confirmation of a payment with the link." }),
+        url: z
+          .string()
+          .max(2_048)
+          .meta({
+            format: "uri",
+            description:
+              "The URL where the borrower pays: https, public, in printable ASCII, without a user name. The borrower " +
+              "gets its canonical form.",
+          }),
       })
-      .meta({ description: "The link." }),
+      .meta({ description: "The payment link." }),
   })
-  .meta({ description: "A payment link. Anything else, or another status than 2xx, means that there is none." });
+  .meta({ description: "A payment link. Any other body, or a status other than 2xx, means that there is no link." });
 
 /** contract: Mint-link request */
 export const mintRequest = z
@@ -205,13 +222,13 @@ export const mintRequest = z
     sourceLoanNumber: loanAnswer,
     caseId: caseIdAnswer,
     visitId,
-    amount: amountAnswer("What the link has to ask for."),
-    currency: z.string().meta({ description: "ISO 4217." }),
-    borrowerName: z.string().meta({ description: "Who pays." }),
-    borrowerPhone: z.string().meta({ description: "E.164." }),
-    description: z.string().meta({ description: "What the payment is for, in words." }),
+    amount: amountAnswer("The amount that the link must request."),
+    currency: z.string().meta({ description: "The ISO 4217 code of the currency." }),
+    borrowerName: z.string().meta({ description: "The borrower's name." }),
+    borrowerPhone: z.string().meta({ description: "The borrower's phone number, in E.164." }),
+    description: z.string().meta({ description: "The purpose of the payment, in words." }),
   })
-  .meta({ description: "A link that a field partner asks for at a door." });
+  .meta({ description: "A field partner's request for a payment link." });
 
 export const mintRequestExample = {
   sourceLoanNumber: "LN-2040",
@@ -234,9 +251,9 @@ function caseKind(kind: CaseEventKind): EventKind {
   const schema = z
     .object({
       ...envelope,
-      kind: z.literal(kind).meta({ description: "What happened." }),
+      kind: z.literal(kind).meta({ description: "The kind of the event." }),
       ...aboutLoan,
-      data: data.meta({ description: "What this kind says." }),
+      data: data.meta({ description: "The data of this kind of event." }),
     })
     .meta({ description: `${summary}.` });
   return {
@@ -250,15 +267,15 @@ function caseKind(kind: CaseEventKind): EventKind {
 
 /** The ping, which is about no loan: its fields about a loan are null. */
 function pingKind(): EventKind {
-  const nothing = Object.keys(aboutLoan).map((field) => [field, z.null().meta({ description: "Null." })]);
-  const summary = "Somebody tries the callback";
+  const nothing = Object.keys(aboutLoan).map((field) => [field, z.null().meta({ description: "Always null." })]);
+  const summary = "A lender or the operator tests the callback";
   const schema = z
     .object({
       ...envelope,
-      kind: z.literal("ping").meta({ description: "What happened." }),
+      kind: z.literal("ping").meta({ description: "The kind of the event." }),
       ...(Object.fromEntries(nothing) as Record<string, z.ZodNull>),
-      test: z.literal(true).meta({ description: "True." }),
-      data: z.object({}).meta({ description: "Nothing." }),
+      test: z.literal(true).meta({ description: "Always true." }),
+      data: z.object({}).meta({ description: "An empty object." }),
     })
     .meta({ description: `${summary}.` });
   return { kind: "ping", name: nameOf("ping"), summary, schema, example: ping };

@@ -21,7 +21,7 @@ export function switchParameter(name: string, description: string): Parameter {
   return {
     name,
     in: "query",
-    description: `${description} Bare, \`true\` or \`1\` is yes; \`false\` or \`0\` is no.`,
+    description: `${description} No value, \`true\` and \`1\` mean yes; \`false\` and \`0\` mean no.`,
     schema: { type: "string", enum: [...SWITCH_VALUES.keys()] },
   };
 }

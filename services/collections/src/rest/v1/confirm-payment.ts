@@ -31,22 +31,26 @@ const LINK_ID_CHARACTERS = 128;
 const confirmationBody = z.object({
   amount: z
     .instanceof(AmountLiteral, { error: "takes a JSON number in major units, such as 2500 or 2500.5, not a string" })
-    .meta({ description: "Amount captured, in major units.", type: "number", exclusiveMinimum: 0 }),
+    .meta({ description: "The captured amount, in major units.", type: "number", exclusiveMinimum: 0 }),
   reference: text(128).meta({
     description:
-      "Your transaction identifier; the idempotency key together with the loan. Without invisible characters; compared " +
-      "and kept in Unicode's NFC.",
+      "Your id of the payment. Together with the loan it is the idempotency key. It has no invisible " +
+      "characters, and is compared and stored in Unicode NFC.",
   }),
   paidAt: instant().meta({ description: "When the payment was captured: ISO 8601 with Z or an offset." }),
-  mode: text(40).meta({ description: `Payment mode: ${PAYMENT_MODES.join(", ")}, or a token of your own.` }),
+  mode: text(40).meta({ description: `The payment mode: ${PAYMENT_MODES.join(", ")}, or a word of your own.` }),
   linkId: z
     .string({ error: "takes a string" })
     .nullish()
-    .meta({ description: "The linkId of the mint-link response. One that no link has is booked with a warning." }),
+    .meta({
+      description:
+        "The `linkId` of your answer to the mint call. A payment with an unknown `linkId` is booked with a " +
+        "warning.",
+    }),
   amountIsMajorUnits: z
     .boolean({ error: "takes true or false" })
     .nullish()
-    .meta({ description: "True confirms that an amount of exactly 100 times what is owed is meant." }),
+    .meta({ description: "True confirms the amount if it is exactly 100 times the outstanding amount." }),
 });
 
 /** contract: Payment confirmation response */
@@ -54,28 +58,29 @@ const bookingAnswer = z
   .object({
     success: successAnswer,
     caseId: caseIdAnswer,
-    outstandingAfter: amountAnswer("What is still owed after this payment."),
+    outstandingAfter: amountAnswer("The amount that is owed after this payment."),
     status: z
       .enum(CASE_STATUSES)
       .extract(["in_progress", "collected"])
-      .meta({ description: "The case's status after it: `collected` when nothing is owed." }),
+      .meta({ description: "The status of the case after this payment: `collected` if nothing is owed." }),
     reference: capturedPaymentAnswer.reference,
-    sequence: countAnswer("The loan's sequence number of this payment's payment.collected."),
-    totalCollected: amountAnswer("Everything ever captured on the case."),
+    sequence: countAnswer("The sequence number of the event `payment.collected` of this payment."),
+    totalCollected: amountAnswer("The total that was ever captured on the case."),
     excessAmount: amountAnswer("The part of this payment that was not owed."),
     inBalance: amountAnswer(
-      "The part of this payment that your balance included already: it was captured at or before `outstandingAsOf`, and left `outstandingAfter` unchanged. Else 0.",
+      "The part of this payment that your balance already included, because it was captured at or before " +
+        "`outstandingAsOf`. This part does not change `outstandingAfter`. 0 if there is none.",
     ),
     attribution: attributionAnswer,
-    recordedAt: instantAnswer("When it was booked."),
-    warnings: z.array(warningAnswer).meta({ description: "What was odd about the request." }),
+    recordedAt: instantAnswer("When the payment was booked."),
+    warnings: z.array(warningAnswer).meta({ description: "Warnings about the request." }),
   })
-  .meta({ description: "A booked payment, with the case as it left it." });
+  .meta({ description: "A booked payment, and the state of the case after it." });
 
 /** The first booking, in the answer to a repeat. */
 export const originalAnswer = bookingAnswer
   .extend(capturedPaymentAnswer)
-  .meta({ description: "The first booking: its answer of 200, and what was sent then." });
+  .meta({ description: "The first booking: its answer with status 200, and the content of its request." });
 
 const bookingExample = {
   success: true,
@@ -105,20 +110,20 @@ export const confirmPayment: SignedEndpoint = {
     tag: "Payments",
     summary: "Book a captured payment, exactly once",
     description: [
-      "The lender, the loan and the `reference` are the idempotency key, for good. Keep sending the same bytes until the",
-      "answer is 200 or 409: a repeat is answered 409 with the first booking, and that is success.",
+      "The lender, the loan and the `reference` are the idempotency key, which never expires. Send the same bytes until the",
+      "answer is 200 or 409. A repeat is answered with 409 and the first booking: this means that the payment is booked.",
     ].join("\n"),
     parameters: [LOAN],
     request: {
       schemas: { PaymentConfirmation: confirmationBody },
       required: true,
-      examples: { "A payment by a link": { ...capturedPayment, paidAt: "2026-12-03T10:47:31+05:30" } },
+      examples: { "A payment with a link": { ...capturedPayment, paidAt: "2026-12-03T10:47:31+05:30" } },
     },
     answers: {
       200: {
         description: "The payment is booked.",
         schemas: { Booking: bookingAnswer },
-        examples: { "A part of what is owed": bookingExample },
+        examples: { "A part of the outstanding amount": bookingExample },
       },
     },
     problems: [
@@ -189,7 +194,7 @@ function readLinkId(given: string | null | undefined): { linkId: string | null; 
   const linkId = given?.trim() ?? "";
   if (linkId === "") return { linkId: null, warnings: [] };
   if (textFault(linkId, LINK_ID_CHARACTERS) === undefined) return { linkId, warnings: [] };
-  const detail = `No link has an id like this (1 to ${LINK_ID_CHARACTERS} printable characters); booked without it.`;
+  const detail = `A linkId has 1 to ${LINK_ID_CHARACTERS} printable characters; the payment was booked without it.`;
   return { linkId: null, warnings: [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }] };
 }
 
@@ -216,7 +221,7 @@ function duplicate({ original, differences }: Extract<ConfirmationOutcome, { kin
   const detail =
     differences.length === 0
       ? "This payment is booked already; treat this answer as success."
-      : `This reference is booked already, with another ${differences.join(", ")}; the first booking stands.`;
+      : `This reference is booked already, with another ${differences.join(", ")}; the first booking remains valid.`;
   return new Problem("DUPLICATE_CONFIRMATION", detail, {
     matches: differences.length === 0,
     differences,

@@ -18,11 +18,11 @@ const debugSignatureBody = z
   .object({
     method: some(MAX_METHOD_CHARACTERS).meta({ description: "The HTTP method that was sent." }),
     path: some(MAX_PATH_CHARACTERS).meta({
-      description: "The path that was called, with its query; or the whole URL.",
+      description: "The path of the request with its query string, or the whole URL.",
     }),
     timestamp: z
       .union([some(MAX_HEADER_CHARACTERS), z.number().transform(String)], { error: required("takes a string") })
-      .meta({ description: "What was signed as the timestamp." }),
+      .meta({ description: "The timestamp that was signed." }),
     signature: z
       .string({ error: required("takes a string") })
       .max(MAX_HEADER_CHARACTERS, `takes at most ${MAX_HEADER_CHARACTERS} characters`)
@@ -30,63 +30,67 @@ const debugSignatureBody = z
     body: z
       .string({ error: "takes the exact text that was sent, as a string" })
       .optional()
-      .meta({ description: "The body that was sent, as text. Left out: there was none." }),
+      .meta({ description: "The body that was sent, as text. Omit it if there was no body." }),
     bodyBase64: z
       .base64({ error: "takes base64" })
       .optional()
-      .meta({ description: "The body's bytes in base64, where it is not plain text." }),
+      .meta({ description: "The bytes of the body in base64, if the body is not plain text." }),
     headers: z
       .record(z.string(), z.string({ error: "takes a string" }), {
         error: "takes an object of header names and values",
       })
       .optional()
-      .meta({ description: "The headers that were sent: Host and X-Service-Timestamp are of use." }),
+      .meta({ description: "The headers that were sent. Only Host and X-Service-Timestamp are used." }),
   })
   .refine(({ body, bodyBase64 }) => body === undefined || bodyBase64 === undefined, {
     path: ["bodyBase64"],
-    error: "goes without body: send one of them",
+    error: "cannot be combined with body: send one of them",
     params: { code: "VALIDATION_FAILED" },
   });
 
 /** One mistake in a signature, for the debugger's answer and for the 401 of a sandbox. */
 export const findingAnswer = z
   .object({
-    cause: z.enum(SIGNATURE_CAUSES).meta({ description: "The mistake; there may be more causes in time." }),
-    certain: z.boolean().meta({ description: "Made on purpose, the mistake gave your own signature." }),
-    fix: z.string().meta({ description: "What to do about it." }),
+    cause: z.enum(SIGNATURE_CAUSES).meta({ description: "The mistake. New causes may be added at any time." }),
+    certain: z.boolean().meta({
+      description:
+        "Whether the mistake is certain, because the service computed your exact signature with this mistake.",
+    }),
+    fix: z.string().meta({ description: "The remedy." }),
   })
-  .meta({ description: "A mistake in a signature, and what to do about it." });
+  .meta({ description: "A mistake in a signature, and its remedy." });
 
 export const canonicalSha256Answer = z
   .string()
-  .meta({ description: "SHA-256 of the text that has to be signed, in hex." });
+  .meta({ description: "The SHA-256 of the text to sign, in hexadecimal digits." });
 
 /** contract: Signature debugger */
 const debugAnswer = z
   .object({
     success: successAnswer,
     signatureMatches: z.boolean().meta({ description: "The signature is right." }),
-    canonicalString: z.string().meta({ description: "The text that has to be signed." }),
+    canonicalString: z.string().meta({ description: "The text to sign." }),
     canonicalSha256: canonicalSha256Answer,
-    bodyBytes: countAnswer("How many bytes the body has."),
-    bodySha256: z.string().meta({ description: "SHA-256 of the body, in hex." }),
+    bodyBytes: countAnswer("The number of bytes of the body."),
+    bodySha256: z.string().meta({ description: "The SHA-256 of the body, in hexadecimal digits." }),
     clock: z
       .object({
         serverTime: instantAnswer("The server's clock."),
-        skewMs: z
-          .int()
-          .nullable()
-          .meta({ description: "Server time minus the timestamp; null where that is no number." }),
-        withinTolerance: z.boolean().meta({ description: "At most five minutes lie between them." }),
+        skewMs: z.int().nullable().meta({
+          description: "Server time minus the timestamp, in milliseconds; null if the timestamp is not a number.",
+        }),
+        withinTolerance: z
+          .boolean()
+          .meta({ description: "Whether the timestamp and the server's clock differ by at most five minutes." }),
       })
-      .meta({ description: "The timestamp beside the server's clock." }),
-    diagnosis: z
-      .array(findingAnswer)
-      .meta({ description: "What is certain, or else guesses, the likeliest first; empty where nothing is wrong." }),
-    searchComplete: z.boolean().meta({ description: "False where a long body left no room to try everything." }),
+      .meta({ description: "A comparison of the timestamp with the server's clock." }),
+    diagnosis: z.array(findingAnswer).meta({
+      description: "The certain mistake, or else possible mistakes, the likeliest first; empty if nothing is wrong.",
+    }),
+    searchComplete: z.boolean().meta({ description: "False if the body was too long to try every possible mistake." }),
     warnings: warningsAnswer,
   })
-  .meta({ description: "Which mistake made the signature." });
+  .meta({ description: "The diagnosis of a signature." });
 
 const requestExample = {
   method: "POST",
@@ -132,8 +136,9 @@ export const debugSignature: UnsignedEndpoint = {
     tag: "Signature debugger",
     summary: "Find the mistake in a signature",
     description: [
-      "Not signed itself: a key id is enough. Send a request as it went out, with the signature that went with it. In a",
-      "sandbox it is open; elsewhere the operator opens it for one key, for an hour. No answer has a right signature.",
+      "This request is not signed: the id of a key is enough. Send the parts of a request as you sent it, with its",
+      "signature. In a sandbox this endpoint is always open. Elsewhere, the operator opens it for one key and one hour.",
+      "The answer never contains the right signature.",
     ].join("\n"),
     request: {
       schemas: { SignatureToDebug: debugSignatureBody },
@@ -142,7 +147,7 @@ export const debugSignature: UnsignedEndpoint = {
     },
     answers: {
       200: {
-        description: "Which mistake made the signature.",
+        description: "The diagnosis of a signature.",
         schemas: { SignatureDiagnosis: debugAnswer, Finding: findingAnswer },
         examples: { "Seconds instead of milliseconds": debugExample },
       },

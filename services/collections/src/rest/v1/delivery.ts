@@ -19,16 +19,16 @@ const ATTEMPT_ERRORS = {
 
 export const headersAnswer = z.record(z.string(), z.string());
 
-export const eventIdAnswer = z.string().meta({ description: "`evt_…`, the `eventId` of the event." });
+export const eventIdAnswer = z.string().meta({ description: "The `eventId` of the event, `evt_…`." });
 
 export const attemptErrorAnswer = z
   .object({
-    code: z.enum(keysOf(ATTEMPT_ERRORS)).meta({ description: "What failed." }),
-    detail: z.string().nullable().meta({ description: "What was observed." }),
-    cause: z.string().meta({ description: "What that means." }),
-    remedy: z.string().meta({ description: "What to do about it." }),
+    code: z.enum(keysOf(ATTEMPT_ERRORS)).meta({ description: "The code of the failure." }),
+    detail: z.string().nullable().meta({ description: "The observation in this attempt, in words." }),
+    cause: z.string().meta({ description: "The meaning of the failure." }),
+    remedy: z.string().meta({ description: "The remedy." }),
   })
-  .meta({ description: "Why an attempt failed, and what to do about it." });
+  .meta({ description: "The reason why an attempt failed, and the remedy." });
 
 /** One delivery, as a list shows it (contract: Deliveries and replays). */
 export const deliveryAnswer = z
@@ -36,16 +36,16 @@ export const deliveryAnswer = z
     eventId: eventIdAnswer,
     kind: z.string().meta({ description: "The kind of the event." }),
     sourceLoanNumber: loanAnswer,
-    sequence: countAnswer("The event's number in its loan's sequence."),
+    sequence: countAnswer("The number of the event among the events of its loan."),
     state: z
       .enum(["waiting", "in_flight", "delivered", "parked"])
-      .meta({ description: "`waiting` means due, or between two attempts." }),
-    attempts: countAnswer("Attempts that were made."),
-    nextAttemptAt: instantAnswer("When it is tried again; null when no time is set.").nullable(),
-    lastError: z.string().nullable().meta({ description: "Why the latest attempt failed." }),
-    createdAt: instantAnswer("When the event was made."),
+      .meta({ description: "The state of the delivery. `waiting` means that it is due, or between two attempts." }),
+    attempts: countAnswer("The number of attempts so far."),
+    nextAttemptAt: instantAnswer("When the next attempt is made; null if no time is set.").nullable(),
+    lastError: z.string().nullable().meta({ description: "The reason why the latest attempt failed." }),
+    createdAt: instantAnswer("When the event was created."),
   })
-  .meta({ description: "An event and how its delivery stands." });
+  .meta({ description: "An event and the state of its delivery." });
 
 export const deliveryExample = {
   eventId: paymentCollected.eventId,
@@ -62,7 +62,7 @@ export const deliveryExample = {
 export const EVENT_ID: Parameter = {
   name: "eventId",
   in: "path",
-  description: "`evt_…`, from the list of deliveries or from the event itself.",
+  description: "The id of the event, `evt_…`, from the list of deliveries or from the event itself.",
   schema: { type: "string" },
   example: deliveryExample.eventId,
 };
@@ -93,5 +93,8 @@ export function eventIdIn({ params }: SignedRequest): string {
 }
 
 export function deliveryNotFound(): Problem {
-  return new Problem("DELIVERY_NOT_FOUND", "There is no event with this id; the list of deliveries has their ids.");
+  return new Problem(
+    "DELIVERY_NOT_FOUND",
+    "There is no event with this id; the list of deliveries has the ids of your events.",
+  );
 }

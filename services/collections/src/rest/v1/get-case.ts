@@ -20,35 +20,34 @@ import { couldBeLoan, LOAN, loanNotFound } from "./loan-in-path.ts";
 
 export const fieldPartnerAnswer = z
   .object({
-    id: z.string().meta({ description: "`fp_…`" }),
+    id: z.string().meta({ description: "The id of the field partner, `fp_…`." }),
     displayName: z.string().meta({ description: "The name that borrowers see." }),
   })
-  .meta({ description: "Who visits the borrower." });
+  .meta({ description: "A field partner, who visits the borrower." });
 
-export const dispositionAnswer = z.enum(DISPOSITIONS).meta({ description: "What came of the visit." });
+export const dispositionAnswer = z.enum(DISPOSITIONS).meta({ description: "The result of the visit." });
 
 const visit = z
   .object({
-    visitId: z.string().meta({ description: "`vis_…`" }),
-    completedAt: instantAnswer("When it ended; null while it lasts.").nullable(),
+    visitId: z.string().meta({ description: "The id of the visit, `vis_…`." }),
+    completedAt: instantAnswer("When the visit ended; null while it goes on.").nullable(),
     disposition: dispositionAnswer.nullable(),
   })
   .meta({ description: "The latest visit." });
 
 const link = z
   .object({
-    linkId: z.string().meta({ description: "The linkId that your mint endpoint answered." }),
-    amount: amountAnswer("What the link asks for."),
-    status: z
-      .enum(LINK_STATUSES)
-      .extract(["minted", "sent"])
-      .meta({ description: "`sent` once a channel has taken the message to the borrower." }),
-    createdAt: instantAnswer("When it was asked for."),
+    linkId: z.string().meta({ description: "The `linkId` in the answer of your mint endpoint." }),
+    amount: amountAnswer("The amount that the link requests."),
+    status: z.enum(LINK_STATUSES).extract(["minted", "sent"]).meta({
+      description: "The status of the link: `sent` after a channel has accepted the message to the borrower.",
+    }),
+    createdAt: instantAnswer("When the link was requested."),
   })
-  .meta({ description: "The link that the borrower can pay by." });
+  .meta({ description: "The link with which the borrower can pay." });
 
 const payment = z
-  .object({ ...capturedPaymentAnswer, recordedAt: instantAnswer("When it was booked.") })
+  .object({ ...capturedPaymentAnswer, recordedAt: instantAnswer("When the payment was booked.") })
   .meta({ description: "A payment of the current case." });
 
 /** The answer has the field names of an event (contract: GET cases/{loan}). */
@@ -57,31 +56,40 @@ const caseAnswer = z
     success: successAnswer,
     sourceLoanNumber: loanAnswer,
     caseId: caseIdAnswer,
-    cycle: countAnswer("How often the loan was placed: 1 for its first case."),
-    sequence: countAnswer("The number of the loan's latest event."),
+    cycle: countAnswer("The number of the case among the cases of its loan, from 1."),
+    sequence: countAnswer("The sequence number of the loan's latest event."),
     status: statusAnswer,
-    statusReason: z.string().nullable().meta({ description: "The words that somebody gave for the status." }),
+    statusReason: z
+      .string()
+      .nullable()
+      .meta({ description: "The reason for the status, in the words of the person who set it." }),
     fieldWork: z
       .enum(["open", "blocked"] satisfies FieldWork[])
-      .meta({ description: "Whether anybody may be sent to the door." }),
-    currency: z.string().meta({ description: "ISO 4217; of every amount here." }),
-    placedAmount: amountAnswer("What was owed when the case began."),
-    totalCollected: amountAnswer("Everything ever captured on the case."),
-    outstandingAfter: amountAnswer("What is owed now."),
-    excessAmount: amountAnswer("How much of what was captured was not owed."),
-    dpd: countAnswer("Days past due.").nullable(),
-    bucket: z.string().nullable().meta({ description: "Your bucket, else one by days past due." }),
+      .meta({ description: "Whether field partners may visit the borrower." }),
+    currency: z.string().meta({ description: "The ISO 4217 code of the currency of all amounts in this object." }),
+    placedAmount: amountAnswer("The amount that was owed when the case was created."),
+    totalCollected: amountAnswer("The total that was ever captured on the case."),
+    outstandingAfter: amountAnswer("The amount that is owed now."),
+    excessAmount: amountAnswer("The part of the captured total that was not owed."),
+    dpd: countAnswer("The number of days past due.").nullable(),
+    bucket: z
+      .string()
+      .nullable()
+      .meta({ description: "Your bucket, or a bucket derived from the days past due if you sent none." }),
     assignedFieldPartner: fieldPartnerAnswer.nullable(),
     lastVisit: visit.nullable(),
     activeLink: link.nullable(),
-    payments: z.array(payment).max(50).meta({ description: "The latest 50, the newest first." }),
-    createdAt: instantAnswer("When the case began."),
-    updatedAt: instantAnswer("When it last changed."),
-    closedAt: instantAnswer("When it ended; null while it is open.").nullable(),
-    closeReason: z.enum(CLOSE_REASONS).nullable().meta({ description: "Why it ended; null while it is open." }),
+    payments: z.array(payment).max(50).meta({ description: "The latest 50 payments of the case, the newest first." }),
+    createdAt: instantAnswer("When the case was created."),
+    updatedAt: instantAnswer("When the case last changed."),
+    closedAt: instantAnswer("When the case ended; null while it is open.").nullable(),
+    closeReason: z
+      .enum(CLOSE_REASONS)
+      .nullable()
+      .meta({ description: "The reason why the case ended; null while it is open." }),
     serverTime: instantAnswer("The server's clock."),
   })
-  .meta({ description: "The state of a loan's current case, all of it read at one moment." });
+  .meta({ description: "The state of a loan's current case at one moment." });
 
 const caseExample = {
   success: true,
@@ -122,15 +130,15 @@ export const getCase: SignedEndpoint = {
     tag: "Cases",
     summary: "Read the state of a loan's current case",
     description: [
-      "In the names that events use: code that applies an event can apply this answer. Read it when your receiver sees a",
-      "gap in a loan's sequence.",
+      "The answer has the same field names as events: your code that applies an event can apply this answer. Read the case",
+      "when your receiver finds a gap in the sequence numbers of a loan.",
     ].join("\n"),
     parameters: [
       LOAN,
       {
         name: "If-None-Match",
         in: "header",
-        description: "The `ETag` of an answer that you have: nothing is sent where nothing has changed.",
+        description: "The `ETag` of an earlier answer. If the case has not changed, the answer is 304 without a body.",
         schema: { type: "string" },
       },
     ],
@@ -141,7 +149,7 @@ export const getCase: SignedEndpoint = {
         examples: { "A case in progress": caseExample },
         headers: ["ETag"],
       },
-      304: { description: "Nothing has changed since the `ETag` that you sent.", headers: ["ETag"] },
+      304: { description: "The case has not changed since the answer with this `ETag`.", headers: ["ETag"] },
     },
     problems: ["LOAN_NOT_FOUND"],
   },

@@ -19,14 +19,16 @@ import { paymentCollected } from "./examples.ts";
 
 const attemptAnswer = z
   .object({
-    number: countAnswer("Which attempt it was, from 1."),
-    replay: z.boolean().meta({ description: "It was sent as a replay." }),
-    startedAt: instantAnswer("When it began."),
-    durationMs: z.number().min(0).meta({ description: "How long it took." }),
-    outcome: z.enum(["delivered", "failed"]).meta({ description: "How it ended." }),
-    status: z.int().nullable().meta({ description: "The status that your callback answered." }),
-    headers: headersAnswer.nullable().meta({ description: "Its headers, names in lower case." }),
-    body: z.string().nullable().meta({ description: "The first 2 KB of its body." }),
+    number: countAnswer("The number of the attempt, from 1."),
+    replay: z.boolean().meta({ description: "Whether the attempt was part of a replay." }),
+    startedAt: instantAnswer("When the attempt began."),
+    durationMs: z.number().min(0).meta({ description: "The duration of the attempt, in milliseconds." }),
+    outcome: z.enum(["delivered", "failed"]).meta({ description: "The outcome of the attempt." }),
+    status: z.int().nullable().meta({ description: "The HTTP status of your callback's answer." }),
+    headers: headersAnswer
+      .nullable()
+      .meta({ description: "The headers of the answer, with their names in lower case." }),
+    body: z.string().nullable().meta({ description: "The first 2 KB of the answer's body." }),
     error: attemptErrorAnswer.nullable(),
   })
   .meta({ description: "One attempt to deliver an event. Without an answer, status, headers and body are null." });
@@ -35,9 +37,9 @@ const deliveryDetailAnswer = z
   .object({
     success: successAnswer,
     ...deliveryAnswer.shape,
-    settledAt: instantAnswer("When it was delivered or parked; null before.").nullable(),
-    body: z.string().meta({ description: "The exact bytes that are sent, as text." }),
-    log: z.array(attemptAnswer).meta({ description: "Every attempt, the oldest first." }),
+    settledAt: instantAnswer("When the event was delivered or parked; null before that.").nullable(),
+    body: z.string().meta({ description: "The exact body that is sent, as text." }),
+    log: z.array(attemptAnswer).meta({ description: "All attempts, the oldest first." }),
   })
   .meta({ description: "One event, its body and every attempt to deliver it." });
 
@@ -78,14 +80,16 @@ export const getDelivery: SignedEndpoint = {
   operation: {
     id: "getDelivery",
     tag: "Deliveries",
-    summary: "Show one event and each attempt, with cause and remedy",
-    description: "What is delivered or parked can be seen for 30 days at least; what waits, for as long as it waits.",
+    summary: "Show one event and its attempts, with causes and remedies",
+    description:
+      "A delivered or parked event can be read for at least 30 days. A waiting event can be read for as long " +
+      "as it waits.",
     parameters: [EVENT_ID],
     answers: {
       200: {
-        description: "The event, its exact body, and every attempt.",
+        description: "The event, its exact body, and all attempts.",
         schemas: { DeliveryDetail: deliveryDetailAnswer, Attempt: attemptAnswer },
-        examples: { "An event that met a redirect": deliveryDetailExample },
+        examples: { "An event that was answered with a redirect": deliveryDetailExample },
       },
     },
     problems: ["DELIVERY_NOT_FOUND"],

@@ -15,12 +15,12 @@ const replayAnswer = z
   .object({
     success: successAnswer,
     ...replayFields,
-    state: z.enum(keysOf(REPLAY_STATES)).meta({ description: "Whether it goes on." }),
-    done: countAnswer("Events that were taken up so far."),
-    createdAt: instantAnswer("When it was asked for."),
-    finishedAt: instantAnswer("When it ended; null while it runs.").nullable(),
+    state: z.enum(keysOf(REPLAY_STATES)).meta({ description: "The state of the replay." }),
+    done: countAnswer("The number of events that the replay has processed so far."),
+    createdAt: instantAnswer("When the replay was requested."),
+    finishedAt: instantAnswer("When the replay ended; null while it runs.").nullable(),
   })
-  .meta({ description: "How far a replay has come." });
+  .meta({ description: "The progress of a replay." });
 
 const replayExample = {
   ...replayStartedExample,
@@ -33,7 +33,7 @@ const replayExample = {
 const REPLAY_ID: Parameter = {
   name: "replayId",
   in: "path",
-  description: "`replay_…`, from the answer that began it.",
+  description: "The id of the replay, `replay_…`, from the answer that started it.",
   schema: { type: "string" },
   example: replayExample.replayId,
 };
@@ -46,14 +46,14 @@ export const getReplay: SignedEndpoint = {
   operation: {
     id: "getReplay",
     tag: "Deliveries",
-    summary: "See how far a replay has come",
+    summary: "Read the progress of a replay",
     description: "A restart of the service does not end a replay.",
     parameters: [REPLAY_ID],
     answers: {
       200: {
-        description: "How far it has come.",
+        description: "The progress of the replay.",
         schemas: { Replay: replayAnswer },
-        examples: { "A replay that runs": replayExample },
+        examples: { "A running replay": replayExample },
       },
     },
     problems: ["REPLAY_NOT_FOUND"],
@@ -65,7 +65,10 @@ async function answerReplay(request: SignedRequest, { database }: App): Promise<
   const id = parsePublicId("replay", request.params["replayId"] ?? "");
   const replay = id === undefined ? undefined : await replayById(database.em(), request.lender.id, id);
   if (!replay)
-    throw new Problem("REPLAY_NOT_FOUND", "There is no replay with this id; the answer that began it has it.");
+    throw new Problem(
+      "REPLAY_NOT_FOUND",
+      "There is no replay with this id; use the id in the answer that started the replay.",
+    );
   return {
     status: 200,
     body: {

@@ -8,13 +8,13 @@ const healthAnswer = z
   .object({
     ok: z.literal(true).meta({ description: "The signature is right." }),
     lenderCode: z.string().meta({ description: "The code of the lender whose key signed." }),
-    env: z.string().meta({ description: "The deployment's name: sandbox, live or another." }),
+    env: z.string().meta({ description: "The name of the deployment: sandbox, live or another name." }),
     serverTime: instantAnswer("The server's clock."),
-    keyId: z.string().meta({ description: "The key that was used." }),
+    keyId: z.string().meta({ description: "The id of the key that signed the request." }),
     skewMs: z.int().meta({ description: "Server time minus your timestamp, in milliseconds." }),
-    apiVersion: z.string().meta({ description: "v1." }),
+    apiVersion: z.string().meta({ description: "The version of the API, `v1`." }),
   })
-  .meta({ description: "Who you are, by your signature." });
+  .meta({ description: "The lender and the key that your signature identifies." });
 
 const healthExample = {
   ok: true,
@@ -34,7 +34,9 @@ export const health: SignedEndpoint = {
     id: "getHealth",
     tag: "Health",
     summary: "Check your signature",
-    description: "The smoke test of key, secret and clock: it answers who you are, if the signature is right.",
+    description:
+      "A smoke test of your key, secret and clock. If the signature is right, the answer names your lender " +
+      "code and key.",
     answers: {
       200: {
         description: "The signature is right.",

@@ -38,34 +38,38 @@ const ROW_WARNINGS = {
   CASE_ENDED: true,
 } satisfies Record<RowWarningCode, true>;
 
-const rowPointer = z.string().meta({ description: "JSON pointer into the request, such as /rows/2/borrowerPhone." });
+const rowPointer = z.string().meta({ description: "A JSON pointer into the request, such as /rows/2/borrowerPhone." });
 
 export const rowFaultAnswer = z
   .object({
-    code: z.enum(keysOf(ROW_FAULTS)).meta({ description: "What is wrong; there may be more codes in time." }),
+    code: z
+      .enum(keysOf(ROW_FAULTS))
+      .meta({ description: "The code of the error. New codes may be added at any time." }),
     pointer: rowPointer,
-    detail: z.string().meta({ description: "What is wrong, in words." }),
+    detail: z.string().meta({ description: "The error, in words." }),
   })
-  .meta({ description: "A fault of a row: the row is rejected." });
+  .meta({ description: "An error in a row, which causes the row to be rejected." });
 
 export const rowWarningAnswer = z
   .object({
-    code: z.enum(keysOf(ROW_WARNINGS)).meta({ description: "What is odd; there may be more codes in time." }),
+    code: z
+      .enum(keysOf(ROW_WARNINGS))
+      .meta({ description: "The code of the warning. New codes may be added at any time." }),
     pointer: rowPointer,
-    detail: z.string().meta({ description: "What is odd, in words." }),
+    detail: z.string().meta({ description: "The warning, in words." }),
   })
-  .meta({ description: "Something odd in a row that is applied all the same." });
+  .meta({ description: "A warning about a row that is applied." });
 
 export const changeAnswer = z
   .object({
-    field: z.string().meta({ description: "The field of the row." }),
-    from: z.unknown().meta({ description: "Its value before." }),
-    to: z.unknown().meta({ description: "Its value now." }),
+    field: z.string().meta({ description: "The name of the field." }),
+    from: z.unknown().meta({ description: "The value before the change." }),
+    to: z.unknown().meta({ description: "The value after the change." }),
   })
   .partial({ from: true, to: true })
-  .meta({ description: "One difference that a row made." });
+  .meta({ description: "One change that a row made." });
 
-const index = countAnswer("The row's place in the request, from 0.");
+const index = countAnswer("The position of the row in the request, from 0.");
 
 export const acceptedRowAnswer = z
   .object({
@@ -73,41 +77,41 @@ export const acceptedRowAnswer = z
     sourceLoanNumber: loanAnswer,
     outcome: z
       .enum(["created", "updated", "unchanged", "reopened", "withdrawn"])
-      .meta({ description: "What became of the row; a held, released or settled case is `updated`." }),
+      .meta({ description: "The outcome of the row. If the row held, released or settled a case, it is `updated`." }),
     caseId: caseIdAnswer.optional(),
     status: statusAnswer,
-    outstandingAmount: amountAnswer("What is owed now."),
-    sequence: countAnswer("The number of the loan's latest event."),
-    changes: z.array(changeAnswer).optional().meta({ description: "What an update changed." }),
-    warnings: z.array(rowWarningAnswer).meta({ description: "What was odd about the row." }),
+    outstandingAmount: amountAnswer("The amount that is owed now."),
+    sequence: countAnswer("The sequence number of the loan's latest event."),
+    changes: z.array(changeAnswer).optional().meta({ description: "The changes that an update made." }),
+    warnings: z.array(rowWarningAnswer).meta({ description: "Warnings about the row." }),
   })
-  .meta({ description: "A row that was applied. `caseId` is absent for a new case of which nothing was kept." });
+  .meta({ description: "A row that was applied. `caseId` is absent for a new case that was not stored." });
 
 export const rejectedRowAnswer = z
   .object({
     index,
     sourceLoanNumber: loanAnswer.nullable(),
     outcome: z.literal("rejected").meta({ description: "The row was not applied." }),
-    errors: z.array(rowFaultAnswer).min(1).meta({ description: "What is wrong with it." }),
-    warnings: z.array(rowWarningAnswer).optional().meta({ description: "What was odd about it." }),
+    errors: z.array(rowFaultAnswer).min(1).meta({ description: "The errors of the row." }),
+    warnings: z.array(rowWarningAnswer).optional().meta({ description: "Warnings about the row." }),
   })
   .meta({ description: "A row that was not applied." });
 
 /** The results of the rows: in the answer of 200, and in the 422 that rejects all rows. */
 export const importOutcome = {
-  dryRun: z.boolean().meta({ description: "It was a rehearsal: nothing was kept." }),
-  importId: z.string().nullable().meta({ description: "`imp_…`; null when nothing was kept." }),
+  dryRun: z.boolean().meta({ description: "Whether the import was a dry run, which stores nothing." }),
+  importId: z.string().nullable().meta({ description: "The id of the import, `imp_…`; null if nothing was stored." }),
   summary: z
     .object({
-      received: countAnswer("Rows in the request."),
-      created: countAnswer("Cases that are new."),
-      updated: countAnswer("Cases that changed."),
-      unchanged: countAnswer("Rows that said nothing new."),
-      reopened: countAnswer("Loans that were placed again."),
-      withdrawn: countAnswer("Cases that were taken back."),
-      rejected: countAnswer("Rows that were not applied."),
+      received: countAnswer("The number of rows in the request."),
+      created: countAnswer("The number of cases that were created."),
+      updated: countAnswer("The number of cases that were changed."),
+      unchanged: countAnswer("The number of rows that changed nothing."),
+      reopened: countAnswer("The number of loans that were placed again, and have a new case."),
+      withdrawn: countAnswer("The number of cases that were taken back."),
+      rejected: countAnswer("The number of rows that were rejected."),
     })
-    .meta({ description: "The rows by outcome." }),
+    .meta({ description: "The number of rows by outcome." }),
   results: z
     .array(z.union([acceptedRowAnswer, rejectedRowAnswer]))
     .meta({ description: "One result for each row, in the order of the rows." }),
@@ -116,5 +120,5 @@ export const importOutcome = {
 
 /** contract: POST cases: import */
 export const importAnswer = z
-  .object({ success: z.boolean().meta({ description: "No row was rejected." }), ...importOutcome })
-  .meta({ description: "What became of each row." });
+  .object({ success: z.boolean().meta({ description: "True if no row was rejected." }), ...importOutcome })
+  .meta({ description: "The outcome of each row." });

@@ -21,23 +21,27 @@ import { importRequestExample, importResultExample, rejectedRowsExample } from "
 import { controlRow, upsertRow } from "./import-row.ts";
 
 const PARAMETERS = [
-  switchParameter("dryRun", "Check and answer, but keep nothing. Either this or the body says it."),
-  switchParameter("atomic", "All rows or none. Either this or the body says it."),
+  switchParameter("dryRun", "Check the rows and answer, but store nothing. You can also set this in the body."),
+  switchParameter("atomic", "Apply all rows or, if one is rejected, none. You can also set this in the body."),
 ];
 
 /** The body as the service parses it (contract: POST cases: import). Its rows are checked later, one by one. */
 const importBody = z.object({
   rows: z
     .array(z.unknown(), { error: ({ input }) => (input === undefined ? "is required" : "takes an array of rows") })
-    .meta({ description: `Case rows, at most ${MAX_IMPORT_ROWS}.` }),
+    .meta({ description: `The rows, at most ${MAX_IMPORT_ROWS}.` }),
   dryRun: z
     .boolean({ error: "takes true or false" })
     .nullish()
-    .meta({ description: "Check and answer as for an import, but keep nothing. Either this or the query says it." }),
+    .meta({
+      description:
+        "Check the rows and answer as for an import, but store nothing. You can also set this in the query " +
+        "string.",
+    }),
   atomic: z
     .boolean({ error: "takes true or false" })
     .nullish()
-    .meta({ description: "Apply all rows or, when one is rejected, none. Either this or the query says it." }),
+    .meta({ description: "Apply all rows or, if one is rejected, none. You can also set this in the query string." }),
 });
 
 /** The body as the OpenAPI document describes it: with the fields of its rows. */
@@ -45,7 +49,7 @@ const importBodyWithRows = importBody.extend({
   rows: z
     .array(z.union([upsertRow, controlRow]))
     .max(MAX_IMPORT_ROWS)
-    .meta({ description: `Case rows, at most ${MAX_IMPORT_ROWS}.` }),
+    .meta({ description: `The rows, at most ${MAX_IMPORT_ROWS}.` }),
 });
 
 /** Applies the rows of a file, or rehearses it (contract: Partner endpoints). */
@@ -58,23 +62,23 @@ export const importCases: SignedEndpoint = {
   operation: {
     id: "importCases",
     tag: "Cases",
-    summary: "Import cases, or rehearse an import",
+    summary: "Import cases, or check them in a dry run",
     description: [
-      "The loan number is the key: a row updates the loan's current case or, when there is none, creates it. A row that",
-      "says nothing new is `unchanged`, so the same file may be sent any number of times. A rejected row does not keep",
-      "the others from being applied, unless `atomic` is said. The very same request, signature and all, is applied once:",
-      "its repeat has the same `importId` and takes back nothing that happened in between. The query string is not signed:",
-      "the first use of a signature fixes `dryRun` and `atomic`, and a repeat with another query string changes nothing.",
+      "The loan number is the key: a row updates the loan's current case or, if there is none, creates a case. A row that",
+      "changes nothing is `unchanged`, so you may send the same file any number of times. A rejected row does not prevent",
+      "the other rows from being applied, unless `atomic` is set. A request with the same signature is applied only once:",
+      "its repeat gets the same `importId` and does not undo later changes. The query string is not signed. The first",
+      "request with a signature determines `dryRun` and `atomic`, and a repeat with another query string changes nothing.",
     ].join("\n"),
     parameters: PARAMETERS,
     request: {
       schemas: { ImportRequest: importBodyWithRows, UpsertRow: upsertRow, ControlRow: controlRow },
       required: true,
-      examples: { "Two loans, and one taken back": importRequestExample },
+      examples: { "Two loans, and a case taken back": importRequestExample },
     },
     answers: {
       200: {
-        description: "One result for each row; `success` says that none was rejected.",
+        description: "One result for each row. `success` is true if no row was rejected.",
         schemas: {
           ImportResult: importAnswer,
           AcceptedRow: acceptedRowAnswer,
@@ -97,7 +101,7 @@ async function applyRows(request: SignedRequest, app: App): Promise<Answer> {
   const answer = { ...result, ...warnings };
   if (isRefused) {
     const detail = result.success
-      ? "This request was refused before, so nothing was applied; sign the rows again."
+      ? "This request was refused before, so nothing was applied; send the rows with a new signature."
       : `${result.summary.rejected} of ${rows.length} rows are wrong; nothing was applied.`;
     throw new Problem("IMPORT_REJECTED", detail, answer);
   }

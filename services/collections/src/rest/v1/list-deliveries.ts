@@ -24,26 +24,26 @@ const PARAMETERS: readonly Parameter[] = [
   {
     name: "state",
     in: "query",
-    description: "Events in this state; `waiting` means due, or between two attempts.",
+    description: "Only events in this state. `waiting` means that the delivery is due, or between two attempts.",
     schema: { type: "string", enum: [...DELIVERY_STATES.keys()] },
   },
   {
     name: "loan",
     in: "query",
-    description: "Events of this loan.",
+    description: "Only events of this loan.",
     schema: { type: "string", minLength: 1, maxLength: LOAN_CHARACTERS },
   },
   {
     name: "since",
     in: "query",
-    description: "Events made at this instant or later; a `+` in it is written `%2B`.",
+    description: "Only events that were created at this time or later. Write a `+` as `%2B`.",
     schema: { type: "string", format: "date-time" },
   },
-  { name: "cursor", in: "query", description: "The `nextCursor` of the page before.", schema: { type: "string" } },
+  { name: "cursor", in: "query", description: "The `nextCursor` of the previous page.", schema: { type: "string" } },
   {
     name: "limit",
     in: "query",
-    description: "Deliveries in a page.",
+    description: "The maximum number of deliveries in a page.",
     schema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: 50 },
   },
 ];
@@ -52,7 +52,7 @@ const deliveriesAnswer = z
   .object({
     success: successAnswer,
     deliveries: z.array(deliveryAnswer).meta({ description: "A page of events, the newest first." }),
-    nextCursor: z.string().nullable().meta({ description: "The `cursor` of the next page; null on the last one." }),
+    nextCursor: z.string().nullable().meta({ description: "The `cursor` of the next page; null on the last page." }),
     warnings: warningsAnswer,
   })
   .meta({ description: "A page of your events." });
@@ -65,8 +65,8 @@ export const listDeliveries: SignedEndpoint = {
   operation: {
     id: "listDeliveries",
     tag: "Deliveries",
-    summary: "List your events and how their delivery stands",
-    description: "The newest first, a page at a time. Each parameter may stand once or not at all.",
+    summary: "List your events and the state of their delivery",
+    description: "Returns the newest events first, in pages. Each parameter may be given at most once.",
     parameters: PARAMETERS,
     answers: {
       200: {
@@ -137,14 +137,14 @@ function readLoan(text: string): ParameterReading<string> {
 function readSince(text: string): ParameterReading<Date> {
   const reading = readInstant(text);
   if ("instant" in reading) return { value: reading.instant };
-  const hint = text.includes(" ") ? "; a + has to be written as %2B there" : "";
-  return { code: reading.fault, words: `takes an instant such as 2026-11-20T09:41:07Z${hint}` };
+  const hint = text.includes(" ") ? "; write + as %2B" : "";
+  return { code: reading.fault, words: `takes a time such as 2026-11-20T09:41:07Z${hint}` };
 }
 
 function readCursor(text: string): ParameterReading<string> {
   const eventId = parsePublicId("cur", text);
   return eventId === undefined
-    ? { code: "INVALID_ENUM", words: "takes the nextCursor of the page before" }
+    ? { code: "INVALID_ENUM", words: "takes the nextCursor of the previous page" }
     : { value: eventId };
 }
 

@@ -5,7 +5,8 @@ import type { Parameter } from "../endpoint/endpoint.ts";
 export const LOAN: Parameter = {
   name: "loan",
   in: "path",
-  description: "Your loan number, percent-encoded; it is signed that way: `MUM/2023/00123` is `MUM%2F2023%2F00123`.",
+  description:
+    "Your loan number, percent-encoded: `MUM/2023/00123` is `MUM%2F2023%2F00123`. Sign the path in this form.",
   schema: { type: "string" },
   example: "LN-2040",
 };

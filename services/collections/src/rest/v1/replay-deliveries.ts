@@ -14,18 +14,18 @@ import { isOn, switchFaults, switchParameter, unknownParameterWarnings } from ".
 import { instant, LOAN_CHARACTERS, text } from "../reading/wire-types.ts";
 
 const KIND_CHARACTERS = 64;
-const PARAMETERS = [switchParameter("dryRun", "Only count. Either this or the body says it.")];
+const PARAMETERS = [switchParameter("dryRun", "Only count the events. You can also set this in the body.")];
 
 /** Which events to send again (contract: Deliveries). Every field may be left out, and so may the body. */
 const replayDeliveriesBody = z.object({
-  loan: text(LOAN_CHARACTERS).nullish().meta({ description: "Events of this loan only." }),
-  kind: text(KIND_CHARACTERS).nullish().meta({ description: "Events of this kind only." }),
-  since: instant().nullish().meta({ description: "Events made at this time or later." }),
-  until: instant().nullish().meta({ description: "Events made before this time." }),
+  loan: text(LOAN_CHARACTERS).nullish().meta({ description: "Only events of this loan." }),
+  kind: text(KIND_CHARACTERS).nullish().meta({ description: "Only events of this kind." }),
+  since: instant().nullish().meta({ description: "Only events that were created at this time or later." }),
+  until: instant().nullish().meta({ description: "Only events that were created before this time." }),
   state: z
     .enum(["parked", "delivered"], { error: "takes parked or delivered" })
     .nullish()
-    .meta({ description: "Events in this state; parked unless told." }),
+    .meta({ description: "Only events in this state; by default `parked`." }),
   ratePerSecond: z
     .number({ error: "takes a number" })
     .refine((rate) => Number.isInteger(rate) && rate >= 1 && rate <= MAX_REPLAY_RATE, {
@@ -34,32 +34,32 @@ const replayDeliveriesBody = z.object({
     })
     .meta({ type: "integer", minimum: 1, maximum: MAX_REPLAY_RATE })
     .nullish()
-    .meta({ description: `Events a second at most; ${DEFAULT_REPLAY_RATE} unless told.` }),
+    .meta({ description: `The maximum number of events per second; by default ${DEFAULT_REPLAY_RATE}.` }),
   dryRun: z
     .boolean({ error: "takes true or false" })
     .nullish()
-    .meta({ description: "Only count. Either this or the query says it." }),
+    .meta({ description: "Only count the events. You can also set this in the query string." }),
 });
 
 /** The fields of every answer about a replay. */
 export const replayFields = {
-  replayId: z.string().meta({ description: "`replay_…`" }),
-  count: countAnswer("How many events matched when it was asked for."),
-  ratePerSecond: countAnswer("Events a second at most."),
+  replayId: z.string().meta({ description: "The id of the replay, `replay_…`." }),
+  count: countAnswer("The number of events that matched when the replay was requested."),
+  ratePerSecond: countAnswer("The maximum number of events per second."),
 };
 
 const replayStartedAnswer = z
   .object({ success: successAnswer, ...replayFields, warnings: warningsAnswer })
-  .meta({ description: "A replay that has begun, or runs already for the same events." });
+  .meta({ description: "A replay that was started, or that already runs for the same events." });
 
 const replayPreviewAnswer = z
   .object({
     success: successAnswer,
-    dryRun: z.literal(true).meta({ description: "Nothing is sent." }),
-    count: countAnswer("How many events would be sent again."),
+    dryRun: z.literal(true).meta({ description: "Always true: nothing is sent." }),
+    count: countAnswer("The number of events that would be sent again."),
     warnings: warningsAnswer,
   })
-  .meta({ description: "How many events a replay would send." });
+  .meta({ description: "The number of events that a replay would send." });
 
 const requestExample = { since: "2026-12-03T00:00:00Z", until: "2026-12-03T06:00:00Z", ratePerSecond: 20 };
 
@@ -80,8 +80,9 @@ export const replayDeliveries: SignedEndpoint = {
     tag: "Deliveries",
     summary: "Send many events again, or count them",
     description: [
-      "What matches at this moment is sent, in the order of its making. While a replay runs, another request for the same",
-      "events gets its `replayId` and begins no second one. The body may be left out: every parked event is meant.",
+      "Sends the events that match at this moment again, in the order in which they were created. While a replay runs,",
+      "another request for the same events gets the `replayId` of the running replay and does not start a second replay.",
+      "Without a body, all parked events are sent again.",
     ].join("\n"),
     parameters: PARAMETERS,
     request: {
@@ -91,14 +92,14 @@ export const replayDeliveries: SignedEndpoint = {
     },
     answers: {
       200: {
-        description: "With `dryRun`: how many events there are.",
+        description: "With `dryRun`: the number of matching events.",
         schemas: { ReplayPreview: replayPreviewAnswer },
         examples: { "A count": { success: true, dryRun: true, count: 1874 } },
       },
       202: {
-        description: "The replay runs.",
+        description: "The replay was started, or was already running.",
         schemas: { ReplayStarted: replayStartedAnswer },
-        examples: { "A replay that has begun": replayStartedExample },
+        examples: { "A started replay": replayStartedExample },
       },
     },
     problems: ["REQUIRED", "WRONG_TYPE", "TOO_LONG", "INVALID_TEXT", "INVALID_DATE", "NOT_UTC", "INVALID_ENUM"],
@@ -129,7 +130,7 @@ function readReplay(request: SignedRequest) {
   if (!parsed.success) faults.push(...fieldFaults(parsed.error, body));
   const { loan, kind, since, until, state, ratePerSecond, dryRun } = parsed.data ?? {};
   if (since && until && since >= until) {
-    faults.push({ code: "INVALID_DATE", pointer: "/until", detail: "until: has to lie after since." });
+    faults.push({ code: "INVALID_DATE", pointer: "/until", detail: "until: must be after since." });
   }
   if (faults.length > 0) throw validationProblem(faults, warnings);
   const filter: ReplayFilter = {

@@ -15,10 +15,10 @@ const replayedDeliveryAnswer = z
   .object({
     success: successAnswer,
     eventId: eventIdAnswer,
-    state: z.enum(["waiting", "in_flight"]).meta({ description: "How its delivery stands now." }),
+    state: z.enum(["waiting", "in_flight"]).meta({ description: "The state of the delivery now." }),
     warnings: warningsAnswer,
   })
-  .meta({ description: "The event is sent again." });
+  .meta({ description: "An event that is sent again." });
 
 /** Sends one event again (contract: Deliveries). */
 export const replayDelivery: SignedEndpoint = {
@@ -30,15 +30,16 @@ export const replayDelivery: SignedEndpoint = {
     tag: "Deliveries",
     summary: "Send one event again",
     description:
-      "Same id, same bytes, same sequence. The very same request, signature and all, sends once; another one sends " +
-      "again, and a receiver knows the event by its id.",
+      "The event has the same id, bytes and sequence number as before. A repeat of the request with the same " +
+      "signature does not send the event again; a request with a new signature does. Your receiver recognizes " +
+      "the event by its id.",
     parameters: [EVENT_ID],
     answers: {
       202: {
-        description: "It is on its way.",
+        description: "The event is being sent again.",
         schemas: { ReplayedDelivery: replayedDeliveryAnswer },
         examples: {
-          "An event that waits for its turn": { success: true, eventId: deliveryExample.eventId, state: "waiting" },
+          "An event that waits to be sent": { success: true, eventId: deliveryExample.eventId, state: "waiting" },
         },
       },
     },

@@ -13,44 +13,49 @@ import { KEY_ID, ping } from "./examples.ts";
 
 /** The body may be left out. */
 const testWebhookBody = z.object({
-  kind: z.literal("ping", { error: 'takes "ping"' }).optional().meta({ description: "What to send: ping." }),
+  kind: z
+    .literal("ping", { error: 'takes "ping"' })
+    .optional()
+    .meta({ description: "The kind of event to send, which is `ping`." }),
 });
 
 /** contract: POST webhooks/test */
 const webhookTestAnswer = z
   .object({
     success: successAnswer,
-    delivered: z.boolean().meta({ description: "Your callback answered 2xx in time." }),
-    deliveryId: z.string().meta({ description: "`evt_…`, the `eventId` of the ping." }),
-    durationMs: countAnswer("How long the exchange took."),
+    delivered: z.boolean().meta({ description: "Whether your callback answered 2xx in time." }),
+    deliveryId: z.string().meta({ description: "The `eventId` of the ping, `evt_…`." }),
+    durationMs: countAnswer("The duration of the exchange, in milliseconds."),
     request: z
       .object({
         url: z.string().meta({ description: "The registered callback URL." }),
         headers: headersAnswer.meta({ description: "The headers that were sent." }),
         body: z.string().meta({ description: "The exact body that was sent." }),
       })
-      .meta({ description: "What was sent." }),
+      .meta({ description: "The request that was sent." }),
     response: z
       .object({
-        status: z.int().meta({ description: "The status that your callback answered." }),
-        headers: headersAnswer.meta({ description: "Its headers, names in lower case." }),
-        body: z.string().meta({ description: "The first 2 KB of its body." }),
+        status: z.int().meta({ description: "The HTTP status of your callback's answer." }),
+        headers: headersAnswer.meta({ description: "The headers of the answer, with their names in lower case." }),
+        body: z.string().meta({ description: "The first 2 KB of the answer's body." }),
       })
       .nullable()
-      .meta({ description: "What came back; null when nothing came." }),
+      .meta({ description: "The answer of your callback; null if it did not answer." }),
     error: attemptErrorAnswer.nullable(),
     endpoint: z
       .object({
-        suspended: z.boolean().meta({ description: "Events wait until the callback answers again." }),
-        consecutiveFailures: countAnswer("Failed attempts in a row."),
-        nextProbeAt: instantAnswer("When a suspended callback is tried next.").nullable(),
-        waiting: countAnswer("Events that wait to be delivered."),
-        parked: countAnswer("Events that were given up on."),
+        suspended: z
+          .boolean()
+          .meta({ description: "Whether the callback is suspended: events wait until it answers again." }),
+        consecutiveFailures: countAnswer("The number of failed attempts in a row."),
+        nextProbeAt: instantAnswer("When the service sends the next probe to a suspended callback.").nullable(),
+        waiting: countAnswer("The number of events that wait to be delivered."),
+        parked: countAnswer("The number of parked events, of which all attempts have failed."),
       })
-      .meta({ description: "How your callback stands." }),
+      .meta({ description: "The state of your callback." }),
     warnings: warningsAnswer,
   })
-  .meta({ description: "What came of a ping to your callback." });
+  .meta({ description: "The result of a ping to your callback." });
 
 const webhookTestExample = {
   success: true,
@@ -86,15 +91,15 @@ export const testWebhook: SignedEndpoint = {
     tag: "Deliveries",
     summary: "Send a signed ping to your callback",
     description: [
-      "Answers 200 as soon as it is known how the ping went, delivered or not. It is not retried, not counted as a",
-      "failure, and takes no sequence number. The body may be left out: then nothing is signed as the body.",
+      "Answers 200 as soon as the result of the ping is known, even if the ping was not delivered. The ping is not retried,",
+      "is not counted as a failure, and has no sequence number. The body is optional: without a body, sign an empty body.",
     ].join("\n"),
     request: { schemas: { WebhookTest: testWebhookBody }, required: false, examples: { "A ping": { kind: "ping" } } },
     answers: {
       200: {
-        description: "The ping was sent, and this came of it.",
+        description: "The result of the ping.",
         schemas: { WebhookTestResult: webhookTestAnswer, AttemptError: attemptErrorAnswer },
-        examples: { "A ping that arrived": webhookTestExample },
+        examples: { "A delivered ping": webhookTestExample },
       },
     },
     problems: ["CALLBACK_NOT_CONFIGURED", "INVALID_ENUM"],
