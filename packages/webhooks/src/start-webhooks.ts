@@ -50,7 +50,7 @@ export interface WebhooksOptions extends DispatcherOptions {
 
 /** The webhooks of one process while they run. */
 export interface Webhooks {
-  /** Attempts under way in this process, by lender. */
+  /** Attempts in progress in this process, by lender. */
   inFlight(): ReadonlyMap<string, number>;
   /**
    * Starts nothing new, and waits for attempts, jobs and routines that are under way. Aborts attempts and stops waiting for

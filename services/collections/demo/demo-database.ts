@@ -56,7 +56,8 @@ async function checkedForCluster(url: string): Promise<boolean> {
            order by 1 limit 3) as tables`,
     );
     const { name, hasCitus, tables, isMigrated } = rows[0]!;
-    const advice = "Give an empty database in DATABASE_URL, or none: then the demo starts a PostgreSQL of its own.";
+    const advice =
+      "Set DATABASE_URL to an empty database, or remove it: without it, the demo starts its own PostgreSQL.";
     if (isMigrated) {
       const lenders = await client.query("select from lenders.lender limit 1");
       if (lenders.rowCount !== 0) throw new DemoDatabaseError(`The database ${name} has lenders already. ${advice}`);

@@ -92,7 +92,7 @@ async function opening(stage: Stage, { act, step }: Timeline): Promise<Phone> {
   ];
   await step(
     "lender",
-    "rehearses its file, then places two cases",
+    "checks its file in a dry run, then places two cases",
     async () => {
       const rehearsal = await twin.importCases(rows, { dryRun: true });
       expected(rehearsal.status === 200 && rehearsal.body["dryRun"] === true, () => rehearsal.rawBody);

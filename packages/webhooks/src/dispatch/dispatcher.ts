@@ -52,7 +52,7 @@ export interface DispatcherOptions {
 export interface Dispatcher {
   /** Begins to deliver, on signals and by polling. */
   start(): void;
-  /** Attempts under way in this process, by lender. */
+  /** Attempts in progress in this process, by lender. */
   inFlight(): ReadonlyMap<string, number>;
   /** Starts no further attempt, and waits for attempts under way and their results. Aborts what is left after `graceMs`. */
   stop(options: { graceMs: number }): Promise<void>;

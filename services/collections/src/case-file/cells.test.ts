@@ -94,7 +94,7 @@ describe("a moment", () => {
   });
 
   test.each([
-    ["20/11/2026", /has no time of day, .* or give the moment of the whole file by --as-of/],
+    ["20/11/2026", /has no time of day, .* or give the time of the file's balances with --as-of/],
     ["20/11/2026 25:00", /is not a time of day/],
     ["20/11/2026 13:00 pm", /is not a time of day/],
     ["40/11/2026 13:00", /not in the calendar/],

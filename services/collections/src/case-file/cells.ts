@@ -51,7 +51,7 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
   const [year, month, date] = parts;
   const moment = new Date(Date.UTC(year, month - 1, date));
   if (month < 1 || month > 12 || moment.getUTCMonth() !== month - 1 || moment.getUTCDate() !== date) {
-    const read = order === "dmy" ? "the day first; for the month first say --date-order mdy" : "the month first";
+    const read = order === "dmy" ? "the day first; for the month first, use --date-order mdy" : "the month first";
     const hint = NUMERIC_DAY.test(day) ? ` It was read with ${read}.` : "";
     return { fault: `${shown(text)} is not in the calendar.${hint}` };
   }
@@ -77,7 +77,7 @@ export function readMomentCell(
     if (asOf !== undefined) return { value: asOf };
     if (balanceCutoff !== null) return { value: instantOf(day.value, balanceCutoff, timeZone).toISOString() };
     const why = "has no time of day, and payments of that day may be in the balance or not";
-    const instead = "give the moment of the whole file by --as-of, or register the lender's --balance-cutoff";
+    const instead = "give the time of the file's balances with --as-of, or register the lender's --balance-cutoff";
     return { fault: `${shown(text)} ${why}. Write ${text} 18:00, or ${instead}.` };
   }
   const [, dayText = "", hours = "", minutes = "", seconds = "00", half] = match;

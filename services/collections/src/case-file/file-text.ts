@@ -76,7 +76,7 @@ function decoded(decoder: TextDecoder, chunk: Buffer | undefined, encoding: Enco
   } catch {
     const lenient = new TextDecoder(encoding).decode(chunk).split("\uFFFD", 1)[0]!;
     const at = line + countLines(lenient.replaceAll(/\r\n?/g, "\n"));
-    const hint = encoding === "utf-8" ? " Files of Excel are often in it: say --encoding windows-1252." : "";
+    const hint = encoding === "utf-8" ? " Excel files often have this encoding: add --encoding windows-1252." : "";
     throw new FileNotReadableError(`line ${at}: these bytes are not ${encoding.toUpperCase()}.${hint}`);
   }
 }

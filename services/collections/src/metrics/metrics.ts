@@ -33,12 +33,12 @@ export function createMetrics(): Metrics {
   });
   const confirmations = new Counter({
     name: "collections_confirmations_total",
-    help: "Confirmations that were answered, in whatever way.",
+    help: "Confirmations that were answered, with any outcome.",
     registers,
   });
   const signIns = new Counter({
     name: "collections_sign_in_total",
-    help: "Codes asked for, codes tried and tokens renewed in the app, by what came of it.",
+    help: "Requests for codes, attempts to enter a code and token renewals of the app, by outcome.",
     labelNames: ["step", "outcome"],
     registers,
   });

@@ -36,19 +36,19 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   });
   const attempts = new Counter({
     name: "collections_webhook_attempts_total",
-    help: "Attempts to deliver an event, by outcome and by what went wrong.",
+    help: "Attempts to deliver an event, by outcome and error code.",
     labelNames: ["outcome", "cause"],
     registers,
   });
   const latencies = new Histogram({
     name: "collections_webhook_delivery_latency_seconds",
-    help: "Time from the commit of an event to its acknowledgement, its retries included, replays not.",
+    help: "Time from the commit of an event to its acknowledgement, with retries, without replays.",
     buckets: DELIVERY_SECONDS,
     registers,
   });
   const probes = new Counter({
     name: "collections_webhook_probes_total",
-    help: "Pings to suspended endpoints, by outcome and by what went wrong.",
+    help: "Pings to suspended endpoints, by outcome and error code.",
     labelNames: ["outcome", "cause"],
     registers,
   });
@@ -80,16 +80,14 @@ function watch(registry: Registry, { backlogs, inFlight }: WebhookReadings): voi
     const found = await backlogs();
     return found && STATES.map((state) => [state, sum(found.map((backlog) => backlog[state]))]);
   });
-  add("endpoints", "Lenders, by whether anything can be sent to them.", "state", () =>
-    byReach(({ endpoints }) => endpoints),
-  );
+  add("endpoints", "Lenders, by the state of their endpoint.", "state", () => byReach(({ endpoints }) => endpoints));
   add(
     "oldest_waiting_seconds",
     "Age of the oldest event that waits for its first attempt, by the state of its endpoint.",
     "endpoint",
     () => byReach(({ oldestWaitingMs }) => (oldestWaitingMs ?? 0) / 1_000),
   );
-  add("in_flight", "Attempts under way in this process, by lender.", "lender", async () => {
+  add("in_flight", "Attempts in progress in this process, by lender.", "lender", async () => {
     const found = await inFlight();
     return found && [...found];
   });

@@ -319,7 +319,7 @@ function isProduction(environment = "sandbox"): boolean {
 function poolerProblems(given: Record<string, string | undefined>): string[] {
   const problems = ["DATABASE_DIRECT_URL", "DATABASE_MIGRATION_URL"]
     .filter((name) => given[name] !== undefined && isPooled(given[name]))
-    .map((name) => `${name} leads to a pooler (pgbouncer=true): give it an address that leads past it`);
+    .map((name) => `${name} leads to a pooler (pgbouncer=true): give it an address that bypasses the pooler`);
   const pooled = given["DATABASE_URL"] !== undefined && isPooled(given["DATABASE_URL"]);
   if (pooled && given["DATABASE_DIRECT_URL"] === undefined) {
     problems.push("DATABASE_DIRECT_URL is required where DATABASE_URL leads to a pooler (pgbouncer=true)");
@@ -335,5 +335,5 @@ function lacksOperationsFile(given: Record<string, string | undefined>): boolean
 function missingInProduction(given: Record<string, string | undefined>): string[] {
   return ["DATABASE_URL", "MASTER_KEY"]
     .filter((name) => given[name] === undefined)
-    .map((name) => `${name} is required where ENVIRONMENT is no sandbox`);
+    .map((name) => `${name} is required where ENVIRONMENT is not a sandbox`);
 }

@@ -22,6 +22,6 @@ export async function refuseUnmarkedPoolers(given: Essentials): Promise<void> {
 
 function whatToDo(name: string): string {
   return name === "DATABASE_URL"
-    ? `${name} leads to a pooler: add pgbouncer=true to its query, and set DATABASE_DIRECT_URL to an address that leads past it`
-    : `${name} leads to a pooler: give it an address that leads past it`;
+    ? `${name} leads to a pooler: add pgbouncer=true to its query, and set DATABASE_DIRECT_URL to an address that bypasses the pooler`
+    : `${name} leads to a pooler: give it an address that bypasses the pooler`;
 }

@@ -360,7 +360,9 @@ describe("a balance in a file whose as-of is a day without a time", () => {
   test("is rejected without a balance cut-off, with advice", async () => {
     const { code, stdout } = await cli(...importArgs(aFile(header, aRowOf("CUT-1", "20/11/2026")), ...columns));
     expect(code).toBe(6);
-    expect(stdout).toMatch(/give the moment of the whole file by --as-of, or register the lender's --balance-cutoff/);
+    expect(stdout).toMatch(
+      /give the time of the file's balances with --as-of, or register the lender's --balance-cutoff/,
+    );
     expect(await storedAsOf("CUT-1")).toBeUndefined();
   });
 

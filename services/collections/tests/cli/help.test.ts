@@ -71,13 +71,13 @@ test.each<[string, RegExp]>([
   ],
   [
     "payout preview fp_1 --until 2026-11-20T29:41",
-    /is no day such as 2026-11-20\. Expected a local time such as 09:00/,
+    /is not a day such as 2026-11-20\. Expected a local time such as 09:00/,
   ],
   ["payout record fp_1 --currency Rupee", /Expected a currency of ISO 4217, such as INR/],
   ["payout record fp_1 --currency INR --reference UTR1 --paid-on 2026-02-30", /Expected a day such as 2026-11-20/],
   ["payout record fp_1 --reference \u0007", /Expected 1 to 64 printable ASCII characters/],
   ["payout record fp_1 --currency JPY --reference U1 --paid-on 2026-11-21 --amount 1.5", /JPY takes no decimals/],
-  ["payout preview fp_1 --until today", /"today" is no day such as 2026-11-20. Expected a local time/],
+  ["payout preview fp_1 --until today", /"today" is not a day such as 2026-11-20. Expected a local time/],
   ["endpoint resume ACME", /required option '--reason <text>' not specified/],
 ])("the command line %j exits with 2 and says why", async (line, reason) => {
   const program = createProgram();

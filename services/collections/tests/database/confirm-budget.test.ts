@@ -26,7 +26,7 @@ const ON_ONE_POSTGRES = { statements: 14, roundTrips: 3 };
  * must arrive before the COMMIT is sent, because Citus reports missing rows as a warning.
  */
 const ON_CLUSTER = { statements: 16, roundTrips: 4 };
-/** The first wake-up is sent at once, and those that gather meanwhile are sent as one. */
+/** The first wake-up is sent at once, and the later ones, which gather while it is being sent, are sent together. */
 const MAX_WAKE_UPS = 2;
 const COMMIT = "commit";
 const SELECT_PENDING = "earnings.pending";

@@ -97,7 +97,7 @@ describe("the service behind a pgbouncer in transaction mode", () => {
 
 describe("the service behind a pgbouncer without pgbouncer=true in its URL", () => {
   const ADD = "DATABASE_URL leads to a pooler: add pgbouncer=true";
-  const PAST = "DATABASE_DIRECT_URL leads to a pooler: give it an address that leads past it";
+  const PAST = "DATABASE_DIRECT_URL leads to a pooler: give it an address that bypasses the pooler";
 
   test("exits with 2, says what to add to the URL, and leaves no lock behind", async () => {
     const settings = { DATABASE_URL: unmarked(pooled), MASTER_KEY: "a".repeat(64), LOG_LEVEL: "silent" };

@@ -144,7 +144,7 @@ test("RATE_LIMITS with an unknown endpoint is rejected with the list of endpoint
 
 test("a direct URL with pgbouncer=true is rejected with the advice to give another address", () => {
   const [url, direct] = ["postgres://app@pooler/collections?pgbouncer=true", "postgres://app@db/collections"];
-  const problem = "leads to a pooler (pgbouncer=true): give it an address that leads past it";
+  const problem = "leads to a pooler (pgbouncer=true): give it an address that bypasses the pooler";
   const given = { DATABASE_URL: url, DATABASE_DIRECT_URL: direct };
   expect(problemsOf({ ...given, DATABASE_DIRECT_URL: url })).toEqual([`DATABASE_DIRECT_URL ${problem}`]);
   expect(problemsOf({ ...given, DATABASE_MIGRATION_URL: url })).toEqual([`DATABASE_MIGRATION_URL ${problem}`]);
@@ -268,7 +268,9 @@ test.each([
 });
 
 describe("the settings of a production environment", () => {
-  const missing = ["DATABASE_URL", "MASTER_KEY"].map((name) => `${name} is required where ENVIRONMENT is no sandbox`);
+  const missing = ["DATABASE_URL", "MASTER_KEY"].map(
+    (name) => `${name} is required where ENVIRONMENT is not a sandbox`,
+  );
 
   test("must contain DATABASE_URL and MASTER_KEY", () => {
     expect(problemsOf({ ENVIRONMENT: "live" })).toEqual(missing);

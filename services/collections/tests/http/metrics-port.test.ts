@@ -68,7 +68,7 @@ test("a METRICS_PORT in use, or METRICS_HOST without a port, ends the start with
   const onTaken = await runService({ ...settings, METRICS_PORT: String(port) });
   expect({ code: onTaken.code, says: onTaken.stderr }).toMatchObject({
     code: 2,
-    says: expect.stringContaining("METRICS_HOST and METRICS_PORT cannot be listened on") as string,
+    says: expect.stringContaining("METRICS_HOST and METRICS_PORT: the service cannot listen on this address") as string,
   });
   const withoutPort = await runService({ ...settings, METRICS_HOST: "0.0.0.0" });
   expect({ code: withoutPort.code, says: withoutPort.stderr }).toMatchObject({

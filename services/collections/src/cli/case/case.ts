@@ -23,7 +23,7 @@ export function caseCommand(): Command {
     .argument("<loan>", "the lender's loan number")
     .argument("<field-partner-id>", "the person who will visit the borrower")
     .option("--reason <text>", "why; recorded in the audit log")
-    .description("Assign the case to a field partner, also if another one has it.")
+    .description("Assign the case to a field partner, even if another field partner has it.")
     .addHelpText("after", "\nExample:\n  pnpm collections case assign ACME LN-1001 fp_0192…")
     .action((lender: string, loan: string, holder: string, { reason }: { reason?: string }) =>
       withDatabase(async ({ config, em }) => {

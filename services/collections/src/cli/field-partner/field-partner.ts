@@ -59,7 +59,7 @@ Example:
     .addHelpText(
       "after",
       `
-The limits of the phone are reset on all devices. Check the identity of who asks: it may be the person who used up the limits.
+The limits of the phone are reset on all devices. Check the identity of the person who asks: that person may have used up the limits.
 
 Example:
   pnpm collections field-partner clear-code-limit fp_0192… --reason "Strangers asked for codes; identity checked"`,

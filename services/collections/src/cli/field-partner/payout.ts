@@ -52,7 +52,7 @@ export function payoutCommand(): Command {
       "after",
       `
 The reference identifies the payout: the same command again changes nothing and prints the recorded payout. Give --until the
-instant that payout preview has shown. Then earnings that are credited meanwhile stay for the next payout.
+instant that payout preview has shown. Earnings that are credited later then stay for the next payout.
 
 Example:
   pnpm collections payout record fp_0192… --currency INR --reference UTR123 --paid-on 2026-11-21 --amount 1250.50 \\

@@ -48,7 +48,7 @@ export function anchorKeysCommand(): Command {
     .addHelpText(
       "after",
       `
-They are no secret. Keep them: when a master key is gone, only its public key can verify its anchors.
+These keys are not secret. Keep them: when a master key is gone, only its public key can verify its anchors.
 
 Example:
   pnpm collections ledger anchor-keys`,
@@ -126,7 +126,9 @@ function reportOf(
     anchors: anchors ? { anchors: anchors.anchors, tornLines: anchors.tornLines, proven } : null,
     notProven,
   };
-  const verdict = json.ok ? [`The books hold: ${checked}.`] : [`${totalProblems} problems in ${checked}:`, ...found];
+  const verdict = json.ok
+    ? [`The books are correct: ${checked}.`]
+    : [`${totalProblems} problems in ${checked}:`, ...found];
   const lines = [...verdict, ...anchorText(anchors, proven), ...notProven.map((what) => `Not proven: ${what}`)];
   return { json, text: lines.join("\n") };
 }

@@ -175,14 +175,14 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   NOT_PICKED_UP: () => START_WORKER,
   STUCK_LEASE: () => START_WORKER,
   RETRY_OVERDUE: () => START_WORKER,
-  PROBE_OVERDUE: (code) => `${START_WORKER} Meanwhile: collections endpoint probe ${code}.`,
+  PROBE_OVERDUE: (code) => `${START_WORKER} Until then, use: collections endpoint probe ${code}.`,
   REPLAY_STALLED: () => START_WORKER,
   PARTITIONS_NOT_MADE: () =>
     `${START_WORKER} The routine is called "keep the partitions of webhooks"; until it runs, rows go to the default partition.`,
   SUSPENDED: (code) =>
     `The lender has got an e-mail. For cause and remedy run collections endpoint show ${code}; after the repair, collections endpoint probe ${code}.`,
   NO_CALLBACK: (code) =>
-    `Register it: collections lender update ${code} --callback-url https://…; nothing is lost meanwhile.`,
+    `Register it: collections lender update ${code} --callback-url https://…; no event is lost before that.`,
   OLD_EVENT: (code) => `Its last attempt says why: collections endpoint show ${code}.`,
 };
 

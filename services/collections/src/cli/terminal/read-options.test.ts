@@ -30,6 +30,6 @@ describe("a moment of an option", () => {
     expect(readUntil("2026-11-20")).toBe("2026-11-20");
     const until = readUntil("2026-11-20 18:00");
     expect(typeof until === "function" && until("Asia/Kolkata").toISOString()).toBe("2026-11-20T12:30:00.000Z");
-    expect(() => readUntil("2026-11-31")).toThrow(/is no day/);
+    expect(() => readUntil("2026-11-31")).toThrow(/is not a day/);
   });
 });

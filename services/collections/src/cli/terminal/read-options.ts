@@ -59,7 +59,7 @@ export function readUntil(text: string): string | LocalMoment {
   if (isDay(text)) return text;
   const moment = readClockMoment(text);
   if (moment !== undefined) return moment;
-  throw new InvalidArgumentError(`"${text.slice(0, 40)}" is no day such as 2026-11-20. ${EXPECTED_MOMENT}.`);
+  throw new InvalidArgumentError(`"${text.slice(0, 40)}" is not a day such as 2026-11-20. ${EXPECTED_MOMENT}.`);
 }
 
 /** Reads a currency in upper or lower case. */
