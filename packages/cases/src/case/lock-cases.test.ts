@@ -1,16 +1,14 @@
-import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
-import { sessionsWaitingForLocks, testDatabase } from "@collections/testing";
-import { afterAll, describe, expect, test } from "vitest";
+import { type Database, newId, transaction } from "@collections/database";
+import { sessionsWaitingForLocks } from "@collections/testing";
+import { describe, expect, test } from "vitest";
 import { applyPayment } from "./apply-payment.ts";
+import { casesDatabase } from "../../tests/cases-database.ts";
 import { exampleCase } from "../../tests/example-case.ts";
 import { lockCase, lockCasesForImport, lockCurrentCaseOf, lockCurrentCases, lockFreeCases } from "./lock-cases.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
-import { casesSchema } from "../schema.ts";
 import { insertCases, writeCases } from "./write-cases.ts";
 
-const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
-afterAll(() => database.close());
+const database = await casesDatabase();
 const NOW = new Date("2026-11-20T10:00:00Z");
 
 test("the locking functions return the case as it was written", async () => {
@@ -118,9 +116,7 @@ test("lockCurrentCases locks the new cycle's case, with its sequence, if the old
 
 /** Opens a single PostgreSQL with a fake of Citus's catalog, so that the queries for a cluster are sent to it. */
 async function fakeCluster() {
-  const { url: at } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-  const cluster = await createDatabase({ url: at, schemas: [casesSchema] });
-  afterAll(() => cluster.close());
+  const cluster = await casesDatabase();
   await cluster.pool.query(`create table pg_dist_partition as select 'h'::"char" as partmethod`);
   return cluster;
 }

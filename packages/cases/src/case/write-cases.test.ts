@@ -1,21 +1,18 @@
-import { createDatabase, migrate, isUniqueViolation, newId, transaction } from "@collections/database";
+import { isUniqueViolation, newId, transaction } from "@collections/database";
 import { currency } from "@collections/money";
-import { testDatabase } from "@collections/testing";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { applyPayment } from "./apply-payment.ts";
 import type { CaseDetails } from "./case-details.ts";
+import { casesDatabase } from "../../tests/cases-database.ts";
 import { exampleCase } from "../../tests/example-case.ts";
 import { importRun, recordImport, recordUnappliedImport } from "../import/import-run.ts";
 import { lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 import { caseByLoan } from "../list/read-cases.ts";
-import { casesSchema } from "../schema.ts";
 import { transition } from "./transitions.ts";
 import { insertCases, writeBalanceDates, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";
 
-const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
-afterAll(() => database.close());
+const database = await casesDatabase();
 const EARLIER = new Date("2026-11-19T10:00:00.123Z");
 const NOW = new Date("2026-11-20T10:00:00.456Z");
 

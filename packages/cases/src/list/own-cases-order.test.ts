@@ -1,16 +1,13 @@
-import { createDatabase, migrate, newId } from "@collections/database";
+import { newId } from "@collections/database";
 import { currency } from "@collections/money";
-import { testDatabase } from "@collections/testing";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { CursorOfAnotherListError } from "./case-list-cursor.ts";
 import type { CaseListRequest } from "./own-cases.ts";
 import { encodeCursor, InvalidCursorError } from "./page.ts";
+import { casesDatabase } from "../../tests/cases-database.ts";
 import { address, NOW, portfoliosIn, TODAY } from "../../tests/portfolios-example.ts";
-import { casesSchema } from "../schema.ts";
 
-const { url } = await testDatabase("cases", async (at) => void (await migrate({ url: at, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
-afterAll(() => database.close());
+const database = await casesDatabase();
 const { add, allPages, hold, list, order, promise, write } = portfoliosIn(database);
 
 describe("the list is sorted", () => {

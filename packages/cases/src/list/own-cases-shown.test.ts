@@ -1,14 +1,10 @@
-import { createDatabase, migrate } from "@collections/database";
-import { testDatabase } from "@collections/testing";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ImportedCase } from "../case/locked-case.ts";
 import { type CaseListRequest, ownCasesByIds } from "./own-cases.ts";
+import { casesDatabase } from "../../tests/cases-database.ts";
 import { address, NOW, portfoliosIn } from "../../tests/portfolios-example.ts";
-import { casesSchema } from "../schema.ts";
 
-const { url } = await testDatabase("cases", async (at) => void (await migrate({ url: at, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
-afterAll(() => database.close());
+const database = await casesDatabase();
 const { hold, list } = portfoliosIn(database);
 
 describe("a list near a place", () => {

@@ -1,16 +1,13 @@
-import { createDatabase, migrate, newId } from "@collections/database";
-import { testDatabase } from "@collections/testing";
-import { afterAll, describe, expect, test } from "vitest";
+import { newId } from "@collections/database";
+import { describe, expect, test } from "vitest";
 import { bucketOf } from "../case/case-details.ts";
 import type { ImportedCase } from "../case/locked-case.ts";
 import { type CaseListRequest, lenderIdsOfFieldPartner, ownCasesByIds } from "./own-cases.ts";
+import { casesDatabase } from "../../tests/cases-database.ts";
 import { address, NOW, portfoliosIn, TODAY } from "../../tests/portfolios-example.ts";
-import { casesSchema } from "../schema.ts";
 import { blockedReason } from "./workable.ts";
 
-const { url } = await testDatabase("cases", async (at) => void (await migrate({ url: at, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
-afterAll(() => database.close());
+const database = await casesDatabase();
 const { allPages, hold, lenderId, promise } = portfoliosIn(database);
 
 describe("a field partner's list", () => {

@@ -1,15 +1,12 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
-import { afterAll, expect, test } from "vitest";
+import { newId, transaction } from "@collections/database";
+import { expect, test } from "vitest";
+import { casesDatabase } from "../../tests/cases-database.ts";
 import { exampleCase } from "../../tests/example-case.ts";
 import type { ImportedCase } from "../case/locked-case.ts";
 import { caseById, caseByLoan, caseOfFieldPartner } from "./read-cases.ts";
-import { casesSchema } from "../schema.ts";
 import { insertCases } from "../case/write-cases.ts";
 
-const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
-afterAll(() => database.close());
+const database = await casesDatabase();
 const NOW = new Date("2026-11-20T10:00:00Z");
 
 test("caseByLoan returns the current case of a loan, caseById also earlier cycles", async () => {

@@ -1,20 +1,17 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
 import { currency } from "@collections/money";
-import { testDatabase } from "@collections/testing";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { completeVisit } from "./complete-visit.ts";
+import { casesDatabase } from "../../tests/cases-database.ts";
 import { exampleCase } from "../../tests/example-case.ts";
 import { lockCase } from "../case/lock-cases.ts";
 import type { LockedCase } from "../case/locked-case.ts";
 import { openPromisesOf } from "./read-visits.ts";
-import { casesSchema } from "../schema.ts";
 import { startVisit } from "./start-visit.ts";
 import type { Disposition } from "../case/disposition.ts";
 import { insertCases, writeCaseStates } from "../case/write-cases.ts";
 
-const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
-afterAll(() => database.close());
+const database = await casesDatabase();
 const ASHA = newId();
 const NOW = new Date("2026-11-20T18:00:00Z");
 

@@ -1,8 +1,8 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
 import { currency } from "@collections/money";
-import { testDatabase } from "@collections/testing";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { completeVisit, type VisitCompletion } from "./complete-visit.ts";
+import { casesDatabase } from "../../tests/cases-database.ts";
 import { exampleCase } from "../../tests/example-case.ts";
 import { lockCase } from "../case/lock-cases.ts";
 import type { LockedCase } from "../case/locked-case.ts";
@@ -16,14 +16,11 @@ import {
   visitOfFieldPartner,
   visitsOfCase,
 } from "./read-visits.ts";
-import { casesSchema } from "../schema.ts";
 import { startVisit, type VisitStart } from "./start-visit.ts";
 import { cameLate } from "./visit.ts";
 import { insertCases, writeCaseStates } from "../case/write-cases.ts";
 
-const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
-afterAll(() => database.close());
+const database = await casesDatabase();
 const ASHA = newId();
 const RAVI = newId();
 const NOW = new Date("2026-11-20T10:00:00Z");

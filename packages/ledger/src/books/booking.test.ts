@@ -1,6 +1,5 @@
-import { createDatabase, type Database, isUniqueViolation, migrate, newId, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isUniqueViolation, newId, transaction } from "@collections/database";
+import { describe, expect, test } from "vitest";
 import {
   bookingPage,
   bookingsFor,
@@ -11,18 +10,12 @@ import {
   paymentsOf,
   postTransfers,
 } from "../index.ts";
+import { ledgerDatabase } from "../../tests/ledger-database.ts";
 import { SampleCase, writeBooks } from "../../tests/sample-books.ts";
-import { ledgerSchema } from "../schema.ts";
 
-let database: Database;
 const sent: string[] = [];
 
-beforeAll(async () => {
-  const schemas = [ledgerSchema];
-  const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
-  database = await createDatabase({ url, schemas, onStatement: ({ name }) => sent.push(name ?? "") });
-});
-afterAll(() => database.close());
+const database = await ledgerDatabase({ onStatement: ({ name }) => sent.push(name ?? "") });
 
 describe("a booking", () => {
   test("is read back with every field as it was written", async () => {

@@ -1,6 +1,5 @@
-import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
-import { afterAll, beforeEach, expect, test } from "vitest";
+import { newId, transaction } from "@collections/database";
+import { beforeEach, expect, test } from "vitest";
 import {
   commission,
   correction,
@@ -12,13 +11,10 @@ import {
   transfersOf,
   verify,
 } from "../index.ts";
+import { ledgerDatabase } from "../../tests/ledger-database.ts";
 import { INR, NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
-import { ledgerSchema } from "../schema.ts";
 
-const schemas = [ledgerSchema];
-const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
-const database: Database = await createDatabase({ url, schemas });
-afterAll(() => database.close());
+const database = await ledgerDatabase();
 
 let sample: SampleCase;
 /** The earning on the case's only payment. It is credited, because the payment ended the case. */

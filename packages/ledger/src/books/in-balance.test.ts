@@ -1,14 +1,11 @@
-import { createDatabase, migrate, newId } from "@collections/database";
-import { testDatabase, withoutTriggers } from "@collections/testing";
-import { afterAll, describe, expect, test } from "vitest";
+import { newId } from "@collections/database";
+import { withoutTriggers } from "@collections/testing";
+import { describe, expect, test } from "vitest";
 import { statementOf, verify } from "../index.ts";
+import { ledgerDatabase } from "../../tests/ledger-database.ts";
 import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
-import { ledgerSchema } from "../schema.ts";
 
-const schemas = [ledgerSchema];
-const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
-const database = await createDatabase({ url, schemas });
-afterAll(() => database.close());
+const database = await ledgerDatabase();
 
 async function problemsOf({ lenderId }: SampleCase): Promise<{ code: string; id: string; detail: string }[]> {
   const { problems } = await verify(database.em(), { lenderId, now: NOW });

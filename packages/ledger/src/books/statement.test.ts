@@ -1,8 +1,7 @@
-import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
 import { currency } from "@collections/money";
-import { testDatabase } from "@collections/testing";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   balance,
   correction,
@@ -20,17 +19,10 @@ import {
   transfersOf,
   verify,
 } from "../index.ts";
+import { ledgerDatabase } from "../../tests/ledger-database.ts";
 import { INR, NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
-import { ledgerSchema } from "../schema.ts";
 
-let database: Database;
-
-beforeAll(async () => {
-  const schemas = [ledgerSchema];
-  const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
-  database = await createDatabase({ url, schemas });
-});
-afterAll(() => database.close());
+const database = await ledgerDatabase();
 
 describe("an account statement", () => {
   test("lists placement, adjustments and payments, with the balance after each line", async () => {

@@ -1,19 +1,11 @@
-import { BEFORE_ALL_IDS, createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { BEFORE_ALL_IDS, newId, transaction } from "@collections/database";
+import { expect, test } from "vitest";
 import { extendOnce, selectNextBlocks, type Step } from "./chain.ts";
 import { bookPayments, chainHead, extendChain, paymentPostings, postTransfers, verify } from "../index.ts";
+import { ledgerDatabase } from "../../tests/ledger-database.ts";
 import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
-import { ledgerSchema } from "../schema.ts";
 
-let database: Database;
-
-beforeAll(async () => {
-  const schemas = [ledgerSchema];
-  const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
-  database = await createDatabase({ url, schemas });
-});
-afterAll(() => database.close());
+const database = await ledgerDatabase();
 
 /** Returns the problems of a lender's ledger, where every row must be in the chain, however recent it is. */
 async function problemsOf(lenderId: string): Promise<string[]> {

@@ -1,14 +1,11 @@
-import { createDatabase, type Database, migrate, newId } from "@collections/database";
-import { testDatabase, withoutTriggers } from "@collections/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newId } from "@collections/database";
+import { withoutTriggers } from "@collections/testing";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { extendChain, type LedgerProblem, verify } from "../index.ts";
+import { ledgerDatabase } from "../../tests/ledger-database.ts";
 import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
-import { ledgerSchema } from "../schema.ts";
 
-const schemas = [ledgerSchema];
-const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
-const database: Database = await createDatabase({ url, schemas });
-afterAll(() => database.close());
+const database = await ledgerDatabase();
 
 /** Runs queries as a superuser with triggers disabled. */
 const forger = {

@@ -1,6 +1,6 @@
-import { createDatabase, type Database, migrate, newId } from "@collections/database";
-import { testDatabase, withoutTriggers } from "@collections/testing";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { newId } from "@collections/database";
+import { withoutTriggers } from "@collections/testing";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   type AnchorLine,
   anchorHeads,
@@ -10,13 +10,10 @@ import {
   verify,
   verifyAnchors,
 } from "../index.ts";
+import { ledgerDatabase } from "../../tests/ledger-database.ts";
 import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
-import { ledgerSchema } from "../schema.ts";
 
-const schemas = [ledgerSchema];
-const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
-const database: Database = await createDatabase({ url, schemas });
-afterAll(() => database.close());
+const database = await ledgerDatabase();
 
 const keys = createAnchorKeys({ masterKey: "0a".repeat(32) });
 let sample: SampleCase;

@@ -1,0 +1,13 @@
+import { createDatabase, type Database, type DatabaseOptions, migrate } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll } from "vitest";
+import { casesSchema } from "../src/schema.ts";
+
+/** Opens a migrated database for this test file, and closes it after the tests. Call it at the top level. */
+export async function casesDatabase(options: Partial<DatabaseOptions> = {}): Promise<Database> {
+  const schemas = [casesSchema];
+  const { url } = await testDatabase("cases", async (at) => void (await migrate({ url: at, schemas })));
+  const database = await createDatabase({ url, schemas, ...options });
+  afterAll(() => database.close());
+  return database;
+}
