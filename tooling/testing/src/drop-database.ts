@@ -2,18 +2,21 @@ import { DatabaseError, escapeIdentifier, escapeLiteral } from "pg";
 import { onNode, withDatabase } from "./cluster.ts";
 
 const IN_USE = "55006";
+const ATTEMPTS = 5;
 
 /** Drops a database of a server, including the connections and prepared transactions that tests left in it. */
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
-  const drop = () =>
-    onNode(serverUrl, (client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
-  try {
-    await drop();
-  } catch (error) {
-    // `force` ends connections, but fails if Citus has a prepared transaction whose coordinator session has ended.
-    if (!(error instanceof DatabaseError) || error.code !== IN_USE) throw error;
-    await rollBackPrepared(withDatabase(serverUrl, name));
-    await drop();
+  const text = `drop database if exists ${escapeIdentifier(name)} with (force)`;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await onNode(serverUrl, (client) => client.query(text));
+      return;
+    } catch (error) {
+      // `force` ends connections, but fails if Citus has a prepared transaction whose coordinator session has ended, or if
+      // a process of Citus connects again within the five seconds that PostgreSQL waits.
+      if (!(error instanceof DatabaseError) || error.code !== IN_USE || attempt === ATTEMPTS) throw error;
+      await rollBackPrepared(withDatabase(serverUrl, name));
+    }
   }
 }
 

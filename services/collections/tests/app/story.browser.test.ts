@@ -4,12 +4,12 @@ import { migrate } from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { schemas } from "../../src/schemas.ts";
 import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aRow } from "../fixtures/fixture.ts";
 import {
   aRegisteredFieldPartner,
   aRegisteredLender,
   FIELD_PARTNER_PHONE,
-  operatorsCli,
   type ServiceProcess,
   startProcess,
 } from "../fixtures/processes.ts";
@@ -24,7 +24,7 @@ let phone: AppPhone;
 beforeAll(async () => {
   const { url } = await testDatabase("field-app", (at) => migrate({ url: at, schemas, jobs: true }).then(() => {}));
   const settings = { DATABASE_URL: url };
-  const cli = operatorsCli(settings);
+  const cli = commandsInProcess(settings);
   const [started, browser] = await Promise.all([startProcess(settings), aBrowser()]);
   sandbox = started;
   const fallback = {

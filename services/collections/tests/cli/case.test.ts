@@ -3,9 +3,10 @@ import { actsOnFieldPartner } from "@collections/field-partners";
 import { Client } from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
 import { aCaseHolder } from "../fixtures/case-holder.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
-import { aRegisteredFieldPartner, type Cli, operatorsCli } from "../fixtures/processes.ts";
+import { aRegisteredFieldPartner, type Cli } from "../fixtures/processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -16,7 +17,7 @@ let cli: Cli;
 beforeAll(async () => {
   service = await startTestService();
   lender = await aLender(service);
-  cli = operatorsCli({ DATABASE_URL: service.databaseUrl });
+  cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
   await lender.importCases([aRow("LN-1"), aRow("LN/2")]);
   const paid = { amount: 2500, reference: "pay_1", paidAt: "2026-11-20T09:40:55Z", mode: "upi" };
   await lender.confirm("LN/2", paid);

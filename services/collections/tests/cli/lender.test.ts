@@ -5,7 +5,8 @@ import { createVault, lenderByCode, mintRegistration, whatsappAccount } from "@c
 import { testDatabase } from "@collections/testing";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
-import { type Cli, operatorsCli, secretFile, withDirectUrl } from "../fixtures/processes.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
+import { type Cli, secretFile, withDirectUrl } from "../fixtures/processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
   ({ url: databaseUrl } = await testDatabase("service", async (at) => {
     await migrate({ url: at, schemas, jobs: true });
   }));
-  cli = operatorsCli({ DATABASE_URL: databaseUrl });
+  cli = commandsInProcess({ DATABASE_URL: databaseUrl });
   created = await cli.json(
     ..."lender create --code ACME --currency INR --language hi-IN --time-zone Asia/Kolkata --country IN".split(" "),
     "--name",
@@ -236,7 +237,7 @@ test("`lender suspend` and `resume` print the state, and exit with 3 for an unkn
 
 test("`master-key rotate` seals every secret under the new key, and reports why it cannot", async () => {
   const rotate = (settings: Record<string, string>) =>
-    operatorsCli({ DATABASE_URL: databaseUrl, ...settings })("master-key", "rotate", "--json");
+    commandsInProcess({ DATABASE_URL: databaseUrl, ...settings })("master-key", "rotate", "--json");
   const stranger = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: "c".repeat(64) });
   expect(stranger).toMatchObject({ code: 2, stderr: expect.stringContaining("is not this database's") as string });
   expect(JSON.parse(stranger.stdout)).toMatchObject({ error: { code: "WRONG_MASTER_KEY" } });

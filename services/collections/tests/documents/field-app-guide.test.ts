@@ -20,13 +20,13 @@ import {
   type GuideOperation,
   stepsOf,
 } from "./fixtures/field-app-guide.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { AppClient, type GraphqlAnswer } from "../fixtures/graphql-client.ts";
 import {
   type Cli,
   aRegisteredLender,
   requestLink,
   readLink,
-  operatorsCli,
   type ServiceProcess,
   type Settings,
   startProcess,
@@ -57,7 +57,7 @@ beforeAll(async () => {
   const whatsapp = await startFakeWhatsApp(WHATSAPP);
   afterFile(() => whatsapp.close());
   settings = withDirectUrl({ DATABASE_URL: databaseUrl, WHATSAPP_BASE_URL: whatsapp.url });
-  cli = operatorsCli(settings);
+  cli = commandsInProcess(settings);
   service = await startProcess(settings);
   const twin = { publicUrl: "https://pay.acme.example" };
   const registration = {

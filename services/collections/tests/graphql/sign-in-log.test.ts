@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { startTestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
-import { operatorsCli, type ServiceProcess, startProcess } from "../fixtures/processes.ts";
+import { type ServiceProcess, startProcess } from "../fixtures/processes.ts";
 import { startSmsGateway } from "../fixtures/sms-gateway.ts";
 
 const gateway = await startSmsGateway();
@@ -11,7 +12,7 @@ test("a sandbox logs the one-time password; a production environment logs no one
   const { databaseUrl } = await startTestService({ hasWorker: false });
   const settings = { DATABASE_URL: databaseUrl, LOG_LEVEL: "trace", ROLE: "all" };
   const phone = "+919710000001";
-  await operatorsCli(settings).json("field-partner", "create", "--name", "Asha Rao", "--phone", phone);
+  await commandsInProcess(settings).json("field-partner", "create", "--name", "Asha Rao", "--phone", phone);
   const sandbox = await startProcess(settings);
   const shown = await signInBy(sandbox, phone, async () => {
     for (;;) {

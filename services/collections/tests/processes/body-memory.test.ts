@@ -6,7 +6,8 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { beforeAll, expect, test, vi } from "vitest";
-import { aLoan, aRegisteredLender, operatorsCli, type ServiceProcess, startProcess } from "../fixtures/processes.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
+import { aLoan, aRegisteredLender, type ServiceProcess, startProcess } from "../fixtures/processes.ts";
 import { answersIn } from "../fixtures/raw-socket.ts";
 
 // Starting a process takes a second, and up to ten seconds on a busy machine.
@@ -27,7 +28,7 @@ let lender: LenderTwin;
 beforeAll(async () => {
   const settings = { DATABASE_URL: (await emptyDatabase()).url };
   service = await startProcess({ ...settings, TRUST_PROXY: "loopback" });
-  lender = await aRegisteredLender(operatorsCli(settings), service.url);
+  lender = await aRegisteredLender(commandsInProcess(settings), service.url);
   // Warms the process up, so that memory which it takes only once does not count for the attack.
   for (let round = 0; round < 20; round += 1) {
     await importAs("203.0.113.9", "x".repeat(MIB));

@@ -3,16 +3,10 @@ import type { Crew } from "@collections/faults";
 import type { LenderTwin, ReceivedDelivery, ReceivedEvent } from "@collections/lender-twin";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { firstAttemptsOutOfOrder, overtakenInDrain } from "../fixtures/delivery-order.ts";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
-import {
-  aLoan,
-  aRegisteredLender,
-  operatorsCli,
-  type Settings,
-  startCrew,
-  startProcess,
-} from "../fixtures/processes.ts";
+import { aLoan, aRegisteredLender, type Settings, startCrew, startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 import { type PublishedEvent, type WebhookRows, webhookRows } from "../fixtures/webhook-rows.ts";
 
@@ -96,7 +90,7 @@ test(`kill -9 of workers during attempts, retries and a drain loses no event and
 });
 
 async function threeLenders(settings: Settings, serviceUrl: string): Promise<[LenderTwin, LenderTwin, LenderTwin]> {
-  const cli = operatorsCli(settings);
+  const cli = commandsInProcess(settings);
   return [
     await aRegisteredLender(cli, serviceUrl, { code: "STEADY" }),
     await aRegisteredLender(cli, serviceUrl, { code: "FLAKY" }),

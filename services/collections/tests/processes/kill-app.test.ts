@@ -9,10 +9,11 @@ import { beforeAll, expect, test, vi } from "vitest";
 import type { App } from "../../src/app.ts";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
 import { PARTIAL_EFFECTS } from "./fixtures/partial-effects.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, assign, testApp } from "../fixtures/fixture.ts";
 import type { Selected } from "../fixtures/graphql-client.ts";
 import { RetryingPhone, type PhoneRequest, phoneRequest } from "./fixtures/retrying-phone.ts";
-import { operatorsCli, type ServiceProcess, type Settings, startCrew, startProcess } from "../fixtures/processes.ts";
+import { type ServiceProcess, type Settings, startCrew, startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 
 // Starting a process takes a second, and up to ten seconds on a busy machine.
@@ -216,7 +217,7 @@ async function expectNothingForThieves({ phone, refreshToken, usedRefreshToken }
 async function expectBooksHold(): Promise<void> {
   lender.connect({ serviceUrl: await serverUrl() });
   for (const linkId of [...lender.links.keys()].slice(-5)) expect((await lender.pay(linkId)).status).toBe(200);
-  const cli = operatorsCli(settings);
+  const cli = commandsInProcess(settings);
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, totalProblems: 0, counts: { bookings: 5 } });
   expect(await rowsOf(PARTIAL_EFFECTS)).toEqual([]);
 }

@@ -3,7 +3,8 @@ import { type Answer, isBooked, LenderClient, type LenderTwin } from "@collectio
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
-import { aLoan, aRegisteredFieldPartner, aRegisteredLender, operatorsCli, startCrew } from "../fixtures/processes.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
+import { aLoan, aRegisteredFieldPartner, aRegisteredLender, startCrew } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 
 // Starting a process takes a second, and up to ten seconds on a busy machine.
@@ -31,7 +32,7 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
   const random = seededRandom(SEED);
   const { url: databaseUrl } = await aDurablePostgres();
   const settings = { DATABASE_URL: databaseUrl, WEBHOOK_TIMEOUT: "1s" };
-  const cli = operatorsCli(settings);
+  const cli = commandsInProcess(settings);
   const service = await startCrew(settings, 1);
   const serviceUrl = service.urls[0]!;
   const [lender, fieldPartnerId] = await Promise.all([

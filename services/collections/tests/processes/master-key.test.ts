@@ -1,7 +1,8 @@
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { operatorsCli, runService, type Settings, startProcess } from "../fixtures/processes.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
+import { runService, type Settings, startProcess } from "../fixtures/processes.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -29,7 +30,7 @@ describe("a wrong MASTER_KEY", () => {
     for (const ROLE of ["all", "server", "worker"])
       expect(await runService(settings(WRONG, { ROLE }))).toMatchObject(REFUSED);
     expect(await runService(settings(WRONG), "migrate")).toMatchObject(REFUSED);
-    const cli = operatorsCli(settings(WRONG));
+    const cli = commandsInProcess(settings(WRONG));
     for (const command of [
       ["migrate"],
       ["lender", "list"],
@@ -41,7 +42,7 @@ describe("a wrong MASTER_KEY", () => {
     }
     const { stdout } = await cli("master-key", "rotate", "--json");
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: "WRONG_MASTER_KEY" } });
-    expect(await operatorsCli(settings(RIGHT)).json("lender", "list")).toEqual({ lenders: [] });
+    expect(await commandsInProcess(settings(RIGHT)).json("lender", "list")).toEqual({ lenders: [] });
     service.send("SIGTERM");
     expect(await service.ended).toMatchObject({ code: 0 });
   });
@@ -55,14 +56,14 @@ describe("a wrong MASTER_KEY", () => {
     expect(await runService(settings(RIGHT), "migrate")).toMatchObject({ code: 0 });
     await asOwner("alter table lenders.lender drop column balance_cutoff");
     await asOwner("delete from collections_migration where name = 'lenders/0007-balance-cutoff'");
-    const cli = operatorsCli(settings(WRONG));
+    const cli = commandsInProcess(settings(WRONG));
     expect(await runService(settings(WRONG))).toMatchObject(REFUSED);
     expect(await runService(settings(WRONG), "migrate")).toMatchObject(REFUSED);
     expect(await cli("migrate")).toMatchObject(REFUSED);
     expect(await cli("lender", "list")).toMatchObject(REFUSED);
     const applied = "select from collections_migration where name = 'lenders/0007-balance-cutoff'";
     expect(await asOwner(applied)).toBe(0);
-    const { stdout } = await operatorsCli(settings(RIGHT))("migrate");
+    const { stdout } = await commandsInProcess(settings(RIGHT))("migrate");
     expect(stdout).toBe("Applied lenders/0007-balance-cutoff.\n");
     expect(await asOwner(applied)).toBe(1);
   });
@@ -76,10 +77,10 @@ describe("a wrong MASTER_KEY", () => {
   });
 
   test("is rejected on a database of a version that had no check", async () => {
-    await operatorsCli(settings(RIGHT)).json(...LENDER, "--code", "ACME");
+    await commandsInProcess(settings(RIGHT)).json(...LENDER, "--code", "ACME");
     await asOwner("delete from lenders.master_key_sentinel");
     expect(await runService(settings(WRONG))).toMatchObject(REFUSED);
-    expect(await operatorsCli(settings(RIGHT)).json("lender", "list")).toMatchObject({
+    expect(await commandsInProcess(settings(RIGHT)).json("lender", "list")).toMatchObject({
       lenders: [{ lenderCode: "ACME" }],
     });
     expect(await asOwner("select from lenders.master_key_sentinel")).toBe(1);
@@ -87,17 +88,17 @@ describe("a wrong MASTER_KEY", () => {
 });
 
 test("`master-key replace-lost` replaces a lost key, and `doctor` names what to register again before a rotation works", async () => {
-  const { apiKeyId } = await operatorsCli(settings(RIGHT)).json(...LENDER, "--code", "ACME");
+  const { apiKeyId } = await commandsInProcess(settings(RIGHT)).json(...LENDER, "--code", "ACME");
   const reason = ["--reason", "the old vault was destroyed"];
-  expect(await operatorsCli(settings(RIGHT))("master-key", "replace-lost", ...reason)).toMatchObject({ code: 1 });
-  const cli = operatorsCli(settings(WRONG));
+  expect(await commandsInProcess(settings(RIGHT))("master-key", "replace-lost", ...reason)).toMatchObject({ code: 1 });
+  const cli = commandsInProcess(settings(WRONG));
   expect(await cli.json("master-key", "replace-lost", ...reason)).toMatchObject({ unreadable: 1, lenders: 1 });
   const { code, stdout } = await cli("doctor", "--json");
   expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({
     code: 1,
     problems: [{ code: "SECRET_UNREADABLE", detail: expect.stringContaining(String(apiKeyId)) as string }],
   });
-  expect(await operatorsCli(settings(RIGHT))("lender", "list")).toMatchObject(REFUSED);
+  expect(await commandsInProcess(settings(RIGHT))("lender", "list")).toMatchObject(REFUSED);
   expect(await asOwner("select from lenders.audit_entry where act = 'master_key.replaced'")).toBe(1);
   expect(await cli("master-key", "rotate")).toMatchObject({ code: 1 });
   await cli.json("key", "create", "ACME");

@@ -4,10 +4,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterFile } from "@collections/testing";
 import { expect, test, vi } from "vitest";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aLender, aRow, assign, testApp } from "../fixtures/fixture.ts";
 import { PARTIAL_EFFECTS } from "./fixtures/partial-effects.ts";
 import { RetryingPhone, phoneRequest } from "./fixtures/retrying-phone.ts";
-import { operatorsCli, startProcess } from "../fixtures/processes.ts";
+import { startProcess } from "../fixtures/processes.ts";
 
 // Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
@@ -59,7 +60,7 @@ test("mutations during five seconds without PostgreSQL get clear errors, have no
   expect((await app.database.pool.query(PARTIAL_EFFECTS)).rows).toEqual([]);
   const { rows } = await app.database.pool.query("select count(*)::int as visits from cases.visit");
   expect(rows).toEqual([{ visits: people.flatMap(({ phone }) => phone.done.filter(isStart)).length }]);
-  expect(await operatorsCli(settings).json("ledger", "verify")).toMatchObject({ ok: true, totalProblems: 0 });
+  expect(await commandsInProcess(settings).json("ledger", "verify")).toMatchObject({ ok: true, totalProblems: 0 });
 
   async function aPerson(index: number): Promise<Person> {
     const { id, accessToken } = await aFieldPartner({ app });

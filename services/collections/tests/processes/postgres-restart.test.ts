@@ -2,16 +2,10 @@
 import { confirmUntilAnswered, isBooked, type LenderTwin } from "@collections/lender-twin";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { firstAttemptsOutOfOrder } from "../fixtures/delivery-order.ts";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
-import {
-  aLoan,
-  aRegisteredLender,
-  operatorsCli,
-  type ServiceProcess,
-  type Settings,
-  startProcess,
-} from "../fixtures/processes.ts";
+import { aLoan, aRegisteredLender, type ServiceProcess, type Settings, startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 import { type PublishedEvent, webhookRows } from "../fixtures/webhook-rows.ts";
 
@@ -36,7 +30,7 @@ test(`delivery continues by itself after PostgreSQL restarts under load (SEED=${
   };
   const roles = ["server", "worker", "worker"];
   const processes = await Promise.all(roles.map((role) => startProcess({ ...settings, ROLE: role })));
-  const cli = operatorsCli(settings);
+  const cli = commandsInProcess(settings);
   const [healthy, flaky, broken] = [
     await aRegisteredLender(cli, processes[0]!.url, { code: "HEALTHY" }),
     await aRegisteredLender(cli, processes[0]!.url, { code: "FLAKY" }),

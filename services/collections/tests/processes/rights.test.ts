@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { Client, DatabaseError } from "pg";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import type { AppClient } from "../fixtures/graphql-client.ts";
 import {
   anApp,
@@ -14,7 +15,6 @@ import {
   type Cli,
   FIELD_PARTNER_PHONE,
   readLink,
-  operatorsCli,
   runService,
   type ServiceProcess,
   type Settings,
@@ -61,7 +61,7 @@ beforeAll(async () => {
   };
   // Only the release step above had the owner's URL.
   service = await startProcess(settings);
-  cli = operatorsCli(settings);
+  cli = commandsInProcess(settings);
   const lender = await aRegisteredLender(cli, service.url, {
     "technical-contact": TECHNICAL_CONTACT,
     "whatsapp-phone-number-id": "106540352242922",

@@ -1,6 +1,7 @@
 import { emptyDatabase } from "@collections/testing";
 import { LenderClient, type LenderTwin } from "@collections/lender-twin";
 import { beforeAll, expect, test, vi } from "vitest";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import {
   aLoan,
@@ -11,7 +12,6 @@ import {
   aRelay,
   type Cli,
   readLink,
-  operatorsCli,
   type ServiceProcess,
   startProcess,
 } from "../fixtures/processes.ts";
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const started = await Promise.all(roles.map((role) => startProcess({ ...settings, ROLE: role })));
   servers = started.filter((_, index) => roles[index] === "server");
   workers = started.filter((_, index) => roles[index] === "worker");
-  cli = operatorsCli(settings);
+  cli = commandsInProcess(settings);
   lender = await aRegisteredLender(cli, servers[0]!.url);
   elsewhere = new LenderClient();
   const [apiKeyId, hmacSecret] = [...lender.secrets][0]!;

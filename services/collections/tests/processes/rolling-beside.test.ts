@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import {
   aLoan,
   anApp,
@@ -13,7 +14,6 @@ import {
   aRegisteredLender,
   requestLink,
   readLink,
-  operatorsCli,
   runService,
   type ServiceProcess,
   startProcess,
@@ -74,7 +74,7 @@ describe("a database that a later version has migrated", () => {
     expect(stderr).toContain(`cases/${NEXT}`);
     expect(await schemaNow()).toEqual(before);
     expect(before).toContain("cases.note: SELECT, INSERT");
-    const { unknown } = await operatorsCli(settings()).json("migrate");
+    const { unknown } = await commandsInProcess(settings()).json("migrate");
     expect(unknown).toEqual([`cases/${NEXT}`]);
   });
 
@@ -82,7 +82,7 @@ describe("a database that a later version has migrated", () => {
     const roles = ["server", "worker"];
     const older = await Promise.all(roles.map((ROLE) => startProcess({ ...settings(), ROLE }, OLDER)));
     const newer = await Promise.all(roles.map((ROLE) => startProcess({ ...settings(), ROLE })));
-    const lender = await aRegisteredLender(operatorsCli(settings()), older[0]!.url);
+    const lender = await aRegisteredLender(commandsInProcess(settings()), older[0]!.url);
     await lender.importCases(LOANS.slice(0, 5).map((loan) => aLoan(loan, 5_000)));
     lender.connect({ serviceUrl: newer[0]!.url });
     await lender.importCases(LOANS.slice(5).map((loan) => aLoan(loan, 5_000)));
@@ -93,7 +93,7 @@ describe("a database that a later version has migrated", () => {
     expect(lender.gaps).toEqual([]);
     // Only a worker that is killed between sending and writing sends an event again, and no worker is killed here.
     expect(lender.deliveries).toHaveLength(LOANS.length * 4);
-    expect(await operatorsCli(settings()).json("ledger", "verify")).toMatchObject({ ok: true });
+    expect(await commandsInProcess(settings()).json("ledger", "verify")).toMatchObject({ ok: true });
     await endWithoutFaults([...older, ...newer]);
   });
 
@@ -105,7 +105,7 @@ describe("a database that a later version has migrated", () => {
       startProcess({ ...settings(), ROLE: "server" }, one.server),
       startProcess({ ...settings(), ROLE: "worker" }, one.worker),
     ]);
-    const cli = operatorsCli(settings());
+    const cli = commandsInProcess(settings());
     const lender = await aRegisteredLender(cli, processes[0].url, { code: one.asked });
     await lender.importCases([aLoan("LN-1", 5_000)]);
     const person = await aRegisteredFieldPartner(cli, one.phone);

@@ -6,6 +6,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import {
   aLoan,
@@ -14,7 +15,6 @@ import {
   aRegisteredLender,
   requestLink,
   readLink,
-  operatorsCli,
   type ServiceProcess,
   startProcess,
 } from "../fixtures/processes.ts";
@@ -30,7 +30,7 @@ test.concurrent("SIGTERM under load answers accepted requests, accepts no new on
   const { url: databaseUrl } = await emptyDatabase();
   const settings = { DATABASE_URL: databaseUrl, WEBHOOK_LADDER: "0s,1h" };
   const service = await startProcess(settings);
-  const cli = operatorsCli(settings);
+  const cli = commandsInProcess(settings);
   const lender = await aRegisteredLender(cli, service.url);
   await lender.importCases(Array.from({ length: CLIENTS }, (_, index) => aLoan(`LN-${index}`, 5_000_000)));
 
@@ -75,7 +75,7 @@ test.concurrent("SIGINT stops the service in time and loses nothing although a r
   const { url: databaseUrl } = await emptyDatabase();
   const settings = { DATABASE_URL: databaseUrl, WEBHOOK_TIMEOUT: "1m", MINT_TIMEOUT: "1m" };
   const service = await startProcess(settings);
-  const cli = operatorsCli(settings);
+  const cli = commandsInProcess(settings);
   const lender = await aRegisteredLender(cli, service.url);
   const fieldPartnerId = await aRegisteredFieldPartner(cli);
   lender.receiverBehaviour = "hang";
