@@ -6,17 +6,10 @@ import { query, statement } from "@collections/database";
 import type { App } from "../app.ts";
 import { bodyPace, type Pace } from "../http/body-pace.ts";
 import { limitConnections } from "../http/connection-limit.ts";
-import { documentationSite } from "@collections/docs-site";
-import { fieldApp } from "@collections/field-app";
-import { openApiDocument } from "../rest/openapi/document.ts";
-import { graphqlEndpoint } from "../graphql/handler.ts";
 import { listen, urlOf } from "../http/listen.ts";
 import { Problem } from "../http/problem.ts";
 import { answerErrors } from "../http/error-answers.ts";
 import { answerUnreadable } from "../http/unreadable-request.ts";
-import { endpointRouter } from "../rest/endpoint/endpoint-router.ts";
-import { ENDPOINTS } from "../rest/v1/endpoints.ts";
-import { whatsappCallback } from "../rest/whatsapp-callback.ts";
 
 /** A listening HTTP server. */
 export interface HttpServer {
@@ -60,7 +53,10 @@ const READY_TIMEOUT_MS = 2_000;
 const probeQuery = statement("collections.ready", "select 1");
 const CLOSE_IDLE_EVERY_MS = 50;
 
-/** Serves health, the APIs unless the role is `worker`, and metrics unless they have their own address. */
+/**
+ * Serves health, the APIs unless the role is `worker`, and metrics unless they have their own address. A worker does not
+ * import the APIs, which are a quarter of the code.
+ */
 export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): Promise<HttpServer> {
   const { config } = app;
   let draining = false;
@@ -84,14 +80,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
       response.type(app.metrics.registry.contentType).send(await app.metrics.registry.metrics());
     });
   }
-  const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app, times.operationMs);
-  if (graphql) {
-    web.use("/graphql", graphql.handler);
-    if (config.isSandbox) web.use(fieldApp(config));
-    web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log, openApi: openApiDocument }));
-    web.use(whatsappCallback(app));
-    web.use(endpointRouter(ENDPOINTS, app));
-  }
+  const apis = config.role === "worker" ? undefined : (await import("./apis.ts")).serveApis(web, app, times.operationMs);
   web.use(answerErrors(app.log));
   const server = createServer(
     {
@@ -120,7 +109,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     },
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      graphql?.close();
+      apis?.close();
       // A connection becomes idle after its answer, and its client would keep it open.
       const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
       await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);

@@ -1,0 +1,26 @@
+import { documentationSite } from "@collections/docs-site";
+import { fieldApp } from "@collections/field-app";
+import type { Express } from "express";
+import type { App } from "../app.ts";
+import { graphqlEndpoint } from "../graphql/handler.ts";
+import { endpointRouter } from "../rest/endpoint/endpoint-router.ts";
+import { openApiDocument } from "../rest/openapi/document.ts";
+import { ENDPOINTS } from "../rest/v1/endpoints.ts";
+import { whatsappCallback } from "../rest/whatsapp-callback.ts";
+
+/**
+ * Serves everything that lenders and field partners use: both APIs, the callback of WhatsApp, the documentation, and in a
+ * sandbox the field partner's app. `close` ends the open subscriptions.
+ *
+ * @param operationMs the time limit of one operation of the app's API
+ */
+export function serveApis(web: Express, app: App, operationMs: number): { close(): void } {
+  const { config } = app;
+  const graphql = graphqlEndpoint(app, operationMs);
+  web.use("/graphql", graphql.handler);
+  if (config.isSandbox) web.use(fieldApp(config));
+  web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log, openApi: openApiDocument }));
+  web.use(whatsappCallback(app));
+  web.use(endpointRouter(ENDPOINTS, app));
+  return { close: () => graphql.close() };
+}
