@@ -1,7 +1,8 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+/** The headless shell comes first: it has no windows to draw, and takes a fifth of the processor time of the others. */
+const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
 /** Chromium is not installed, or not at the path of `CHROMIUM`. */
 export class ChromiumMissingError extends Error {
@@ -10,7 +11,7 @@ export class ChromiumMissingError extends Error {
 
   constructor(lookedFor: readonly string[]) {
     super(
-      `No Chromium found (${lookedFor.join(", ")}). Install it, on Debian with \`apt-get install chromium\`, ` +
+      `No Chromium found (${lookedFor.join(", ")}). Install it, on Debian with \`apt-get install chromium-headless-shell\`, ` +
         "or set CHROMIUM to the path of one.",
     );
   }

@@ -103,7 +103,7 @@ describe("Chromium", () => {
 
   test("that is missing leads to an error that explains how to install it", () => {
     expect(() => findChromium({ PATH: "/nowhere" })).toThrow(ChromiumMissingError);
-    expect(() => findChromium({ PATH: "/nowhere" })).toThrow("apt-get install chromium");
+    expect(() => findChromium({ PATH: "/nowhere" })).toThrow("apt-get install chromium-headless-shell");
     expect(() => findChromium({ CHROMIUM: "/nowhere/chromium", PATH: process.env["PATH"] })).toThrow(
       "/nowhere/chromium",
     );
