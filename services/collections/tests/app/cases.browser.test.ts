@@ -138,7 +138,7 @@ describe("every screen of the app", () => {
   );
 
   test(
-    "shows a message where a field partner has no cases and no earnings",
+    "says so when a field partner has no cases and no earnings",
     async () => {
       const { accessToken } = await aFieldPartner(service);
       const empty = await aPhone(browser, service.url, accessToken);
@@ -156,7 +156,9 @@ describe("every screen of the app", () => {
   );
 });
 
-/** Finds controls without an accessible name, smaller than 44 pixels, or not reachable by the keyboard. */
+/**
+ * A script that lists the controls that have no accessible name, are smaller than 44 pixels, or cannot get the focus.
+ */
 const FAULTS = `[...document.querySelectorAll("a, button, input, textarea, summary")]
   .filter((one) => one.checkVisibility() && !one.closest(".choice, .option"))
   .flatMap((one) => {

@@ -23,7 +23,7 @@ function atTheDoor() {
   return aPhoneAtACase({ service, browser, lender });
 }
 
-/** The kinds of events that the lender received about a loan. */
+/** Returns the kinds of the events that the lender received about a loan. */
 function events(loan: string): string[] {
   return lender.events.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan).map(({ kind }) => kind);
 }
@@ -73,7 +73,7 @@ describe("the app at a borrower's door", () => {
   );
 
   test(
-    "polls for the link every few seconds when it gets no stream",
+    "polls for the link every few seconds when the subscription stream fails",
     async () => {
       const { phone } = await atTheDoor();
       const { page, press, at } = phone;
@@ -94,7 +94,7 @@ describe("the app at a borrower's door", () => {
 
 describe("the app without a network", () => {
   test(
-    "keeps the end of a visit on the phone, also over a reload, and sends it exactly once",
+    "keeps the end of a visit on the phone, even after a reload, and sends it exactly once",
     async () => {
       const { phone, app, loan } = await atTheDoor();
       const { page, press, at, network, look } = phone;
@@ -137,7 +137,7 @@ describe("the app without a network", () => {
   );
 
   test(
-    "makes a whole visit with the lender's own QR code, and reports it in order afterwards",
+    "shows the lender's own QR code at a visit, and sends the visit's mutations in order once the network is back",
     async () => {
       const { phone, loan } = await atTheDoor();
       const { page, press, at, network, look } = phone;

@@ -24,7 +24,7 @@ function atTheDoor({ cases = 1 } = {}) {
   return aPhoneAtACase({ service, browser, lender }, { cases });
 }
 
-/** The kinds of events that the lender received about visits to these loans. */
+/** Returns the kinds of the events that the lender received about visits to these loans. */
 function visitEvents(loans: readonly string[]): string[] {
   return lender.events
     .filter(({ sourceLoanNumber, kind }) => loans.includes(sourceLoanNumber ?? "") && kind.startsWith("visit."))
@@ -39,7 +39,7 @@ async function endVisit({ page, press, at }: AppPhone): Promise<void> {
   await at("Good");
 }
 
-/** The phone's stored values whose names begin with `beginning`, by name. */
+/** Returns the entries of the phone's local storage whose keys begin with `collections.` and `beginning`. */
 function stored({ page }: Pick<AppPhone, "page">, beginning: string): Promise<Record<string, string>> {
   return page.evaluate<Record<string, string>>(
     `Object.fromEntries(Object.entries(localStorage).filter(([name]) => name.startsWith("collections.${beginning}")))`,
@@ -52,7 +52,7 @@ function isOf(request: { postData(): string | null }, operation: string): boolea
 
 describe("order in which the app sends mutations", () => {
   test(
-    "the start of a visit is sent before its end, also when the phone's clock was set back between them",
+    "the start of a visit is sent before its end, even if the phone's clock was set back between them",
     async () => {
       const { phone, loans } = await atTheDoor();
       const { page, press, at, network } = phone;
@@ -141,7 +141,7 @@ test(
 
 describe("two people on one phone in two windows", () => {
   test(
-    "one person's mutations are never sent with the other's token, and stay for their owner",
+    "one person's mutations are never sent with the other's token, and stay stored until their owner signs in again",
     async () => {
       const { phone, app, accessToken } = await atTheDoor();
       const { page, press } = phone;
@@ -178,7 +178,7 @@ describe("two people on one phone in two windows", () => {
   );
 
   test(
-    "a sign-out during a renewal of the session stays in effect",
+    "a sign-out while the session is being refreshed stays in effect",
     async () => {
       const { phone, fieldPartnerId } = await atTheDoor();
       const { page } = phone;

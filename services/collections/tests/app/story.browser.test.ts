@@ -75,7 +75,7 @@ test(
     expect(await page.locator(".url").textContent()).toBe(lender.payUrl(linkId!));
     expect(await phone.scan("QR code of the payment link")).toBe(lender.payUrl(linkId!));
 
-    // The access token has expired meanwhile. The app renews it without showing anything.
+    // The access token has expired meanwhile. The app refreshes the session and shows nothing about it.
     await page.evaluate(`{
       const name = "collections.session";
       localStorage.setItem(name, localStorage.getItem(name).replace(/fpt_[^"]*/, "fpt_ended"));
@@ -107,7 +107,7 @@ test(
     // No borrower data and no token stay on the phone.
     expect(await page.evaluate("Object.keys(localStorage).filter((name) => /answer|session/.test(name))")).toEqual([]);
 
-    // The app reports no error when it renews the expired token.
+    // Refreshing the expired token causes no error in the app.
     expect(phone.errors).toEqual([]);
     expect(phone.requestsElsewhere()).toEqual([]);
   },

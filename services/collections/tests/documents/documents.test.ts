@@ -44,13 +44,13 @@ describe("document docs/interface.md", () => {
     const referred = texts.flatMap((text) => [...text.matchAll(/contract: ([A-Z][A-Za-z -]+)/g)].map(([, to]) => to!));
     expect(referred.length).toBeGreaterThan(20);
     const headings = headingsOf(contract);
-    // A comment may break the line within a name, or continue after it.
+    // A line break in a comment may cut a name short, and a comment may go on after the name.
     expect(
       referred.filter((to) => !headings.some((heading) => heading.startsWith(to.trim()) || to.startsWith(heading))),
     ).toEqual([]);
   });
 
-  test("shows signatures from the vectors", async () => {
+  test("shows only signatures that are in vectors.json", async () => {
     const { vectors } = JSON.parse(await textOf("packages/signing/vectors.json")) as { vectors: Vector[] };
     const rows = [
       ...section("Signature").matchAll(/^\| `(GET|POST) ([^` ]+)`.*?\| +(?:`(.*?)`)? *\| `([0-9a-f]{64})`/gm),
@@ -61,7 +61,7 @@ describe("document docs/interface.md", () => {
   });
 });
 
-test("docs/operations.md lists every column name that the import of a file knows", () => {
+test("docs/operations.md lists every column name that a file import recognizes", () => {
   const text = documents.get("docs/operations.md")!.split("### Columns")[1]!.split("\n## ")[0]!;
   const rows = [...text.matchAll(/^\| `([\w.]+)` *\| (.*?) *\|$/gm)];
   const shown = rows.map(([, field, names]) => [field, names === "" ? [] : names!.split(", ")]);
@@ -111,7 +111,7 @@ describe("documents in docs/lenders", () => {
     expect(pages.filter((page) => !documents.get("README.md")!.includes(`(${page}`))).toEqual([]);
   });
 
-  test("signing.md shows an example and names from the vectors", async () => {
+  test("signing.md shows an example and vector names that are in vectors.json", async () => {
     const text = documents.get("docs/lenders/signing.md")!;
     const { vectors } = JSON.parse(await textOf("packages/signing/vectors.json")) as { vectors: Vector[] };
     const [, canonical = ""] = /^```text canonical\n([\s\S]*?)\n```$/m.exec(text)!;
@@ -161,7 +161,7 @@ function textOf(name: string): Promise<string> {
   return readFile(join(ROOT, name), "utf8");
 }
 
-/** The text below a heading, up to the next one of its level or above. */
+/** Returns the text between a heading of the contract and the next heading of the same or a higher level. */
 function section(heading: string): string {
   const [, level = "", rest = ""] = new RegExp(`^(#+) ${heading}$([\\s\\S]*)`, "m").exec(contract)!;
   return rest.split(new RegExp(`^#{1,${level.length}} `, "m"))[0]!;
@@ -179,7 +179,7 @@ function exists(from: string, target: string): boolean {
   return anchor === undefined || (text !== undefined && headingsOf(text).map(anchorOf).includes(anchor));
 }
 
-/** The anchor that GitHub makes for a heading. */
+/** Returns the anchor that GitHub makes for a heading. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

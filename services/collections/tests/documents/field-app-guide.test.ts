@@ -47,7 +47,7 @@ let settings: Settings;
 let service: ServiceProcess;
 let cli: Cli;
 let lender: LenderTwin;
-/** Values from answers and commands so far, the newest last. */
+/** Values that answers and commands have returned so far, the newest last. */
 const known: KnownValue[] = [];
 
 beforeAll(async () => {
@@ -85,7 +85,7 @@ test("the field app guide uses every root field of the schema", () => {
   const documents = operations.map(({ text }) => text).join();
   const roots = [schema.getQueryType()!, schema.getMutationType()!, schema.getSubscriptionType()!];
   const fields = roots.flatMap((type) => Object.keys(type.getFields()));
-  // Screens use the fields for each type instead of node and nodes.
+  // The guide does not have to use `node` and `nodes`: screens use the root field of each type instead.
   const missing = fields.filter(
     (name) => !["node", "nodes"].includes(name) && !new RegExp(`\\b${name}\\b`).test(documents),
   );
@@ -105,7 +105,7 @@ test.each(steps.map((step) => [titleOf(step), step] as const))(
   },
 );
 
-/** Runs an operation and returns the differences between its answers and the shown ones. */
+/** Runs an operation and returns the differences between its actual answers and the answers that the guide shows. */
 async function runOperation(operation: GuideOperation): Promise<string[]> {
   const { name, text, runs } = operation;
   await BEFORE[name]?.();
@@ -137,7 +137,7 @@ function documentOf({ data, errors }: GraphqlAnswer): object {
   return { data, ...(errors && { errors }) };
 }
 
-/** Runs the lines one after the other, because a line may need a value that the line before has printed. */
+/** Runs the lines one after the other, because a line may need a value that an earlier line has printed. */
 async function runCommands({ lines, expected }: GuideCommands): Promise<string[]> {
   const pnpm = `pnpm() { shift; '${process.execPath}' --disable-warning=ExperimentalWarning '${CLI}' "$@"; }`;
   const env: Record<string, string> = { PATH: process.env["PATH"]!, MASTER_KEY: "a".repeat(64), ...settings };
@@ -154,7 +154,7 @@ async function runCommands({ lines, expected }: GuideCommands): Promise<string[]
   return expected === undefined ? [] : differences(JSON.parse(printed), expected);
 }
 
-/** Actions of other people before and after some operations. */
+/** What other people do before and after some of the guide's operations, keyed by the operation's name. */
 const BEFORE: Record<string, () => Promise<void>> = { Today: earlierToday, MyMoney: payAndPayOut };
 const AFTER: Record<string, () => Promise<void>> = { RequestOtp: waitForCode, SignOut: signInAgain };
 
@@ -204,7 +204,7 @@ async function payAndPayOut(): Promise<void> {
   await cli.json("payout", "record", fieldPartnerId, ...transfer);
 }
 
-/** An app with the newest access token. */
+/** Returns a client with the newest access token. */
 function signedIn(): AppClient {
   return new AppClient(service.url, fillEllipses("fpt_…", known) as string);
 }

@@ -17,18 +17,20 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 const MINT_TOKEN = "a-token-of-yours";
-/** Fields with numbers that differ between runs. In strings, the guide shows an ellipsis for what differs. */
+/**
+ * Numeric fields whose values differ between runs. In a string, the guide shows an ellipsis for the part that differs.
+ */
 const VOLATILE_NUMBERS = new Set(["skewMs", "durationMs"]);
 
 interface Block {
-  /** The status line above the JSON of an answer, such as "HTTP 200". */
+  /** The HTTP status that the page shows above the answer's JSON, such as "HTTP 200". */
   readonly status: string | undefined;
-  /** The text after the fence: the language, sometimes with another word. */
+  /** The text after the opening fence: the language, sometimes followed by another word such as "run". */
   readonly info: string;
   readonly text: string;
 }
 
-/** A command of a page with the answer that the page shows. */
+/** A command of a page, and the answer that the page shows for it. */
 interface Step {
   readonly page: string;
   readonly script: string;
@@ -72,7 +74,7 @@ beforeAll(async () => {
     collections(settings, "lender", "create", "--code", "ACME", "--name", "Acme Finance", "--currency", "INR"),
   ]);
 
-  // Starts the lender's server of the guide's step 4 and registers its URLs.
+  // Starts the lender's server from step 4 of the guide and registers its URLs.
   const file = join(folder, "lender.mjs");
   await writeFile(file, guide.blocks.find(({ info }) => info === "js file=lender.mjs")!.text);
   lender = await start([file], { HMAC_SECRET: hmacSecret!, MINT_TOKEN, PORT: "0" }, /listening on (\S+)$/m);
@@ -108,7 +110,7 @@ test("the lender guide has ten steps, each with a runnable command", () => {
   for (const section of numbered) expect(blocksOf(section).map(({ info }) => info)).toContain("bash run");
 });
 
-test("every command of the lender guide has its answer below it, except the one that defines functions", () => {
+test("every command of the lender guide is followed by its answer, except the one that defines functions", () => {
   expect(steps.filter(({ shown }) => shown === undefined)).toEqual([steps[0]]);
 });
 
@@ -125,7 +127,7 @@ test("the lender guide's receiver has received every event, in order and once", 
     .find(({ info }) => info === "text received")!
     .text.trim()
     .split("\n");
-  // The events of the commands on other pages come after these.
+  // Compares only the first lines: later events come from the commands on the other pages.
   const receivedLines = () => lender.lines().filter((line) => !/^(listening|link) /.test(line));
   await expect.poll(() => masked(receivedLines().slice(0, shown.length), shown)).toEqual(shown);
 });
@@ -140,12 +142,14 @@ function isAnswer({ info }: Block): boolean {
   return info === "text" || info === "json";
 }
 
-/** The shown answer: JSON as a value with the HTTP status if there is one, anything else as text. */
+/**
+ * Returns the answer that a page shows: JSON as a value, with the HTTP status if there is one; other text unchanged.
+ */
 function answerShown({ status, info, text }: Block): unknown {
   return info === "json" ? { status, body: JSON.parse(text) as unknown } : text.trim();
 }
 
-/** The same for the output of a command. curl prints the status after the body. */
+/** Returns the output of a command in the same form. curl prints the status after the body. */
 function answerPrinted({ status, info }: Block, output: string): unknown {
   const lines = output.trim().split("\n");
   if (info !== "json") return lines.join("\n");
@@ -154,7 +158,7 @@ function answerPrinted({ status, info }: Block, output: string): unknown {
 }
 
 interface StartedProgram {
-  /** The match of the first group of `until`. */
+  /** What the first group of `until` matched. */
   readonly found: string;
   /** The lines that the program has printed so far. */
   lines(): string[];
@@ -199,8 +203,9 @@ async function runInOneShell(commands: readonly Step[], env: Record<string, stri
 }
 
 /**
- * A command that waits, before one that shows the newest delivered event, until the guide's last event is delivered. A
- * reader pastes slowly enough, but here the command could show the event before.
+ * Returns a command to run before `script`, or "". Before a script that shows the newest delivered event, the command
+ * waits until the guide's last event is delivered. A reader types slowly enough not to need it. The test would
+ * otherwise see an older event.
  */
 function waitBefore(script: string): string {
   if (!script.includes("state=delivered")) return "";
@@ -208,7 +213,7 @@ function waitBefore(script: string): string {
   return `for attempt in $(seq 100); do ${delivered} | grep -q case.closed && break; sleep 0.1; done\n`;
 }
 
-/** The actual value, with every part that may differ replaced by what the guide shows. */
+/** Returns the actual value, in which every part that may differ is replaced by what the guide shows. */
 function masked(actual: unknown, shown: unknown, key = ""): unknown {
   if (typeof shown === "string") {
     const isText = typeof actual === "string" || shown === "…";

@@ -22,7 +22,7 @@ let service: TestService;
 let lender: LenderTwin;
 let keyId: string;
 let secret: string;
-/** The bodies of each loan's events in order of their sequence. */
+/** For each loan, the bodies of its events in the order of their sequence numbers. */
 let eventsByLoan: Map<string, string[]>;
 
 beforeAll(async () => {
@@ -43,11 +43,11 @@ beforeAll(async () => {
   eventsByLoan = Map.groupBy(bodies, (body) => eventOf(body).sourceLoanNumber);
 });
 
-test("the sample receiver reaches the case's state from repeated, lost and reordered events, and never moves back", async () => {
+test("the sample receiver reaches the case's state despite repeated, lost and reordered events, and never goes back", async () => {
   const seed = seedOfRun();
   const random = seededRandom(seed);
   const receiver = await startReceiver();
-  // The last event of each loan always arrives, because without it the receiver cannot know of a change.
+  // Always send the last event of each loan: without it the receiver cannot know that the case has changed.
   const sent = [...eventsByLoan.values()].flatMap((bodies) => [
     ...bodies.slice(0, -1).filter(() => random() < 0.6),
     ...bodies.filter(() => random() < 0.3),
@@ -78,10 +78,10 @@ test("the sample receiver applies events in order without reading the case", asy
     ]);
 });
 
-test("the sample receiver applies an acknowledged event after a kill and a restart", async () => {
+test("the sample receiver applies an acknowledged event after it was killed and restarted", async () => {
   const [loan, bodies] = [...eventsByLoan][1]!;
   const DATABASE = join(await aFolder(), "receiver.db");
-  // The receiver cannot close this gap, because it cannot reach the service.
+  // The receiver gets only event 5. It cannot fetch the missing events 1 to 4, because it cannot reach the service.
   const first = await startReceiver({ BASE_URL: UNREACHABLE, DATABASE });
   expect(await first.send(bodies[4]!)).toBe(200);
   await first.kill();

@@ -62,7 +62,7 @@ test("the SDK guide shows the real output of its calls", () => {
   expect(masked).toEqual(shown);
 });
 
-test("the SDK guide shows the real output of its receiver, which stores its data", async () => {
+test("the SDK guide shows the real output of its receiver, and the receiver stores its data", async () => {
   await expect.poll(() => receiver.lines().slice(1)).toEqual(shownOutput("receiver.mjs"));
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -73,7 +73,7 @@ test("the SDK guide shows the real output of its receiver, which stores its data
   expect(mails.rows).toEqual([{ loan: "LN-1001", text: "We have received your payment of 2500.05 INR." }]);
 });
 
-test("the SDK guide's mint endpoint answers only requests with a right signature", async () => {
+test("the SDK guide's mint endpoint returns a link for a correct signature and 401 for a wrong one", async () => {
   const url = `${await receiver.found(/listening on (\S+)/)}/mint-link`;
   const body = JSON.stringify({ sourceLoanNumber: "LN-1001", amount: 100 });
   const timestamp = String(Date.now());
@@ -100,7 +100,7 @@ async function installPackages(): Promise<void> {
   }
 }
 
-/** Creates a database with the SDK's tables and those of the guide. */
+/** Creates a database with the tables of the SDK and of the guide. */
 async function createLenderDatabase(): Promise<string> {
   const { url } = await emptyDatabase();
   const sdk = await readFile(new URL(import.meta.resolve("@collections/lender-sdk/receiver.sql")), "utf8");
@@ -150,7 +150,7 @@ function shownOutput(file: string): string[] {
   return text.trim().split("\n");
 }
 
-/** Whether a line equals the shown one, where an ellipsis stands for any text. */
+/** Returns whether a line equals the shown line, in which an ellipsis stands for any text. */
 function isLike(line: string, shown: string): boolean {
   const [before = "", after] = shown.split("…");
   return after === undefined ? line === shown : line.startsWith(before) && line.endsWith(after);

@@ -7,7 +7,7 @@ const current = JSON.parse(JSON.stringify(openApiDocument())) as Document;
 // oxlint-disable-next-line typescript/no-explicit-any -- each test edits the document in a way that its type forbids
 type Json = Record<string, any>;
 
-/** The document after a change. */
+/** Returns a copy of the current document to which `change` was applied. */
 function changed(change: (document: Json) => void): Document {
   const copy = structuredClone(current) as unknown as Json;
   change(copy);
@@ -224,7 +224,7 @@ describe("a breaking change of the OpenAPI document is reported:", () => {
     [
       "the header of the signature changes",
       (it) => (it.components.securitySchemes.Signature.name = "X-Signature"),
-      "the security scheme Signature is another one now",
+      "the security scheme Signature has changed",
     ],
   ])("%s", (_, change, sentence) => {
     const found = breakingChanges(current, changed(change));

@@ -78,18 +78,18 @@ describe("import rows in the OpenAPI document and in the service", () => {
     expect(refusals({ ...REQUIRED, [name]: null })).toEqual(BY_BOTH);
   });
 
-  test.each(Object.keys(fields).filter((name) => !(name in REQUIRED)))("may have null for %s", (name) => {
+  test.each(Object.keys(fields).filter((name) => !(name in REQUIRED)))("may have null as %s", (name) => {
     expect(faultsOf({ ...REQUIRED, [name]: null })).toEqual({ document: [], service: [] });
   });
 
   test.each(Object.entries(fields).flatMap(([name, schema]) => wrongValues(schema).map((value) => [name, value])))(
-    "are rejected with a wrong %s: %j",
+    "are rejected with a wrong value of %s: %j",
     (name, value) => {
       expect(refusals({ ...REQUIRED, [String(name)]: value })).toEqual(BY_BOTH);
     },
   );
 
-  test("that withdraw, hold or release a case need only a loan number", () => {
+  test("need only a loan number if they withdraw, hold or release a case", () => {
     for (const action of ["withdraw", "hold", "release"]) {
       expect(faultsOf({ sourceLoanNumber: "LN-1", action }, CONTROL)).toEqual({ document: [], service: [] });
       expect(refusals({ action }, CONTROL)).toEqual(BY_BOTH);
@@ -98,7 +98,7 @@ describe("import rows in the OpenAPI document and in the service", () => {
   });
 });
 
-/** Values that a field's schema forbids: one of another type, and one just beyond each limit. */
+/** Returns values that a field's schema forbids: one of another type, and one just beyond each limit. */
 function wrongValues(schema: Schema): unknown[] {
   const { maxLength, maxItems, maximum, minimum, maxProperties, items, properties, additionalProperties } =
     schema as Limits;
@@ -140,7 +140,7 @@ function namesUpTo(count: number): object {
 
 const BY_BOTH = { document: true, service: true };
 
-/** Whether the document and the service reject the row. */
+/** Returns whether the document rejects the row, and whether the service rejects it. */
 function refusals(row: object, schema = UPSERT) {
   const { document, service } = faultsOf(row, schema);
   return { document: document.length > 0, service: service.length > 0 };
@@ -156,7 +156,7 @@ function warningsOf(row: object) {
   return "row" in checked ? checked.row.warnings : checked.warnings;
 }
 
-/** The row as the service reads it from a request. */
+/** Returns the row as the service reads it from a request. */
 function checkedRow(row: object) {
   const defaults = { currency: "INR" as never, country: "IN", language: null };
   return checkRow(parseJson(JSON.stringify(row), AMOUNT_FIELDS), defaults, 0);

@@ -154,7 +154,7 @@ describe("answerFaults", () => {
   });
 });
 
-/** All strings under a name, anywhere in the document. */
+/** Returns all strings in a field of this name, anywhere in the document. */
 function texts(node: unknown, name: string): string[] {
   if (typeof node !== "object" || node === null) return [];
   return Object.entries(node).flatMap(([key, value]) =>
@@ -167,7 +167,7 @@ interface Content {
   readonly examples?: Readonly<Record<string, { value?: unknown; $ref?: string }>>;
 }
 
-/** Every documented body. */
+/** Returns every documented body. */
 function contentsIn(node: unknown, reference: string): { reference: string; content: Content }[] {
   if (typeof node !== "object" || node === null) return [];
   return Object.entries(node).flatMap(([key, value]) => {

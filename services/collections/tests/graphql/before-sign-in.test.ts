@@ -222,7 +222,7 @@ describe("a request without an access token", () => {
     },
   );
 
-  test("may read the schema in a sandbox, and nothing else with it", async () => {
+  test("may read the schema in a sandbox, but no other field in the same document", async () => {
     const schema = { query: getIntrospectionQuery(), operationName: "IntrospectionQuery" };
     expect(await send(sandbox, { body: schema })).toMatchObject({
       data: { __schema: { queryType: { name: "Query" } } },
@@ -241,7 +241,7 @@ describe("a request without an access token", () => {
     }
   });
 
-  test("gets its error as an event stream when it asks for one", async () => {
+  test("gets its error as an event stream if it accepts only an event stream", async () => {
     const body = { query: 'subscription { paymentLinkUpdated(id: "x") { id } }' };
     const answer = await send(production, { accept: "text/event-stream", token: expiredToken, body });
     expect(answer).toMatchObject({ status: 200, type: "text/event-stream" });
@@ -250,11 +250,11 @@ describe("a request without an access token", () => {
 });
 
 describe("registered operations before sign-in", () => {
-  test("that sign in are executed by their hash; others need an access token", async () => {
+  test("are executed by their hash if they sign in, and need an access token otherwise", async () => {
     const folder = await mkdtemp(join(tmpdir(), "operations-"));
     afterFile(() => rm(folder, { recursive: true }));
     const hashOf = (document: string) => createHash("sha256").update(document).digest("hex");
-    // The operator has registered this document, so it may be longer than others.
+    // A registered document may exceed the maximum length of other documents before sign-in.
     const long = `${ASK} # ${"x".repeat(5_000)}`;
     const file = join(folder, "operations.json");
     await writeFile(

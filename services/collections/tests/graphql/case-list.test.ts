@@ -107,7 +107,7 @@ describe("the query cases", () => {
     [`filter: { city: [${'"Pune",'.repeat(51)}] }`, "50 values"],
     [`search: "${"x".repeat(101)}"`, "100 characters"],
     ['search: "\\u0000"', "100 characters"],
-  ])("with %.60s gets BAD_INPUT with the expected values", async (args, expected) => {
+  ])("with %.60s gets BAD_INPUT, with a message that names the valid values", async (args, expected) => {
     const { app } = await aCaseHolder(service);
     const { data, errors } = await app.ask(`{ cases(${args}) { edges { node { id } } } }`);
     expect(data).toEqual({ cases: null });

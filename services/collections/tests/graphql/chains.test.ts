@@ -36,12 +36,12 @@ type Plan = readonly Step[];
 
 interface Sent {
   readonly step: Step;
-  /** The number of the phone that sends it. */
+  /** The number of the phone that sends the request. */
   readonly phone: number;
   readonly input: { readonly idempotencyKey: string; readonly visitId: string };
 }
 
-/** A lender with its own field partners, whose phones send all the plans. */
+/** A lender with field partners whose phones send the requests of all plans. The test compares two such sides. */
 interface Side {
   readonly lenderId: string;
   readonly apps: readonly AppClient[];
@@ -55,7 +55,7 @@ beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
 });
 
-test(`the requests of ${VISITS} visits have the same result repeated and in any order as in order (SEED=${SEED})`, async () => {
+test(`the requests of ${VISITS} visits have the same result in any order and with repeats as in order and without repeats (SEED=${SEED})`, async () => {
   const plans = drawPlans();
   const [inOrder, inAnyOrder] = [await aSide(plans), await aSide(plans)];
   const typesInOrder = new Map<string, string>();
@@ -139,7 +139,10 @@ async function aSide(plans: readonly Plan[]): Promise<Side> {
   return { lenderId, apps, sent };
 }
 
-/** Visit ids increase within a case on both sides, because the id decides the order of two visits of one moment. */
+/**
+ * Returns the requests of a plan. On both sides, visit ids increase within a case, because the id decides the order of
+ * two visits that happen at the same moment.
+ */
 function sentOf(plan: Plan, caseId: string, phone: number): Sent[] {
   const visitIds: string[] = [];
   return plan.map((step) => {
@@ -173,7 +176,10 @@ async function post({ apps }: Side, batch: readonly Sent[], types: Map<string, s
   }
 }
 
-/** The stored effects of a side's requests, by loan, without ids and times of arrival, which differ between sides. */
+/**
+ * Returns the stored effects of a side's requests, by loan. Ids and times of arrival are left out, because they differ
+ * between the two sides.
+ */
 async function stateOf({ lenderId, sent }: Side): Promise<unknown> {
   const { rows } = await service.app.database.pool.query<Record<string, unknown>>(SELECT_STATE, [lenderId]);
   const places = new Map(sent.flat().map(({ step, input }) => [input.visitId, step.visit]));
@@ -218,7 +224,7 @@ async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<
   await Promise.all(workers);
 }
 
-/** Divides the requests into batches of one phone each, the phones in turn. */
+/** Divides the requests into batches that each come from one phone. The phones take turns. */
 function batches(sent: readonly Sent[]): Sent[][] {
   const ofPhones = Map.groupBy(sent, ({ phone }) => phone);
   return [...ofPhones.values()]

@@ -43,7 +43,7 @@ describe("earnings of a field partner", () => {
     }
   });
 
-  test("are listed in pages of lines, which only their owner can read", async () => {
+  test("are listed page by page as lines that only their owner can read", async () => {
     const query = `query ($after: String) { earningLines(first: 1, after: $after) {
       edges { node { ${LINE} } } pageInfo { hasNextPage endCursor } } }`;
     const first = (await app.ask(query)).data!["earningLines"];
@@ -85,7 +85,7 @@ describe("earnings of a field partner", () => {
   });
 });
 
-test("viewer.today sums up the field partner's own day", async () => {
+test("viewer.today contains the visits, collected amounts and earnings of this field partner's day only", async () => {
   const query = "{ viewer { id displayName today { visits collected { display } earned { display } } } }";
   const { data } = await app.ask(query);
   expect(data!["viewer"]).toEqual({

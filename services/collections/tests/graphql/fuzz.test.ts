@@ -103,7 +103,10 @@ function faultsOf({ bytes, status, text, codes }: ReceivedAnswer): string[] {
   return isFault ? [`${status} ${text.slice(0, 500)} for ${JSON.stringify(bytes.toString().slice(0, 2_000))}`] : [];
 }
 
-/** Whether the request may have written something. A rejected mutation has, too: it stores its result under its key. */
+/**
+ * Returns whether the request may have written something. Even a rejected mutation has: its result is stored under its
+ * key.
+ */
 function mayChange({ bytes, data }: ReceivedAnswer): boolean {
   return bytes.includes("mutation") && Object.values(data ?? {}).some((value) => value !== null);
 }
@@ -112,7 +115,7 @@ function countOne(seen: Map<string, number>, name: string): void {
   seen.set(name, (seen.get(name) ?? 0) + 1);
 }
 
-/** Prints a summary of a run that was started with FUZZ_REQUESTS. */
+/** Prints a summary if FUZZ_REQUESTS is set. */
 function report(seen: ReadonlyMap<string, number>): void {
   if (process.env["FUZZ_REQUESTS"] === undefined) return;
   const lines = [...seen].toSorted(([a], [b]) => a.localeCompare(b)).map(([name, count]) => `${count} × ${name}`);

@@ -53,7 +53,7 @@ describe("an operation is rejected", () => {
     expect(message).toMatch(/^An operation may cost 1000; this one costs \d+: ask for less at a time\.$/);
   });
 
-  test("for a circle of fragments, and no path through the schema is deeper than ten levels", async () => {
+  test("for a circle of fragments; the longest path through the schema without a repeated type has at most ten levels", async () => {
     const circle = "{ cases { edges { node { ...A } } } } fragment A on Case { id ...B } fragment B on Case { ...A }";
     expect(await refusalOf(circle)).toMatchObject({
       code: "BAD_INPUT",
@@ -111,7 +111,7 @@ describe("an operation is rejected", () => {
   });
 });
 
-/** Each fragment spreads the two that follow it. */
+/** Returns fragments that each spread the next two fragments; the last ones spread the first. */
 function fragmentsInACircle(count: number): string {
   const fragments = Array.from({ length: count }, (_, at) => {
     const [next, secondNext] = [(at + 1) % count, (at + 2) % count];
@@ -120,7 +120,10 @@ function fragmentsInACircle(count: number): string {
   return fragments.join(" ");
 }
 
-/** The number of levels of the longest path through the schema that passes no type twice. Deeper paths repeat types. */
+/**
+ * Returns the number of levels of the longest path through the schema that passes no type twice. Deeper paths repeat
+ * types.
+ */
 function longestPath(type = schema.getQueryType()!, seen: readonly string[] = []): number {
   const below = Object.values(type.getFields()).map((field) => {
     const named = schema.getType(String(field.type).replaceAll(/[![\]]/g, ""))!;
@@ -172,7 +175,7 @@ describe("content negotiation of GraphQL answers", () => {
     return { status: response.status, type: response.headers.get("content-type")?.split(";", 1)[0] };
   }
 
-  test("gives JSON with 200 for application/json, and a telling status for application/graphql-response+json", async () => {
+  test("gives invalid operations 200 for application/json, and 400 for application/graphql-response+json", async () => {
     const [right, wrong] = ["{ viewer { id } }", "{ viewer { shoeSize } }"];
     const plain = "application/json";
     const own = "application/graphql-response+json";

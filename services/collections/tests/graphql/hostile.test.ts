@@ -69,7 +69,7 @@ async function send(query: string, token: string | undefined): Promise<{ status:
   return { status: response.status, codes: codes.join(" ") };
 }
 
-/** Prints the slowest stall of a run that was started with FUZZ_REQUESTS. No test asserts times. */
+/** Prints the longest stall of the event loop if FUZZ_REQUESTS is set. No test asserts durations. */
 async function report(how: string): Promise<void> {
   if (process.env["FUZZ_REQUESTS"] === undefined) return;
   const slowest = (await loop.slowestMs()).toFixed(0);

@@ -37,7 +37,8 @@ function startVisit(caseId: string, occurredAt = new Date()) {
   return setup.app.mutate("startVisit", { visitId: randomUUID(), caseId, occurredAt }, "visit { visitId }");
 }
 
-// Creates before the suspension all that it affects: a started visit, a live link, and a link that waits for its mint call.
+// Before the suspension, creates everything that it affects: a started visit, a live link, and a link that waits for
+// its mint call.
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
@@ -64,7 +65,7 @@ describe("while the lender is suspended", () => {
     expect(await setup.app.mutate("revealContact", { caseId }, "contact { __typename }")).toEqual(REFUSED);
   });
 
-  test("its cases are not workable, in their field and in the list's filter", async () => {
+  test("its cases are not workable, both in the field `workable` and in the filter of the case list", async () => {
     const list = (workable: boolean) =>
       setup.app.ask(
         `{ cases(filter: { workable: ${workable} }, first: 100) { edges { node { workable blockedReason } } } }`,

@@ -27,7 +27,7 @@ beforeEach(() => {
   whatsapp.behaviour = "ok";
 });
 
-/** A minted link, sent over `channels`. */
+/** Creates a minted link that is sent over `channels`. */
 async function aLiveLink(channels: string[] = [], fields = {}): Promise<StartedVisit & { id: string; url: string }> {
   const visit = await setup.visit(fields);
   const { paymentLink } = await setup.request(visit.visitId, { channels });
@@ -73,7 +73,7 @@ describe("resendPaymentLink", () => {
     expect((await setup.link(id)).deliveries).toEqual([]);
   });
 
-  test("sends once for an idempotency key under ten concurrent requests, also a link without channels", async () => {
+  test("sends once for ten concurrent requests with one idempotency key, even a link that was requested without channels", async () => {
     const { id, url } = await aLiveLink();
     const idempotencyKey = randomUUID();
     const answers = await Promise.all(Array.from({ length: 10 }, () => resend(id, { idempotencyKey })));
@@ -131,7 +131,7 @@ describe("a superseded link", () => {
   });
 });
 
-test("a case's next field partner cannot see the links of the one before, neither on the case nor by id", async () => {
+test("a case's new field partner cannot see links of the previous field partner, neither on the case nor by id", async () => {
   const { loan, caseId, id } = await aLiveLink();
   const successor = await aFieldPartner(service);
   await assign(service, setup.lender.code, loan, successor.id);
@@ -165,7 +165,8 @@ describe("the subscription paymentLinkUpdated", () => {
       }
     });
 
-    // A process that stops ends its streams. The app subscribes again at any process and gets the current state.
+    // A process that stops ends its streams. The app then subscribes again at any running process and gets the current
+    // state.
     const watched = elsewhere.watch(WATCH, { id: links[0]! });
     expect((await watched.next()).value?.data).toEqual({ paymentLinkUpdated: { id: links[0], status: "MINTED" } });
     other.send("SIGTERM");
@@ -198,8 +199,8 @@ describe("the subscription paymentLinkUpdated", () => {
 });
 
 /**
- * Opens and closes so many subscriptions, 10 at a time. The service notices a closed one a moment later, so a few attempts
- * find no place and are not counted.
+ * Opens and closes `watchers` subscriptions, 10 at a time. The service needs a moment to notice that a subscription was
+ * closed. Until then the limit on streams may reject a few attempts; these are not counted.
  */
 async function openAndClose(id: string, watchers: number): Promise<void> {
   for (let gone = 0; gone < watchers;) {

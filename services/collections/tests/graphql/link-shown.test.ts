@@ -17,7 +17,7 @@ beforeEach(() => {
   setup.lender.mintBehaviour = "ok";
 });
 
-/** A link after the lender has answered the mint call. */
+/** Requests a link on a new visit, and returns it once its mint call has succeeded or failed. */
 async function aLink() {
   const visit = await setup.visit({ borrowerEmail: "ravi@example.com" });
   const { paymentLink } = await setup.request(visit.visitId);

@@ -15,11 +15,11 @@ interface Minted {
   readonly status: string;
   readonly url: string | null;
   readonly unavailableReason: string | null;
-  /** The detail that operators see. */
+  /** The reason that only operators see. */
   readonly detail: string | null;
 }
 
-/** A service that may call 127.0.0.1, and a lender whose mint endpoint is on 127.0.0.1. */
+/** Starts a service that may call 127.0.0.1, and a lender whose mint endpoint is on 127.0.0.1. */
 async function aService(environment: string) {
   const settings = { ENVIRONMENT: environment, OUTBOUND_ALLOW: "127.0.0.1:*" };
   const service = await startTestService({ settings });
@@ -64,7 +64,8 @@ describe("minted URLs outside a sandbox", () => {
   test("must be https and public, whatever OUTBOUND_ALLOW permits for the service's own calls", async () => {
     const { mint } = await aService("live");
     const unavailable = { status: "UNAVAILABLE", url: null, unavailableReason: UNSAFE };
-    // The lender's pay page is plain http on 127.0.0.1. So is its mint endpoint, but the service may call that.
+    // The lender's mint endpoint and its pay page are both plain http on 127.0.0.1. OUTBOUND_ALLOW permits only the
+    // mint call.
     expect(await mint("ok")).toEqual({ ...unavailable, detail: "The URL must start with https://." });
     expect(await mint("publicUrl")).toMatchObject({
       status: "MINTED",
@@ -86,7 +87,7 @@ describe("minted URLs outside a sandbox", () => {
   });
 });
 
-test("in a sandbox minted URLs may have a host of OUTBOUND_ALLOW, also for a lender with payment-link hosts", async () => {
+test("in a sandbox minted URLs may have a host of OUTBOUND_ALLOW, even if the lender has payment-link hosts", async () => {
   const { mint, pin } = await aService("sandbox");
   await pin("pay.acme.example");
   const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:/) as unknown;

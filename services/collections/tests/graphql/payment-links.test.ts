@@ -88,7 +88,7 @@ describe("a payment link", () => {
     await expect(requestLink({ visitId, occurredAt: "2999-01-01T00:00:00Z" })).rejects.toThrow(/occurredAt must lie/);
   });
 
-  test("supersedes the live link of its case, whose watchers see that", async () => {
+  test("supersedes the live link of its case, and subscribers to the older link get the status SUPERSEDED", async () => {
     const { visitId, caseId } = await aVisit();
     const { paymentLink: older } = await requestLink({ visitId, channels: [] });
     const watched = app.watch(WATCH, { id: older.id });
@@ -103,7 +103,7 @@ describe("a payment link", () => {
     expect(data).toEqual({ case: { status: "IN_PROGRESS", activeLink: { id: newer.id, status: "MINTED" } } });
   });
 
-  test("can be watched at a process without a worker", async () => {
+  test("can be watched through a process that has no worker", async () => {
     const other = await startTestService({ settings: { DATABASE_URL: service.databaseUrl }, hasWorker: false });
     const { visitId } = await aVisit();
     lender.mintBehaviour = "slow:300";
@@ -112,7 +112,7 @@ describe("a payment link", () => {
     const updates = elsewhere.watch(WATCH, { id: paymentLink.id });
     expect((await updates.next()).value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
     expect((await updates.next()).value).toMatchObject({ data: { paymentLinkUpdated: { status: "MINTED" } } });
-    // A stopping process completes its streams, so that apps subscribe at another one.
+    // A process that stops completes its streams, so that apps subscribe again at another process.
     await other.server.stop(5_000);
     expect(await updates.next()).toMatchObject({ done: true });
   });
@@ -233,7 +233,7 @@ describe("requestPaymentLink", () => {
   });
 });
 
-/** A newly started visit on a new case of ₹5,000. */
+/** Starts a visit on a new case with ₹5,000 outstanding. */
 async function aVisit(fields: object = {}): Promise<AssignedCase & { visitId: string }> {
   const assigned = await anAssignedCase(service, lender, fieldPartnerId, fields);
   const visitId = randomUUID();
@@ -259,7 +259,7 @@ async function lastSeen(id: string) {
   return updates.at(-1)!.data!["paymentLinkUpdated"];
 }
 
-/** Reads updates until the link has this status. */
+/** Reads updates until the link has this status, and returns the link. */
 async function until(updates: ReturnType<AppClient["watch"]>, status: string) {
   for (;;) {
     const { value } = await updates.next();

@@ -38,7 +38,7 @@ async function aFieldPartnerIn(timeZone: string): Promise<{ id: string; accessTo
   });
 }
 
-/** Adds credited earnings of one rupee each, earned at these moments. */
+/** Adds a credited earning of one rupee for each of these moments. */
 async function earn(fieldPartnerId: string, moments: readonly Date[]): Promise<void> {
   const lines = moments.map((earnedAt, index) => {
     const payment = {
@@ -58,7 +58,7 @@ async function earn(fieldPartnerId: string, moments: readonly Date[]): Promise<v
   }
 }
 
-/** Records a payout of today over all credited earnings, which add up to `amountMinor`. */
+/** Records a payout with today's date for all credited earnings, which must add up to `amountMinor`. */
 async function pay(fieldPartnerId: string, reference: string, amountMinor: bigint): Promise<void> {
   const paidOn = new Date().toISOString().slice(0, 10);
   const order = { fieldPartnerId, currency: INR, reference, paidOn, until: null, amountMinor };
@@ -87,11 +87,11 @@ test("a page of earnings takes as many SQL queries for 100 lines of ten payouts 
     expect(nodes.at(-1)).toMatchObject({ status: "PAID_OUT", payout: { amount: { display: "₹10.00" } } });
     counts.push(queries.length);
   }
-  // One query each for the token, the sums, the lines and their payouts.
+  // One query each: the token, the sums, the lines, and the payouts of the lines.
   expect(counts).toEqual([4, 4, 4]);
 });
 
-test("a period contains earnings from its first moment to before its end, in the field partner's time zone", async () => {
+test("a period includes its first moment and excludes its end, in the field partner's time zone", async () => {
   const { id, accessToken } = await aFieldPartnerIn("Europe/Berlin");
   const app = new AppClient(service.url, accessToken);
   const PERIODS = ["TODAY", "YESTERDAY", "THIS_WEEK", "LAST_WEEK", "THIS_MONTH", "LAST_MONTH"];

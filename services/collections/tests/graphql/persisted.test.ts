@@ -47,7 +47,7 @@ function byHash(document: string, variables: object = {}) {
 }
 
 describe("a registered operation", () => {
-  test("is executed by its hash where PERSISTED_OPERATIONS is allow, beside any other operation", async () => {
+  test("is executed by its hash if PERSISTED_OPERATIONS is allow, and other operations are executed, too", async () => {
     const service = await withOperations("allow");
     const who = { data: { viewer: { displayName: "Asha Rao" } } };
     expect(await post(service, byHash(VIEWER_QUERY))).toEqual(who);
@@ -57,7 +57,7 @@ describe("a registered operation", () => {
     });
   });
 
-  test("is the only kind executed where PERSISTED_OPERATIONS is only, and other operations get an error that says so", async () => {
+  test("is the only kind that is executed if PERSISTED_OPERATIONS is only; other operations get an error that says so", async () => {
     const service = await withOperations("only");
     expect(await post(service, byHash(VIEWER_QUERY))).toMatchObject({ data: { viewer: { displayName: "Asha Rao" } } });
     for (const query of [VIEWER_QUERY, "{ viewer { id } }", "{ __schema { types { name } } }"]) {
@@ -80,7 +80,7 @@ describe("a registered operation", () => {
     expect((await post(service, {})).errors![0]!.message).toMatch(/^Name a registered operation: send /);
   });
 
-  test("is not found by its hash where PERSISTED_OPERATIONS is off", async () => {
+  test("is not found by its hash if PERSISTED_OPERATIONS is off", async () => {
     expect(await post(off, byHash(VIEWER_QUERY))).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
   });
 });
@@ -113,11 +113,11 @@ describe("a service refuses to start with PERSISTED_OPERATIONS_FILE", () => {
       JSON.stringify({ [hashOf("{ shoe }")]: "{ shoe }" }),
       /does not fit the schema: Cannot query field "shoe"/,
     ],
-  ])("%s, and names the fault", async (_, content, words) => {
+  ])("%s, and the error names the fault", async (_, content, words) => {
     expect(await problemsWith(content)).toEqual([expect.stringMatching(words)]);
   });
 
-  test("missing, or naming a file that does not exist", async () => {
+  test("not set, or set to a file that does not exist", async () => {
     await expect(withOperations("only", "")).rejects.toThrow(
       "PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only",
     );
@@ -128,7 +128,7 @@ describe("a service refuses to start with PERSISTED_OPERATIONS_FILE", () => {
 describe("persisted-operations make", () => {
   const cli = commandsInProcess({});
 
-  test("writes a file from documents and folders that a service starts with", async () => {
+  test("makes a file from a folder's documents, and a service executes the operations in that file", async () => {
     await mkdir(join(folder, "app", "money"), { recursive: true });
     await writeFile(join(folder, "app", "who.graphql"), VIEWER_QUERY);
     await writeFile(join(folder, "app", "money", "lines.graphql"), EARNINGS_QUERY);

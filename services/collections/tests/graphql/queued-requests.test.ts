@@ -52,7 +52,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
     expect(await kindsOf(loan)).toEqual(["case.created", "case.assigned", "visit.started", "visit.completed"]);
   });
 
-  test("conflicts with another input under the same key, while it is queued and after it was processed", async () => {
+  test("gets IdempotencyConflict for another input under the same key, both while queued and after processing", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const end = aVisitEnd({ visitId, disposition: "OTHER" });
@@ -64,7 +64,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
     expect(await complete(end)).toMatchObject({ visit: { disposition: "OTHER" } });
   });
 
-  test("is rejected when the start arrives, as it would have been after the start", async () => {
+  test("is rejected when the start arrives if it would also have been rejected after the start", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const [tooMuch, first, second] = [
@@ -106,7 +106,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
     });
   });
 
-  test("is processed when it is concurrent with the start, whichever arrives first", async () => {
+  test("is processed when it arrives at the same time as the start, whichever is first", async () => {
     const cases = [
       await setup.assignedCase(),
       await setup.assignedCase(),
@@ -149,7 +149,7 @@ describe("a queued request", () => {
     expect((await kindsOf(loan)).at(-1)).toBe("visit.started");
   });
 
-  test("is processed by its repeat when a process of an older version has handled the start", async () => {
+  test("is processed when it is repeated, if a process of an older version handled the start", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const [end, linkRequest] = [aVisitEnd({ visitId }), aLinkRequest({ visitId })];
@@ -164,7 +164,7 @@ describe("a queued request", () => {
     expect((await rowsOf("select from cases.held_request where visit_id = $1", visitId)).rows).toEqual([]);
   });
 
-  test("is processed without a repeat before it expires, although a queued request of another visit fails", async () => {
+  test("is processed before it expires even if nothing repeats it and a queued request of another visit fails", async () => {
     const cases = [await setup.assignedCase(), await setup.assignedCase()];
     const ends = cases.map(() => aVisitEnd({ visitId: randomUUID(), disposition: "DISPUTE" }));
     const linkRequest = aLinkRequest({ visitId: ends[1]!.visitId });
@@ -252,7 +252,7 @@ function aLinkRequest({ visitId, minor = AMOUNT.minor }: { visitId: string; mino
   return { idempotencyKey: newId(), visitId, amount: { ...AMOUNT, minor } };
 }
 
-/** Starts a visit as a process of an older version does, which leaves queued requests unprocessed. */
+/** Starts a visit as a process of an older version does: queued requests stay unprocessed. */
 async function startByOlderProcess(visit: { visitId: string; caseId: string }): Promise<void> {
   const takeQueued = "delete from cases.held_request where visit_id = $1 returning *";
   const { rows: waiting } = await rowsOf(takeQueued, visit.visitId);

@@ -6,7 +6,7 @@ import { AppClient, type GraphqlAnswer } from "../fixtures/graphql-client.ts";
 const VIEWER_QUERY = "{ viewer { displayName } }";
 const REFRESH = `mutation ($input: RefreshSessionInput!) { refreshSession(input: $input) { __typename } }`;
 
-/** Two instances of the service on one database, with a low limit on operations a minute. */
+/** Two instances of the service on one database, each with a low limit on operations per minute. */
 let one: TestService;
 let other: TestService;
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   other = await startTestService({ hasWorker: false, settings: { ...settings, DATABASE_URL: one.databaseUrl } });
 });
 
-/** Sends so many concurrent operations, alternately to the two instances. */
+/** Sends `count` concurrent operations, alternately to the two instances. */
 async function atOnce(count: number, accessToken: string | undefined, query = VIEWER_QUERY): Promise<GraphqlAnswer[]> {
   const clients = [one, other].map(({ url }) => new AppClient(url, accessToken));
   return Promise.all(Array.from({ length: count }, (_, place) => clients[place % 2]!.ask(query)));
@@ -95,7 +95,7 @@ describe("the rate limit on a field partner's operations", () => {
       "select (select sum(n) from unnest(counts) n)::int as uses from rate_limits.permit_window where subject = $1",
       [id],
     );
-    // In each process, one operation may have started before the look-up of the token had failed.
+    // In each process, one operation may have been counted before the lookup of the revoked token failed.
     expect((rows as [{ uses: number }])[0].uses).toBeLessThanOrEqual(6);
     await atOnce(4, accessToken);
     const later = await one.app.database.pool.query(
@@ -123,7 +123,7 @@ describe("the rate limit on operations without a valid token", () => {
     const { accessToken } = await aFieldPartner(one);
     const stranger = from("203.0.113.7", `fpt_${"A".repeat(43)}`);
     const answers = await Promise.all(Array.from({ length: 20 }, () => stranger(VIEWER_QUERY)));
-    // The code stays UNAUTHENTICATED, so that an app with an expired token renews it instead of waiting.
+    // The code stays UNAUTHENTICATED, so that an app with an expired token refreshes the token instead of waiting.
     expect(codesOf(answers as unknown as GraphqlAnswer[])).toEqual({ UNAUTHENTICATED: 20 });
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(14);
     const refused = await stranger(VIEWER_QUERY);

@@ -12,7 +12,7 @@ const AMOUNT = { minor: "250000", currency: "INR" };
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let fieldPartnerId: string;
-/** The app of the field partner who had the case, and that of the one who has it now. */
+/** The app of the case's previous field partner. `nextApp` is the app of its current field partner. */
 let app: AppClient;
 let nextApp: AppClient;
 let nextId: string;
@@ -51,7 +51,7 @@ describe("a visit that is reported after its case was assigned to another field 
     expect((await kindsOf(loan)).slice(2)).toEqual(expectedKinds);
   });
 
-  test("has its promise ordered by the time of the visits", async () => {
+  test("does not replace the promise of a later visit", async () => {
     const { caseId, loan } = await aCase();
     await assign(service, lender.code, loan, nextId);
     await promiseAtVisit(nextApp, { caseId, occurredAt: new Date().toISOString(), dueOn: "2100-01-02" });

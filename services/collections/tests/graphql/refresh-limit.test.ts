@@ -54,7 +54,7 @@ function codesOf(renewals: readonly Renewal[]): Record<string, number> {
   return Object.fromEntries([...Map.groupBy(codes, (code) => code)].map(([code, all]) => [code, all.length]));
 }
 
-/** A refresh token with the right format that does not exist. */
+/** Returns a refresh token that has the right format but does not exist. */
 function aGuess(): string {
   return `fpr_${Buffer.from(randomUUID() + randomUUID())
     .toString("base64url")
@@ -76,7 +76,7 @@ test("unknown refresh tokens are limited by address, without affecting valid one
   expect(await aRefreshToken()).toMatch(/^fpr_/);
 });
 
-test("renewals of one session are limited over all addresses, without affecting other sessions", async () => {
+test("renewals of one session share one limit over all addresses, which does not affect other sessions", async () => {
   const [refreshToken, neighbours, key] = [await aRefreshToken(), await aRefreshToken(), randomUUID()];
   const repeats = await Promise.all(Array.from({ length: 9 }, (_, at) => renew(`198.51.100.${at}`, refreshToken, key)));
   expect(codesOf(repeats)).toEqual({ RefreshSessionPayload: 4, RATE_LIMITED: 5 });
@@ -84,7 +84,8 @@ test("renewals of one session are limited over all addresses, without affecting 
   expect(new Set(tokens.map((pair) => pair.refreshToken)).size).toBe(1);
   expect(codesOf([await renew("198.51.100.1", neighbours)])).toEqual({ RefreshSessionPayload: 1 });
 
-  // The renewal is rejected before it has an effect: the session stays, and its newest token is valid a minute later.
+  // The renewal is rejected before it has any effect: the session continues, and its newest token still works a minute
+  // later.
   expect(codesOf([await renew("198.51.100.1", tokens[0]!.refreshToken)])).toEqual({ RATE_LIMITED: 1 });
   await service.app.database.pool.query(
     "update rate_limits.permit_window set at_ms = array(select at - 60000 from unnest(at_ms) at)",

@@ -21,7 +21,10 @@ const MUTATIONS = Object.keys(schema.getMutationType()!.getFields());
 const AT_ONCE = 8;
 
 interface Prepared {
-  /** Three requests of the mutation: sent once, sent several times concurrently, sent again while the first is running. */
+  /**
+   * Three requests of the mutation. `single` is sent once, `concurrent` several times at once, and `slow` again while
+   * the first attempt is running.
+   */
   readonly single: AcceptedRequest;
   readonly concurrent: AcceptedRequest;
   readonly slow: AcceptedRequest;
@@ -52,7 +55,7 @@ beforeAll(async () => {
       key: randomUUID(),
     };
   }
-  // The worker is stopped, so that from here on only the mutations change rows.
+  // Stop the worker, so that from here on only the mutations change rows.
   await service.worker!.stop(5_000);
 
   async function aContext() {
@@ -68,7 +71,7 @@ describe.each(Object.keys(MUTATION_STORIES))("repeated mutation %s", (name) => {
   const story = MUTATION_STORIES[name]!;
   const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
 
-  test("takes effect once for eight concurrent requests with one key, and gives all the same answer", async () => {
+  test("takes effect once for eight concurrent requests with one key, and gives all of them the same answer", async () => {
     const { single, concurrent, key } = prepared[name]!;
     const once = await growth(() => send(name, single, randomUUID()));
     let all: Answer[] = [];
@@ -124,7 +127,7 @@ describe.each(Object.keys(MUTATION_STORIES))("repeated mutation %s", (name) => {
   });
 
   if (story.rejected)
-    test("that was rejected is rejected again, whatever has changed since", async () => {
+    test("is rejected again after a rejection, even if the reason no longer applies", async () => {
       const rejected = prepared[name]!.rejected!;
       const key = randomUUID();
       const refusal = await send(name, rejected, key);
@@ -204,7 +207,7 @@ function documentOf(name: string): string {
   return `mutation ($input: ${String(field.args[0]!.type)}) { result: ${name}(input: $input) { __typename ${parts.join(" ")} } }`;
 }
 
-/** A selection of all fields down to `depth` levels, without connections. */
+/** Returns a selection of all fields down to `depth` levels, without connections. */
 function selectionOf(type: GraphQLNamedOutputType, depth: number): string {
   if (!isObjectType(type)) return "__typename";
   const parts = Object.values(type.getFields()).map((field) => {
@@ -216,7 +219,7 @@ function selectionOf(type: GraphQLNamedOutputType, depth: number): string {
   return ["__typename", ...parts].join(" ");
 }
 
-/** The number of rows that `work` adds to each table. */
+/** Returns the number of rows that `work` adds to each table. */
 async function growth(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await allRows(service.app);
   await work();
@@ -225,7 +228,7 @@ async function growth(work: () => Promise<unknown>): Promise<Record<string, numb
   return Object.fromEntries(grown.filter(([, count]) => count !== 0));
 }
 
-/** Resolves once so many sessions of the service wait for a lock. */
+/** Resolves once `count` sessions of the service wait for a lock. */
 async function waiting(count: number): Promise<void> {
   const query = `select count(*)::int as waiting from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;
@@ -236,14 +239,17 @@ async function waiting(count: number): Promise<void> {
   }
 }
 
-/** Makes the result that is stored under a key older. The operators are IMMUTABLE, because Citus allows no others. */
+/**
+ * Moves the creation of a key's stored result back by `time`. The SQL operators must be IMMUTABLE, because Citus
+ * rejects others.
+ */
 async function age(time: string, key: string): Promise<void> {
   const text =
     "update field_partners.mutation_result set created_at = (created_at at time zone 'UTC' - $1::interval) at time zone 'UTC' where key = $2";
   await service.app.database.pool.query(text, [time, key]);
 }
 
-/** Does the same for one-time passwords and tokens, whose rows store the key for 15 minutes. */
+/** Moves the use of a one-time password and a token pair back by `time`. Their rows store the key for 15 minutes. */
 async function ageSignIn(time: string, key: string): Promise<void> {
   const texts = [
     "update field_partners.otp set verified_at = (verified_at at time zone 'UTC' - $1::interval) at time zone 'UTC' where verified_key = $2",

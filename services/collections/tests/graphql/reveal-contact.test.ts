@@ -37,7 +37,7 @@ test("revealContact does not show the contact of another field partner's case or
   expect([...(await actsOn(strangerId)), ...(await actsOn(fieldPartnerId))]).toEqual([]);
 });
 
-test("repeats of revealContact count once, conflict for another case, and show nothing once the case is unassigned", async () => {
+test("repeats of revealContact count once, are a conflict for another case, and show nothing once the case is unassigned", async () => {
   const { app, fieldPartnerId, caseId, loan } = await aCase();
   const input = { idempotencyKey: randomUUID(), caseId };
   const answers = await Promise.all([1, 2, 3].map(() => app.mutate("revealContact", input, CONTACT)));
@@ -66,7 +66,7 @@ test("a repeat of revealContact on another day is recorded and counted again", a
   expect(await app.mutate("revealContact", input, CONTACT)).toMatchObject({ code: "CONTACT_LIMIT_REACHED" });
 });
 
-test("revealContact has a daily limit of cases, also for concurrent requests, which does not count the same case twice", async () => {
+test("revealContact has a daily limit that holds for concurrent requests and counts each case once", async () => {
   const { app, fieldPartnerId, caseId } = await aCase();
   const more = [
     await anAssignedCase(service, lender, fieldPartnerId),
@@ -82,7 +82,9 @@ test("revealContact has a daily limit of cases, also for concurrent requests, wh
   expect(await actsOn(fieldPartnerId)).toHaveLength(3);
 });
 
-/** Moves the field partner's audit entries to the day before. Triggers forbid that to everything but this test. */
+/**
+ * Moves the field partner's audit entries back by a day. Triggers forbid such updates, so they are disabled meanwhile.
+ */
 async function aDayPasses(fieldPartnerId: string): Promise<void> {
   const { pool } = service.app.database;
   await pool.query("alter table field_partners.audit_entry disable trigger all");

@@ -258,7 +258,7 @@ describe("a one-time password", () => {
     whatsapp.behaviour = "ok";
   });
 
-  test("is sent again unchanged after a temporary failure of the SMS gateway", async () => {
+  test("is sent again with the same code after a temporary failure of the SMS gateway", async () => {
     const { phone } = await aPerson();
     gateway.failNext(503);
     const { otpId } = await requestOtp(phone);
@@ -344,7 +344,7 @@ describe("a device that has been signed in before", () => {
     expect(await requestOtp(other.phone, { refreshToken: other.refreshToken }, app)).toHaveProperty("otpId");
   });
 
-  test("has its own limit on requests, and another on the tries of each one-time password", async () => {
+  test("has its own limit on one-time password requests, and a limit on the attempts to enter each code", async () => {
     const { phone, refreshToken } = await signedIn();
     const idempotencyKey = randomUUID();
     const ask = () =>
@@ -358,7 +358,7 @@ describe("a device that has been signed in before", () => {
   });
 });
 
-/** Resolves once the job that sends the one-time password has ended. */
+/** Resolves once the job that sends the one-time password has completed. */
 async function settled(otpId: string): Promise<void> {
   for (;;) {
     const { rows } = await service.app.database.pool.query<{ state: string }>(

@@ -14,7 +14,7 @@ import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 import { startSmsGateway } from "../fixtures/sms-gateway.ts";
 
 const WHATSAPP = { token: "EAAGtoken", phoneNumberId: "106540352242922" };
-/** Signals are sent after the answer, several together, so they do not count for an operation. */
+/** Notifications are sent in batches after the answer, so they are not counted among an operation's queries. */
 const SIGNAL = "pg_notify";
 
 const operations = documentedOperations();
@@ -92,7 +92,7 @@ describe("SQL queries of the list of cases", () => {
   });
 });
 
-test("a sync takes no more SQL queries for a longer page, and one more after the first sync", async () => {
+test("a sync takes the same number of SQL queries for any page length, and one more if it is not the first", async () => {
   const SYNC = `query ($since: String, $first: Int) { sync(since: $since, first: $first) { cursor goneCaseIds
     cases { id workable openPromise { dueOn } activeLink { id } } paymentLinks { id deliveries { status } } } }`;
   const me = await aCaseHolder(service);
@@ -156,7 +156,7 @@ test("each documented operation takes at most its allowed number of SQL queries"
     return result as Record<string, Selected>;
   }
 
-  // Signs in on two phones.
+  // Sign in on two phones.
   const phone = "+919700000001";
   const person = await transaction(service.app.database.em(), (tx) =>
     createFieldPartner(tx, { displayName: "Asha Rao", phone }),
@@ -170,7 +170,7 @@ test("each documented operation takes at most its allowed number of SQL queries"
   const { sessions } = await count("MySessions");
   await payloadOf("EndSession", { sessionId: sessions.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent).id });
 
-  // Makes a case, a visit, and a link that is minted, sent and sent again.
+  // Create a case, a visit, and a link that is minted, sent and resent.
   await count("Today");
   const me = await aCaseHolder(service, { id: person.id, accessToken: accessToken! });
   const [caseId] = await me.cases(lender, {});

@@ -115,7 +115,7 @@ describe("a later sync", () => {
     ]);
   });
 
-  test("returns a case that changed by the passing of time: shrunk, or past its doNotContactUntil", async () => {
+  test("returns a case that changed only because time passed: it became shrunk, or its doNotContactUntil was reached", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(3);
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
     await lender.importCases([aRow(loans[1]!, { doNotContactUntil: tomorrow })]);
@@ -148,7 +148,7 @@ describe("a later sync", () => {
     expect(await another.phone.sync()).toMatchObject([{ cases: { length: 1 }, goneCaseIds: [] }]);
   });
 
-  test("is full when the sync before is more than 30 days old", async () => {
+  test("is full when the previous sync is more than 30 days old", async () => {
     const { phone } = await aPhone(1);
     const settled = (daysAgo: number) => cursor(`${Date.now() - daysAgo * 86_400_000}`);
     expect(await phone.page({ since: settled(29) })).toMatchObject({ isFull: false, cases: { length: 1 } });
@@ -165,7 +165,7 @@ describe("a later sync", () => {
   });
 });
 
-test(`a phone ends with the current cases, whatever changes between pages of a sync (SEED=${SEED})`, async () => {
+test(`a phone's copy equals the current cases after a sync, whatever changes between pages (SEED=${SEED})`, async () => {
   const { phone, fieldPartnerId, loans } = await aPhone(12);
   const other = (await aPhone(0)).fieldPartnerId;
   const draw = seededRandom(SEED);
@@ -191,7 +191,7 @@ test(`a phone ends with the current cases, whatever changes between pages of a s
 
 let loansMade = 0;
 
-/** A field partner with so many cases, and their phone. */
+/** Creates a field partner with `cases` cases, and their phone. */
 async function aPhone(cases: number): Promise<{ phone: SyncedPhone; fieldPartnerId: string; loans: string[] }> {
   const { id, accessToken } = await aFieldPartner(service);
   const loans = Array.from({ length: cases }, () => `LN-${10_000 + (loansMade += 1)}`);
@@ -242,7 +242,10 @@ async function age(fieldPartnerId: string, by: string): Promise<void> {
   );
 }
 
-/** The column minus $2. Computed in UTC, because Citus rejects expressions that depend on the session's time zone. */
+/**
+ * Returns an SQL expression: the column minus $2. It computes in UTC, because Citus rejects expressions that depend on
+ * the session's time zone.
+ */
 function earlier(column: string): string {
   return `(${column} at time zone 'utc' - $2::interval) at time zone 'utc'`;
 }

@@ -38,7 +38,7 @@ describe("the caller of a GraphQL operation", () => {
     ["no token", undefined],
     ["an unknown token", `fpt_${"A".repeat(43)}`],
     ["junk", "fpt_'; drop table"],
-  ])("with %s gets a GraphQL error, whatever the field", async (_, token) => {
+  ])("with %s gets a GraphQL error for any field", async (_, token) => {
     const stranger = new AppClient(service.url, token);
     const fields = [
       "viewer { id }",

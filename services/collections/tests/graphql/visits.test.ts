@@ -99,7 +99,7 @@ describe("a visit", () => {
 });
 
 describe("a mutation on visits", () => {
-  test("takes effect once for ten concurrent requests with one key, and gives all the same answer", async () => {
+  test("takes effect once for ten concurrent requests with one key, and gives all of them the same answer", async () => {
     const { caseId, loan } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
     const answers = await Promise.all(Array.from({ length: 10 }, () => start(input)));
@@ -108,7 +108,7 @@ describe("a mutation on visits", () => {
     expect((await eventsOfLoan(loan)).filter(({ kind }) => kind === "visit.started")).toHaveLength(1);
   });
 
-  test("under a used key is a conflict with another input, and a repeat with the same input in another form", async () => {
+  test("under a used key is a repeat if its input means the same, and a conflict otherwise", async () => {
     const { caseId } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: "2026-11-20T09:00:00Z" };
     const first = await start(input);
@@ -124,7 +124,7 @@ describe("a mutation on visits", () => {
     expect(await complete(end)).toMatchObject({ __typename: "CompleteVisitPayload" });
   });
 
-  test("that was rejected is rejected again with the same message", async () => {
+  test("is rejected again with the same message after a rejection", async () => {
     const { caseId, loan } = await setup.assignedCase();
     const visitId = randomUUID();
     await start({ visitId, caseId });
@@ -162,7 +162,7 @@ describe("a mutation on visits", () => {
     expect(data).toEqual({ begin: { case: { status: "IN_PROGRESS" } }, end: { case: { status: "ON_HOLD" } } });
   });
 
-  test("under a new key finds what was done under another key", async () => {
+  test("under a new key takes into account what was done under another key", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const occurredAt = new Date().toISOString();

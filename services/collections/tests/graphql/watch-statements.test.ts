@@ -22,7 +22,10 @@ vi.setConfig({ testTimeout: 120_000 });
 const WATCHERS = 50;
 const PEOPLE = 5;
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { status } }";
-/** The queries of one poll: the sessions, the links, their deliveries. On a cluster a query may have its own text. */
+/**
+ * The names of the queries of one poll, sorted: the sessions, the deliveries, the links. On a cluster a query may have
+ * another text, whose name ends in `-on-cluster`.
+ */
 const POLL = [
   "field-partners.access-tokens-that-count",
   "payment-links.deliveries-of-links",
@@ -97,7 +100,7 @@ test("a poll that fails in the database ends no watcher's stream", async () => {
     expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
 });
 
-test("a stranger who watches a link together with its owner sees nothing of it", async () => {
+test("a field partner who watches another's link at the same time as its owner gets nothing", async () => {
   const { rows } = await service.app.database.pool.query<OwnLinkKey>(
     'select lender_id as "lenderId", id, field_partner_id as "fieldPartnerId" from payment_links.payment_link order by id',
   );
@@ -113,7 +116,7 @@ test("a stranger who watches a link together with its owner sees nothing of it",
   expect(seen.map((one) => one?.link.id)).toEqual([mine.id, undefined, undefined, another.id]);
 });
 
-/** Waits for the next poll of all links, and for its end. */
+/** Waits for the next poll of all links, and returns the names of its queries. */
 async function queriesOfAPoll(): Promise<string[]> {
   queries.length = 0;
   await expect.poll(() => queries.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(POLL.length);
