@@ -8,7 +8,8 @@ import { ImportRun } from "./import/import-run.ts";
 import { PromiseToPay } from "./visit/promise-to-pay.ts";
 import { Visit } from "./visit/visit.ts";
 
-// The lists are repeated here and not imported: a released migration must not change, but a list in the code may grow.
+// The allowed values are repeated here and not imported: a released migration must not change, but a list in the code
+// may grow.
 const dispositions = `'PAID_VIA_LINK', 'PAID_ELSEWHERE_CLAIMED', 'PROMISE_TO_PAY', 'CALLBACK_REQUESTED', 'NOT_AT_HOME',
     'DOOR_LOCKED', 'SHIFTED', 'ADDRESS_NOT_FOUND', 'WRONG_PERSON', 'REFUSED_TO_PAY', 'HARDSHIP', 'DISPUTE', 'DECEASED',
     'UNSAFE', 'OTHER'`;
@@ -156,7 +157,10 @@ create table cases.held_request (
   primary key (field_partner_id, mutation, key)
 )`;
 
-/** Texts are now stored in NFC, and searches compare in NFC. Older rows may be in any normal form. */
+/**
+ * Converts stored texts to NFC. New texts are stored in NFC and searches compare in NFC, but older rows may be in any
+ * normal form.
+ */
 const normalizeTexts = `
 update cases.collection_case
 set borrower_name = normalize(borrower_name), bucket = normalize(bucket), addresses = normalize(addresses::text)::jsonb

@@ -3,7 +3,7 @@ import { currency } from "@collections/money";
 import { NO_DETAILS } from "../src/case/case-details.ts";
 import type { ImportedCase } from "../src/case/locked-case.ts";
 
-/** Returns a new case of 5,000.00 INR. By default each call returns a case of a new loan of a new lender. */
+/** Returns a new case of 5,000.00 INR. By default, each call returns a case of a new loan and a new lender. */
 export function exampleCase(overrides: Partial<ImportedCase> = {}): ImportedCase {
   const id = randomUUID();
   return {

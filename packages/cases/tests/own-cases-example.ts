@@ -24,7 +24,8 @@ const SHRUNK_BY = new Date("2026-11-13T12:00:00Z");
 const HERE = { latitude: 19, longitude: 72.8 };
 
 /**
- * Returns the day at a lender. Half of the lenders are in Auckland, where it is already the next day at noon in London.
+ * Returns the day in a lender's time zone. Half of the lenders are in Auckland, where it is already the next day when
+ * it is noon in London.
  */
 export function dayAt(lenderId: string, at: Date): string {
   const timeZone = LENDERS.findIndex(({ id }) => id === lenderId) % 2 === 0 ? "Europe/London" : "Pacific/Auckland";
@@ -33,7 +34,7 @@ export function dayAt(lenderId: string, at: Date): string {
 
 export const NOON = new Date("2026-11-20T12:00:00Z");
 
-/** The values in which the cases differ. There are few of each, so that many cases tie. */
+/** The values by which the cases differ. Each list is short, so that many cases rank equally. */
 const STATES: Partial<ImportedCase>[] = [
   {},
   { status: "in_progress", workBegun: true },
@@ -80,7 +81,7 @@ export const held: Held[] = LENDERS.flatMap(({ id: lenderId }, lender) =>
   }),
 );
 
-/** The parts of a request, each with the values that are tried. */
+/** The parts of a request, each with the values to try. */
 const PARTS: readonly (readonly Request[])[] = [
   [
     { filter: { statuses: ["assigned"] } },
@@ -114,7 +115,9 @@ const PAIRS = PARTS.flatMap((part, index) =>
       .map((second) => merged(first, second)),
   ),
 );
-/** Each part alone in every sort, and each pair of parts in one sort. With LISTS=all, each pair in every sort. */
+/**
+ * Every part alone with every sort, and every pair of parts with one sort. With LISTS=all, every pair with every sort.
+ */
 export const REQUESTS: readonly Request[] = CASE_SORTS.flatMap((sort, order) => {
   const pairs = PAIRS.filter((_, index) => process.env["LISTS"] === "all" || index % CASE_SORTS.length === order);
   return [{}, ...SINGLES, ...pairs].map((request) => ({ sort, ...(sort === "near" && { near: HERE }), ...request }));
@@ -202,7 +205,7 @@ export function distanceM(it: ImportedCase, from: { latitude: number; longitude:
 
 const visits = new Map<string, { id: string; at: Date }[]>();
 
-/** Returns one to eight visits of a case. Two each have the same time. */
+/** Returns one to eight visits of a case. Every two visits have the same time. */
 export function visitsOf({ id }: ImportedCase): { id: string; at: Date }[] {
   const known = visits.get(id);
   if (known) return known;

@@ -7,7 +7,7 @@ import { checkRow } from "../src/import/row.ts";
 export const EARLIER = new Date("2026-11-19T10:00:00Z");
 export const NOW = new Date("2026-11-20T10:00:00Z");
 
-/** The default facts of the plans in tests. */
+/** The facts that tests pass to `planRow` by default. */
 export const facts: PlanFacts = {
   lenderId: "0193bf7c-0000-7000-8000-000000000001",
   importId: "0193bf7c-0000-7000-8000-000000000002",
@@ -19,7 +19,7 @@ export const facts: PlanFacts = {
 /** The fields of a case that ended a day ago. */
 export const ended = { fieldWork: "blocked", blockedAt: EARLIER, closedAt: EARLIER } as const;
 
-/** Plans a row with these fields, of a lender in India. Amounts are passed as texts. */
+/** Plans a row with these fields, of a lender in India. Pass amounts as texts. */
 export function planOf(
   fields: Record<string, unknown>,
   current: ImportedCase | undefined,
@@ -37,7 +37,7 @@ export function planOf(
   return planRow(checked.row, current, { ...facts, ...more });
 }
 
-/** Like `planOf`, for a row that changes the case. */
+/** Plans a row like `planOf`, and fails if the row does not change the case. */
 export function applied(
   fields: Record<string, unknown>,
   current: ImportedCase | undefined,

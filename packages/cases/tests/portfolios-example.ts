@@ -9,19 +9,19 @@ import { insertCases, writeImportedCases } from "../src/case/write-cases.ts";
 export const NOW = new Date("2026-11-20T10:00:00Z");
 export const TODAY = "2026-11-20";
 
-/** The cases of one lender, assigned to field partners, and the lists of these cases. */
+/** Creates cases of one lender that are assigned to field partners, and lists them. */
 export interface Portfolios {
   readonly lenderId: string;
-  /** Creates a field partner with cases that differ from the example by these fields. */
+  /** Creates a field partner with one case for each element. The element's fields replace those of the example case. */
   hold(cases: readonly Partial<ImportedCase>[]): Promise<{ me: string; held: ImportedCase[] }>;
   /** Adds a case to a field partner. */
   add(me: string, overrides: Partial<ImportedCase>): Promise<void>;
   write(cases: readonly ImportedCase[]): Promise<void>;
   promise(theCase: ImportedCase, dueOn: string, state?: string): Promise<void>;
   list(me: string, request: Partial<CaseListRequest>, now?: Date): Promise<Page<ListedCase>>;
-  /** Returns the ids of all pages. */
+  /** Reads all pages of a list, and returns the ids of each page. */
   allPages(me: string, request: Partial<CaseListRequest>): Promise<string[][]>;
-  /** Reads a list in pages of two, and returns the index in `held` of each case. */
+  /** Reads a list in pages of two, and returns the index of each listed case in `held`. */
   order(me: string, request: Partial<CaseListRequest>, held: readonly ImportedCase[]): Promise<number[]>;
 }
 

@@ -72,7 +72,7 @@ test("payments that the balance includes are applied up to the peak, and the res
   expect(unknownPeak).toMatchObject({ appliedMinor: 500_000n, caseAfter: { peakMinor: 500_000n } });
 });
 
-test("payments that the balance includes are applied up to a balance that an older process raised above the peak", () => {
+test("payments that the balance includes are applied up to the outstanding amount if an older process raised it above the peak", () => {
   // An older process writes outstandingMinor of an existing case and does not know peakMinor.
   const raised = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 300_000n, peakMinor: 100_000n });
   const first = applyPayment(raised, { amountMinor: 250_000n, paidAt: EARLIER }, NOW);
@@ -81,7 +81,7 @@ test("payments that the balance includes are applied up to a balance that an old
   expect(second).toMatchObject({ appliedMinor: 50_000n, excessMinor: 200_000n });
 });
 
-test("a payment that a balance of 0 includes makes the settled case collected, without excess", () => {
+test("a payment that was already included in a balance of 0 makes the settled case collected, without excess", () => {
   const settled = exampleCase({
     status: "closed",
     outstandingMinor: 0n,

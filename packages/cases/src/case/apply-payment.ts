@@ -21,7 +21,7 @@ export interface PaymentEffect {
    * amount does not change. Otherwise null: the applied part lowered the outstanding amount.
    */
   readonly includedAsOf: Date | null;
-  /** Nothing is outstanding after this payment. */
+  /** Whether nothing is outstanding after this payment. */
   readonly cleared: boolean;
   /** Whether this payment made the case `collected`. At most one payment of a case does. */
   readonly newlyCollected: boolean;
@@ -52,7 +52,8 @@ export function applyPayment(lockedCase: LockedCase, payment: CapturedPayment, n
   const paidCase: LockedCase = {
     ...lockedCase,
     outstandingMinor: outstandingAfterMinor,
-    // A derived peak is stored before this payment raises `applied`, so that the next payment has the same limit.
+    // A null peak is replaced by the value derived from the case before this payment. Derived after the payment, it
+    // could be higher, and the next payment would get a higher limit.
     peakMinor: peakOf(lockedCase),
     excessMinor: lockedCase.excessMinor + excessMinor,
     totalCollectedMinor: lockedCase.totalCollectedMinor + amountMinor,
@@ -66,8 +67,8 @@ export function applyPayment(lockedCase: LockedCase, payment: CapturedPayment, n
 }
 
 /**
- * Returns the upper limit of the applied part of a payment that the balance includes: the peak, minus what other
- * payments have been applied.
+ * Returns the maximum applied part of a payment that the lender's balance already includes: the peak minus the amount
+ * that earlier payments have applied.
  */
 function includedAtMost(lockedCase: LockedCase): bigint {
   const restMinor = peakOf(lockedCase) - appliedOf(lockedCase);

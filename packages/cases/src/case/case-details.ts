@@ -14,7 +14,8 @@ import {
 import { refusalOfPair } from "./refused-pairs.ts";
 
 /**
- * The details of a case from the lender's rows, without the balance. Amounts are in minor units, days are `YYYY-MM-DD`.
+ * The details of a case, as the lender's import rows set them, without the balance. Amounts are in minor units, days
+ * are `YYYY-MM-DD`.
  */
 export interface CaseDetails {
   readonly allocationRef: string | null;
@@ -28,7 +29,7 @@ export interface CaseDetails {
   readonly overdueSince: string | null;
   /** Days past due. */
   readonly dpd: number | null;
-  /** The bucket that the lender sent, or null. `bucketOf` then derives one. */
+  /** The bucket that the lender sent. If it is null, `bucketOf` derives the bucket from `dpd`. */
   readonly bucket: string | null;
   readonly borrowerName: string;
   readonly borrowerPhone: string;
@@ -42,10 +43,12 @@ export interface CaseDetails {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** The details that one row contains. An absent property is unchanged. Consent is merged channel by channel. */
+/**
+ * The details that one row sets. A property that is absent here does not change. Consent is merged channel by channel.
+ */
 export type DetailChanges = Partial<Omit<CaseDetails, "consent">> & { readonly consent?: Partial<Consent> };
 
-/** The value of a field after a row has cleared it with null. REQUIRED fields cannot be cleared. */
+/** The value that a field gets when a row sends null for it. `REQUIRED`: rows cannot clear the field. */
 type Cleared<Value> = null extends Value ? null : Value | "REQUIRED";
 
 interface DetailField<Property extends keyof CaseDetails> {
@@ -53,11 +56,11 @@ interface DetailField<Property extends keyof CaseDetails> {
   readonly field: string;
   readonly read: FieldReader<NonNullable<NonNullable<DetailChanges[Property]>>>;
   readonly cleared: Cleared<CaseDetails[Property]>;
-  /** Whether the values are left out of events, which contain no personal data and must stay small. */
+  /** Whether events leave out the field's values. Events contain no personal data and must stay small. */
   readonly confidential?: true;
 }
 
-/** All fields of the details: how each is read, and what null means. Answers list changes in this order. */
+/** How each detail is read from a row, and which value null gives it. Answers list changes in this order. */
 export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailField<Property> } = {
   outstandingAsOf: { field: "outstandingAsOf", read: balanceAsOf, cleared: null },
   minimumMinor: { field: "minimumAmount", read: amount({ allowZero: true }), cleared: null },

@@ -14,13 +14,14 @@ import type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.t
 export const lockCurrent = lockStatement("cases.lock-current", LOCKED_PROPERTIES, "");
 export const lockFree = lockStatement("cases.lock-free", LOCKED_PROPERTIES, "skip locked");
 export const lockImported = lockStatement("cases.lock-imported", IMPORTED_PROPERTIES, "");
-// A range with ORDER BY: with an equality, any index that begins with the lender looks as cheap on an empty table.
+// The range with ORDER BY makes every plan use the primary key. With an equality, a plan that is made on an empty table
+// may use any index that begins with the lender, because all of them look equally cheap.
 const lockOne = statement(
   "cases.lock-one",
   `select ${caseTable.selectList("c", LOCKED_PROPERTIES)} from cases.collection_case c
    where c.lender_id = $1 and c.id >= $2 and c.id <= $2 order by c.id limit 1 for no key update`,
 );
-/** For a cluster only: a single PostgreSQL may choose a plan that reads all cases of the lender. */
+/** Only for a cluster: a single PostgreSQL may choose a plan for this query that reads all cases of the lender. */
 const lockFreeOfOne = statement(
   "cases.lock-free-on-cluster",
   `select ${caseTable.selectList("c", LOCKED_PROPERTIES)} from cases.collection_case c
@@ -48,7 +49,7 @@ const lockCurrentOf = statement(
 
 /**
  * Locks the current cases of the loans and returns them, in no particular order. The locks are taken in the order of
- * lender and loan, so that two batches cannot deadlock. A loan without a case has no row.
+ * lender and loan, so that two batches cannot deadlock. Loans without a case are left out of the result.
  *
  * @example
  * const locked = await lockCurrentCases(tx, [
@@ -85,8 +86,8 @@ export async function lockFreeCases(tx: Tx, loans: readonly LoanKey[]): Promise<
 }
 
 /**
- * Locks with queries that Citus can route without planning a join. A second query is sent only if a loan was not
- * locked.
+ * Does the same as `lockFreeCases`, with queries that Citus can route without planning a join. Sends a second query for
+ * a lender only if one of its loans was not locked.
  */
 async function lockFreeOnCluster(tx: Tx, keys: readonly LoanKey[]): Promise<FreeCases> {
   const result: FreeCases = { locked: [], absent: [] };
@@ -115,8 +116,8 @@ export function lockCasesForImport(tx: Tx, loans: readonly LoanKey[]): Promise<I
 }
 
 /**
- * Locks the current case of the loan that the given case, of any cycle, belongs to. If a new cycle starts in the
- * meantime, the case of the new cycle is locked. Returns undefined if the lender has no such case.
+ * Finds the loan of the given case, which may be of any cycle, and locks the loan's current case. If a new cycle starts
+ * during the wait for the lock, locks the case of the new cycle. Returns undefined if the lender has no such case.
  *
  * @example
  * const currentCase = await lockCurrentCaseOf(tx, { lenderId, caseId });
@@ -128,8 +129,8 @@ export async function lockCurrentCaseOf(tx: Tx, { lenderId, caseId }: CaseKey): 
 }
 
 /**
- * Locks one case by its id, also a case of an earlier cycle (`isCurrent` false). The current case has the loan's
- * sequence: lock it with `lockCurrentCaseOf` before you number an event of an earlier cycle.
+ * Locks one case by its id, also a case of an earlier cycle (`isCurrent` false). The loan's sequence is stored in its
+ * current case. Before you number an event of an earlier cycle, lock the current case with `lockCurrentCaseOf`.
  *
  * @example
  * const lockedCase = await lockCase(tx, { lenderId, caseId });
@@ -141,8 +142,9 @@ export async function lockCase(tx: Tx, { lenderId, caseId }: CaseKey): Promise<L
 }
 
 /**
- * Locks and waits for each lock. If a new cycle replaced a case during the wait, the query does not return that case.
- * Its loan is then locked again by another query, whose newer snapshot sees the new cycle.
+ * Locks the current cases of the loans, and waits for the locks of other transactions. If a new cycle replaced a case
+ * during the wait, the query does not return that case. Another query then locks the loan's new case: its newer
+ * snapshot contains the new cycle.
  */
 async function lockLoans<Row extends LockedCase>(
   tx: Tx,
@@ -181,7 +183,7 @@ async function lockOnce<Row extends LockedCase>(
   return result;
 }
 
-/** The row of one loan: with the columns of its case, or with nulls if the case was not locked. */
+/** The row of one loan. If the case was locked, the row has the columns of the case; otherwise it has nulls. */
 interface LockRow {
   readonly lenderId: string;
   readonly sourceLoanNumber: string;

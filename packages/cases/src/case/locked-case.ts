@@ -15,7 +15,10 @@ export interface LoanKey {
   readonly loan: string;
 }
 
-/** A case under its row lock, without the details that only imports need. Amounts are in minor units of `currency`. */
+/**
+ * A case whose row the transaction has locked, without the details that only imports need. Amounts are in minor units
+ * of `currency`.
+ */
 export interface LockedCase extends CaseState {
   readonly lenderId: string;
   readonly id: string;
@@ -30,8 +33,8 @@ export interface LockedCase extends CaseState {
   readonly excessMinor: bigint;
   /**
    * The highest value of outstanding + applied in this cycle, where applied is `totalCollectedMinor - excessMinor`. A
-   * new balance may raise it; a payment never does. It is null on a case that was created by a process of a version
-   * without this column, until an import or a confirmation stores the derived value.
+   * new balance may raise it; a payment never does. It is null if a process of an older version, which did not know
+   * this column, created the case. The next import or confirmation then stores the derived value.
    */
   readonly peakMinor: bigint | null;
   readonly minimumMinor: bigint | null;
@@ -44,5 +47,5 @@ export interface LockedCase extends CaseState {
   readonly doNotContactUntil: string | null;
 }
 
-/** A case under its row lock, with all details that an import row may change. */
+/** A case whose row the transaction has locked, with all details that an import row may change. */
 export interface ImportedCase extends LockedCase, CaseDetails {}

@@ -14,10 +14,10 @@ export function appliedOf({ totalCollectedMinor, excessMinor }: Money): bigint {
  * Returns the highest known value of outstanding + applied in this cycle. Payments that the balance includes are
  * applied up to this value, because no more can have been owed.
  *
- * A process of a version without this column leaves it null on a new case, and does not change a stored value when it
- * raises the balance. So the result is at least the outstanding amount. The applied amount is not added to a stored
- * peak: a payment that the balance includes raises the applied amount alone, and must not raise the limit for the next
- * payment.
+ * Processes of older versions do not know the column: they leave it null on a new case, and do not raise it when they
+ * raise the balance. So the result is at least the outstanding amount. The applied amount is not added to a stored
+ * peak: a payment that the balance already includes raises only the applied amount, and must not raise the limit for
+ * the next such payment.
  */
 export function peakOf(theCase: Money): bigint {
   const { peakMinor, placedMinor, outstandingMinor } = theCase;

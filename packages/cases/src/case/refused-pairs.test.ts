@@ -81,7 +81,7 @@ test.each([
   ["milliseconds since 1970", "1795167667009"],
   ["zeros", "0000000000000000"],
   ["a letter before it", "A4111111111111111"],
-  ["no text", 4_111_111_111_111_111],
+  ["a number instead of a text", 4_111_111_111_111_111],
   ["empty", ""],
 ])("accepts a value that is not a card number: %s", (_, value) => {
   expect(refusalOfPair("note", value)).toBeUndefined();

@@ -21,7 +21,10 @@ export function refusalOfPair(name: string, value: unknown): string | undefined 
   return "The value may be a card number, which the service does not store; leave the pair out, or add a letter to the value.";
 }
 
-/** Card numbers do not begin with 0 or 1. Times in milliseconds since 1970 begin with 1, so they are accepted. */
+/**
+ * Tells whether a value may be a card number. Card numbers do not begin with 0 or 1, so times in milliseconds since
+ * 1970, which begin with 1, are accepted.
+ */
 function mayBeCardNumber(value: string): boolean {
   const digits = value.replaceAll(/[\s\p{Pd}]/gu, "");
   return /^[2-9]\d{12,18}$/.test(digits) && luhnSum(digits) % 10 === 0;

@@ -169,7 +169,7 @@ test("the table of states decides every trigger on every case", () => {
   const pairs = Object.values(cases).flatMap((fields) =>
     Object.values(triggers).map((trigger) => ({ fields, trigger })),
   );
-  // A case with nothing outstanding has no partial payment.
+  // A case with nothing outstanding cannot get a partial payment.
   const possible = pairs.filter(
     ({ fields, trigger }) => trigger.kind !== "payment_leaves_rest" || !("outstandingMinor" in fields),
   );
@@ -231,7 +231,7 @@ test("the end of a case stores its time, its reason and the free text of the ord
   });
 });
 
-test("a case with a link during its hold becomes in progress at its release", () => {
+test("a case that gets a link while it is on hold becomes in progress at its release", () => {
   const { caseAfter } = allowed(exampleCase(cases["on hold, was assigned"]), triggers["a link"]);
   expect(allowed(caseAfter, triggers.release).caseAfter).toMatchObject({ status: "in_progress", workBegun: true });
 });

@@ -4,7 +4,10 @@ import type { CaseEventKind, CaseStatus, CloseReason, FieldWork, NumberedEvent }
 export interface CaseState {
   readonly status: CaseStatus;
   readonly statusReason: string | null;
-  /** Not null while the case is on hold. The status of a case on hold may be `in_progress`, because of a payment. */
+  /**
+   * The status that the case gets at its release; null unless the case is on hold. Meanwhile `status` is `on_hold`, or
+   * `in_progress` after a payment.
+   */
   readonly statusBeforeHold: CaseStatus | null;
   readonly fieldWork: FieldWork;
   /** When field work was blocked; null while it is open. */
@@ -13,11 +16,12 @@ export interface CaseState {
   readonly workBegun: boolean;
   readonly assignedFieldPartnerId: string | null;
   /**
-   * When the case was assigned to that field partner. Null if it is unassigned, or was assigned before this was stored.
+   * When the case was assigned to that field partner. Null if the case is unassigned, or was assigned before the
+   * service stored this time.
    */
   readonly assignedSince: Date | null;
   readonly settledByLender: boolean;
-  /** Not null once the case has ended. A later payment that does not clear the case keeps it. */
+  /** When the case ended; null before. A later payment that does not clear the case does not change this time. */
   readonly closedAt: Date | null;
   readonly closeReason: CloseReason | null;
   /** The number of the loan's last event. */
@@ -32,7 +36,7 @@ export type Trigger =
       readonly kind: "start_visit";
       readonly fieldPartnerId: string;
       readonly occurredAt: Date;
-      /** Whether the case was assigned to this field partner at `occurredAt`, if it no longer is. */
+      /** True if the case was assigned to this field partner at `occurredAt`, but is not any more. */
       readonly wasTheirs?: boolean;
     }
   | { readonly kind: "create_link" }
@@ -40,7 +44,7 @@ export type Trigger =
   | { readonly kind: "release" }
   | { readonly kind: "payment_leaves_rest" }
   | { readonly kind: "payment_clears" }
-  /** A row's balance is above 0, and the payments captured after it reduce it to 0. */
+  /** An import row's balance is above 0, but payments that were captured after it reduce it to 0. */
   | { readonly kind: "later_payments_clear" }
   | { readonly kind: "close"; readonly reason: string | null }
   | { readonly kind: "settle"; readonly reason: string | null }
@@ -108,7 +112,7 @@ const TRANSITIONS: readonly Transition[] = [
     events: ["case.unassigned"],
   },
   { from: WORKED, trigger: "unassign", when: ["not_ended", "assigned"], to: "new", events: ["case.unassigned"] },
-  // The case may be `new`: it was unassigned after the visit had started, and before the service received the start.
+  // `new` is possible: the case was unassigned after the visit had started, but before the service received the start.
   {
     from: ["new", ...WORKED],
     trigger: "start_visit",
@@ -116,7 +120,8 @@ const TRANSITIONS: readonly Transition[] = [
     to: "in_progress",
     events: ["visit.started"],
   },
-  // A phone without a network reports late a visit that was allowed when it started. Such a visit is always recorded.
+  // A phone without a network may report the start of a visit late. A visit that was allowed when it started is always
+  // recorded.
   {
     from: ANY,
     trigger: "start_visit",
@@ -144,7 +149,7 @@ const TRANSITIONS: readonly Transition[] = [
   { from: UNPAID, trigger: "payment_leaves_rest", to: "in_progress", events: ["payment.collected"] },
   { from: UNPAID, trigger: "payment_clears", to: "collected", events: ["payment.collected", "case.closed"] },
   { from: ["collected"], trigger: "payment_clears", to: "same", events: ["payment.collected"] },
-  // The events of those payments were emitted when the payments were booked.
+  // Only `case.closed` is emitted: the `payment.collected` events were emitted when the payments were booked.
   { from: OPEN, trigger: "later_payments_clear", when: ["not_ended"], to: "collected", events: ["case.closed"] },
   { from: OPEN, trigger: "close", when: ["not_ended"], to: "closed", events: ["case.returned"] },
   { from: OPEN, trigger: "settle", when: ["not_ended"], to: "closed", events: ["case.returned"] },
@@ -168,8 +173,9 @@ const CONDITIONS = {
 } as const;
 
 /**
- * Decides one trigger by the table above. The other fields of the case do not change, and its sequence goes up by the
- * number of events. A confirmation is never refused, whatever the state of the case (contract: States and transitions).
+ * Applies a trigger to a case by the table above, or returns why it is refused. Only the fields of the state change;
+ * the sequence grows by the number of events. A confirmation is never refused, whatever the state of the case
+ * (contract: States and transitions).
  *
  * @example
  * const verdict = transition(lockedCase, { kind: "assign", fieldPartnerId }, now);
@@ -189,7 +195,7 @@ export function transition<C extends CaseState>(theCase: C, trigger: Trigger, no
 }
 
 /**
- * Gives events that change no state the next numbers of the loan's sequence.
+ * Numbers events that do not change the state of the case: each gets the next number of the loan's sequence.
  *
  * @example
  * const { caseAfter, events } = numberEvents(lockedCase, ["payment_link.unavailable"]);

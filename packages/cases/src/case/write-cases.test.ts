@@ -133,7 +133,7 @@ test("insertCases inserts 1,000 cases", async () => {
   expect(locked).toHaveLength(1000);
 });
 
-test("two concurrent imports of the same loans insert each case once, and the other import gets it back", async () => {
+test("two concurrent imports of the same loans insert each case once; insertCases returns the cases that it did not insert", async () => {
   const lenderId = newId();
   const loans = Array.from({ length: 50 }, (_, index) => `LN-${index}`);
   const cases = (names: string[]) => names.map((name) => exampleCase({ lenderId, sourceLoanNumber: name }));

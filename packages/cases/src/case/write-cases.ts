@@ -56,14 +56,14 @@ const KEY_PROPERTIES = ["lenderId", "id"] as const;
 
 /** Saves PAYMENT_PROPERTIES of locked cases. */
 export const writePayments = unnestUpdate("cases.write-payments", PAYMENT_PROPERTIES);
-/** Saves STATE_PROPERTIES of locked cases, which include no amounts. */
+/** Saves STATE_PROPERTIES of locked cases. They include no amounts. */
 export const writeStates = unnestUpdate("cases.write-states", STATE_PROPERTIES);
 /** Saves `outstandingAsOf` and the peak of cases whose import row repeats the balance. Keeps `updated_at`. */
 export const writeDates = unnestUpdate("cases.write-balance-dates", BALANCE_DATE_PROPERTIES, { setsUpdatedAt: false });
 
 const [, ...INSERTED_PROPERTIES] = IMPORTED_PROPERTIES;
 const CHANGED_BY_IMPORT = INSERTED_PROPERTIES.filter((property) => property !== "id");
-/** The last parameter, behind the lender and the inserted columns. */
+/** The parameter for the time of the import: the last one, after the lender and the inserted columns. */
 const IMPORT_NOW = `$${IMPORTED_PROPERTIES.length + 1}::timestamptz`;
 const IMPORTED_CASES = {
   table: caseTable.name,
@@ -76,15 +76,15 @@ export const insertImported = lenderInsert("cases.insert-imported", {
   ending: "on conflict do nothing returning id",
 });
 
-// All these cases exist, so this statement only updates. ON CONFLICT finds them by the primary key, in every plan. An
-// UPDATE with a join would read the whole table if its plan was made while the table was empty.
+// The cases exist, so this INSERT only updates. ON CONFLICT finds them by the primary key, in every plan. An UPDATE
+// with a join would read the whole table if its plan was made while the table was empty.
 export const updateImported = lenderInsert("cases.update-imported", {
   ...IMPORTED_CASES,
   ending: `on conflict (lender_id, id) do update
      set ${caseTable.assignFrom("excluded", [...CHANGED_BY_IMPORT, "updatedAt"])}`,
 });
 
-/** Sets `is_current` of cases that a newer case of their loan replaces. Keeps `updated_at`. */
+/** Sets `is_current` to false on cases that a newer case of their loan replaces. Keeps `updated_at`. */
 export const retire = unnestUpdate("cases.retire", ["isCurrent"], { setsUpdatedAt: false });
 
 /**
@@ -99,7 +99,8 @@ export function writeCases(tx: Tx, casesAfter: readonly LockedCase[], now: Date)
 }
 
 /**
- * Writes what other work changed on locked cases: their state, and no amounts.
+ * Writes the state of locked cases, without amounts, after any other change: an assignment, a visit, a link, a hold or
+ * the end of the case.
  *
  * @example
  * const verdict = transition(lockedCase, { kind: "release" }, now);
@@ -122,8 +123,8 @@ export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], 
 }
 
 /**
- * Writes the `outstandingAsOf` of an unchanged balance on locked cases. `updatedAt` and the sequence do not change,
- * because nothing that readers see of the case has changed.
+ * Writes `outstandingAsOf` and the peak of locked cases whose balance did not change. `updatedAt` and the sequence stay
+ * the same, because nothing that readers see of the case has changed.
  *
  * @example
  * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
@@ -164,8 +165,8 @@ export async function insertCases(
 }
 
 /**
- * Sorts the cases. Two imports of the same new loans wait for each other at the unique index; one order avoids
- * deadlocks.
+ * Compares two cases by lender and loan, for sorting. Two imports that insert the same new loans wait for each other at
+ * the unique index. They cannot deadlock, because both insert in this order.
  */
 function byLenderAndLoan(one: ImportedCase, other: ImportedCase): number {
   if (one.lenderId !== other.lenderId) return one.lenderId < other.lenderId ? -1 : 1;
@@ -192,14 +193,14 @@ function sendUpdate(
   );
 }
 
-// Finds each locked case by its position in the table (ctid), in every plan. An UPDATE that joins the arrays by id
-// would read all cases of the lender if its plan was made while the table was small. A locked case keeps its ctid until
-// its own transaction changes it.
+// Builds an UPDATE of many locked cases. Every plan finds each case by its position in the table (ctid). An UPDATE that
+// joins the arrays by id would read all cases of the lender if its plan was made while the table was small. A locked
+// case keeps its ctid until its own transaction changes it.
 // - LIMIT makes the planner look up the ctid once for each id.
-// - ORDER BY with a range makes it use the primary key. With an equality, any index that begins with the lender looks
-//   as   cheap.
-// - The LIMIT on the arrays makes the planner expect one row instead of ten. For ten rows it prefers to scan an empty
-//   table.
+// - ORDER BY with a range makes the planner use the primary key. With an equality, any index that begins with the
+//   lender looks as cheap as the primary key.
+// - The LIMIT on the arrays makes the planner expect one row instead of ten. For ten rows, a plan made on an empty
+//   table would scan the whole table.
 function unnestUpdate(
   name: string,
   properties: readonly CaseProperty[],
@@ -223,7 +224,7 @@ function unnestUpdate(
   );
 }
 
-/** Turns the parameters from $1 on, one array for each column, into rows `v`. */
+/** Returns a subquery `v` that turns the parameters from $1 on, one array for each column, into rows. */
 function unnested(properties: readonly CaseProperty[]): string {
   const columns = properties.map((property) => `u.${caseTable.column(property)}::${caseTable.type(property)}`);
   return `(select ${columns.join(", ")} from ${caseTable.unnest("u", properties)}) v`;

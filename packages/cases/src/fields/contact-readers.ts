@@ -26,8 +26,8 @@ const MAX_ADDRESSES = 10;
 const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>".]+(?:\.[^\s@,;<>".]+)+$/;
 
 /**
- * Reads a phone number as E.164. National numbers are of the row's country. Checks the length, not whether it is in
- * use.
+ * Reads a phone number and returns it in E.164. A number without a country code is a number of the row's country.
+ * Checks only the length, not whether the number is in use.
  */
 export const phone: FieldReader<string> = (value, context) => {
   const number =
@@ -83,7 +83,7 @@ export const addresses: FieldReader<Address[]> = list((value, context) => {
 
 const CONSENT_FIELDS = { whatsapp: yesOrNo, email: yesOrNo };
 
-/** Reads the channels that the row contains. The others are unchanged. */
+/** Reads the consent for the channels that the row contains. The other channels do not change. */
 export const consent: FieldReader<Partial<Consent>> = (value, context) => {
   const read = fields<Consent>(value, context, CONSENT_FIELDS);
   if (read === undefined || !isObject(value)) return undefined;

@@ -5,12 +5,13 @@ import { pointerTo, quotedStart, type RowFault, type RowFaultCode, type RowWarni
 /** The limit keeps an answer from being many times as long as the request. */
 const MAX_FAULTS_PER_ROW = 50;
 /**
- * Longer texts are rejected before they are normalized, which takes time. Spaces that are collapsed later count here.
+ * Texts that are longer than this are rejected before they are normalized, because normalizing takes time. The limit
+ * counts all spaces, also those that would be collapsed later.
  */
 const LONGEST_TEXT = 10_000;
 /**
- * More combining marks in a row than are accepted: the time to normalize them is quadratic in their number. The limit
- * of 30 is that of Unicode's stream-safe format (UAX 15).
+ * Matches more than 30 combining marks in a row. Such texts are rejected, because the time to normalize the marks grows
+ * with the square of their number. Unicode's stream-safe format (UAX 15) has the same limit.
  */
 const TOO_MANY_MARKS = /\p{M}{31}/u;
 
@@ -167,7 +168,10 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof AmountLiteral);
 }
 
-/** Tells whether a text has no control characters and no lone surrogates. PostgreSQL stores neither in JSON. */
+/**
+ * Tells whether a text has no control characters, line separators or lone surrogates. PostgreSQL rejects U+0000 and
+ * lone surrogates in JSON.
+ */
 export function isPrintable(value: string): boolean {
   return value.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value);
 }

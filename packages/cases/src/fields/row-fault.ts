@@ -26,7 +26,9 @@ export type RowWarningCode =
   | "AS_OF_IN_FUTURE"
   | "CASE_ENDED";
 
-/** A fault, for which the row is rejected. `pointer` is a JSON pointer into the request: `/rows/2/borrowerPhone`. */
+/**
+ * A fault of a row, which is therefore rejected. `pointer` is a JSON pointer into the request: `/rows/2/borrowerPhone`.
+ */
 export interface RowFault {
   readonly code: RowFaultCode;
   readonly pointer: string;
@@ -49,7 +51,7 @@ const QUOTED_CHARACTERS = 40;
 
 /**
  * Returns the beginning of a text from a row, in quotation marks, for a fault's `detail`. Lone surrogates become
- * U+FFFD, because PostgreSQL does not store them in JSON. Cutting an emoji in half also leaves one.
+ * U+FFFD, because PostgreSQL does not store them in JSON. A cut in the middle of an emoji also leaves a lone surrogate.
  */
 export function quotedStart(text: string): string {
   return `"${text.slice(0, QUOTED_CHARACTERS).toWellFormed()}"`;

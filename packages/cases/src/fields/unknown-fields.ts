@@ -25,7 +25,8 @@ const READ_ONLY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds a warning for each unknown or read-only field, up to a limit. It suggests the known field with the nearest name.
+ * Adds a warning for each unknown or read-only field, up to a limit. The warning of an unknown field suggests the known
+ * field with the nearest name.
  */
 export function warnOfUnknown(
   value: Readonly<Record<string, unknown>>,
@@ -47,7 +48,7 @@ export function warnOfUnknown(
 }
 
 /**
- * Returns the known name that is nearest to a misspelt one, or undefined if none is near.
+ * Returns the known name that is nearest to a misspelt name, or undefined if no known name is similar enough.
  *
  * @example
  * nearestName("borowerName", new Set(["borrowerName", "borrowerPhone"])); // "borrowerName"

@@ -25,13 +25,13 @@ export type FileImport = InferEntity<typeof FileImport>;
 /** The progress of one file of one lender. */
 export interface FileProgress {
   readonly lenderId: string;
-  /** Identifies the file by its content and the options it is read with. */
+  /** Identifies the file by its content and by the options with which it is read. */
   readonly fileKey: string;
   /** The name of the file without its folder. */
   readonly fileName: string;
   /** The number of rows, from the beginning of the file, that have been applied or rejected. */
   readonly rowsDone: number;
-  /** The length of the file of rejected rows at that point. */
+  /** The length in bytes of the file of rejected rows after `rowsDone` rows. */
   readonly rejectedBytes: bigint;
   readonly summary: ImportSummary;
   readonly startedAt: Date;

@@ -2,7 +2,7 @@ import { type EntityManager, query, send, statement, tableOf, type Tx } from "@c
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { RowFault } from "../fields/row-fault.ts";
 
-/** How many rows of an import had which outcome. */
+/** The number of rows of an import, by outcome. */
 export type ImportSummary = Readonly<Record<string, number>>;
 
 /** A row that was rejected because of the state of its case. `index` is its position among the rows. */
@@ -32,7 +32,7 @@ export const ImportRun = defineEntity({
 /** A recorded import: its options, the number of rows by outcome, and the rows rejected because of their cases. */
 export type ImportRun = InferEntity<typeof ImportRun>;
 
-/** The data of an import that is recorded. */
+/** The data to record about an import. */
 export interface RecordedImport {
   readonly lenderId: string;
   readonly importId: string;
@@ -76,7 +76,7 @@ export async function recordUnappliedImport(
 }
 
 /**
- * Returns a recorded import, or undefined.
+ * Returns a recorded import, or undefined if the id is not recorded.
  *
  * @example
  * const before = await importRun(em, lenderId, "0193bf7c-52a0-7000-8000-000000000001");
@@ -87,7 +87,7 @@ export async function importRun(em: EntityManager, lenderId: string, id: string)
 }
 
 const runTable = tableOf(ImportRun);
-/** An applied import has the defaults of `applied` and `dryRun`. */
+/** The columns to insert for an applied import. `applied` and `dryRun` get their defaults. */
 const APPLIED = ["lenderId", "id", "summary", "refused", "atomic", "createdAt"] as const;
 
 const recordRun = statement(

@@ -196,7 +196,7 @@ test("a balance that later payments cover makes the case collected with 0 outsta
   });
 });
 
-test("from a balance without outstandingAsOf no payments are subtracted", () => {
+test("no payments are subtracted from a balance without outstandingAsOf", () => {
   const plan = applied({ outstandingAmount: "4000" }, exampleCase(), { laterPayments: [paid(100_000n)] });
   expect(plan).toMatchObject({ caseAfter: { outstandingMinor: 400_000n }, warnings: [] });
 });
@@ -255,7 +255,7 @@ test.each([
   ["settled", { status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n, settledByLender: true }],
   ["withdrawn", { status: "withdrawn", closeReason: "withdrawn" }],
   ["withdrawn, then partly paid", { status: "in_progress", closeReason: "withdrawn", workBegun: true }],
-] as const)("a balance after the end starts the next cycle: %s", (_, fields) => {
+] as const)("a balance after the end of a case starts the loan's next cycle: %s", (_, fields) => {
   const old = exampleCase({
     ...ended,
     ...fields,

@@ -31,7 +31,7 @@ export interface LaterPayment {
   readonly paidAt: Date;
 }
 
-/** What the plan for a row depends on, besides the row and its case. */
+/** The inputs of a plan, besides the row and the loan's case. */
 export interface PlanFacts {
   readonly lenderId: string;
   /** The id of the import. The data of events show it as `imp_…`. */
@@ -114,14 +114,14 @@ function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: Pl
   return planUpdate(row, current, balance, facts);
 }
 
-/** Adds a warning if the row has a reason that is not stored: the row does not settle the case. */
+/** Adds a warning if the row has a reason that is not stored, because the row does not settle the case. */
 function withReasonWarning(row: UpsertRow, plan: RowPlan): RowPlan {
   if (row.reason === null || plan.outcome === "rejected" || plan.caseAfter.statusReason === row.reason) return plan;
   const detail = "The reason was not stored: a reason needs a row that ends, holds or releases the case.";
   return { ...plan, warnings: [...plan.warnings, warningOf(row, "FIELD_NOT_APPLIED", "reason", detail)] };
 }
 
-/** Plans a row of a file that arrived late: a newer balance has been imported, so nothing of this row is applied. */
+/** Plans a row that arrived late: a newer balance has already been imported, so nothing of this row is applied. */
 function planStale(row: UpsertRow, current: ImportedCase): RowPlan {
   const asOf = current.outstandingAsOf?.toISOString();
   const detail = `The case has a newer balance, as of ${asOf}; nothing of this row was applied.`;
@@ -169,7 +169,7 @@ function planAfterTheEnd(
     return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
   }
   if (balance.outstandingMinor > 0n) return openCase("reopened", row, endedCase, balance, facts);
-  // The row and the case agree that nothing is owed, so only the row's `outstandingAsOf` is stored.
+  // If the row and the case agree that nothing is owed, only the row's `outstandingAsOf` is stored.
   const agrees = endedCase.outstandingMinor === 0n && row.currency === endedCase.currency;
   const { outstandingAsOf = endedCase.outstandingAsOf } = row.details;
   const isNewer = agrees && !isOlderThan(endedCase.outstandingAsOf, row);
@@ -177,9 +177,9 @@ function planAfterTheEnd(
 }
 
 /**
- * Returns the time that a row's `outstandingAsOf` must reach to start a new cycle of a case that has ended. For a case
- * that a payment cleared, this is the later of that payment's time and the case's own `outstandingAsOf`, even if the
- * confirmation arrived later. For other cases it is the time of the end.
+ * Returns the earliest `outstandingAsOf` with which a row can start the loan's next cycle after its case has ended. If
+ * a payment cleared the case, this is the payment's time or the case's own `outstandingAsOf`, whichever is later, even
+ * if the confirmation arrived later. For other cases it is the time of the end.
  */
 function newestKnowledge({ closeReason, lastPaymentAt, outstandingAsOf }: ImportedCase, closedAt: Date): Date {
   if (closeReason !== "paid_in_full" || lastPaymentAt === null) return closedAt;
@@ -187,7 +187,7 @@ function newestKnowledge({ closeReason, lastPaymentAt, outstandingAsOf }: Import
 }
 
 /**
- * Plans a new case. It continues the loan's sequence and takes over the borrower's details: a refused consent stays
+ * Plans a new case. It continues the loan's sequence and takes over the borrower's details, so a refused consent stays
  * refused in the next cycle. If the balance is 0, the new case is settled at once; a late confirmation can then still
  * be booked on it.
  */
@@ -258,7 +258,7 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
   const { outstandingMinor, warnings } = balance;
   const updated: ImportedCase = withPeak(current, { ...withChanges(current, row.details), outstandingMinor });
   const changes = changesBetween(current, updated);
-  // Nothing but `outstandingAsOf` has changed, so it is stored without an event.
+  // Only `outstandingAsOf` has changed, so it is stored without an event.
   if (outstandingMinor > 0n && changes.every(({ field }) => field === "outstandingAsOf")) {
     return unchanged(current, updated, warnings);
   }
@@ -286,7 +286,8 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
 }
 
 /**
- * Plans an action. An action that has no effect on the case is not a fault, because the same file may be sent twice.
+ * Plans a row that holds, releases or withdraws a case. An action that has no effect on the case is not a fault,
+ * because the same file may be sent twice.
  */
 function planControl(row: ControlRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   if (current === undefined) {

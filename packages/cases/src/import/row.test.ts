@@ -239,7 +239,7 @@ describe("the answer to a row with very many faults is limited:", () => {
   });
 });
 
-describe("a text that takes long to normalize is rejected before it is normalized:", () => {
+describe("the check of a text before it is normalized", () => {
   // Normalizing 300,000 marks would exceed the time limit of the test.
   const marks = "\u0301".repeat(150_000) + "\u0323".repeat(150_000);
 
@@ -252,11 +252,11 @@ describe("a text that takes long to normalize is rejected before it is normalize
     ],
     ["31 combining marks", `a${"\u0301".repeat(31)}`, "WRONG_TYPE"],
     ["4,000,000 characters", " a".repeat(2_000_000), "TOO_LONG"],
-  ])("%s", (_, borrowerName, code) => {
+  ])("rejects %s", (_, borrowerName, code) => {
     expect(faultsOf({ ...required, borrowerName })).toMatchObject([{ code, pointer: "/rows/2/borrowerName" }]);
   });
 
-  test("texts with accents or padding are accepted", () => {
+  test("accepts texts with accents or padding", () => {
     const name = `Nguye\u0302\u0303n${" ".repeat(250)}`;
     expect(accepted({ ...required, borrowerName: name }).details.borrowerName).toBe("Nguy\u1ec5n");
     expect(faultsOf({ ...required, borrowerName: `a${"\u0301".repeat(30)}` })).toEqual([]);
@@ -274,7 +274,7 @@ test("treats __proto__ and constructor as ordinary names", () => {
   expect(warnings.map(({ pointer }) => pointer)).toEqual(["/rows/0/__proto__", "/rows/0/constructor"]);
 });
 
-test("a row with an action needs only the loan number, and warns of other fields", () => {
+test("a row that holds a case needs only the loan number, and its other fields get warnings", () => {
   const checked = checkRow(
     parsed({ sourceLoanNumber: "LN-1", action: "hold", reason: "complaint", dpd: 7 }),
     defaults,

@@ -54,19 +54,22 @@ export interface ControlRow {
 /** A valid row of an import. */
 export type CaseRow = UpsertRow | ControlRow;
 
-/** A row that can be applied, or its faults. It always has the loan number, if that could be read. */
+/** The result of checking a row: the valid row, or its faults. It has the loan number whenever that could be read. */
 export type CheckedRow =
   | {
       readonly index: number;
       readonly sourceLoanNumber: string;
-      /** Whether the row contains no currency. In the currency of the loan's case its amounts may have other values. */
+      /**
+       * Whether the row contains no currency, so that its amounts were read in the lender's default currency. If the
+       * loan's case has another currency, `inCurrencyOfCase` reads them again.
+       */
       readonly assumesCurrency: boolean;
       readonly row: CaseRow;
     }
   | {
       readonly index: number;
       readonly sourceLoanNumber: string | undefined;
-      /** Like above, but false if another currency could not remove a fault. */
+      /** As for a valid row, but false if another currency could not remove any fault. */
       readonly assumesCurrency: boolean;
       readonly errors: readonly RowFault[];
       readonly warnings: readonly RowWarning[];
@@ -88,7 +91,7 @@ const ROW_FIELDS: ReadonlySet<string> = new Set([
 
 /**
  * Checks all rows of a request. If several rows are about one loan, only the first is accepted. `now` is the server's
- * time: a balance cannot be as of a later time.
+ * time: an `outstandingAsOf` more than 5 minutes after it is replaced by it, with a warning.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
@@ -100,8 +103,8 @@ export function checkRows(rows: readonly unknown[], defaults: LenderDefaults, no
 }
 
 /**
- * Checks rows like `checkRows`, but yields to other work of the process in between: 1,000 rows with all fields take
- * half a second.
+ * Checks rows like `checkRows`, but regularly lets other work of the process run, because checking 1,000 rows with all
+ * fields takes half a second.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
@@ -139,8 +142,8 @@ function rowChecker(defaults: LenderDefaults, now: Date): (raw: unknown, index: 
 }
 
 /**
- * Checks the row again once the currency of the loan's case is known: amounts of a row without a currency are in the
- * currency of the case.
+ * Checks a row without a currency again, once the currency of the loan's case is known. The amounts of such a row are
+ * in the currency of the case.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
@@ -159,8 +162,9 @@ export function inCurrencyOfCase(
 }
 
 /**
- * Checks one row of an import. An absent field is unchanged, null clears it. Numbers of AMOUNT_FIELDS must be an
- * AmountLiteral of the package money. Pointers are `/rows/<index>/<field>`. An unknown field is a warning, not a fault.
+ * Checks one row of an import. An absent field does not change, and null clears a field. Numbers of AMOUNT_FIELDS must
+ * be an AmountLiteral of the package money. Pointers are `/rows/<index>/<field>`. An unknown field is a warning, not a
+ * fault.
  *
  * @example
  * const raw = { sourceLoanNumber: "LN-1001", action: "hold", reason: "Borrower in hospital" };

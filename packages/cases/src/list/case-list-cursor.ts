@@ -30,7 +30,8 @@ export interface ListPosition {
 }
 
 /**
- * A position, and when the first page was read: ranks that depend on the day are computed for that time on all pages.
+ * A position in a list, and the time when the first page was read. On all pages, ranks that depend on the day are
+ * computed for that time.
  */
 export interface ListCursor {
   readonly listedAt: Date;
@@ -41,7 +42,7 @@ const CURSOR =
   /^([0-9a-f]{16})\/(\d{1,14})\/([A-Z0-9]{0,3})\/(-?\d{1,18})\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const FINGERPRINT_CHARS = 16;
 
-/** Returns a short hash of a request, by which a cursor of another request is recognised. */
+/** Returns a short hash of a list request. Each cursor contains it, so that a cursor of another request is detected. */
 export function listFingerprint(asked: unknown): string {
   return createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, FINGERPRINT_CHARS);
 }

@@ -19,7 +19,10 @@ const HOUR_MS = 3_600_000;
 const LENDER = newId();
 const BUSY = newId();
 
-/** Inserts cases of one field partner and, alternating, of others. One case in a thousand has changed today. */
+/**
+ * Inserts cases that alternately belong to the field partner BUSY and to others. One case in a thousand has changed
+ * today.
+ */
 beforeAll(async () => {
   await database.pool.query(
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
@@ -36,7 +39,7 @@ beforeAll(async () => {
   await database.pool.query("vacuum analyze cases.collection_case");
 }, 60_000);
 
-test(`returns each of ${MANY} cases once, in pages of 100`, async () => {
+test(`changedCases returns each of ${MANY} cases once, in pages of 100`, async () => {
   const seen = new Set<string>();
   let after: string | undefined;
   for (let hasNext = true; hasNext;) {
@@ -48,7 +51,7 @@ test(`returns each of ${MANY} cases once, in pages of 100`, async () => {
   expect(seen.size).toBe(MANY);
 }, 60_000);
 
-test("returns only the changed cases, in one page", async () => {
+test("changedCases returns only the changed cases, in one page", async () => {
   const since = new Date(NOW.getTime() - HOUR_MS);
   const { items, hasNext } = await changedCases(database.em(), BUSY, { since, first: 100 }, NOW);
   expect(items).toHaveLength(MANY / 1_000);
@@ -56,7 +59,7 @@ test("returns only the changed cases, in one page", async () => {
 });
 
 test(
-  "uses the index on the field partner, without sorting, also in a plan that was made on an empty table",
+  "the query for changed cases uses the index on the field partner, without sorting, also in a plan that was made on an empty table",
   {
     tags: "one-node-plan",
   },

@@ -4,16 +4,17 @@ import { OWN_CASE_COLUMNS, type OwnCase, shownCase, shrunkIfEndedBy } from "./ow
 import { page, type Page, type PageRequest } from "./page.ts";
 
 /**
- * A request for a page of changed cases. With `since` null, all cases count. `after` is the id of the last case before.
+ * A request for a page of changed cases. If `since` is null, all cases are returned. `after` is the id of the last case
+ * of the previous page.
  */
 export interface ChangedSince extends PageRequest {
   readonly since: Date | null;
 }
 
 /**
- * Returns a page of a field partner's current cases that look different than at `since`, in the order of their ids.
- * Cases that only time has changed are included: those that became shrunk, and those whose `doNotContactUntil` was
- * reached.
+ * Returns a page of a field partner's current cases that have changed since `since`, in the order of their ids.
+ * Includes cases that changed only because time has passed: cases whose details became hidden (shrunk), and cases whose
+ * `doNotContactUntil` was reached.
  *
  * @example
  * const since = new Date("2026-11-20T06:00:00Z");

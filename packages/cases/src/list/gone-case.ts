@@ -3,7 +3,9 @@ import { defineEntity, p } from "@mikro-orm/core";
 import type { CaseKey } from "../case/locked-case.ts";
 import { page, type Page, type PageRequest } from "./page.ts";
 
-/** A case that a field partner held and has lost. A trigger writes the row, whatever takes the case away. */
+/**
+ * A case that a field partner held and has lost. A trigger writes the row, so that every way to lose a case is covered.
+ */
 export const GoneCaseEntity = defineEntity({
   name: "GoneCase",
   tableName: "gone_case",
@@ -16,12 +18,12 @@ export const GoneCaseEntity = defineEntity({
   },
 });
 
-/** How long a gone case is remembered. */
+/** How long a gone case is stored. */
 export const GONE_FOR_MS = 31 * 24 * 60 * 60_000;
 
 /**
  * Returns a page of the ids of cases that a field partner has lost since `since` and not got back, in the order of the
- * ids. `after` is an id.
+ * ids. `after` is the last id of the previous page.
  *
  * @example
  * const since = new Date("2026-11-20T06:00:00Z");
@@ -39,8 +41,8 @@ export function goneCaseIds(
 }
 
 /**
- * Returns the case if it was assigned to this field partner at `at` and has been taken from them since; otherwise
- * undefined. A case that was lost more than 31 days ago is undefined too.
+ * Returns the case if it was assigned to this field partner at `at` and was taken from them later, but at most 31 days
+ * ago. Otherwise returns undefined.
  *
  * @example
  * const at = new Date("2026-11-19T16:20:00Z");

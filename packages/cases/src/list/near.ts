@@ -17,7 +17,8 @@ const EVERYWHERE: Box = { latitudeSpan: 180, longitudeSpan: 180 };
 const DEGREES = 180 / Math.PI;
 
 /**
- * Returns a box that contains every point within the radius. Comparing with it is cheaper than computing a distance.
+ * Returns a box that contains every point within the radius. Comparing a point with the box is cheaper than computing
+ * its distance.
  */
 export function boxAround({ latitude, radiusM }: Near): Box {
   if (radiusM === undefined) return EVERYWHERE;

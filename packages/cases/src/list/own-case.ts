@@ -2,7 +2,7 @@ import type { Case } from "../case/collection-case.ts";
 import { type DETAIL_PROPERTIES, NO_DETAILS } from "../case/case-details.ts";
 import { caseTable } from "../case/case-columns.ts";
 
-/** How long after its end a case shows its details to its field partner. */
+/** How long after the end of a case its field partner still sees its details. */
 const SHRINKS_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** A case as its field partner may see it: a shrunk case has no details. */
@@ -13,7 +13,7 @@ export type OwnCase = Case & {
   readonly distanceM: number | null;
 };
 
-/** Returns the time by which a case must have ended to be shrunk at `now`. */
+/** Returns a threshold: a case that ended at or before this time is shrunk at `now`. */
 export function shrunkIfEndedBy(now: Date): Date {
   return new Date(now.getTime() - SHRINKS_AFTER_MS);
 }
@@ -24,7 +24,7 @@ export function shownCase(theCase: Case, now: Date, distanceM: number | null = n
   return isShrunk ? { ...theCase, ...NOTHING_SHOWN, isShrunk, distanceM: null } : { ...theCase, isShrunk, distanceM };
 }
 
-/** The columns of the alias `c` that a query selects to get rows of Case. */
+/** The select list of a query that reads rows of Case from the alias `c`. */
 export const OWN_CASE_COLUMNS = caseTable.selectList("c");
 
 const NO_BORROWER = { ...NO_DETAILS, borrowerName: "", borrowerPhone: "" } satisfies Record<

@@ -62,7 +62,7 @@ describe("the list is sorted", () => {
     }
   });
 
-  test("by the day of the first page on all later pages, also after midnight", async () => {
+  test("by priority on the day of the first page, on all later pages, also after midnight", async () => {
     const { me, held } = await hold([{ dpd: 1 }, { dpd: 2 }, { dpd: 3 }]);
     await promise(held[0]!, "2026-11-21");
     const first = await list(me, { first: 2 });

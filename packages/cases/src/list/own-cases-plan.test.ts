@@ -16,7 +16,7 @@ const LENDER = newId();
 const PEOPLE = Array.from({ length: 10 }, () => newId());
 const ME = PEOPLE[0]!;
 
-/** Inserts cases of one lender, each with an open promise. A tenth of them are assigned to ME, the others to others. */
+/** Inserts cases of one lender, each with an open promise. A tenth of them are assigned to ME, the rest to other field partners. */
 beforeAll(async () => {
   await database.pool.query(
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,

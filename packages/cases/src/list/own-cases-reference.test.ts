@@ -26,8 +26,8 @@ import { insertCases } from "../case/write-cases.ts";
 
 const plain = await databaseOfCases();
 /**
- * The second kind sends the queries for a cluster to a single PostgreSQL: a fake of Citus's catalog makes
- * `isDistributed` return true.
+ * The databases to test: the test database, and a single PostgreSQL with a fake of Citus's catalog. The fake makes
+ * `isDistributed` return true, so that the queries for a cluster are sent.
  */
 const kinds: [string, () => Promise<Database>][] = [["the test database", () => Promise.resolve(plain)]];
 if (!(await isDistributed(plain.em()))) kinds.push(["a database that counts as distributed", databaseWithFakeCatalog]);
@@ -46,7 +46,7 @@ describe.each(kinds)("in %s", (_kind, open) => {
   afterAll(() => database.close());
 
   test.each(CASE_SORTS)(
-    "every filter and search returns the same cases as plain TypeScript, sorted by %s",
+    "every filter and search returns the same cases as a filter in plain TypeScript, sorted by %s",
     async (sort) => {
       const requests = REQUESTS.filter((request) => request.sort === sort);
       expect(requests.length).toBeGreaterThan(SINGLES.length + 50);
@@ -144,7 +144,7 @@ async function databaseOfCases(): Promise<Database> {
   return createDatabase({ url, schemas: [casesSchema] });
 }
 
-/** Opens a database with the one table of Citus's catalog by which a database counts as distributed. */
+/** Opens a database with the one table of Citus's catalog that `isDistributed` looks for. */
 async function databaseWithFakeCatalog(): Promise<Database> {
   const database = await databaseOfCases();
   await database.pool.query(

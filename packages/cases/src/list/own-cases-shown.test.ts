@@ -24,7 +24,7 @@ describe("a list near a place", () => {
     },
   );
 
-  test("uses the first address; a case without one has no distance and is within no radius", async () => {
+  test("uses the first address; a case without an address has no distance and is within no radius", async () => {
     const second = [address({ city: "Pune" }), address({ latitude: 1, longitude: 1 })];
     const { me } = await hold([{}, { addresses: second }]);
     const near = { latitude: 1, longitude: 1 };

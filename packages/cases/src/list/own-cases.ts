@@ -25,7 +25,10 @@ export const CASE_SORTS = ["priority", "dpd", "amount", "near"] as const;
 /** One of CASE_SORTS: the order of a list of cases. */
 export type CaseSort = (typeof CASE_SORTS)[number];
 
-/** A filter for cases. A case must satisfy every part that is present. The place of a case is its first address. */
+/**
+ * A filter for cases. A case must satisfy every part that is present. Cities and postal codes are compared with the
+ * case's first address.
+ */
 export interface CaseFilter {
   readonly statuses?: readonly CaseStatus[] | undefined;
   readonly buckets?: readonly string[] | undefined;
@@ -45,13 +48,13 @@ export interface CaseListRequest extends PageRequest {
   /** Finds cases whose borrower's name contains every word, or whose loan number ends with the whole text. */
   readonly search?: string;
   readonly sort?: CaseSort;
-  /** The place that distances are measured from. With a radius, only cases within the radius are listed. */
+  /** The place from which distances are measured. With a radius, only cases within the radius are listed. */
   readonly near?: Near | undefined;
   /** The lenders of the field partner's cases. */
   readonly lenders: readonly { readonly id: string; readonly code: string }[];
   /** Lenders whose cases are not workable, whatever their state. Default: none. */
   readonly blockedLenderIds?: readonly string[];
-  /** Returns the day, `YYYY-MM-DD`, at a time, in the time zone of a lender's borrowers. */
+  /** Converts a time to the day, `YYYY-MM-DD`, in the time zone of a lender's borrowers. */
   readonly dayAt: (lenderId: string, at: Date) => string;
 }
 
@@ -113,7 +116,8 @@ export async function lenderIdsOfFieldPartner(em: EntityManager, fieldPartnerId:
 }
 
 /**
- * Returns those current cases that are assigned to the field partner, by id, in one query. Other ids have no entry.
+ * Returns cases by their ids, in one query. The map has an entry only for ids of current cases that are assigned to the
+ * field partner.
  *
  * @example
  * const own = await ownCasesByIds(em, fieldPartnerId, [caseId]);

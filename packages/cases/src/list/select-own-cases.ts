@@ -11,22 +11,25 @@ const BUCKET = `coalesce(c.bucket, case when c.dpd = 0 then '0' when c.dpd <= 30
   when c.dpd <= 90 then '61-90' when c.dpd > 90 then '90+' end)`;
 
 /**
- * Tells whether an assigned case is workable on a day in the borrower's time zone, as `blockedReason` does. $27 are the
- * lenders whose cases are blocked.
+ * Returns a condition: an assigned case is workable on `day`, a day in the borrower's time zone. It decides as
+ * `blockedReason` does. $27 contains the lenders whose cases are blocked.
  */
 function workableOn(day: string): string {
   return `(c.closed_at is null and c.field_work <> 'blocked' and c.status <> 'new'
     and c.lender_id <> all ($27::uuid[]) and coalesce(c.do_not_contact_until <= ${day}, c.do_not_contact_until is null))`;
 }
 
-/** Returns the day of a row's lender from a list of days, which is in the order of the lenders in $4. */
+/** Returns an expression for the day of a row's lender. `days` has one day for each lender, in the order of $4. */
 function dayIn(days: string, row = "c"): string {
   return `(${days}::date[])[array_position($4::uuid[], ${row}.lender_id)]`;
 }
 
 const SHOWN = "(c.closed_at is null or c.closed_at > $3::timestamptz)";
 
-/** Computes the distance of a place from $14, $15; null outside the box. Longitudes wrap around at 180 degrees. */
+/**
+ * Returns an expression for the distance from $14, $15 to a place, in metres; null outside the box of $16, $17.
+ * Longitudes wrap around at 180 degrees.
+ */
 function distanceOf(place: string): string {
   const [latitude, longitude] = [`${place}.latitude`, `${place}.longitude`];
   return `case when abs(${latitude} - $14::float8) <= $16::float8
@@ -45,7 +48,8 @@ const DISTANCE_IF_ASKED = `case when ${PLACE_ASKED} then (
   select ${distanceOf("a")} from (select ${LATITUDE} as latitude, ${LONGITUDE} as longitude offset 0) a) end`;
 
 /**
- * Selects the field partner's current cases that match the search and the filter, except for promises and the radius.
+ * The condition for the field partner's current cases that match the search and the filter. Promises and the radius are
+ * checked later in the query.
  */
 const IS_OWN_AND_WANTED = `c.assigned_field_partner_id = $1::uuid and c.is_current
        and ($2::text[] is null or c.status = any ($2::text[]))

@@ -13,6 +13,6 @@ test.each([
   ["with doNotContactUntil today", { ...assigned, doNotContactUntil: "2026-11-20" }, undefined],
   ["on hold", { ...assigned, status: "on_hold", fieldWork: "blocked" }, "ON_HOLD"],
   ["that has ended", { ...assigned, status: "withdrawn", fieldWork: "blocked", closedAt: NOW }, "ENDED"],
-] as const)("a case %s is blocked by %s", (_, fields, reason) => {
+] as const)("the blockedReason of a case %s is %s", (_, fields, reason) => {
   expect(blockedReason(exampleCase(fields as Partial<ImportedCase>), "2026-11-20")).toBe(reason);
 });

@@ -33,7 +33,7 @@ export interface PromiseTerms {
 /** The reasons why the end of a visit is refused. */
 export type CompletionRefusal = "VISIT_NOT_FOUND" | "CURRENCY_MISMATCH" | PromiseFault["code"];
 
-/** Why a promise is invalid, or missing, independent of the case and its currency. */
+/** Why a promise is invalid or missing, as far as this can be decided without the case and its currency. */
 export interface PromiseFault {
   readonly code: "PROMISE_REQUIRED" | "PROMISE_NOT_EXPECTED" | "AMOUNT_OUT_OF_RANGE" | "INVALID_DATE";
   readonly detail: string;
@@ -60,8 +60,9 @@ const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Ends a visit of a locked case. The state of the case does not matter, because the visit has taken place. A dispute
- * puts the case on hold. The case gets its last disposition from the visit that ended last by the phones' clocks, and
- * the promise of the latest such visit is the open one, in any order of arrival.
+ * puts the case on hold. Visits are ordered by the phones' clocks, not by their arrival. The visit that ended last
+ * determines the case's last disposition. Of the visits with a promise, the one that ended last determines the open
+ * promise.
  *
  * @example
  * const promise = { amountMinor: 250_000n, currency: currency("INR"), dueOn: "2026-11-27" };
@@ -104,8 +105,8 @@ export async function completeVisit(
 }
 
 /**
- * Returns what is wrong with the promise of a visit's end, or with its absence; undefined if nothing is. Needs no case.
- * Pure.
+ * Checks the promise of a visit's end, without the case. Returns why the promise is invalid or missing, or undefined if
+ * there is no fault. Pure.
  *
  * @example
  * const fault = promiseFault({ disposition: "PROMISE_TO_PAY", occurredAt: now });
@@ -124,14 +125,16 @@ export function promiseFault({
     return { code: "PROMISE_REQUIRED", detail: "PROMISE_TO_PAY needs a promise: amount and day." };
   }
   if (promise.amountMinor <= 0n) return { code: "AMOUNT_OUT_OF_RANGE", detail: "A promise is of more than 0." };
-  // Today in the borrower's time zone may still be yesterday in UTC.
+  // The day in the borrower's time zone may be one day behind the day in UTC.
   const earliest = new Date(occurredAt.getTime() - DAY_MS).toISOString().slice(0, 10);
   if (isDay(promise.dueOn) && promise.dueOn >= earliest) return undefined;
   const detail = `Expected a day not before the visit, such as 2026-11-20; got "${promise.dueOn}".`;
   return { code: "INVALID_DATE", detail };
 }
 
-/** Tells whether another visit of the case ended later by the phones' clocks, and whether a later one has a promise. */
+/**
+ * Tells whether another visit of the case ended later by the phones' clocks, and whether such a visit has a promise.
+ */
 async function laterFacts(
   tx: Tx,
   { lenderId, id: caseId }: LockedCase,
@@ -154,9 +157,7 @@ const selectLater = statement(
    where v.lender_id = $1 and v.case_id = $2 and (v.completed_at, v.id) > ($3::timestamptz, $4::uuid)`,
 );
 
-/**
- * Adds a promise. An open promise replaces the promise of the case that is open now, because a case has at most one.
- */
+/** Adds a promise. If it is open, it replaces the case's open promise, because a case has at most one. */
 async function addPromise(
   tx: Tx,
   { lenderId, id: caseId }: LockedCase,

@@ -5,15 +5,19 @@ import { PromiseToPay, promiseTable } from "./promise-to-pay.ts";
 /** An open promise whose day is over. `dueOn` is `YYYY-MM-DD`. */
 export type DuePromise = Readonly<Pick<PromiseToPay, "lenderId" | "id" | "caseId" | "dueOn">>;
 
-/** An open promise under the lock of its case, with the moment from which payments count towards it. */
+/** An open promise whose case is locked, with the time from which payments count towards the promise. */
 export interface OpenPromise extends Readonly<Pick<PromiseToPay, (typeof OPEN_PROMISE)[number]>> {
-  /** The end of its visit by the phone's clock, limited to the 7 days before the service received it. */
+  /**
+   * When its visit ended by the phone's clock, but at most 7 days before the service received the end of the visit, and
+   * not after.
+   */
   readonly madeAt: Date;
 }
 
 /**
- * The longest time that a visit is taken to have waited in a phone without a network. If a phone's clock is further
- * behind, payments from before the visit would keep its promise. The results of the app's mutations are kept as long.
+ * The longest time that the end of a visit is assumed to have waited on a phone without a network. Without this limit,
+ * a phone whose clock is further behind would make payments from before the visit count towards its promise. The
+ * results of the app's mutations are stored equally long.
  */
 const MAX_OFFLINE_HOURS = 7 * 24;
 
@@ -27,9 +31,8 @@ export type PromiseOutcome = "kept" | "broken" | "moot";
  * Decides the outcome of a promise once its day is over. `paidMinor` is the sum of the payments on the case from the
  * time of the promise to `dayEnd`. Pure.
  *
- * - kept: the payments add up to the promised amount, or nothing is owed any more: payments cleared the case by
- *   `dayEnd`,
- * or the lender settled it.
+ * - kept: the payments add up to the promised amount, payments cleared the case by `dayEnd`, or the lender settled the
+ *   case.
  * - moot: the case was closed or withdrawn before `dayEnd`.
  * - broken: otherwise.
  *
@@ -99,7 +102,7 @@ export async function openPromiseById(
 }
 
 /**
- * Ends an open promise. A moot promise is stored as `replaced`, as is one that a later promise replaced.
+ * Ends an open promise. A moot promise is stored as `replaced`, like a promise that a later promise replaced.
  *
  * @example
  * const [due] = await duePromises(em, { lenderId, before: "2026-11-28", limit: 1 });

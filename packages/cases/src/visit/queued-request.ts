@@ -95,8 +95,8 @@ export async function queueRequest(tx: Tx, request: QueuedRequest): Promise<bool
 }
 
 /**
- * Deletes the queued requests of a visit and returns them. Needs `lockVisit`. The ends of visits come first, then the
- * requests for links, each in the order of arrival.
+ * Deletes the queued requests of a visit and returns them, except requests that are older than 7 days. Needs
+ * `lockVisit`. The ends of visits come first, then the requests for links, each in the order of arrival.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
@@ -203,7 +203,8 @@ const selectVisits = statement(
    where received_at > $1`,
 );
 
-// A query of its own: for a join, a cluster would copy all queued requests to each node. Usually no request is queued.
+// This is a separate query, because a cluster would copy all queued requests to each node for a join. It is rarely
+// sent: usually no request is queued.
 const selectStarted = statement(
   "cases.visits-begun",
   `select field_partner_id as "fieldPartnerId", id as "visitId" from cases.visit where id = any ($1::uuid[])`,

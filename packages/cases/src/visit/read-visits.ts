@@ -120,8 +120,8 @@ export async function openPromisesOf(em: EntityManager, cases: readonly CaseKey[
 }
 
 // PostgreSQL does not merge a lateral query with ORDER BY into the join. Together with the range on the case id, this
-// makes every plan probe the index once for each case. Citus accepts ORDER BY there, but not LIMIT. By `lender_id = any
-// (…)` Citus finds the nodes of the lenders.
+// makes every plan probe the index once for each case. Citus accepts ORDER BY in a lateral query, but not LIMIT. Citus
+// finds the nodes of the lenders by `lender_id = any (…)`.
 export const selectOpenPromises = statement(
   "cases.open-promises",
   `select ${promiseTable.selectList("p")}

@@ -73,7 +73,7 @@ export async function startVisit(
   return { outcome: "started", visit, caseAfter: { ...caseAfter, lastVisitId }, events };
 }
 
-/** Returns the id of the case's last visit: `visit`, or the visit that was the last so far. */
+/** Returns the id of the case's last visit: `visit`, or the visit that was the last one before. */
 async function lastVisitIdOf(tx: Tx, { lenderId, lastVisitId }: LockedCase, visit: Visit): Promise<string> {
   const last = lastVisitId === null ? null : await tx.findOne(Visit, { lenderId, id: lastVisitId });
   if (last === null) return visit.id;
@@ -88,7 +88,7 @@ function existingVisit(visit: Visit, lockedCase: LockedCase, { fieldPartnerId }:
   return { outcome: "refused", code: "VISIT_ID_TAKEN", detail: "The visitId is in use; make a new one." };
 }
 
-/** The properties of a visit that has started. The others are null, or false. */
+/** The columns to insert for a visit that has started. The other columns are null, or false. */
 const STARTED = [
   "lenderId",
   "id",

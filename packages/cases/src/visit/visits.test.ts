@@ -37,7 +37,7 @@ test("the first visit makes the case in progress", async () => {
   });
 });
 
-test("a repeated start returns the existing visit, also if the case is on hold since", async () => {
+test("a repeated start returns the existing visit, even if the case has been put on hold since", async () => {
   const theCase = await assignedCase();
   const visitId = newId();
   await start(theCase, { visitId });
