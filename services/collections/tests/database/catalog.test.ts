@@ -11,7 +11,7 @@ let migrated: Client;
 let migratedUrl: string;
 
 beforeAll(async () => {
-  // Nothing is distributed yet in this database, also in the mode "citus".
+  // No table of this database is distributed yet, even in the Vitest mode "citus".
   migratedUrl = directUrl((await emptyDatabase()).url);
   await migrate({ url: migratedUrl, schemas, jobs: true });
   migrated = await connected(migratedUrl);
@@ -30,7 +30,7 @@ test("every table can be distributed by lender, or is listed with the reason why
   expect(statements.filter((text) => text.includes("create_distributed_table")).length).toBeGreaterThan(20);
 });
 
-/** A database whose tables MikroORM has created from the entities. */
+/** Returns a connection to a database whose tables MikroORM has created from the entities. */
 async function asEntitiesSay(): Promise<Client> {
   const url = directUrl((await emptyDatabase()).url);
   const orm = await MikroORM.init({
@@ -46,8 +46,8 @@ async function asEntitiesSay(): Promise<Client> {
 }
 
 /**
- * The columns of each of our tables by name, with type, nullability and position in the primary key. Partitions do not
- * count as tables.
+ * Returns the columns of each of our tables, by name, with type, nullability and position in the primary key.
+ * Partitions are left out.
  */
 async function columnsIn(client: Client): Promise<Record<string, Record<string, string>>> {
   const { rows } = await client.query<{ relation: string; column: string; kind: string }>(

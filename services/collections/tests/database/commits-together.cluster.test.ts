@@ -9,12 +9,13 @@ import { aFaultyRelay, type Fault, type FaultyRelay } from "./fixtures/faulty-re
 import { aFieldPartner, aLender, aRow, assign, startTestService } from "../fixtures/fixture.ts";
 import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 
-// The app's mutations write their result on the coordinator and their rows on a worker. These tests break a connection,
-// or end the coordinator's process, at every message of a mutation: from the service to the coordinator, and from the
-// coordinator to a worker, including PREPARE TRANSACTION and COMMIT PREPARED.
+// A mutation of the app writes its result on the coordinator and its rows on a worker node. These tests inject a fault
+// at each message of a mutation: they break the connection or terminate the coordinator's process. They do so for
+// messages from the service to the coordinator, and from the coordinator to a worker node, including PREPARE
+// TRANSACTION and COMMIT PREPARED.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
 
-/** More than the number of messages on either connection. */
+/** Higher than the number of messages of a mutation on either connection. */
 const MOST_MESSAGES = 120;
 
 let admin: Client;
@@ -51,13 +52,13 @@ beforeAll(async () => {
 
 type Mutation = "startVisit" | "completeVisit" | "requestPaymentLink";
 
-/** A mutation, and queries that count its rows. */
+/** How to run a mutation, and queries that count the rows it writes. */
 interface Story {
-  /** Prepares what the mutation needs, before the fault. */
+  /** Prepares what the mutation needs. Runs before the fault is armed. */
   prepare(visit: Visit): Promise<unknown>;
   input(visit: Visit): object;
   readonly selection: string;
-  /** Queries that count the rows which the mutation writes for the visit `$1` of the lender `$2`. */
+  /** Queries that count the rows which the mutation writes. `$1` is the visit, `$2` the lender. */
   readonly written: readonly string[];
 }
 
@@ -100,7 +101,7 @@ const STORIES: Readonly<Record<Mutation, Story>> = {
     selection: "paymentLink { id }",
     written: [
       "select count(*)::int from payment_links.payment_link where lender_id = $2 and visit_id = $1::uuid",
-      // A job contains the id of its link, and the link that of its visit.
+      // A job contains the id of its link, and the link contains the id of its visit.
       `select count(*)::int from pgboss.job where data ->> 'linkId' = any (
          select id::text from payment_links.payment_link where lender_id = $2 and visit_id = $1::uuid)`,
     ],
@@ -109,19 +110,23 @@ const STORIES: Readonly<Record<Mutation, Story>> = {
 
 let ended = 0;
 
-/** Ends the service's processes on the coordinator, but not those of Citus, which settle prepared transactions. */
+/**
+ * Terminates the service's PostgreSQL processes on the coordinator. Citus' own processes continue, because they commit
+ * or roll back prepared transactions.
+ */
 async function endProcessesOfTheService(): Promise<void> {
   const { rowCount } = await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'collections-all'`);
   ended += rowCount!;
-  // Sessions that wait for the message end here. A commit that has happened is not interrupted.
+  // Wait until the sessions have ended that were waiting for the message. A transaction that has already committed is
+  // not undone.
   await pause(20);
 }
 
 const FAULTS: Readonly<Record<string, Fault>> = {
   "the message is lost": "unsent",
   "the answer is lost": "unanswered",
-  "the coordinator's processes end": endProcessesOfTheService,
+  "the coordinator's processes are terminated": endProcessesOfTheService,
 };
 
 const points = (Object.keys(STORIES) as Mutation[]).flatMap((mutation) =>
@@ -131,7 +136,7 @@ const points = (Object.keys(STORIES) as Mutation[]).flatMap((mutation) =>
 );
 
 test.each(points)(
-  "%s commits all of its rows or none, at each message on the connection to the %s when %s",
+  "%s commits all of its rows or none if, at any message on the connection to the %s, %s",
   async (...point) => {
     const [mutation, relay, fault] = point;
     let played = 0;
@@ -144,7 +149,10 @@ test.each(points)(
   },
 );
 
-/** Applies the fault to one message of the mutation, then repeats the mutation. False when there was no such message. */
+/**
+ * Applies the fault to the given message of the mutation, then repeats the mutation. Returns false if the mutation sent
+ * no such message.
+ */
 async function play(mutation: Mutation, relay: FaultyRelay, message: number, fault: Fault): Promise<boolean> {
   const visit = await aVisit();
   const story = STORIES[mutation];
@@ -172,7 +180,7 @@ async function mutate(mutation: Mutation, idempotencyKey: string, input: object)
   return answer;
 }
 
-/** A new visit on a case without a visit. Imports more cases when there are none left. */
+/** Returns a new visit on a case that has no visit yet. Imports more cases when none is left. */
 async function aVisit(): Promise<Visit> {
   const { lender, fieldPartnerId, caseIds } = world;
   if (caseIds.length === 0) {
@@ -189,11 +197,12 @@ async function aVisit(): Promise<Visit> {
 }
 
 /**
- * Makes the coordinator settle prepared transactions on the workers now, which it does each minute by itself. Until then
- * no query sees their rows, although the mutation may have been answered.
+ * Makes the coordinator settle the prepared transactions on the worker nodes now; by itself it does so once a minute.
+ * Until a transaction is settled, no query sees its rows, although the mutation may have been answered.
  */
 async function recovered(): Promise<void> {
-  // A delayed message may reach the worker after the coordinator's process has ended, and prepare a transaction.
+  // A delayed message may still reach the worker node after the coordinator's process has ended, and prepare a
+  // transaction.
   await expect.poll(() => onWorkers(OPEN_TRANSACTIONS)).toBe(0);
   await expect
     .poll(async () => {
@@ -206,7 +215,7 @@ async function recovered(): Promise<void> {
 const OPEN_TRANSACTIONS = `select count(*) from pg_stat_activity
   where datname = current_database() and backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid()`;
 
-/** The sum of the results of a counting query on all workers. */
+/** Runs a counting query on all worker nodes and returns the sum of the results. */
 async function onWorkers(count: string): Promise<number> {
   const { rows } = await admin.query<{ sum: number }>("select sum(result::int)::int from run_command_on_workers($1)", [
     count,
@@ -231,7 +240,7 @@ async function lenderId(code: string): Promise<string> {
   return rows[0]!.id;
 }
 
-/** Onboards lenders until the rows of one are on the worker behind the relay. */
+/** Creates lenders until the rows of one are stored on the worker node behind the relay, and returns that lender. */
 async function aLenderOnTheFirstWorker(): Promise<Awaited<ReturnType<typeof aLender>>> {
   for (;;) {
     const lender = await aLender(service);

@@ -22,11 +22,14 @@ import { aRow } from "../fixtures/fixture.ts";
 const ENVIRONMENT = "sandbox";
 const ON_ONE_POSTGRES = { statements: 14, roundTrips: 3 };
 /**
- * On a cluster the settings of a transaction are a message of their own, and a marker commits with the jobs. All answers
- * must arrive before the COMMIT is sent, because Citus reports missing rows as a warning.
+ * On a cluster the settings of a transaction are sent as a separate message, and a marker commits together with the
+ * jobs. COMMIT is sent only after all answers have arrived, because Citus reports missing rows only as a warning.
  */
 const ON_CLUSTER = { statements: 16, roundTrips: 4 };
-/** The first wake-up is sent at once, and the later ones, which gather while it is being sent, are sent together. */
+/**
+ * The first notification is sent at once. Notifications that arrive while it is being sent are sent together
+ * afterwards.
+ */
 const MAX_WAKE_UPS = 2;
 const COMMIT = "commit";
 const SELECT_PENDING = "earnings.pending";
@@ -61,7 +64,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-/** Imports loans that owe 5,000 and assigns them to a field partner. */
+/** Imports loans with 5,000 outstanding and assigns them to a field partner. */
 async function loans(count: number): Promise<string[]> {
   const names = Array.from({ length: count }, () => `LN-${(loansMade += 1)}`);
   const { rows } = parseJson(JSON.stringify({ rows: names.map((loan) => aRow(loan)) }), AMOUNT_FIELDS) as {
@@ -76,7 +79,7 @@ async function loans(count: number): Promise<string[]> {
   return names;
 }
 
-/** Makes a minted link on the loan's case, and returns the lender's id of the link. */
+/** Creates a minted link on the loan's case, and returns the lender's id of the link. */
 async function linkOn(loan: string): Promise<string> {
   const linkId = `plink_${loan}`;
   const { id: caseId, currency } = (await caseByLoan(database.em(), lender.id, loan))!;
@@ -107,7 +110,10 @@ function payment(loan: string, fields: Partial<Confirmation> = {}): Confirmation
   };
 }
 
-/** Books the batch and returns the queries of its transaction. After the commit there may be only wake-ups. */
+/**
+ * Books the batch and returns the queries of its transaction, up to the commit. Fails if any query other than a NOTIFY
+ * is sent after the commit.
+ */
 async function queriesOf(batch: readonly Confirmation[]): Promise<Sent[]> {
   const sent: Sent[] = [];
   const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
@@ -126,17 +132,17 @@ function budgetOf(statements: readonly Sent[]): { statements: number; roundTrips
 }
 
 describe("database work of a batch of confirmations", () => {
-  test("takes three round trips, four on a cluster, for one confirmation and for 32", async () => {
+  test("takes three round trips (four on a cluster), both for one confirmation and for 32", async () => {
     const [first, ...others] = await loans(33);
     const one = await queriesOf([payment(first!)]);
-    // These references are looked up in two Unicode forms, by the same query.
+    // Each of these references is looked up in two Unicode forms, by a single query.
     const many = await queriesOf(others.map((loan) => payment(loan, { reference: "re\u0301f_1" })));
     expect(one.map(({ name, text }) => name ?? text)).toEqual(many.map(({ name, text }) => name ?? text));
     expect(budgetOf(many)).toEqual(budgetOf(one));
     expect(budgetOf(one).roundTrips).toBe(budget.roundTrips);
   });
 
-  test("puts payments of one loan that arrive while another one is booked into one batch", async () => {
+  test("books payments of one loan in one batch if they arrive while another payment of the loan is being booked", async () => {
     const [loan] = await loans(1);
     const batches: number[] = [];
     const onBatch = (size: number) => void batches.push(size);
@@ -151,7 +157,7 @@ describe("database work of a batch of confirmations", () => {
     expect(batches).toEqual([1, 31]);
   });
 
-  test("takes one transaction of as many round trips to reject a payment of an unknown loan", async () => {
+  test("takes one transaction and the same number of round trips to reject a payment of an unknown loan", async () => {
     const sent: Sent[] = [];
     const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
     const confirm = createConfirmer({ em: () => observed.em(), environment: ENVIRONMENT });
@@ -163,7 +169,7 @@ describe("database work of a batch of confirmations", () => {
     expect(budgetOf(sent).roundTrips).toBe(budget.roundTrips);
   });
 
-  test("lets a payment wait for its locked loan, while a payment of an unknown loan is rejected meanwhile", async () => {
+  test("rejects a payment of an unknown loan at once while another payment waits for its locked loan", async () => {
     const [loan] = await loans(1);
     const confirm = createConfirmer({ em: () => database.em(), environment: ENVIRONMENT });
     const holding = Promise.withResolvers<void>();
@@ -181,7 +187,7 @@ describe("database work of a batch of confirmations", () => {
     expect(await waiting).toMatchObject({ kind: "booked" });
   });
 
-  test("reads pending earnings only where a payment may end its case, because a loan paid in many parts has many", async () => {
+  test("reads pending earnings only if a payment may end its case, because a loan paid in many parts has many earnings", async () => {
     const [loan] = await loans(1);
     const sentBy = async (reference: string, amount: string) =>
       (await queriesOf([payment(loan!, { reference, amount: new AmountLiteral(amount) })])).map(({ name }) => name);
@@ -190,7 +196,7 @@ describe("database work of a batch of confirmations", () => {
     expect(await sentBy("pay_excess", "1")).toContain(SELECT_PENDING);
   });
 
-  test("takes at most 14 SQL queries, 16 on a cluster, when every payment has a link, clears its case and credits earnings", async () => {
+  test("takes 14 SQL queries (16 on a cluster) if every payment has a link, clears its case and credits earnings", async () => {
     const names = await loans(33);
     await queriesOf(names.map((loan) => payment(loan)));
     const clearing: Confirmation[] = [];

@@ -20,7 +20,9 @@ import { aRow } from "../fixtures/fixture.ts";
 
 const ENVIRONMENT = "sandbox";
 
-/** The queries that the process sent for a batch, and the commands that the coordinator made of them. */
+/**
+ * The queries that the process sent for a batch, and the commands that the coordinator sent to worker nodes for them.
+ */
 interface Confirmed {
   /** The names of the queries. */
   readonly queries: readonly string[];
@@ -52,7 +54,7 @@ describe("commands of a cluster's coordinator for a batch of confirmations", () 
 
   afterAll(() => database.close());
 
-  /** Imports these loans, which owe 5,000 each, and assigns them to a field partner. */
+  /** Imports these loans with 5,000 outstanding each, and assigns them to a field partner. */
   async function importLoans(loans: readonly string[]): Promise<void> {
     const fieldPartner = await transaction(database.em(), (tx) =>
       createFieldPartner(tx, { displayName: "Asha Rao", phone: `+9198000000${(phones += 1)}` }),
@@ -67,7 +69,7 @@ describe("commands of a cluster's coordinator for a batch of confirmations", () 
     }
   }
 
-  /** Confirms a payment of each loan in one batch. */
+  /** Confirms a payment of each loan; all payments are in one batch. */
   async function confirm(loans: readonly string[], reference: string): Promise<Confirmed> {
     sent.length = 0;
     recorders.forEach((recorder) => recorder.take());
@@ -96,9 +98,9 @@ describe("commands of a cluster's coordinator for a batch of confirmations", () 
     };
   }
 
-  test("are one for each SQL query, on the lender's node, without COPY and with a one-phase commit", async () => {
+  test("are one for each SQL query, all on the lender's node, without COPY and with a one-phase commit", async () => {
     await importLoans(["LN-1"]);
-    // The first batch of a session also reads values that the process caches.
+    // The first batch of a session also reads values that the process then caches.
     await confirm(["LN-1"], "pay_1");
     const { queries, commands, onWorkers } = await confirm(["LN-1"], "pay_2");
     expect(commands).toBe(queries.length);
@@ -112,7 +114,7 @@ describe("commands of a cluster's coordinator for a batch of confirmations", () 
     expect(queries.filter((name) => !hot.has(name))).toEqual([]);
   });
 
-  test("are as many for 32 confirmations of a lender as for one", async () => {
+  test("are as many for 32 confirmations of a lender as for one confirmation", async () => {
     const loans = Array.from({ length: 32 }, (_, index) => `LN-2-${index}`);
     await importLoans([...loans, "LN-3"]);
     const one = await confirm(["LN-3"], "pay_3");

@@ -2,18 +2,19 @@ import { migrate, namedStatements, type Statement } from "@collections/database"
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, expect, test } from "vitest";
-// Loads every package and so registers every named query.
+// Importing the app loads every package, which registers every named query.
 import "../../src/app.ts";
 import { schemas } from "../../src/schemas.ts";
 
 /**
- * An update of stored rows by `insert … on conflict (lender_id, id) do update`. PostgreSQL checks NOT NULL and CHECK
- * constraints of the row to insert before it looks for the conflict. So the row needs every column that they name.
+ * Matches an update of stored rows by `insert … on conflict (lender_id, id) do update`. PostgreSQL checks the NOT NULL
+ * and CHECK constraints of the row to insert before it looks for a conflict. So the row must contain every column that
+ * a constraint names.
  */
 const CONFLICT_UPDATE =
   /insert into (\w+\.\w+) \(([^)]*)\)(?:(?!insert into)[^])*?\son conflict \(lender_id, id\) do update/gi;
 
-/** Constrained columns of each table: NOT NULL without a default, or named by a CHECK. */
+/** The constrained columns of each table: columns that are NOT NULL without a default, or that a CHECK names. */
 let constrained: Map<string, readonly string[]>;
 
 let client: Client;
@@ -26,11 +27,11 @@ beforeAll(async () => {
   constrained = await constrainedColumns();
 });
 
-test("every update by ON CONFLICT inserts all columns that a NOT NULL or CHECK constraint names", () => {
+test("every update by ON CONFLICT inserts all columns that a NOT NULL or CHECK constraint requires", () => {
   expect(missingColumns(namedStatements())).toEqual([]);
 });
 
-test("the check finds all updates by ON CONFLICT of the packages", () => {
+test("the check finds all updates by ON CONFLICT in the packages", () => {
   expect(
     namedStatements()
       .filter(({ text }) => text.match(CONFLICT_UPDATE))

@@ -21,7 +21,7 @@ async function run(url: string, ...texts: string[]): Promise<void> {
   }
 }
 
-test("pnpm demo accepts an empty database, and one that is migrated but empty", async () => {
+test("pnpm demo accepts an empty database, and a migrated database without rows", async () => {
   const url = await aDatabase();
   expect(await demoDatabase(url)).toMatchObject({ url, hasCitus: false });
   await migrate({ url, schemas });

@@ -10,8 +10,8 @@ import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
 import { aStory, requestLink, importLoans, payAll } from "./fixtures/service-story.ts";
 
 /**
- * Queries of the hot paths that name no lender, with the reason. All others name one lender, or the lender of each row
- * that they are given.
+ * Queries of the hot paths that name no lender, with the reason. All other queries name one lender, or the lender of
+ * each given row.
  */
 const WITHOUT_LENDER: Record<string, string> = {
   "cases.own-lenders": "a field partner works for many lenders, and this asks which",
@@ -26,10 +26,15 @@ const WITHOUT_LENDER: Record<string, string> = {
   "webhooks.lenders-with-backlog": "lenders with waiting events, one row each",
 };
 
-/** Queries that a worker sends each second. The story may end before, so the test waits for them. */
+/**
+ * Queries that a worker sends once a second. The story may finish earlier, so the test waits until they have been sent.
+ */
 const SENT_EACH_SECOND = ["webhooks.due-probes", "webhooks.lenders-with-backlog", "webhooks.due-replays"];
 
-/** Queries that a worker sends every 15 seconds over all lenders. They are on no hot path and seen only in a slow run. */
+/**
+ * Queries that a worker sends every 15 seconds over all lenders. They are on no hot path, and only a slow run observes
+ * them.
+ */
 const SWEEPS = new Set([
   "webhooks.overdue-waits",
   "payment-links.forget-old-reports",
@@ -38,7 +43,7 @@ const SWEEPS = new Set([
   "payment-links.stuck-requested",
 ]);
 
-/** A table with fewer rows has not grown: it has one row for each lender, or none. */
+/** The number of rows from which a table counts as grown. Other tables have one row for each lender, or no rows. */
 const GROWN_ROWS = 1_000;
 
 let sent: SentTexts;
@@ -55,7 +60,7 @@ beforeAll(async () => {
     await importLoans({ lender, loans: ["LN-1", "LN-9"] });
     await payAll(story, await requestLink(story, "LN-1"));
     await vi.waitUntil(() => SENT_EACH_SECOND.every((name) => sentSoFar.has(name)), 10_000);
-    // Credentials are cached for a second, so the story may end before they are read again.
+    // Credentials are cached for a second. The test repeats requests until they are read again.
     await vi.waitUntil(async () => {
       await importLoans({ lender, loans: ["LN-1", "LN-9"] });
       return sentSoFar.has("lenders.keys-by-id");
@@ -74,7 +79,7 @@ beforeAll(async () => {
 }, 120_000);
 
 describe("an SQL query of the hot paths", () => {
-  test("is observed in confirmation, dispatcher, import, mint and the list of own cases", () => {
+  test("is recorded during a confirmation, a delivery, an import, a mint call and a list of own cases", () => {
     expect(namesOf(ofLenders())).toEqual(
       expect.arrayContaining([
         "cases.lock-free",
@@ -89,14 +94,14 @@ describe("an SQL query of the hot paths", () => {
     );
   });
 
-  test("names the lender of each table that it uses, or is listed with the reason why not", () => {
+  test("restricts each table that it uses to a lender, or is listed with the reason why not", () => {
     const without = ofLenders().filter(([, text]) =>
       [...lendersNamed(text, lenderTables).values()].some((named) => named === "none"),
     );
     expect(namesOf(without)).toEqual(Object.keys(WITHOUT_LENDER).sort());
   });
 
-  test("locks and changes rows of one lender only, by a parameter", () => {
+  test("locks and changes only rows of one lender, which a parameter names", () => {
     const many = ofLenders().filter(
       ([name, text]) => !(name in WITHOUT_LENDER) && locksManyLenders(text, lenderTables),
     );
@@ -107,7 +112,7 @@ describe("an SQL query of the hot paths", () => {
     expect(await sequentialScans(grown, await grownTables())).toEqual([]);
   });
 
-  test("makes no sequential scan either when it was prepared while the tables were empty", async () => {
+  test("makes no sequential scan of a grown table even if it was prepared while the tables were empty", async () => {
     expect(await sequentialScans(empty, await grownTables())).toEqual([]);
   });
 
@@ -143,7 +148,7 @@ test.each([
   ],
   ["insert into cases.visit (id, note) select $1, $2", { "cases.visit": "none" }],
   ["select from lenders.lender where id = $1", {}],
-])("lendersNamed finds how %j names the lender of each table", (text, named) => {
+])("lendersNamed finds how %j restricts each table to lenders", (text, named) => {
   expect(Object.fromEntries(lendersNamed(text, new Set(["cases.visit", "cases.promise"])))).toEqual(named);
 });
 
@@ -177,7 +182,7 @@ test.each([
   expect(locksManyLenders(text, new Set(["cases.visit", "cases.promise"]))).toBe(many);
 });
 
-/** The queries on tables of lenders. A query of MikroORM is named after the table that it reads. */
+/** Returns the queries on tables that have a lender. A query of MikroORM is named after the table that it reads. */
 function ofLenders(): [name: string, text: string][] {
   return [...sent]
     .filter(([name, text]) => !SWEEPS.has(name) && lendersNamed(text, lenderTables).size > 0)
@@ -192,7 +197,7 @@ function namesOf(statements: readonly [string, string][]): string[] {
   return [...new Set(statements.map(([name]) => name))].sort();
 }
 
-/** Each query with each of these tables that its plan scans sequentially. */
+/** Returns each query together with each of the given tables that its plan scans sequentially. */
 async function sequentialScans(client: Client, tables: ReadonlySet<string>): Promise<[name: string, table: string][]> {
   const reads: [string, string][] = [];
   for (const [name, text] of ofLenders()) {
@@ -210,14 +215,14 @@ async function grownTables(): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** The tables that a plan scans sequentially. */
+/** Returns the tables that a plan scans sequentially. */
 function scannedTables(plan: string): string[] {
   return [...plan.matchAll(/Seq Scan on (\w+)/g)].map(([, table]) => table!);
 }
 
 /**
- * The generic plan of a query, which a connection keeps. Pruning is off, so that the plan shows partitions which a
- * value would exclude.
+ * Returns the generic plan of a query, which a connection keeps for prepared statements. Partition pruning is off, so
+ * that the plan also shows partitions that a parameter's value would exclude.
  */
 async function planOf(client: Client, text: string): Promise<string> {
   await client.query("set plan_cache_mode = force_generic_plan; set enable_partition_pruning = off");

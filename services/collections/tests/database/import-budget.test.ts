@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-/** Import rows for so many loans, with `fields` for each. */
+/** Returns import rows for `count` loans, with `fields` for each. */
 function rows(prefix: string, count: number, fields: (index: number) => object): unknown[] {
   const raw = Array.from({ length: count }, (_, index) => aRow(`${prefix}-${index}`, { ...fields(index) }));
   return (parseJson(JSON.stringify({ rows: raw }), AMOUNT_FIELDS) as { rows: unknown[] }).rows;
@@ -45,7 +45,7 @@ interface Sent {
   readonly summary: object;
 }
 
-/** Imports the rows and returns the queries up to the end of their transaction. */
+/** Imports the rows and returns the queries before the end of their transaction. */
 async function sentBy(given: readonly unknown[], dryRun = false): Promise<Sent> {
   const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
   const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
@@ -92,7 +92,7 @@ describe("database work of an import", () => {
     expect(many.summary).toMatchObject({ received: MANY, rejected: 0 });
   });
 
-  test("takes the same SQL queries for a dry run, except for its end", async () => {
+  test("takes the same SQL queries for a dry run, except that nothing is recorded and the transaction is rolled back", async () => {
     const given = rows("rehearsed", 50, () => ({}));
     const rehearsal = await sentBy(given, true);
     const real = await sentBy(given);
@@ -102,7 +102,7 @@ describe("database work of an import", () => {
   });
 });
 
-/** How often a query is repeated: missing loans are looked up a second time. */
+/** Returns how many extra times the query for the import's loans is sent: missing loans are looked up a second time. */
 function repeats(queries: readonly string[]): number {
   return queries.filter((name) => name === "cases.lock-imported").length - 1;
 }

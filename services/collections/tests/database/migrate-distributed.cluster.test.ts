@@ -5,7 +5,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 
-// Migrates a cluster with rows that the last release has distributed, and distributes it again.
+// Migrates and distributes a cluster as the last release did, adds rows, and then does both with the current code.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const released = Object.keys(
@@ -13,7 +13,7 @@ const released = Object.keys(
 );
 const LENDER = "0193bf7c-52a0-7000-8000-000000000001";
 const ROW = "0193bf7c-52a0-7000-8000-000000000002";
-/** A row in each table that a migration since the last release changes, and in a table of each kind. */
+/** A row in each table that a migration since the last release changes, and in one table of each kind. */
 const ROWS = [
   `insert into lenders.lender (id, code, name, country, currency, language, time_zone, technical_contacts, commission,
      rate_limits, state, created_at, updated_at)

@@ -17,21 +17,21 @@ const migrateAll = async (url: string, packages: readonly PackageSchema[]): Prom
 const alone = [ledgerSchema, webhooksSchema];
 const others = schemas.filter((schema) => !alone.includes(schema));
 
-test("a database with one package's schema gets the rest of the service's, and nothing twice", async () => {
+test("a database with some packages' schemas gets only the missing migrations of the service", async () => {
   const url = directUrl((await emptyDatabase()).url);
   for (const schema of alone) expect(await migrateAll(url, [schema])).toEqual(namesOf([schema]));
   expect(await migrateAll(url, schemas)).toEqual(namesOf(others));
   await readsAllTables(url);
 });
 
-test("a single package's migration changes nothing in the service's migrated database", async () => {
+test("migrating a single package changes nothing in a database that the service has migrated", async () => {
   const url = directUrl((await emptyDatabase()).url);
   expect(await migrateAll(url, schemas)).toEqual(namesOf(schemas));
   for (const schema of alone) expect(await migrateAll(url, [schema])).toEqual([]);
   await readsAllTables(url);
 });
 
-test("concurrent migrations of packages and the service on an empty database apply everything once", async () => {
+test("concurrent migrations by packages and the service apply each migration once to an empty database", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const combinations = [schemas, [ledgerSchema], [webhooksSchema], schemas, alone];
   const applied = await Promise.all(combinations.map((packages) => migrateAll(url, packages)));

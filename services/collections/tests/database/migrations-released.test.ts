@@ -11,10 +11,10 @@ const RELEASED = fileURLToPath(new URL("../../migrations.released.json", import.
 const steps: readonly Step[] = schemas.flatMap(({ name: schema, migrations }) =>
   migrations.map(({ name, statements }) => ({ name: `${schema}/${name}`, statements })),
 );
-/** The hash of each released migration, by name. */
+/** The hashes of the released migrations, by name. */
 type Released = Readonly<Record<string, string>>;
 
-// A release sets RELEASE_MIGRATIONS=yes, which records all migrations. A recorded migration must never change.
+// A release sets RELEASE_MIGRATIONS=yes, which records every migration. A recorded migration must never change.
 if (process.env["RELEASE_MIGRATIONS"] === "yes") {
   writeFileSync(RELEASED, `${JSON.stringify(withNew(readReleased(), steps), null, 2)}\n`);
 }
@@ -28,7 +28,7 @@ describe("a released migration", () => {
   test("is reported when it is removed or changed", () => {
     const [first, ...others] = steps;
     expect(faultsOfReleased(released, others)).toEqual([
-      `${first!.name} is gone: databases that have it are not made anew`,
+      `${first!.name} was removed: restore it, because existing databases have run it`,
     ]);
     const changed = { ...first!, statements: [...first!.statements, "select 1"] };
     expect(faultsOfReleased(released, [changed, ...others])).toEqual([
@@ -36,18 +36,18 @@ describe("a released migration", () => {
     ]);
   });
 
-  test("stays recorded at a release, which adds new migrations only when no recorded one is changed or removed", () => {
+  test("stays recorded at a release, and the release fails if a recorded migration was changed or removed", () => {
     const [first, second, ...others] = steps;
     const before = { [first!.name]: hashOf(first!) };
     expect(withNew(before, [first!, second!])).toEqual({ ...before, [second!.name]: hashOf(second!) });
     const changed = { ...first!, statements: ["select 1"] };
     expect(() => withNew(before, [changed, second!])).toThrow(`${first!.name} has changed`);
-    expect(() => withNew(before, [second!, ...others])).toThrow(`${first!.name} is gone`);
+    expect(() => withNew(before, [second!, ...others])).toThrow(`${first!.name} was removed`);
   });
 });
 
 describe("an unreleased migration", () => {
-  test("comes after the released ones of its package", () => {
+  test("comes after the released migrations of its package", () => {
     const packages = new Set(steps.map(packageOf));
     for (const name of packages) {
       const own = steps.filter((step) => packageOf(step) === name).map((step) => step.name);
@@ -69,7 +69,7 @@ describe("an unreleased migration", () => {
     expect(unused, "unused exceptions: remove them from migration-exceptions.ts").toEqual([]);
   });
 
-  test("may create tables and columns, and anything on what it has created", () => {
+  test("may create tables and columns, and may change them in any way", () => {
     const statements = [
       "create table cases.note (lender_id uuid not null, id uuid not null, primary key (lender_id, id))",
       "create unique index note_once on cases.note (lender_id, id)",
@@ -163,7 +163,7 @@ describe("the rules for migrations reject", () => {
     expect(found.map((fault) => fault.rule)).toContain(rule);
   });
 
-  test("by the rule constraint-beside-others: ledger/0002 before it was split", () => {
+  test("by the rule constraint-beside-others: ledger/0002, if its ALTER TABLE had not been split", () => {
     const ledger = steps.filter(({ name }) => name === "ledger/0002-payments-in-balance");
     const joined = ledger.map(({ name, statements: [column, constraint, ...others] }) => ({
       name,
@@ -178,7 +178,10 @@ function readReleased(): Released {
   return JSON.parse(readFileSync(RELEASED, "utf8")) as Released;
 }
 
-/** The record of released migrations after a release of these. */
+/**
+ * Returns the record of released migrations after a release of `now`. Throws if a recorded migration was changed or
+ * removed.
+ */
 function withNew(before: Released, now: readonly Step[]): Released {
   const faults = faultsOfReleased(before, now);
   if (faults.length > 0) throw new Error(`Nothing is released: ${faults.join("; ")}.`);
@@ -188,7 +191,7 @@ function withNew(before: Released, now: readonly Step[]): Released {
 function faultsOfReleased(released: Released, now: readonly Step[]): string[] {
   const hashes = new Map(now.map((step) => [step.name, hashOf(step)]));
   return Object.entries(released).flatMap(([name, hash]) => {
-    if (!hashes.has(name)) return [`${name} is gone: databases that have it are not made anew`];
+    if (!hashes.has(name)) return [`${name} was removed: restore it, because existing databases have run it`];
     return hashes.get(name) === hash ? [] : [`${name} has changed: add a migration instead`];
   });
 }

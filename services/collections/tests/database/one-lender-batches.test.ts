@@ -8,7 +8,7 @@ import { locksManyLenders } from "./fixtures/lender-in-statement.ts";
 import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
 import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
 
-/** Queries by keys of several lenders, which are fast on one PostgreSQL and must not be sent to a cluster. */
+/** Queries by keys of several lenders. They are fast on one PostgreSQL and must not be sent to a cluster. */
 const OF_MANY = [
   "cases.lock-free-of-many",
   "cases.write-payments-of-many",
@@ -26,11 +26,11 @@ test("on one PostgreSQL, concurrent payments of several lenders share a transact
   const story = await aStory({ DATABASE_URL: await aDatabase() });
   expect(await isDistributed(story.service.app.database.em())).toBe(false);
   const sent = await textsSentDuring(() => lendersPayAtOnce(story));
-  // The delivery of the two events also uses such queries when both are due at once.
+  // Deliveries also use such queries if both events are due at once.
   expect(namesOfMany(sent).filter((name) => !name.startsWith("webhooks."))).toEqual(OF_MANY);
 });
 
-test("on distributed tables, every SQL query reads, locks and changes rows of one lender, by a parameter", async () => {
+test("on distributed tables, no SQL query reads, locks or changes rows of several lenders", async () => {
   const databaseUrl = await aDatabase();
   await imitateCitusCatalog(databaseUrl);
   const story = await aStory({ DATABASE_URL: databaseUrl });
@@ -69,7 +69,7 @@ async function tablesOfLenders(databaseUrl: string): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Creates the table of Citus' catalog by which the service recognises distributed tables, without Citus. */
+/** Creates, without Citus, the catalog table by which the service recognizes that tables are distributed. */
 async function imitateCitusCatalog(databaseUrl: string): Promise<void> {
   const client = new Client({ connectionString: directUrl(databaseUrl) });
   await client.connect();

@@ -10,7 +10,10 @@ import { queriesDuring, type SentQuery } from "./fixtures/sent-statements.ts";
 import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
 import { execute, type PlanMode, prepare, type Scan } from "./fixtures/unanalysed-plans.ts";
 
-/** Rows of one lender in the tables of a confirmation and of the list of own cases. Other tables have fewer. */
+/**
+ * The number of rows of one lender in the tables that a confirmation and the list of own cases use. Other tables have
+ * fewer.
+ */
 const ROWS = 100_000;
 const OTHER_ROWS = 5_000;
 const LARGE = new Set([
@@ -20,10 +23,10 @@ const LARGE = new Set([
   "earnings.earning",
   "payment_links.payment_link",
 ]);
-/** More rows than any query of the story needs. */
+/** Higher than the number of rows that any query of the story needs. */
 const MOST_ROWS = 1_000;
 
-/** Queries on no hot path that must read all rows, or all rows of a lender. */
+/** Matches queries that are on no hot path and must read all rows, or all rows of a lender. */
 const SWEEPS =
   /make-partitions|advance-retention|settleable|forget-|visits-waited|next-blocks|stuck-|overdue|ripe|due-replays/;
 
@@ -57,7 +60,7 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
     await growTables(filled, { copies, lenders: undefined, analyze: false });
   }, 300_000);
 
-  test("the story sends the SQL queries of a confirmation, an import, a list of cases and a sign-in", () => {
+  test("the story sends the SQL queries of confirmations, imports, case lists, links and deliveries", () => {
     expect(hot.map(({ name }) => name)).toEqual(
       expect.arrayContaining([
         "cases.lock-free",
@@ -89,13 +92,16 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
     },
   );
 
-  test("each hot SQL query uses its index after ANALYZE, with a plan that was made before", async () => {
+  test("each hot SQL query uses its index with a plan that was made while the tables were empty, even after ANALYZE", async () => {
     await filled.query("analyze");
     expect(await excessiveScans(plannedWhenEmpty, filled, hot)).toEqual([]);
   });
 });
 
-/** The named queries that a lender, a borrower and a field partner cause, one execution of each. */
+/**
+ * Returns the named queries that a lender, a borrower and a field partner cause. For each query, it has the last
+ * execution.
+ */
 async function hotQueries(url: string): Promise<SentQuery[]> {
   const sent = await queriesDuring(async (sentSoFar) => {
     const story = await aStory({ DATABASE_URL: url, RATE_LIMITS: "import=500" });
@@ -121,7 +127,7 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-/** A session that has prepared and planned the queries by the current tables. */
+/** Returns a session that has prepared all queries and planned them for the current tables. */
 async function prepared(url: string, mode: PlanMode, queries: readonly SentQuery[]): Promise<Client> {
   const client = await connected(url);
   await client.query(`set plan_cache_mode = ${mode}`);
@@ -129,7 +135,7 @@ async function prepared(url: string, mode: PlanMode, queries: readonly SentQuery
   return client;
 }
 
-/** Copies all rows of our tables as they are. */
+/** Copies all rows of our tables unchanged. */
 async function copyRows(from: Client, to: Client): Promise<void> {
   await to.query("set session_replication_role = replica");
   const { rows: tables } = await from.query<{ name: string; columns: string }>(
@@ -154,7 +160,7 @@ interface Finding extends Scan {
   readonly name: string;
 }
 
-/** Scans of large tables that are sequential, use only the lender's id, or read many rows. */
+/** Returns the scans of large tables that are sequential, use only the lender's id, or read many rows. */
 async function excessiveScans(client: Client, filled: Client, queries: readonly SentQuery[]): Promise<Finding[]> {
   const { rows } = await filled.query<{ name: string }>(
     `select relname as name from pg_class

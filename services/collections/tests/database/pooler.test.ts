@@ -19,7 +19,9 @@ import { aStory, requestLink, importLoans, payAll } from "./fixtures/service-sto
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Fewer sessions than the service has connections, so that consecutive transactions seldom share a session. */
+/**
+ * Lower than the number of the service's connections, so that consecutive transactions seldom run in the same session.
+ */
 const SESSIONS = 3;
 
 const limits = statement(
@@ -28,7 +30,7 @@ const limits = statement(
 );
 
 let pooled: string;
-/** The URL of a pooler that silently ignores settings of a session. */
+/** The URL of a pooler that silently ignores a session's timeout settings. */
 let ignoring: string;
 let direct: string;
 
@@ -50,7 +52,7 @@ beforeAll(async () => {
 });
 
 describe("the service behind a pgbouncer in transaction mode", () => {
-  test("imports loans, mints and sends a link, books payments and delivers events, and leaves no state in a session", async () => {
+  test("imports, mints and sends a link, books payments, delivers events, and leaves no state in a session", async () => {
     const story = await aStory({ DATABASE_URL: pooled });
     await importLoans({ lender: story.lender, loans: ["LN-2", "LN-3"] });
     await payAll(story, await requestLink(story, "LN-1"));
@@ -59,14 +61,14 @@ describe("the service behind a pgbouncer in transaction mode", () => {
       .toEqual(Array.from({ length: SESSIONS }, () => ({ statements: 0, locks: 0, channels: 0, timeout: "0" })));
   });
 
-  test("sets the timeouts in each transaction that it would set in a session", async () => {
+  test("sets the timeouts in each transaction, because it cannot set them in a session", async () => {
     const database = await createDatabase({ url: pooled, directUrl: direct, schemas });
     const rows = await transaction(database.em(), (tx) => query(tx, limits, []));
     await database.close();
     expect(rows).toEqual([{ statement: "30s", lock: "10s" }]);
   });
 
-  test("can share a host's pool that leads to pgbouncer, with the host's transactions and its own", async () => {
+  test("can share its host program's pool that leads to pgbouncer, and join the host's transactions there", async () => {
     const pool = new Pool({ connectionString: unmarked(pooled), max: 2 * SESSIONS });
     const database = await createDatabase({ url: direct, pool, schemas });
     const ask = (tx: Tx): Promise<unknown> => query(tx, limits, []);
@@ -87,7 +89,7 @@ describe("the service behind a pgbouncer in transaction mode", () => {
     expect(outcomes.filter(({ status }) => status === "rejected")).toEqual([]);
   });
 
-  test("needs a direct URL for signals and for migrations", async () => {
+  test("needs a direct URL for LISTEN and for migrations", async () => {
     const database = await createDatabase({ url: pooled, schemas });
     expect(() => database.signals.listen()).toThrow("LISTEN needs its own session");
     await database.close();
@@ -147,7 +149,7 @@ function unmarked(url: string): string {
   return without.href;
 }
 
-/** The number of advisory locks that sessions hold. */
+/** Returns the number of advisory locks that sessions hold. */
 async function sessionLocks(): Promise<number | undefined> {
   const client = new Client({ connectionString: direct });
   await client.connect();
@@ -159,7 +161,7 @@ async function sessionLocks(): Promise<number | undefined> {
   return rows[0]?.count;
 }
 
-/** The state that the pooler's sessions keep. Concurrent transactions get one session each. */
+/** Returns the state that is left in each of the pooler's sessions. Concurrent transactions get a session each. */
 async function sessionsLeft(): Promise<unknown[]> {
   const clients = Array.from({ length: SESSIONS }, () => new Client({ connectionString: pooled }));
   await Promise.all(clients.map((client) => client.connect()));

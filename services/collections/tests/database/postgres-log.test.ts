@@ -16,7 +16,7 @@ const PHONE = "+919812345678";
 let postgres: Postgres;
 let admin: Client;
 
-/** Starts a separate PostgreSQL with the default settings for its log. */
+/** Starts a separate PostgreSQL whose log has the default settings. */
 beforeAll(async () => {
   postgres = await startPostgres({ dataDir: temporaryDataDir("collections-log-"), temporary: true, durable: false });
   afterFile(() => postgres.stop());
@@ -30,7 +30,7 @@ function aPerson() {
   return { displayName: NAME, phone: PHONE, timeZone: "Asia/Kolkata", state: "active" as const, createdAt: new Date() };
 }
 
-/** The text that PostgreSQL writes to its log while `act` runs. */
+/** Returns the text that PostgreSQL writes to its log while `act` runs. */
 async function loggedDuring(act: () => Promise<unknown>): Promise<string> {
   const before = (await readFile(postgres.logFile, "utf8")).length;
   await act();
@@ -61,7 +61,7 @@ test("PostgreSQL's log of a failed query of MikroORM contains neither the name n
   expect(log).not.toContain("9812345678");
 });
 
-test("PostgreSQL's log has no entry for an existing phone, not even under concurrent registrations", async () => {
+test("registering an existing phone leaves no entry in PostgreSQL's log, not even if registrations are concurrent", async () => {
   const database = await createDatabase({ url: postgres.url, schemas });
   const cli = commandsInProcess({ DATABASE_URL: postgres.url });
   const log = await loggedDuring(async () => {
@@ -79,7 +79,7 @@ test("PostgreSQL's log has no entry for an existing phone, not even under concur
   expect(log).toBe("");
 });
 
-test("PostgreSQL's log has no entry for a phone that is registered while its former holder is resumed", async () => {
+test("registering a phone while its former holder is being resumed leaves no entry in PostgreSQL's log", async () => {
   await admin.query("delete from field_partners.field_partner");
   const database = await createDatabase({ url: postgres.url, schemas });
   const create = (tx: Tx) => createFieldPartner(tx, aPerson());
@@ -115,7 +115,7 @@ async function waitForBlockedSession(): Promise<void> {
   await vi.waitUntil(async () => (await admin.query(waiting)).rowCount === 1, { timeout: 10_000 });
 }
 
-test("PostgreSQL logs a rejected row by itself, unless log_error_verbosity is terse", async () => {
+test("PostgreSQL logs the values of a rejected row, unless log_error_verbosity is terse", async () => {
   await admin.query(
     "alter table field_partners.field_partner add constraint refused check (phone = '') not valid; delete from field_partners.field_partner",
   );

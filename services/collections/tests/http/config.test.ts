@@ -7,7 +7,7 @@ import { InvalidConfigError, parseDuration, readConfig } from "../../src/setting
 import { developmentMasterKey } from "../../src/settings/local-data.ts";
 import { runService } from "../fixtures/processes.ts";
 
-/** The problems that `readConfig` reports for these settings. */
+/** Returns the problems that `readConfig` reports for these settings. */
 function problemsOf(env: Record<string, string>): string[] {
   try {
     readConfig(env);

@@ -37,7 +37,7 @@ test("a trusted proxy gets all of MAX_CONNECTIONS, because its clients are limit
   await expect.poll(() => countOpen(sockets)).toBe(40);
 });
 
-test("idle connections are closed for new ones at MAX_CONNECTIONS", async () => {
+test("idle connections are closed at MAX_CONNECTIONS, so that new connections are accepted", async () => {
   const settings = { MAX_CONNECTIONS: "10", TRUST_PROXY: "loopback" };
   const { url } = await startTestService({ hasWorker: false, settings });
   const idle = await openSilentSockets(url, 10);

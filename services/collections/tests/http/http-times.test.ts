@@ -8,7 +8,7 @@ import { HTTP_TIMES, type HttpServer, startHttpServer } from "../../src/start/ht
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 const IMPORT = "/api/v1/partner/cases";
-/** The time limits of the service, many times shorter. */
+/** The service's time limits, shortened many times. */
 const TIMES = {
   operationMs: 20_000,
   headersMs: 600,
@@ -29,7 +29,7 @@ beforeAll(async () => {
   afterFile(() => server.stop(0));
 });
 
-/** Opens a connection. `answer` resolves with everything received once the server has closed it. */
+/** Opens a connection. Once the server has closed it, `answer` resolves with everything received. */
 async function aSocket(): Promise<{ socket: Socket; answer: Promise<string> }> {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
@@ -49,7 +49,7 @@ async function drip(socket: Socket, text: string, piece = 1): Promise<void> {
   }
 }
 
-/** The headers of a signed import. Without `length` they announce chunks. */
+/** Returns the headers of a signed import. Without `length` they announce a chunked body. */
 function headOf(body: string, length?: number): string {
   const [keyId, secret] = [...lender.secrets][0]!;
   const timestamp = String(Date.now());
@@ -101,7 +101,7 @@ describe.concurrent("a slow client's connection", () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test("does not keep other clients from being answered, even if there are 200", async () => {
+  test("does not keep other clients from getting answers, even if 200 connections are slow", async () => {
     const slow = await Promise.all(Array.from({ length: 200 }, aSocket));
     for (const { socket } of slow) socket.write("GET /healthz HTTP/1.1\r\nHost: se");
     expect(await fetch(`${server.url}/healthz`)).toMatchObject({ status: 200 });

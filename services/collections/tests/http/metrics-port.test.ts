@@ -59,7 +59,7 @@ test("without METRICS_PORT, /metrics is served on PORT, and a production environ
   expect(sandbox.log()).not.toContain("METRICS_PORT");
 });
 
-test("a METRICS_PORT in use, or METRICS_HOST without a port, ends the start with 2 and names the setting", async () => {
+test("a METRICS_PORT in use, or METRICS_HOST without METRICS_PORT, makes the service exit with 2 and name the setting", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   afterFile(() => taken.close());

@@ -65,7 +65,7 @@ async function unregister(em: EntityManager, lenderCode: string): Promise<void> 
   await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: null }));
 }
 
-/** Values of the webhook metrics by their names without "collections_webhook_". */
+/** Returns the values of the webhook metrics, keyed by their names without "collections_webhook_". */
 async function scrape(url: string): Promise<Map<string, number>> {
   const response = await fetch(`${url}/metrics`);
   expect(response.status).toBe(200);
