@@ -1,4 +1,4 @@
-/** A stretch of time: from `from` on and before `to`. */
+/** A period of time, from `from` (included) to `to` (excluded). */
 export interface Span {
   readonly from: Date;
   readonly to: Date;
@@ -7,8 +7,8 @@ export interface Span {
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Returns what clocks in a time zone (IANA name) show at a moment, as the time in milliseconds at which clocks in UTC show
- * the same.
+ * Returns the local time in a time zone (IANA name) at the moment `at`. The result is in milliseconds and reads as the
+ * local time if it is formatted in UTC.
  *
  * @example
  * new Date(wallClock(new Date("2026-11-20T09:41:07Z"), "Asia/Kolkata")).toISOString(); // 2026-11-20T15:11:07.000Z
@@ -24,9 +24,9 @@ export function wallClock(at: Date, timeZone: string): number {
 }
 
 /**
- * The moment at which clocks in a time zone show `wallMs`, which counts as in `wallClock`. If clocks show it twice, the
- * earlier moment. If clocks are set forward and skip it, the time is read with the offset from before the change, so
- * 02:30 becomes 03:30.
+ * Returns the moment at which the local time in a time zone is `wallMs`, a local time in the form that `wallClock`
+ * returns. If that local time occurs twice, returns the earlier moment. If it is skipped because clocks are set
+ * forward, the offset from before the change applies, so 02:30 becomes 03:30.
  *
  * @example
  * instantShowing(Date.UTC(2026, 10, 20), "Asia/Kolkata"); // 2026-11-19T18:30:00Z
@@ -41,7 +41,7 @@ export function instantShowing(wallMs: number, timeZone: string): Date {
 }
 
 /**
- * The day that clocks in a time zone show, `YYYY-MM-DD`.
+ * Returns the local day in a time zone, as `YYYY-MM-DD`.
  *
  * @example
  * dayIn("Asia/Kolkata", new Date("2026-11-20T20:00:00Z")); // "2026-11-21"
@@ -52,7 +52,7 @@ export function dayIn(timeZone: string, at: Date): string {
 }
 
 /**
- * The day and the time that clocks in a time zone show, to the second.
+ * Returns the local day and time in a time zone, to the second.
  *
  * @example
  * timeIn("Asia/Kolkata", new Date("2026-11-20T09:41:07Z")); // "2026-11-20 15:11:07"
@@ -62,8 +62,8 @@ export function timeIn(timeZone: string, at: Date): string {
 }
 
 /**
- * The moment at which clocks in a time zone show a day `YYYY-MM-DD` and a time `HH:MM`, `HH:MM:SS` or `HH:MM:SS.mmm`. A
- * time that they show twice or skip is resolved as in `instantShowing`.
+ * Returns the moment of a local day `YYYY-MM-DD` and local time `HH:MM`, `HH:MM:SS` or `HH:MM:SS.mmm` in a time zone. A
+ * local time that occurs twice or is skipped is resolved as in `instantShowing`.
  *
  * @example
  * instantOf("2026-11-20", "18:00", "Asia/Kolkata"); // 2026-11-20T12:30:00Z
@@ -73,9 +73,9 @@ export function instantOf(day: string, time: string, timeZone: string): Date {
 }
 
 /**
- * A day `YYYY-MM-DD` as clocks in a time zone show it, from its first moment to the first moment of the next day. Where
- * clocks skip midnight, a day begins when they are set forward. A day that its month does not have counts on into the
- * next month.
+ * Returns a local day `YYYY-MM-DD` as a period, from its first moment to the first moment of the next day. If clocks
+ * skip midnight, the day begins at the moment when they are set forward. A day that its month does not have is counted
+ * into the next month: `2026-02-30` is 2 March.
  *
  * @example
  * spanOfDay("2026-11-20", "Asia/Kolkata").to; // 2026-11-20T18:30:00Z

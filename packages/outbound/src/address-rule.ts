@@ -1,15 +1,16 @@
 import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Every Azure machine reaches a service of Azure itself at this address, although the address is a public one. */
+/** The address of Azure's own platform service on every Azure machine, although the address is in a public range. */
 const AZURE_PLATFORM_ADDRESS = "168.63.129.16";
 /** The IPv6 addresses that the internet's registries have assigned so far. The rest of IPv6 is not routed. */
 const IPV6_GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 const IPV4_IN_IPV6 = [ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), ipaddr.IPv6.parseCIDR("64:ff9b::/96")];
 
 /**
- * The reason why we do not connect to an address: the kind of its range. Returns null for a public unicast address. An IPv4
- * address inside an IPv6 address (mapped, or with the well-known prefix of NAT64) is judged as that IPv4 address.
+ * Returns why connecting to an address is forbidden: the kind of its range. Returns null for a public unicast address.
+ * An IPv4 address inside an IPv6 address (mapped, or with the well-known prefix of NAT64) is treated as that IPv4
+ * address.
  *
  * @example
  * forbiddenRange("10.0.0.5"); // "private"
@@ -38,7 +39,10 @@ function forbiddenIpv6(address: ipaddr.IPv6): string | null {
   return address.match(IPV6_GLOBAL_UNICAST) ? null : "not routed";
 }
 
-/** The last 64 bits of an ISATAP address, under any prefix, are 5EFE and an IPv4 address inside its site (RFC 5214). */
+/**
+ * Returns whether an IPv6 address is an ISATAP tunnel address (RFC 5214). Under any prefix, the last 64 bits of such an
+ * address are 0000:5EFE or 0200:5EFE and an IPv4 address.
+ */
 function isIsatap(address: ipaddr.IPv6): boolean {
   const [, , , , flags, marker] = address.parts;
   return (flags === 0 || flags === 0x0200) && marker === 0x5efe;

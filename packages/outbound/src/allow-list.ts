@@ -96,7 +96,7 @@ function splitEntry(entry: string): { host: string; port: string } {
   return { host, port };
 }
 
-/** The spelling of this host in a parsed URL, so that `LOCALHOST` and `127.1` match the host of a request. */
+/** Returns the host as a parsed URL spells it, so that `LOCALHOST` and `127.1` match the host of a request. */
 function canonicalHostname(host: string): string | null {
   const url = URL.parse(`https://${host}/`);
   return url === null || url.hostname === "" ? null : url.hostname;

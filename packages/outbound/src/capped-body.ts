@@ -1,8 +1,8 @@
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Collects a body up to a limit. It copies the bytes, because a slice would keep the whole network read in memory: a sender
- * of chunks with one byte each could make us hold many times the limit.
+ * Collects a body up to a limit. It copies the bytes, because a slice would keep the whole network read in memory. A
+ * sender of one-byte chunks could then make this process hold many times the limit.
  */
 export class CappedBody {
   readonly #maxBytes: number;
@@ -13,7 +13,7 @@ export class CappedBody {
     this.#maxBytes = maxBytes;
   }
 
-  /** Adds a chunk. Returns false if it exceeds the limit; the bytes up to the limit are kept. */
+  /** Adds a chunk. Returns false if the body is now longer than the limit; the bytes up to the limit are kept. */
   add(chunk: Buffer): boolean {
     const wanted = this.#length + chunk.length;
     if (wanted > this.#room.length) this.#grow(wanted);

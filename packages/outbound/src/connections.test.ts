@@ -68,7 +68,7 @@ test("a request that gets no socket in time is a timeout, and is not sent later"
   expect(origin.requests.map((request) => request.split("\r\n\r\n")[1])).toEqual(["first", "third"]);
 });
 
-test("a name whose resolution takes too long is a timeout, and nothing is sent after a late answer", async () => {
+test("a slow name resolution is a timeout, and the request is not sent when the addresses arrive later", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
   const late = Promise.withResolvers<typeof LOOPBACK>();
   const outbound = open({ allow: "lender.test:*", resolve: () => late.promise });
@@ -83,7 +83,7 @@ test("a name whose resolution takes too long is a timeout, and nothing is sent a
 test.each([
   ["ENOTFOUND", false],
   ["EAI_AGAIN", true],
-])("a name that cannot be resolved (%s) is a DNS failure; our own fault: %s", async (code, ownFault) => {
+])("a name that cannot be resolved (%s) is a DNS failure with ownFault %s", async (code, ownFault) => {
   const resolve = async (): Promise<never> => {
     throw Object.assign(new Error(`getaddrinfo ${code}`), { code });
   };

@@ -21,8 +21,8 @@ export type OutboundAnswer =
   | OutboundFailure;
 
 /**
- * Why a request has no answer. `ownFault` is true if our own network failed, so that it does not count against the other
- * side. `describeFailure` makes a sentence of it.
+ * The reason why a request has no answer. `ownFault` is true if our side caused the failure: such a failure does not
+ * count against the other side. `describeFailure` turns the failure into a sentence.
  */
 export type OutboundFailure = FailureCause & {
   kind: "failure";
@@ -137,13 +137,16 @@ function isCallersBug(error: Error): boolean {
   return error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError;
 }
 
-/** Undici frees a connection one turn after the end of its answer. A caller that sends at once would open a second one. */
+/**
+ * Calls `report` when undici can reuse the connection: one turn of the event loop after the end of the answer. A caller
+ * that sent its next request earlier would open a second connection.
+ */
 function onceConnectionIsFree(report: () => void): void {
   queueMicrotask(() => setImmediate(report));
 }
 
 function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  // Most answers have no repeated headers, and copying the headers costs as much as reading them.
+  // Most answers have no repeated headers. Their headers are not copied, because copying costs as much as parsing.
   if (Object.values(headers).every((value) => typeof value === "string")) return headers as Record<string, string>;
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),

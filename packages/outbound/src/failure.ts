@@ -4,8 +4,8 @@ import { ForbiddenAddressError } from "./guarded-connector.ts";
 import { errnoOf, NameNotResolvedError } from "./name-resolution.ts";
 
 /**
- * The kind of reason why there is no answer. `BLOCKED_ADDRESS`: we do not connect to this address. `ABORTED`: we ended the
- * request ourselves. `CONNECT`: the connection failed, or the answer was not HTTP.
+ * The kind of failure of a request without an answer. `BLOCKED_ADDRESS`: connecting to this address is forbidden.
+ * `ABORTED`: we ended the request ourselves. `CONNECT`: the connection failed, or the answer was not HTTP.
  */
 export type FailureCode = "TIMEOUT" | "DNS" | "CONNECT" | "TLS" | "BLOCKED_ADDRESS" | "ABORTED";
 
@@ -47,11 +47,11 @@ export type FailureReason =
 export type FailureCause = {
   code: FailureCode;
   reason: FailureReason;
-  /** The code of the error underneath, such as ECONNREFUSED. Some reasons have none. */
+  /** The code of the underlying error, such as ECONNREFUSED. Some reasons have none. */
   systemCode?: string;
   /** The time limit of a request that took too long. */
   timeoutMs?: number;
-  /** What `checkUrl` says of a URL that is not allowed. */
+  /** The reason that `checkUrl` returned, if the URL is not allowed. */
   urlProblem?: string;
   ownFault: boolean;
 };
@@ -121,7 +121,10 @@ function explainDns(errno: string): FailureCause {
   return theirFault("DNS", errno === "ESERVFAIL" ? "DOMAIN_DNS_FAILED" : "NAME_NOT_FOUND", errno);
 }
 
-/** If several addresses were tried, it is our fault only if each of them failed because of our network. */
+/**
+ * Returns whether our own machine or network caused the error. If several addresses were tried, every one of them must
+ * have failed for such a cause.
+ */
 function isOwnFault(error: Error): boolean {
   if (error instanceof AggregateError && error.errors.length > 0) {
     return error.errors.every((single) => OWN_ERRNOS.has(errnoOf(single) ?? ""));
@@ -136,8 +139,8 @@ function isTls(errno: string, error: Error): boolean {
 }
 
 /**
- * Whether the answer was not valid HTTP. Undici reports an unexpected status 100, a change of protocol and a status below
- * 100 otherwise than errors of its parser.
+ * Returns whether the error means that the answer was not valid HTTP. For an unexpected status 100, a change of
+ * protocol and a status below 100, undici uses other error types than for its parser's errors.
  */
 function isNotHttp(error: Error): boolean {
   if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return true;

@@ -8,14 +8,23 @@ import { NameNotResolvedError, type ResolvedAddress, type ResolveName } from "./
 
 /** An attempt to connect ends after this time, even if the request that started it has already ended. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** How long to wait for one of several addresses before the next is tried too. Node's 250 ms are too short for distant hosts. */
+/**
+ * For a host with several addresses: the time before the next is tried too. Node's 250 ms are too short for distant
+ * hosts.
+ */
 const NEXT_ADDRESS_AFTER_MS = 1_000;
-/** The owner of a zone can list thousands of addresses in it. At most this many are tried, in the order of the DNS answer. */
+/**
+ * The most addresses of a host that are tried, in the order of the DNS answer. The answer can have thousands of
+ * addresses.
+ */
 const MAX_ADDRESSES_TRIED = 10;
 /** See `limitReads`. */
 const MAX_READ_BYTES = 1_024;
 
-/** The name resolves to an address that is not public unicast. The error does not name it: it may be one of our own network. */
+/**
+ * The host name resolves to an address that is not public unicast. The error does not contain the address, because the
+ * address may belong to our own network.
+ */
 export class ForbiddenAddressError extends Error {
   readonly code = "FORBIDDEN_ADDRESS";
 
@@ -33,9 +42,9 @@ export type GuardOptions = {
 };
 
 /**
- * Makes the function that opens the sockets. It resolves a name once for each connection, and checks all its addresses. The
- * socket gets exactly the checked addresses, so that a second DNS answer cannot redirect it. Addresses that stand in the
- * URL itself are checked with the URL.
+ * Makes the function that opens the sockets. For each connection it resolves the host name once, and checks all
+ * addresses unless the host is in the allow list. The socket gets exactly these addresses, so that a second DNS answer
+ * cannot redirect it. An address that is written in the URL itself is checked by `checkUrl`.
  */
 export function createGuardedConnector(options: GuardOptions): buildConnector.connector {
   const connectPublic = createConnector(createCheckedLookup(options.resolvePublic), options.ca);
@@ -95,8 +104,9 @@ async function resolveSome(resolve: ResolveName, hostname: string): Promise<[Res
 }
 
 /**
- * Limits the bytes of one read, and returns nothing once the connection is destroyed. Undici parses a read to its end, and
- * makes an error for each header beyond the limit of headers: 64 KiB of them would block this process for 0.5 s.
+ * Limits the bytes that one read returns, and makes reads return nothing once the socket is destroyed. Undici parses
+ * each read to its end, even after too many headers, and creates an error for each further header. A read of 64 KiB
+ * would block this process for 0.5 s.
  */
 function limitReads(socket: Socket): void {
   const read = socket.read.bind(socket);

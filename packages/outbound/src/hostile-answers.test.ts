@@ -8,9 +8,9 @@ import { answer, drip, openOrigin, type OriginScript, pour } from "../tests/scri
 const OK = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const DEADLINE_MS = 300;
-/** Enough time for a status line, although the origin in this process floods it with data. */
+/** Enough time to read a status line, although the origin runs in this process and floods it with data. */
 const FLOOD_DEADLINE_MS = 500;
-/** Longer than a deadline takes on a busy machine. A request without a deadline takes longer than this. */
+/** How late a deadline may be on a busy machine. A request that ignores its deadline takes longer. */
 const DEADLINE_SLACK_MS = 3_000;
 
 test.concurrent.each<[what: string, script: string | OriginScript]>([
@@ -39,8 +39,8 @@ test.concurrent.each<[what: string, script: string | OriginScript]>([
   ["has chunks and a length", `${OK}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n`],
   ["is an unexpected 100 Continue", `HTTP/1.1 100 Continue\r\n\r\n${answer("200 OK")}`],
   ["switches protocols", "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"],
-  ["switches protocols, to none", `HTTP/1.1 101 Switching\r\n\r\n${answer("200 OK")}`],
-  ["gives a hint with a body", `HTTP/1.1 103 Early\r\nContent-Length: 4\r\n\r\nbody${answer("200 OK")}`],
+  ["switches protocols without naming one", `HTTP/1.1 101 Switching\r\n\r\n${answer("200 OK")}`],
+  ["sends early hints with a body", `HTTP/1.1 103 Early\r\nContent-Length: 4\r\n\r\nbody${answer("200 OK")}`],
 ])("an answer that %s is a failure with the reason NOT_HTTP", async (_what, script) => {
   expect(await askOnce(script)).toMatchObject(failure(/^NOT_HTTP$/));
 });
@@ -64,15 +64,19 @@ test.concurrent.each<[what: string, script: OriginScript]>([
 });
 
 test.concurrent.each<[what: string, script: string | OriginScript, body: string]>([
-  ["shorter than its length", (socket) => socket.end(`${OK}Content-Length: 9\r\n\r\nhalf`), "half"],
-  ["reset", (socket) => socket.write(`${OK}Content-Length: 9\r\n\r\n`, () => socket.resetAndDestroy()), ""],
+  ["shorter than its Content-Length", (socket) => socket.end(`${OK}Content-Length: 9\r\n\r\nhalf`), "half"],
+  [
+    "cut off by a reset",
+    (socket) => socket.write(`${OK}Content-Length: 9\r\n\r\n`, () => socket.resetAndDestroy()),
+    "",
+  ],
   ["without its last chunk", (socket) => socket.end(`${CHUNKED}4\r\nhalf\r\n`), "half"],
   ["broken off in a chunk", (socket) => socket.end(`${CHUNKED}9\r\nhalf`), "half"],
   ["with a chunk longer than its size", `${CHUNKED}4\r\nhalf!\r\n0\r\n\r\n`, "half"],
   ["with a chunk without a size", `${CHUNKED}zz\r\nhalf\r\n0\r\n\r\n`, ""],
   ["with a chunk of negative size", `${CHUNKED}-4\r\nhalf\r\n0\r\n\r\n`, ""],
-  ["of a chunk beyond 64 bits", `${CHUNKED}fffffffffffffffff\r\nhalf`, ""],
-  ["that ends with a length", `${CHUNKED}4\r\nhalf\r\n0\r\nContent-Length: 9\r\n\r\n`, "half"],
+  ["with a chunk size beyond 64 bits", `${CHUNKED}fffffffffffffffff\r\nhalf`, ""],
+  ["with a Content-Length in its trailers", `${CHUNKED}4\r\nhalf\r\n0\r\nContent-Length: 9\r\n\r\n`, "half"],
   [
     "with endless trailers",
     (socket) => pour(socket, `${CHUNKED}4\r\nhalf\r\n0\r\n`, "X-T: 1\r\n".repeat(1_000)),
@@ -91,8 +95,13 @@ const SMUGGLED = answer("500 Smuggled", "evil");
 const PACKED = gzipSync("x".repeat(1_000));
 
 test.concurrent.each<[what: string, script: string | OriginScript, status: number, body: string | Buffer]>([
-  ["a body longer than its length", `${answer("200 OK", "four")}${SMUGGLED}`, 200, "four"],
-  ["a body longer than said, then closed", (socket) => socket.end(`${answer("200 OK", "four")} more`), 200, "four"],
+  ["a body longer than its Content-Length", `${answer("200 OK", "four")}${SMUGGLED}`, 200, "four"],
+  [
+    "a body longer than its Content-Length and a closed connection",
+    (socket) => socket.end(`${answer("200 OK", "four")} more`),
+    200,
+    "four",
+  ],
   ["a body that ends with the connection", (socket) => socket.end(`${OK}\r\nfour`), 200, "four"],
   ["a 204", "HTTP/1.1 204 No Content\r\n\r\n", 204, ""],
   ["a 204 with a length and a body", answer("204 No Content", "four"), 204, ""],
@@ -151,7 +160,7 @@ test.concurrent.each<[what: string, script: OriginScript]>([
   ["sends its status line very slowly", (socket) => drip(socket, "", "HTTP/1.1 200 OK ")],
   ["sends its headers very slowly", (socket) => drip(socket, OK, "X-Drip: 1\r\n")],
   ["sends early hints very slowly", (socket) => drip(socket, "", "HTTP/1.1 103 Early\r\nX-Drip: 1\r\n\r\n")],
-])("an origin that %s is a timeout with requestSent", async (_what, script) => {
+])("a request to an origin that %s is a timeout with requestSent", async (_what, script) => {
   expect(await askOnce(script, { timeoutMs: DEADLINE_MS })).toMatchObject(timeout(DEADLINE_MS));
 });
 
@@ -160,7 +169,7 @@ test.each<[what: string, script: OriginScript]>([
   ["sends early hints as fast as it can", (socket) => pour(socket, "", "HTTP/1.1 103 Early\r\n\r\n".repeat(500))],
   ["sends empty lines as fast as it can", (socket) => pour(socket, "", "\r\n".repeat(5_000))],
   ["sends an endless reason phrase", (socket) => pour(socket, "HTTP/1.1 200 ", "r".repeat(8_000))],
-])("an origin that %s is a timeout", async (_what, script) => {
+])("a request to an origin that %s is a timeout", async (_what, script) => {
   expect(await askOnce(script, { timeoutMs: DEADLINE_MS })).toMatchObject(timeout(DEADLINE_MS));
 });
 
@@ -168,7 +177,11 @@ test.concurrent.each<[what: string, script: OriginScript, body: RegExp]>([
   ["is sent very slowly", (socket) => drip(socket, `${OK}Content-Length: 1000\r\n\r\n`, "z"), /^z+$/],
   ["is sent very slowly in chunks", (socket) => drip(socket, CHUNKED, "1\r\nz\r\n"), /^z+$/],
   ["stops", (socket) => socket.write(`${OK}Content-Length: 5\r\n\r\nhalf`), /^half$/],
-  ["is said to be of 16 EiB", (socket) => socket.write(`${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\nhalf`), /^half$/],
+  [
+    "has a Content-Length of 16 EiB",
+    (socket) => socket.write(`${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\nhalf`),
+    /^half$/,
+  ],
   ["has an unknown encoding", (socket) => socket.write(`${OK}Transfer-Encoding: x\r\n\r\nhalf`), /^half$/],
   ["has a chunk of 1 EiB", (socket) => socket.write(`${CHUNKED}fffffffffffffff\r\nhalf`), /^half$/],
 ])(
@@ -190,7 +203,7 @@ test.each<[what: string, script: OriginScript]>([
 
 test.concurrent.each<[what: string, head: string, more: string]>([
   ["without a length", `${OK}\r\n`, "y".repeat(16_384)],
-  ["of 16 EiB", `${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\n`, "y".repeat(16_384)],
+  ["with a length of 16 EiB", `${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\n`, "y".repeat(16_384)],
   ["in chunks", CHUNKED, `4000\r\n${"y".repeat(16_384)}\r\n`],
   ["in chunks of a byte", CHUNKED, "1\r\ny\r\n".repeat(2_000)],
 ])("an endless body, %s, is cut at 64 KiB and its connection closed", async (_what, head, more) => {

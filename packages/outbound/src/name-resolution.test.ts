@@ -34,7 +34,7 @@ test.each([
   ["ENOTFOUND", NO_SUCH_NAME],
   ["ENODATA", NO_ERROR],
   ["ESERVFAIL", SERVER_FAILED],
-])("rejects a name without any address with %s", async (errno, code) => {
+])("rejects with %s if neither query finds an address", async (errno, code) => {
   await using dns = await openDnsServer({ [A]: { code }, [AAAA]: { code } });
   await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: errno });
 });

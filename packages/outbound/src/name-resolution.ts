@@ -11,7 +11,10 @@ export type ResolvedAddress = { address: string; family: number };
  */
 export type ResolveName = (hostname: string) => Promise<ResolvedAddress[]>;
 
-/** The resolver doubles it for the second try. Both tries end well within the 10 seconds of a delivery. */
+/**
+ * The timeout of the first try. The resolver doubles the timeout for the second try. Both tries end well within the
+ * 10 seconds of a delivery.
+ */
 const QUERY_TIMEOUT_MS = 1_500;
 const QUERY_TRIES = 2;
 
@@ -28,9 +31,9 @@ export class NameNotResolvedError extends Error {
 }
 
 /**
- * Makes a resolver that queries the DNS servers directly. Unlike the system's `getaddrinfo` it blocks no thread while it
- * waits. Node runs only two of those at a time, so two lenders whose DNS servers do not answer would stop all deliveries.
- * `servers` are `ip:port`, by default those of the system.
+ * Makes a resolver that queries the DNS servers directly. The system's `getaddrinfo` would block a thread while it
+ * waits, and Node runs only two such calls at a time: two lenders whose DNS servers do not answer would stop all
+ * deliveries. `servers` are `ip:port`; the default is the system's DNS servers.
  */
 export function createDnsResolver(servers?: string[]): ResolveName {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });

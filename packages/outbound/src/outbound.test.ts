@@ -50,7 +50,7 @@ test("returns a body of exactly maxBodyBytes whole, and cuts a longer one", asyn
   expect(cut).toMatchObject({ kind: "answer", status: 200, body: Buffer.alloc(1000, "x"), bodyCut: "too_large" });
 });
 
-test("a port without a server is a failure CONNECT, and nothing was sent", async () => {
+test("a request to a port without a server fails with CONNECT, and nothing was sent", async () => {
   const origin = await openOrigin(() => undefined);
   await origin[Symbol.asyncDispose]();
   const got = await post(origin);

@@ -42,7 +42,10 @@ export type OutboundRequest = {
   signal?: AbortSignal;
 };
 
-/** Sends all requests to addresses that somebody else chose. No other part of the product connects to such addresses. */
+/**
+ * The client for requests to addresses that somebody else chose. No other part of the product connects to such
+ * addresses.
+ */
 export type Outbound = {
   /** The hosts that the operator allows. Pass it to `checkUrl` when a URL is registered. */
   readonly allow: AllowList;
@@ -145,7 +148,10 @@ function createAgent(allow: AllowList, options: OutboundOptions): Agent {
 
 type Destination = { ok: true; origin: string; path: string } | { ok: false; reason: string };
 
-/** Checks each URL once. URLs are few and called often, and the check depends only on the URL. */
+/**
+ * Returns `checkUrl` with a cache. The same few URLs are called often, and the result depends only on the URL and the
+ * allow list.
+ */
 function cachedDestinations(allow: AllowList): (url: string) => Destination {
   const known = new Map<string, Destination>();
   return (text) => {

@@ -63,7 +63,7 @@ test.each<[what: string, greet: (socket: Socket) => unknown]>([
   expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
 });
 
-test("a port that resets the connection after our ClientHello is a failure CONNECT", async () => {
+test("a port that resets the connection after our ClientHello is a CONNECT failure", async () => {
   await using origin = await openOrigin(() => undefined);
   origin.server.once("connection", (socket) => socket.once("data", () => socket.resetAndDestroy()));
   const got = await ask(`https://lender.test:${origin.port}`);

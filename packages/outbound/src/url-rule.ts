@@ -19,12 +19,12 @@ const FULL_DOMAIN_NAME = /^(?=.{1,253}\.?$)([a-z0-9_-]{1,63}\.)+[a-z0-9_-]{1,63}
 export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 /**
- * Checks a URL that somebody else chose, without using the network. It has to be absolute https without a user name, with a
- * full domain name or a public address, and at most 2048 characters long. A `host:port` in `allow` may be plain http,
- * private and a single label.
+ * Checks a URL that somebody else chose, without using the network. It has to be absolute https without a user name,
+ * with a full domain name or a public address, and at most 2048 characters long. A URL whose host and port are in
+ * `allow` may also use plain http, a private address or a name of a single label.
  *
  * @example
- * const verdict = checkUrl(callbackUrl, parseAllowList("")); // nothing is opened: public https only
+ * const verdict = checkUrl(callbackUrl, parseAllowList("")); // an empty allow list: public https only
  * if (!verdict.ok) throw new TypeError(`callbackUrl: ${verdict.reason}`);
  * const { hostname } = verdict.url;
  */
@@ -52,7 +52,7 @@ export function checkUrl(text: string, allow: AllowList): UrlVerdict {
   return range === null ? { ok: true, url } : reject(`The address ${hostname} is not public (${range}).`);
 }
 
-/** Removes the brackets of an IPv6 address in a host, as sockets need it. */
+/** Removes the brackets around an IPv6 address, because sockets take the address without them. */
 export function unbracket(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }

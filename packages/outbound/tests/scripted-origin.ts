@@ -55,7 +55,7 @@ export async function openOrigin(script: OriginScript, tls?: "tls" | TlsOptions)
   return origin;
 }
 
-/** A complete answer with a fixed body, on a connection that stays open. */
+/** Returns the text of a complete answer. It leaves the connection open. */
 export function answer(status: string, body = "", headers: string[] = []): string {
   return ["HTTP/1.1 " + status, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, "", body].join("\r\n");
 }

@@ -25,7 +25,7 @@ async function take(request: PermitRequest, on: Database = database, rules = MIN
   return grant!;
 }
 
-/** Shifts the stored uses of one subject into the past, as if this time had passed. */
+/** Shifts the stored uses of one subject `ms` into the past, as if that much time had passed. */
 async function pass(subject: string, ms: number): Promise<void> {
   const shifted = "array(select at - $2 from unnest(at_ms) with ordinality as u (at, place) order by place)";
   await database.pool.query(`update rate_limits.permit_window set at_ms = ${shifted} where subject = $1`, [
@@ -59,7 +59,7 @@ test("counts each subject and each limit separately", async () => {
   ]);
 });
 
-test("prefetched permits are a hundredth of the rest, and count from the end of their time unless given back", async () => {
+test("prefetches 1 % of the remaining permits, which count until a minute after they expire unless given back", async () => {
   const many = (fields: Partial<PermitRequest>) => aRequest("ahead", { quota: 6_000, ahead: 1_000, ...fields });
   const first = await take(many({}));
   expect(first).toMatchObject({ granted: 1, ahead: 59, remaining: 5_940 });
@@ -75,7 +75,7 @@ test("prefetched permits are a hundredth of the rest, and count from the end of 
   expect(await take(aRequest("returned", { quota: 6_000, need: 0, unused }))).toMatchObject({ remaining: 5_990 });
 });
 
-test("permits given back too late, or after a crash of PostgreSQL, do not exceed the quota", async () => {
+test("permits given back too late, or after a crash of PostgreSQL, do not add to the quota", async () => {
   const { aheadAt } = await take(aRequest("late", { quota: 6_000, ahead: 1_000 }));
   const unused = { count: 59, aheadAt };
   await pass("late", 62_100);
@@ -86,7 +86,7 @@ test("permits given back too late, or after a crash of PostgreSQL, do not exceed
   expect(await take(aRequest("late", { quota: 6_000, need: 0, unused }))).toMatchObject({ remaining: 6_000 });
 });
 
-test("a lowered quota grants nothing while more permits are in use, and a raised quota grants at once", async () => {
+test("a lowered quota grants nothing while more permits than that are in use, and a raised quota applies at once", async () => {
   await take(aRequest("changed", { quota: 100, need: 50 }));
   expect(await take(aRequest("changed", { quota: 10 }))).toMatchObject({ granted: 0, remaining: 0 });
   expect(await take(aRequest("changed", { quota: 51 }))).toMatchObject({ granted: 1, remaining: 0 });

@@ -17,13 +17,15 @@ export interface PermitRequest {
 
 /** The permits that a process got of one limit. All numbers are whole and at least 0. */
 export interface PermitGrant {
-  /** The permits out of `need`. They count as used now. */
+  /** The number of permits granted out of `need`. They count as used now. */
   readonly granted: number;
   /** The prefetched permits. They may be used within `aheadMs` after the request. */
   readonly ahead: number;
-  /** The time from which the prefetched permits count, in milliseconds since 1970. */
+  /**
+   * The time at which the prefetched permits count as used, in milliseconds since 1970: `aheadMs` after the request.
+   */
   readonly aheadAt: bigint;
-  /** The permits that no process has. */
+  /** The permits of the quota that no process has taken. */
   readonly remaining: number;
   /** The time until the oldest use stops counting. */
   readonly freesInMs: number;
@@ -39,7 +41,10 @@ export interface PermitRules {
   readonly timeoutMs: number;
 }
 
-/** Times are stored in whole milliseconds, so two uses may really be up to 1 ms less apart than their stored times. */
+/**
+ * Added to the window: times are stored in whole milliseconds, so two uses can be up to 1 ms closer than their stored
+ * times.
+ */
 const ROUNDING_MS = 1;
 
 const take = statement(
@@ -57,9 +62,9 @@ const forget = statement(
 );
 
 /**
- * Takes permits of many limits in one statement. Returns one grant for each request, in their order. Each pair of subject
- * and limit may occur only once. Over all processes, no window of `windowMs` ever has more uses than `quota`: only
- * PostgreSQL's clock counts, and a prefetched permit counts until one window after the last moment at which it may be used.
+ * Takes permits of many limits in one query. Returns one grant for each request, in their order. Each pair of subject
+ * and limit may occur only once. Over all processes, no window of `windowMs` ever has more uses than `quota`. All times
+ * come from PostgreSQL's clock, and a prefetched permit counts as used at the last moment at which it may be used.
  * contract: Limits
  *
  * @example

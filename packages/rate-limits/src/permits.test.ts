@@ -95,7 +95,7 @@ test("three processes never exceed the quota in a window, even if one of them is
   }
 });
 
-test("gives unused permits back when the subject stops and when the process stops", async () => {
+test("gives unused permits back when the subject sends no more requests, and when the process stops", async () => {
   const process = await aProcess({ ...MINUTE, aheadMs: 100 });
   for (let sent = 0; sent < 50; sent += 1) await process.take("quiet", "confirm", QUOTA);
   await expect.poll(() => remainingOf(process, "quiet")).toBe(QUOTA - 50);
@@ -116,7 +116,7 @@ test("prefetches nothing for a subject with few uses, nor for a small quota", as
   expect(await process.take("small", "import", 60)).toMatchObject({ granted: false, remaining: 0 });
 });
 
-/** Permits whose queries the test answers, on a clock that the test sets. */
+/** Creates permits with a fake database and a fake clock: the test answers the queries and sets the time. */
 function scriptedPermits() {
   const queries: { requests: PermitRequest[]; answer(grants: PermitGrant[]): void; fail(error: Error): void }[] = [];
   const clock = { nowMs: 0 };
@@ -141,7 +141,7 @@ function aGrant(fields: Partial<PermitGrant>): PermitGrant {
   return { granted: 0, ahead: 0, aheadAt: 0n, remaining: 0, freesInMs: 40_000, ...fields };
 }
 
-test("uses that arrive during a query share the next one, and are answered in order", async () => {
+test("uses that arrive during a query share the next query, and are answered in order", async () => {
   const { permits, query, queries } = scriptedPermits();
   const first = permits.take("a", "confirm", 6);
   const { requests, answer } = await query(1);
@@ -176,7 +176,7 @@ test("caches a denial for 250 ms, or until the quota is raised", async () => {
   expect(await raised).toMatchObject({ granted: true });
 });
 
-test("uses prefetched permits without a query until they expire, and gives the rest back once", async () => {
+test("uses prefetched permits without a query until they expire, and gives the unused ones back once", async () => {
   const { permits, query, queries, clock } = scriptedPermits();
   const first = permits.take("a", "confirm", 6_000);
   (await query(1)).answer([aGrant({ granted: 1, ahead: 8, aheadAt: 77n, remaining: 5_991 })]);

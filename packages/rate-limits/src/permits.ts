@@ -13,9 +13,12 @@ import {
   type Window,
 } from "./window.ts";
 
-/** The permits of one process, out of limits that all processes share. */
+/** One process's access to rate limits that all processes share. */
 export interface Permits {
-  /** Takes one permit of the `quota` in a window. Throws the error of a failed request to the database. */
+  /**
+   * Takes one permit, if fewer than `quota` are taken in the window. Throws the error of a failed request to the
+   * database.
+   */
   take(subject: string, limit: string, quota: number): Promise<PermitResult>;
   /** Gives back prefetched permits. */
   close(): Promise<void>;
@@ -30,12 +33,12 @@ export interface PermitsOptions {
 }
 
 const REQUESTS_AT_A_TIME = 64;
-/** Permits that are not given back within this time count as used until the end of their window. */
+/** How long `close` waits. Permits that are not given back by then count as used until the end of their window. */
 const CLOSE_WITHIN_MS = 1_000;
 
 /**
- * Prefetches permits for busy subjects, so that their uses do not wait for a round trip. One query at a time is sent, with
- * the requests of all subjects. A use without a prefetched permit waits for its query.
+ * Prefetches permits for busy subjects, so that their uses do not wait for a round trip. Sends one query at a time,
+ * which combines the requests of several subjects. A use for which no permit was prefetched waits for a query.
  */
 export function createPermits(options: PermitsOptions): Permits {
   const { take, aheadMs, clockMs = () => performance.now() } = options;

@@ -5,7 +5,9 @@ import type { PermitResult } from "./window.ts";
 
 /** Limits how often something may be done, counted over all processes. */
 export interface RateLimiter {
-  /** Takes one use from a subject's limit. Throws the error of the database while it is unavailable. */
+  /**
+   * Counts one use if it is within the subject's limit. Throws the database's error while the database is unavailable.
+   */
   admit(use: Use): Promise<Admission>;
   /** Gives back the prefetched permits of this process. */
   close(): Promise<void>;
@@ -40,12 +42,14 @@ export interface RateLimiterOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Prefetched permits count until one window after this time. 2 s keeps that close to the time of their use. */
+/**
+ * How long prefetched permits may be used. They count as used at the end of this time, even if they are used earlier.
+ */
 const AHEAD_MS = 2_000;
 const TIMEOUT_MS = 2_000;
 
 /**
- * Makes a rate limiter whose limits apply to all processes on one database. Make one in each process.
+ * Creates a rate limiter. Its limits apply across all processes that use the same database. Create one in each process.
  *
  * @example
  * const limiter = createRateLimiter({ em: () => database.em(), windowMs: 60_000, onError: console.warn });

@@ -77,7 +77,10 @@ export function resultWithoutRequest(window: Window, nowMs: number): PermitResul
   return undefined;
 }
 
-/** Whether to prefetch more in the background: at most a quarter of the newest permits, or of their time, is left. */
+/**
+ * Returns whether to prefetch more permits in the background. This is so when at most a quarter of the number in the
+ * newest grant is left, or at most a quarter of the time in which they may be used.
+ */
 export function isRunningLow(window: Window, nowMs: number, aheadMs: number): boolean {
   const newest = window.prefetched.at(-1);
   if (!newest) return false;
@@ -85,9 +88,9 @@ export function isRunningLow(window: Window, nowMs: number, aheadMs: number): bo
 }
 
 /**
- * Makes the request to the database for all waiting uses. It prefetches as many permits as the subject would use in
- * `aheadMs` at its rate since the last request, at most four times those used since then. So a subject with few uses
- * prefetches nothing and has nothing to give back.
+ * Makes the request to the database for all waiting uses. It also prefetches the number of permits that the subject
+ * would use in `aheadMs` at its rate since the last request, but at most four times the number used since then. A
+ * subject with few uses therefore prefetches nothing and has nothing to give back.
  */
 export function requestOf(window: Window, need: number, nowMs: number, aheadMs: number): PermitRequest {
   endPrefetched(window, nowMs);
@@ -101,8 +104,8 @@ export function requestOf(window: Window, need: number, nowMs: number, aheadMs: 
 }
 
 /**
- * Answers the waiting uses, in their order, from the grant of the database. The time of prefetched permits is counted from
- * the moment of the request, so that they end before the database stops counting them.
+ * Resolves the waiting uses, in their order, with the database's grant. Prefetched permits expire `aheadMs` after the
+ * request was sent. So this process uses none of them later than the time at which the database counts them as used.
  */
 export function settle(
   window: Window,

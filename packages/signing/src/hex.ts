@@ -19,7 +19,8 @@ export function signatureBytes(hex: string): Uint8Array | undefined {
   return bytes;
 }
 
-// In ASCII, letters of either case have bit 6 set, and their low four bits count from 1. Those of digits count from 0.
+// In ASCII, a letter of either case has bit 6 set, and its low four bits count from 1. The low four bits of a digit are
+// its value.
 function hexDigit(charCode: number): number {
   return (charCode & 15) + (charCode >> 6) * 9;
 }

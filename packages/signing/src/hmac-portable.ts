@@ -45,7 +45,9 @@ export function equalDigests(one: Uint8Array, other: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** An HMAC that has hashed its key. Its state is a private field, so that printing the key does not show it. */
+/**
+ * An HMAC whose key is already hashed. The state is a private field, so that printing the key does not show the state.
+ */
 class PortableKey {
   readonly #keyed: ReturnType<typeof hmac.create>;
 

@@ -87,7 +87,7 @@ describe("a signature", () => {
 describe("a body that arrives in parts", () => {
   const { body, ...head } = request;
 
-  test("is verified as the whole body, for any division into parts", () => {
+  test("verifies like the whole body, however it is divided", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.array(fc.nat(300), { maxLength: 5 }), (bytes, cuts) => {
         const verification = beginVerification({ ...head, secret, signature: sign({ ...head, secret, body: bytes }) });

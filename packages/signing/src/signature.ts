@@ -55,8 +55,9 @@ export function sign(request: RequestToSign): string {
 }
 
 /**
- * Whether `signature` is the signature of this request, in hex of either case. False for text other than 64 hex digits. The
- * 32 bytes are compared in constant time. The age of the timestamp is not checked: use `checkTimestamp`.
+ * Returns whether `signature` is the signature of this request, in hex of either case. Returns false for text other
+ * than 64 hex digits. Compares the 32 bytes in constant time. Does not check the age of the timestamp: use
+ * `checkTimestamp`.
  *
  * @example
  * const timestamp = headers.get(HEADERS.timestamp) ?? "";
@@ -97,7 +98,7 @@ export function beginVerification(request: Omit<RequestToVerify, "body">): Verif
 }
 
 /**
- * The bytes that are signed: METHOD, PATH, TIMESTAMP and RAW_BODY, separated by newlines. contract: Signature
+ * Returns the bytes that are signed: METHOD, PATH, TIMESTAMP and RAW_BODY, separated by newlines. contract: Signature
  *
  * @example
  * const bytes = canonicalString({ method: "get", path: "/health?full=1", timestamp: "1795167667000", body: "" });
@@ -113,7 +114,8 @@ export function canonicalString(request: SignedRequest): Uint8Array {
 }
 
 /**
- * The SHA-256 of the canonical string in lower-case hex. Two sides can compare it without revealing a body or a secret.
+ * Returns the SHA-256 of the canonical string, in lower-case hex. Two sides can compare it without revealing a body or
+ * a secret.
  *
  * @example
  * const request = { method: "POST", path: "/hooks/collections", timestamp, body };

@@ -14,7 +14,9 @@ const UNIT_BY_LENGTH: ReadonlyMap<number, string> = new Map([
   [19, "nanoseconds"],
 ]);
 
-/** The likely unit of a timestamp by its number of digits; undefined for milliseconds and for other lengths. */
+/**
+ * Returns the likely unit of a timestamp by its number of digits, or undefined for milliseconds and for other lengths.
+ */
 export function timestampUnit(digits: string): string | undefined {
   return /^[0-9]+$/.test(digits) ? UNIT_BY_LENGTH.get(digits.length) : undefined;
 }

@@ -26,22 +26,22 @@ test.each(MISTAKES)("$name is certainly $cause", ({ client, sends, cause }) => {
 
 describe("two mistakes at once are both named:", () => {
   test.each([
-    ["the query string", "the method in small letters"],
+    ["the query string", "the method in lower case"],
     ["the path decoded", "an older secret"],
-    ["the path behind a proxy's prefix", "a newline behind the body"],
+    ["the path without a proxy's prefix", "a newline after the body"],
     ["the whole URL", "seconds signed, milliseconds sent"],
-    ["a slash behind the path", "base64"],
-    ["the method in small letters", "CRLF between the parts"],
-    ["the clock read twice", "keys sorted all through"],
+    ["a slash after the path", "base64"],
+    ["the method in lower case", "CRLF between the parts"],
+    ["the clock read twice", "keys sorted at every depth"],
     ["{} for no body", "the query string"],
     ["undefined for no body", "a secret with its newline"],
-    ["a pretty body through JSON.parse and back", "a secret decoded from base64 by Node"],
+    ["a pretty body parsed and serialised again", "a secret decoded from base64 by Node"],
     ["a pretty body as Python dumps it", "seconds signed, milliseconds sent"],
-    ["a compact body signed pretty", "sha256= before it"],
+    ["a compact body signed pretty", "sha256= before the signature"],
     ["slashes escaped", "a secret's digits decoded from hex"],
-    ["letters beyond ASCII escaped", "the path encoded in small letters"],
+    ["non-ASCII letters escaped", "the path encoded in lower case"],
     ["a byte order mark", "a plain hash of secret and message"],
-    ["CRLF behind the body", "a backslash and an n between the parts"],
+    ["CRLF after the body", "a backslash and an n between the parts"],
     ["a secret in quotes", "host and path"],
     ["the key id as secret", "an ISO date"],
     ["a secret with CRLF", "SHA-1"],
@@ -118,7 +118,7 @@ describe("two mistakes at once are both named:", () => {
     expect(namedFor(sentBy(client, { body }))).toEqual(causes);
   });
 
-  test("in one of 31 of all pairs", () => {
+  test("every 31st pair of all mistakes", () => {
     const pairs = MISTAKES.flatMap((first, index) => MISTAKES.slice(index + 1).map((second) => ({ first, second })));
     const tried = pairs.filter(canMeet).filter((_, index) => index % 31 === 0);
     expect(tried.length).toBeGreaterThan(60);
@@ -147,7 +147,7 @@ describe("a timestamp in another unit, signed and sent alike,", () => {
   });
 
   test("is named in addition to another mistake", () => {
-    const request = sentBy(mistake("the method in small letters").client, { timestamp: "1795167667" });
+    const request = sentBy(mistake("the method in lower case").client, { timestamp: "1795167667" });
     expect(namedFor(request)).toEqual(["TIMESTAMP_IN_SECONDS", "METHOD_IN_LOWER_CASE"]);
   });
 });
@@ -188,45 +188,49 @@ test("every vector matches", () => {
   }
 });
 
-describe("data of the caller", () => {
-  test("is used: the timestamp that the client says it has signed", () => {
+describe("the search for mistakes", () => {
+  test("tries the timestamp that the client says it has signed", () => {
     const claimed = String(Number(TIMESTAMP) - 86_400_000);
     const request = { ...sentBy({ timestamp: () => claimed, method: () => "post" }), signedTimestamp: claimed };
     expect(namedFor(request)).toEqual(["TIMESTAMP_DIFFERS_FROM_HEADER", "METHOD_IN_LOWER_CASE"]);
   });
 
-  test("is needed: without a host, no certain mistake contains one", () => {
+  test("cannot find PATH_WITH_HOST if the host is unknown", () => {
     const { host: _, ...request } = sentBy(mistake("the whole URL").client);
     expect(diagnose(request, SECRETS, NOW_MS).diagnosis.filter(({ certain }) => certain)).toEqual([]);
   });
 
-  test("an empty secret is SECRET_EMPTY if decoding from hexadecimal does not explain it", () => {
+  test("explains an empty secret as SECRET_EMPTY if decoding from hexadecimal does not explain it", () => {
     const secret = "ab".repeat(32);
     const { diagnosis } = diagnose(sentBy({ key: () => "" }), { secret }, NOW_MS);
     expect(diagnosis).toMatchObject([{ cause: "SECRET_EMPTY", certain: true }]);
   });
 });
 
-describe("if no mistake reproduces the signature, the request has possible mistakes:", () => {
+describe("if no known mistake reproduces the signature, diagnose lists the possible mistakes of", () => {
   const unknown = sign({ ...sentBy({}), secret: "sk_sandbox_of_somebody_else" });
   test.each<[string, Partial<RequestToDiagnose>, SignatureCause[]]>([
-    ["nothing odd", { method: "GET", path: "/api/v1/partner/health", body: "" }, []],
-    ["base64", { signature: Buffer.from(unknown, "hex").toString("base64"), body: "" }, ["SIGNATURE_IN_BASE64"]],
-    ["a prefix", { signature: `sha256=${unknown}`, body: "" }, ["SIGNATURE_WITH_PREFIX"]],
-    ["40 digits", { signature: unknown.slice(24), body: "" }, ["ALGORITHM_SHA1"]],
-    ["128 digits", { signature: unknown + unknown, body: "" }, ["ALGORITHM_SHA512"]],
-    ["63 digits", { signature: unknown.slice(1), body: "" }, ["SIGNATURE_NOT_RECOGNISED"]],
-    ["no signature at all", { signature: "x".repeat(100_000), body: "" }, ["SIGNATURE_NOT_RECOGNISED"]],
-    ["seconds", { timestamp: "1795167667", body: "" }, ["TIMESTAMP_IN_SECONDS"]],
-    ["a date", { timestamp: "2026-11-20", body: "" }, ["TIMESTAMP_AS_DATE"]],
-    ["a query string", { path: "/x?y=1", body: "" }, ["QUERY_STRING_SIGNED"]],
+    ["a request without oddities", { method: "GET", path: "/api/v1/partner/health", body: "" }, []],
+    [
+      "a signature in base64",
+      { signature: Buffer.from(unknown, "hex").toString("base64"), body: "" },
+      ["SIGNATURE_IN_BASE64"],
+    ],
+    ["a signature with a prefix", { signature: `sha256=${unknown}`, body: "" }, ["SIGNATURE_WITH_PREFIX"]],
+    ["a signature of 40 digits", { signature: unknown.slice(24), body: "" }, ["ALGORITHM_SHA1"]],
+    ["a signature of 128 digits", { signature: unknown + unknown, body: "" }, ["ALGORITHM_SHA512"]],
+    ["a signature of 63 digits", { signature: unknown.slice(1), body: "" }, ["SIGNATURE_NOT_RECOGNISED"]],
+    ["a text that is no signature", { signature: "x".repeat(100_000), body: "" }, ["SIGNATURE_NOT_RECOGNISED"]],
+    ["a timestamp in seconds", { timestamp: "1795167667", body: "" }, ["TIMESTAMP_IN_SECONDS"]],
+    ["a date as the timestamp", { timestamp: "2026-11-20", body: "" }, ["TIMESTAMP_AS_DATE"]],
+    ["a path with a query string", { path: "/x?y=1", body: "" }, ["QUERY_STRING_SIGNED"]],
     ["an encoded path", { path: "/x%2Fy", body: "" }, ["PATH_DECODED"]],
-    ["a byte order mark", { body: "\uFEFF{}" }, ["BODY_WITHOUT_BOM"]],
-    ["CRLF", { body: "{\r\n}" }, ["BODY_LF"]],
-    ["a newline at the end", { body: "{}\n" }, ["BODY_WITHOUT_TRAILING_NEWLINE"]],
+    ["a body with a byte order mark", { body: "\uFEFF{}" }, ["BODY_WITHOUT_BOM"]],
+    ["a body with CRLF", { body: "{\r\n}" }, ["BODY_LF"]],
+    ["a body with a newline at its end", { body: "{}\n" }, ["BODY_WITHOUT_TRAILING_NEWLINE"]],
     ["a compact body", { body: '{"a":1}' }, ["BODY_SPACED_SEPARATORS"]],
     ["a body that is not compact", { body: '{ "a": 1 }' }, ["BODY_COMPACT"]],
-    ["bytes", { body: Uint8Array.of(0xff, 0xfe) }, []],
+    ["a body that is not UTF-8", { body: Uint8Array.of(0xff, 0xfe) }, []],
   ])("%s", (_, change, causes) => {
     const request = { method: "POST", path: "/x", timestamp: TIMESTAMP, body: "", signature: unknown, ...change };
     const { diagnosis } = diagnose(request, SECRETS, NOW_MS);
@@ -241,7 +245,7 @@ function mistake(name: string): Mistaken {
   return found;
 }
 
-/** Pairs of mistakes that a client can make together, and that no single mistake explains. */
+/** Returns whether a client can make both mistakes together, and no single mistake explains the result. */
 function canMeet({ first, second }: { first: Mistaken; second: Mistaken }): boolean {
   if (Object.keys(first.client).some((step) => step in second.client)) return false;
   const sends = [first.sends ?? {}, second.sends ?? {}] as const;
@@ -258,11 +262,14 @@ function changes(part: "body" | "path", one: Mistaken, other: Mistaken): boolean
   return one.client[part] !== undefined && other.sends?.[part === "body" ? "body" : "target"] !== undefined;
 }
 
-/** Timestamps that differ by more than a few milliseconds are tried only without a second mistake. */
+/**
+ * Returns whether the timestamps differ by more than a few milliseconds. This mistake is not found with a second
+ * mistake.
+ */
 function isFarInTime({ name }: Mistaken): boolean {
   return [
     "the header cut to whole seconds",
-    "a timestamp of the first try",
+    "the timestamp of the first try",
     "milliseconds signed, seconds sent",
   ].includes(name);
 }

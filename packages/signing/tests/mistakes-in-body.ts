@@ -41,7 +41,7 @@ export const BODY_MISTAKES: Mistaken[] = [
     client: { body: () => JSON.stringify("") },
   },
   {
-    name: "no newline behind the timestamp",
+    name: "no newline after the timestamp",
     cause: "LAST_NEWLINE_MISSING",
     sends: NO_BODY,
     client: { join: (parts) => Buffer.from(parts.slice(0, 3).join("\n")) },
@@ -55,7 +55,7 @@ export const BODY_MISTAKES: Mistaken[] = [
     client: { body: () => '{"reference":"pay/Nx81","amount":2500.50,"items":[1,[],{"z":"a, b: c","b":null}],"a":{}}' },
   },
   {
-    name: "a pretty body through JSON.parse and back",
+    name: "a pretty body parsed and serialised again",
     cause: "BODY_COMPACT",
     sends: { body: PRETTY_BODY },
     client: { body: (body) => JSON.stringify(JSON.parse(body)) },
@@ -84,7 +84,7 @@ export const BODY_MISTAKES: Mistaken[] = [
     },
   },
   {
-    name: "keys sorted all through",
+    name: "keys sorted at every depth",
     cause: "BODY_SORTED_KEYS",
     client: {
       body: () => '{"a":{},"amount":2500.50,"items":[{"b":2.0,"z":1},[]],"note":"आशा & Söhne","reference":"pay/Nx81"}',
@@ -105,34 +105,34 @@ export const BODY_MISTAKES: Mistaken[] = [
   },
   { name: "slashes escaped", cause: "BODY_SLASHES_ESCAPED", client: { body: rewritten("/", "\\/") } },
   {
-    name: "slashes no longer escaped",
+    name: "escaped slashes unescaped",
     cause: "BODY_SLASHES_UNESCAPED",
     sends: { body: '{"url":"https:\\/\\/acme.example\\/a\\\\b"}' },
     client: { body: rewritten("\\/", "/") },
   },
   {
-    name: "letters beyond ASCII escaped",
+    name: "non-ASCII letters escaped",
     cause: "BODY_NON_ASCII_ESCAPED",
     client: { body: (body) => body.replaceAll("आशा", "\\u0906\\u0936\\u093e").replaceAll("ö", "\\u00f6") },
   },
   {
-    name: "letters beyond ASCII escaped in capitals",
+    name: "non-ASCII letters escaped in upper case",
     cause: "BODY_NON_ASCII_ESCAPED",
     client: { body: (body) => body.replaceAll("आशा", "\\u0906\\u0936\\u093E").replaceAll("ö", "\\u00F6") },
   },
   {
-    name: "letters no longer escaped",
+    name: "escaped letters unescaped",
     cause: "BODY_NON_ASCII_UNESCAPED",
     sends: { body: '{"name":"\\u0906\\u0936\\u093e \\ud83d\\ude4f \\\\u00f6"}' },
     client: { body: () => '{"name":"आशा 🙏 \\\\u00f6"}' },
   },
   { name: "& escaped, as Go does", cause: "BODY_HTML_ESCAPED", client: { body: rewritten("&", "\\u0026") } },
   {
-    name: "numbers written anew",
+    name: "numbers rewritten",
     cause: "BODY_NUMBERS_REWRITTEN",
     client: { body: (body) => body.replace("2500.50", "2500.5").replace("2.0", "2") },
   },
-  { name: "a newline behind the body", cause: "BODY_TRAILING_NEWLINE", client: { body: (body) => `${body}\n` } },
+  { name: "a newline after the body", cause: "BODY_TRAILING_NEWLINE", client: { body: (body) => `${body}\n` } },
   { name: "a newline for no body", cause: "BODY_TRAILING_NEWLINE", sends: NO_BODY, client: { body: () => "\n" } },
   {
     name: "a newline that is sent and not signed",
@@ -140,7 +140,7 @@ export const BODY_MISTAKES: Mistaken[] = [
     sends: { body: `${COMPACT_BODY}\n` },
     client: { body: (body) => body.trimEnd() },
   },
-  { name: "CRLF behind the body", cause: "BODY_CRLF", client: { body: (body) => `${body}\r\n` } },
+  { name: "CRLF after the body", cause: "BODY_CRLF", client: { body: (body) => `${body}\r\n` } },
   {
     name: "CRLF in the body",
     cause: "BODY_CRLF",
@@ -172,7 +172,7 @@ export const BODY_MISTAKES: Mistaken[] = [
   },
   { name: "the body in ASCII", cause: "BODY_NOT_UTF8", client: { body: (body) => body.replaceAll(/[^ -~]/g, "?") } },
   {
-    name: "the body in UTF-8 twice",
+    name: "the body encoded as UTF-8 twice",
     cause: "BODY_NOT_UTF8",
     client: { body: (body) => Buffer.from(body).toString("latin1") },
   },

@@ -34,7 +34,7 @@ export const MISTAKES: Mistaken[] = [
     client: { timestamp: () => TIMESTAMP },
   },
   {
-    name: "a timestamp of the first try",
+    name: "the timestamp of the first try",
     cause: "TIMESTAMP_DIFFERS_FROM_HEADER",
     client: { timestamp: (sent) => String(Number(sent) - 30_000) },
   },
@@ -52,7 +52,7 @@ export const MISTAKES: Mistaken[] = [
     client: { path: (target) => decodeURIComponent(target.split("?")[0]!) },
   },
   {
-    name: "the path encoded in small letters",
+    name: "the path encoded in lower case",
     cause: "PATH_ENCODED_DIFFERENTLY",
     client: { path: (target) => target.split("?")[0]!.replaceAll("%2F", "%2f") },
   },
@@ -62,12 +62,12 @@ export const MISTAKES: Mistaken[] = [
     client: { path: (target) => target.split("?")[0]!.split("/").map(encodeURIComponent).join("/") },
   },
   {
-    name: "the path behind a proxy's prefix",
+    name: "the path without a proxy's prefix",
     cause: "PATH_WITHOUT_PREFIX",
     client: { path: (target) => target.split("?")[0]!.slice("/api".length) },
   },
   {
-    name: "the path behind the router's mount",
+    name: "the path without the router's mount path",
     cause: "PATH_WITHOUT_PREFIX",
     client: { path: (target) => target.split("?")[0]!.slice("/api/v1/partner".length) },
   },
@@ -82,7 +82,7 @@ export const MISTAKES: Mistaken[] = [
     client: { path: (target) => `${HOST.split(":")[0]}${target.split("?")[0]}` },
   },
   {
-    name: "a slash behind the path",
+    name: "a slash after the path",
     cause: "PATH_WITH_TRAILING_SLASH",
     client: { path: (target) => `${target.split("?")[0]}/` },
   },
@@ -98,7 +98,7 @@ export const MISTAKES: Mistaken[] = [
     client: { path: (target) => target.split("?")[0]!.slice(1) },
   },
   {
-    name: "the method in small letters",
+    name: "the method in lower case",
     cause: "METHOD_IN_LOWER_CASE",
     client: { method: (method) => method.toLowerCase() },
   },
@@ -171,12 +171,12 @@ export const MISTAKES: Mistaken[] = [
     client: { write: (digest) => Buffer.from(digest.toString("hex")).toString("base64") },
   },
   {
-    name: "sha256= before it",
+    name: "sha256= before the signature",
     cause: "SIGNATURE_WITH_PREFIX",
     client: { write: (digest) => `sha256=${digest.toString("hex")}` },
   },
   {
-    name: "v1: before it",
+    name: "v1: before the signature",
     cause: "SIGNATURE_WITH_PREFIX",
     client: { write: (digest) => `v1:${digest.toString("hex")}` },
   },

@@ -10,7 +10,7 @@ export const TIMESTAMP = "1795167667123";
 export const NOW_MS = Number(TIMESTAMP) + 213;
 export const SECRETS = { secret: SECRET, keyId: KEY_ID, others: [{ keyId: OLDER_KEY_ID, secret: OLDER_SECRET }] };
 
-/** The values that a client signs. */
+/** The values from which a client makes its signature. */
 export interface InHand {
   method: string;
   /** The path as on the request line, with its query string. */
@@ -69,7 +69,7 @@ export function sentBy(client: WrongClient, sends: Partial<InHand> = {}): Reques
   return { method, path: target, timestamp, body, signature, host: HOST };
 }
 
-/** Joins the parts with another separator than a newline. */
+/** Returns a function that joins the parts with the separator. */
 export function joinedBy(separator: string): NonNullable<WrongClient["join"]> {
   return (parts) => Buffer.concat([Buffer.from([...parts.slice(0, 3), ""].join(separator)), parts[3]]);
 }

@@ -17,7 +17,8 @@ export interface DescribedRequest {
 }
 
 /**
- * Makes the request that is diagnosed from a description. Headers take precedence over the description. contract: Signature debugger
+ * Converts a description to the request that `diagnose` takes. The X-Service-Timestamp header takes precedence over
+ * `timestamp`, and the Host header over `host`. contract: Signature debugger
  *
  * @example
  * const path = "https://collections.example/api/v1/partner/cases?dryRun=true";

@@ -34,7 +34,7 @@ const BOM = "\uFEFF";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Lists mistakes in the body. The list for an empty body is a different one. */
+/** Lists the mistakes that are possible with an empty body, or with a body that is not empty. */
 export function bodyMistakes(isEmpty: boolean): BodyMistake[] {
   return isEmpty ? [...emptyBodyMistakes(), ...frameMistakes()] : [...sentBodyMistakes(), ...frameMistakes()];
 }
@@ -120,7 +120,7 @@ interface Reading {
   readonly tokens: () => JsonTokens | undefined;
 }
 
-/** Cached readings, because each body is read once but changed in many ways. */
+/** Caches the reading of each body, because the same body is changed in many ways. */
 const readings = new WeakMap<Uint8Array, Reading>();
 
 /** Reads a body as text and, if it is JSON, as tokens. */
@@ -154,7 +154,7 @@ function laidOut(layouts: readonly JsonLayout[]): BodyChange[] {
   ]);
 }
 
-/** Serialises the JSON with sorted keys, in its original layout if that is a usual one. */
+/** Serialises the JSON with sorted keys, in its original layout if that is one of `LAYOUTS`, otherwise compactly. */
 function sorted(text: string, tokens: JsonTokens, deep: boolean): string {
   const layout = LAYOUTS.find((each) => jsonText(tokens, each) === text) ?? COMPACT;
   return jsonText(withSortedKeys(tokens, deep), layout);

@@ -91,7 +91,7 @@ export type SignatureCause = keyof typeof REMEDIES;
 export const SIGNATURE_CAUSES = Object.keys(REMEDIES) as readonly SignatureCause[];
 
 /**
- * How to correct a cause, in one sentence.
+ * Returns how to correct the mistake, in one sentence.
  *
  * @example
  * remedyFor("PATH_WITH_HOST"); // "Sign the path alone, without scheme and host."

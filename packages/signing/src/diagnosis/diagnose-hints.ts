@@ -9,8 +9,8 @@ import type { RequestToVerify } from "../signature.ts";
 const MAX_BODY_BYTES = 64 * 1024;
 
 /**
- * Lists likely mistakes if no mistake reproduces the signature, the likeliest first. They depend only on the caller's
- * request, never on a secret.
+ * Lists the likely mistakes, the likeliest first, for a signature that no known mistake reproduces. The list depends
+ * only on the caller's request, never on a secret.
  */
 export function suspicions(request: Omit<RequestToVerify, "secret" | "body"> & { body: Uint8Array }): SignatureCause[] {
   return [

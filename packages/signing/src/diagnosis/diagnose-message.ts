@@ -1,6 +1,6 @@
 import { type Mistake, ways } from "./diagnose-recipe.ts";
 
-/** Lists mistakes in joining and digesting the parts. */
+/** Lists mistakes in joining the parts of the signed text, and in computing the digest of that text. */
 export function messageMistakes(hasBody: boolean): Mistake[] {
   return [
     ...ways({ part: "method" }, "METHOD_IN_LOWER_CASE", [(method) => method.toLowerCase()]),

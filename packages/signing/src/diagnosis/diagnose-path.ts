@@ -5,7 +5,7 @@ const START = { part: "path", step: 1 } as const;
 const FIRST_SLASH = { part: "path", step: 2 } as const;
 const LAST_SLASH = { part: "path", step: 3 } as const;
 
-/** The most leading segments that proxies and frameworks usually remove: `/api`, `/api/v1`, `/api/v1/partner`, one more. */
+/** The most leading segments that proxies and frameworks usually remove: those of `/api/v1/partner`, and one more. */
 const MAX_SEGMENTS_DROPPED = 4;
 
 /** Lists mistakes in the path and its query string. `host` is the Host header, if it is known. */
@@ -52,7 +52,7 @@ function withoutSegments(path: string, count: number): string | undefined {
   return rest.length === 0 ? undefined : `/${rest.join("/")}`;
 }
 
-/** The host with and without its port. */
+/** Returns the host with and without its port. */
 function hostsOf(host: string | undefined): string[] {
   if (host === undefined || host === "") return [];
   return [...new Set([host, host.replace(/:\d+$/, "")])];

@@ -2,10 +2,10 @@ import { digestOf } from "#hmac";
 import type { SignatureCause } from "./diagnose-cause.ts";
 import type { DigestAlgorithm } from "../digest-algorithm.ts";
 
-/** How a digest is computed of key and message. Only `hmac` is correct. */
+/** How a digest is computed from the key and the message. Only `hmac` is correct. */
 export type Scheme = "hmac" | "swapped" | "hash" | "hash-secret-first" | "hash-secret-last";
 
-/** The parts of what a client signs, either correct or changed by mistakes. */
+/** Everything from which a client computes its signature. Each part is either correct or changed by a mistake. */
 export interface Recipe {
   /** Text is encoded as UTF-8. */
   readonly secret: string | Uint8Array;
@@ -36,7 +36,7 @@ export interface MistakeIn<Part extends RecipePart> {
   readonly fix?: string;
 }
 
-/** Makes a mistake of the same cause for each of the changes. */
+/** Returns one mistake for each of the changes, all with the same cause. */
 export function ways<Part extends RecipePart>(
   at: { part: Part; step?: number },
   cause: SignatureCause,
@@ -54,7 +54,7 @@ export function ways<Part extends RecipePart>(
 
 const encoder = new TextEncoder();
 
-/** Returns a function that computes the signature of a client by its recipe. It caches prepared keys. */
+/** Returns a function that computes the digest of a recipe. The function caches prepared keys. */
 export function recipeDigester(algorithm: DigestAlgorithm): (recipe: Recipe) => Uint8Array {
   const known = new Map<string | Uint8Array, Pads>();
 
@@ -91,7 +91,7 @@ interface Pads {
   readonly outer: Uint8Array;
 }
 
-/** HMAC (RFC 2104) with any of the algorithms. */
+/** Computes the HMAC (RFC 2104) of the parts with any of the algorithms. */
 function hmac(algorithm: DigestAlgorithm, { inner, outer }: Pads, parts: readonly (string | Uint8Array)[]): Uint8Array {
   return digestOf(algorithm, [outer, digestOf(algorithm, [inner, ...parts])]);
 }

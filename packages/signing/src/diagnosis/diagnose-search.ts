@@ -15,7 +15,8 @@ import type { ReceivedDigest } from "./diagnose-signature.ts";
 export const MAX_SIGNATURES_TRIED = 8_000;
 
 /**
- * The most bytes, roughly, that one call of `diagnose` reads for its signatures. For large bodies this limit comes first.
+ * About the most bytes that one call of `diagnose` reads to compute signatures. A search with a large body reaches this
+ * limit before `MAX_SIGNATURES_TRIED`.
  *
  * @example
  * const request = { method: "POST", path: "/hooks/collections", timestamp, body, signature };
@@ -24,13 +25,13 @@ export const MAX_SIGNATURES_TRIED = 8_000;
  */
 export const MAX_BYTES_READ = 20 * 1024 * 1024;
 
-/** The cost of a signature beyond that of its text. */
+/** The fixed cost of a signature, in bytes, in addition to the length of its text. */
 const OVERHEAD_BYTES = 256;
 /** The cost of serialising a body again, relative to digesting it. */
 const WRITING_FACTOR = 4;
 /** Larger bodies are not serialised again. */
 const MAX_WRITTEN_BYTES = 128 * 1024;
-/** The most bytes for `far` mistakes, so that a search with a large body still tries pairs of mistakes. */
+/** The most bytes to spend on `far` mistakes, so that a search with a large body still tries pairs of mistakes. */
 const MAX_FAR_BYTES = MAX_BYTES_READ / 8;
 
 /** Counts the work of a search, and limits it. */
@@ -40,7 +41,7 @@ export class Work {
   /** False if part of the search was left out because of the limit. */
   complete = true;
 
-  /** Counts this work and returns true, or returns false if it would exceed the limit. */
+  /** If the work is within the limits, counts it and returns true. Otherwise returns false. */
   take(bytes: number, signatures: 0 | 1): boolean {
     if (this.signatures + signatures > MAX_SIGNATURES_TRIED || this.bytes + bytes > MAX_BYTES_READ) {
       this.complete = false;
@@ -52,15 +53,16 @@ export class Work {
   }
 }
 
-/** A mistake, and the part after it. `value` is undefined if the mistake only has an effect after another mistake. */
+/** A mistake, and the changed part. `value` is undefined if the mistake only has an effect after another mistake. */
 interface Candidate {
   readonly mistake: Mistake;
   readonly value: Recipe[RecipePart] | undefined;
 }
 
 /**
- * Finds no, one or two mistakes that reproduce the received digest. Returns undefined if there are none. Fewer mistakes are
- * tried first, and among these the more frequent ones. Mistakes in `far` are tried only without a second mistake.
+ * Finds the one or two mistakes that reproduce the received digest. Returns an empty list if the recipe without a
+ * mistake reproduces it, and undefined if nothing does. Tries single mistakes before pairs, and frequent mistakes
+ * before rare ones. Mistakes in `far` are tried only without a second mistake.
  */
 export function findMistakes(
   { digest, algorithm }: ReceivedDigest,
@@ -95,7 +97,7 @@ export function findMistakes(
   return undefined;
 }
 
-/** Orders the mistakes by frequency. Of mistakes with the same cause and the same effect only one is kept. */
+/** Orders the mistakes by frequency. Keeps only one of several mistakes with the same cause and the same effect. */
 function candidatesFor(right: Recipe, mistakes: readonly Mistake[], work: Work): Candidate[] {
   const candidates: Candidate[] = [];
   for (const mistake of mistakes) {
@@ -128,13 +130,13 @@ function withBoth(right: Recipe, one: Candidate, other: Candidate, work: Work): 
   return value === undefined ? undefined : { ...right, [later.mistake.part]: value };
 }
 
-/** The part after the mistake, or undefined if the mistake does not change it. */
+/** Returns the changed part, or undefined if the mistake does not change it. */
 function changeBy({ change }: Mistake, value: Recipe[RecipePart]): Recipe[RecipePart] | undefined {
   const changed = (change as (value: Recipe[RecipePart]) => Recipe[RecipePart] | undefined)(value);
   return isSame(changed, value) ? undefined : changed;
 }
 
-/** The cost of changing a part. Only bodies may be long, so other parts cost nothing. */
+/** Returns the cost of changing a part. Only bodies may be long, so changing another part costs nothing. */
 function costOfChange(value: Recipe[RecipePart]): number {
   if (typeof value === "string") return 0;
   return value.length > MAX_WRITTEN_BYTES ? Infinity : value.length * WRITING_FACTOR;

@@ -17,8 +17,8 @@ const TEXT = { part: "secret", step: 1 } as const;
 const PREFIX = /^sk_[a-z][a-z0-9-]{0,31}_(?=.)/;
 
 /**
- * Lists mistakes in the secret. Each uses either the whole secret or nothing of it. With a mistake that uses only a part,
- * such as its first half, a stranger could guess the secret part by part.
+ * Lists mistakes in the secret. Each mistake uses either the whole secret or nothing of it. If one used only a part,
+ * such as the first half, an attacker could guess the secret part by part.
  */
 export function secretMistakes({ keyId, others = [] }: SecretsToTry): SecretMistake[] {
   return [
@@ -45,14 +45,14 @@ export function secretMistakes({ keyId, others = [] }: SecretsToTry): SecretMist
 }
 
 const EMPTY_BY_DECODING =
-  "The key was empty, as it is if this secret is decoded from hexadecimal: use its text as it is, and check that its " +
+  "The key was empty. Decoding this secret from hexadecimal gives an empty key: use its text as it is, and check that its " +
   "setting is read.";
 
 function text(change: (secret: string) => string | Uint8Array | undefined): SecretMistake["change"] {
   return (secret) => (typeof secret === "string" ? change(secret) : undefined);
 }
 
-/** The secret without a prefix such as `sk_sandbox_`. Only the prefix, which is public, is removed. */
+/** Returns the secret without a prefix such as `sk_sandbox_`. Only the prefix, which is public, is removed. */
 function withoutPrefix(secret: string): string | undefined {
   const prefix = PREFIX.exec(secret);
   return prefix ? secret.slice(prefix[0].length) : undefined;
@@ -70,7 +70,10 @@ function hexDecoded(secret: string): Uint8Array | undefined {
   return Uint8Array.from(secret.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
 }
 
-/** The result of lenient hex decoders, which stop at the first character that is not a digit: nothing is left of `sk_…`. */
+/**
+ * Decodes as lenient hex decoders do: they stop at the first character that is not a hex digit, so `sk_…` becomes
+ * empty.
+ */
 function emptyByHexDecoding(secret: string): string | undefined {
   return isHex(secret) ? undefined : "";
 }

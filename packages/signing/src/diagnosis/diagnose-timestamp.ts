@@ -6,7 +6,7 @@ type TimestampMistake = MistakeIn<"timestamp">;
 
 const PART = { part: "timestamp" } as const;
 const MS_PER_S = 1_000;
-/** Two readings of one clock differ by at most this. Larger differences are tried only without a second mistake. */
+/** The usual difference of two readings of one clock. Larger differences are tried only without a second mistake. */
 const NEAR_MS = 5;
 const FAR_MS = 500;
 const FAR_S = 300;
@@ -17,18 +17,18 @@ const CAUSE_BY_UNIT: Readonly<Record<string, SignatureCause>> = {
   nanoseconds: "TIMESTAMP_IN_NANOSECONDS",
 };
 
-/** The cause of a timestamp that is in another unit than milliseconds. */
+/** Returns the cause if the timestamp is in another unit than milliseconds, otherwise undefined. */
 export function unitCause(timestamp: string): SignatureCause | undefined {
   const unit = timestampUnit(timestamp);
   return unit === undefined ? undefined : CAUSE_BY_UNIT[unit];
 }
 
-/** The timestamp in milliseconds that the client should have signed and sent. */
+/** Returns the timestamp in milliseconds that the client should have signed and sent. */
 export function inMilliseconds(timestamp: string): string {
   return unitCause(timestamp) === "TIMESTAMP_IN_SECONDS" ? `${timestamp}000` : timestamp.slice(0, 13);
 }
 
-/** How to correct a timestamp in another unit. */
+/** Returns how to correct a timestamp in another unit. */
 export function unitFix(timestamp: string): string {
   return `Sign and send milliseconds: ${inMilliseconds(timestamp)}.`;
 }
@@ -57,7 +57,10 @@ export function timestampMistakes(sent: string, claimed: string | undefined): Ti
   ];
 }
 
-/** Yields timestamps further away, the nearest first: each millisecond in half a second, each second in five minutes. */
+/**
+ * Yields mistakes whose timestamp is further away, the nearest first: each millisecond within half a second, then each
+ * second within five minutes.
+ */
 export function* farTimestampMistakes(sent: string): Generator<TimestampMistake> {
   if (!/^(\d{10}|\d{13})$/.test(sent)) return;
   const unit = unitCause(sent);
@@ -82,7 +85,7 @@ function differing(sent: string, signed: string): TimestampMistake {
   return { ...PART, step: 0, cause: "TIMESTAMP_DIFFERS_FROM_HEADER", change: () => signed, fix };
 }
 
-/** The mistake of a client that signed the time in milliseconds, but sent it in another unit. */
+/** Returns the mistake of a client that signed the time in milliseconds, but sent it in another unit. */
 function signedInMilliseconds(cause: SignatureCause, signed: string): TimestampMistake {
   const fix = `Send milliseconds, as you sign them: ${signed} was signed.`;
   return { ...PART, step: 0, cause, change: () => signed, fix };

@@ -42,7 +42,7 @@ export interface Diagnosis {
     readonly skewMs: number | null;
     readonly withinTolerance: boolean;
   };
-  /** The certain mistakes; if there are none, the possible ones, the likeliest first. Two mistakes are two entries. */
+  /** The certain mistakes; if there are none, the possible ones, the likeliest first. One entry for each mistake. */
   readonly diagnosis: readonly Finding[];
   /** The size of the search. `complete` is false if the body was too large to try everything. */
   readonly search: { readonly signatures: number; readonly bytes: number; readonly complete: boolean };
@@ -124,7 +124,10 @@ function findingsOf({ causes }: ReceivedDigest, mistakes: readonly Mistake[]): F
   ];
 }
 
-/** Adds a timestamp in a wrong unit. If it is signed and sent alike, the signature matches, but the request is rejected. */
+/**
+ * Adds a finding if the timestamp is in a wrong unit. If the same timestamp is signed and sent, the signature matches,
+ * but the request is rejected.
+ */
 function withUnit(timestamp: string, findings: readonly Finding[]): readonly Finding[] {
   const cause = unitCause(timestamp);
   if (cause === undefined || findings.some((finding) => finding.cause === cause)) return findings;

@@ -11,7 +11,7 @@ import {
 
 const anyJson = fc.jsonValue({ maxDepth: 5 });
 
-test("JSON with any white space can be serialised as JSON.stringify does", () => {
+test("serialises JSON with any white space as JSON.stringify does", () => {
   fc.assert(
     fc.property(anyJson, fc.constantFrom(0, 1, 2, "\t"), (value, spacing) => {
       const tokens = jsonTokens(JSON.stringify(value, null, spacing))!;
@@ -38,7 +38,7 @@ test("keeps the spelling of numbers and strings, or writes them as JavaScript do
 });
 
 test.each(["", "{", "undefined", "{'a':1}", "[1,]", '"a', "\uFEFF{}", `${"[".repeat(200)}${"]".repeat(200)}`])(
-  "%.20s is not taken for JSON",
+  "jsonTokens returns undefined for %.20s",
   (text) => {
     expect(jsonTokens(text)).toBeUndefined();
   },
