@@ -21,7 +21,7 @@ test("starts a batch for a single item at once, and puts the items that arrive w
   expect(batches).toEqual([[1], [2, 3, 4]]);
 });
 
-test("keeps to maxItems in a batch and to maxUnderWay batches at a time", async () => {
+test("a batch has at most maxItems items, and at most maxUnderWay batches run at a time", async () => {
   let underWay = 0;
   const seen: { items: number; underWay: number }[] = [];
   const echo = inBatches<number, number>({
@@ -41,7 +41,7 @@ test("keeps to maxItems in a batch and to maxUnderWay batches at a time", async 
   expect(Math.max(...seen.map((batch) => batch.underWay))).toBe(2);
 });
 
-test("fewer items than minItems wait for the running batch, and more start a second batch", async () => {
+test("fewer than minItems items wait for the running batch, and minItems items start a second batch", async () => {
   const batches: number[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<number, number>({
@@ -66,7 +66,7 @@ test("fewer items than minItems wait for the running batch, and more start a sec
   expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
 });
 
-test("clients that a batch has answered share a batch again when they ask again at slightly different times", async () => {
+test("clients of one batch share the next batch too, although their next items arrive at slightly different times", async () => {
   const batches: number[] = [];
   const echo = inBatches<number, number>({
     maxItems: 8,
@@ -155,7 +155,7 @@ test("items with the same lock never run in two batches at a time, and do not de
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "b1", "a4", "b2"]);
 });
 
-test("items that waited for a lock come after an item that waits for no lock", async () => {
+test("items that waited for a lock run after an item that needs no lock", async () => {
   const batches: string[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<string, string>({

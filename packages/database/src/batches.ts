@@ -2,16 +2,20 @@ import { isUnavailable } from "./sql/sql-state.ts";
 
 /** How many items share a batch, and how many batches run at a time. */
 export interface BatchOptions<Item, Outcome> {
-  /** Processes the items together and returns one outcome for each item, in their order. If it throws, none was processed. */
+  /**
+   * Processes the items together. Returns one outcome for each item, in the order of the items. If it throws, it must
+   * not have processed any of them.
+   */
   readonly run: (items: Item[]) => Promise<Outcome[]>;
   /** The most items in one batch. */
   readonly maxItems: number;
   /** The most batches that run at a time. */
   readonly maxUnderWay: number;
   /**
-   * A batch with fewer items than this waits while another batch of its kind runs, because a small batch costs nearly as
-   * much as a large one. It does not wait for a batch that takes longer than usual. After a batch of several items ends, a
-   * small batch waits for a fifth of that batch's duration more, at most 5 ms. Default: 1, which means no waiting.
+   * A batch with fewer items than this waits while another batch of its kind runs, because a small batch costs nearly
+   * as much as a large one. It does not wait for a batch that takes longer than usual. After a batch of several items
+   * has ended, a small batch waits a little longer: a fifth of that batch's duration, at most 5 ms. Default: 1, which
+   * means no waiting.
    */
   readonly minItems?: number;
   /** The kind of an item. Only items of the same kind share a batch. Default: all items are of one kind. */
@@ -19,8 +23,8 @@ export interface BatchOptions<Item, Outcome> {
   /** The most batches of one kind that run at a time, so that one kind cannot delay all others. Default: `maxUnderWay`. */
   readonly maxUnderWayOfKind?: number;
   /**
-   * The most late batches that do not count towards `maxUnderWay`. A batch is late when it takes longer than usual. So
-   * batches that wait for a node that does not answer leave room for other kinds. Default: 0.
+   * How many late batches at most do not count towards `maxUnderWay`. A batch is late when it takes longer than usual.
+   * Batches that wait for a node that does not answer therefore leave room for batches of other kinds. Default: 0.
    */
   readonly maxLateUncounted?: number;
   /**
@@ -51,12 +55,17 @@ export class OverloadedError extends Error {
   }
 }
 
-/** A batch that takes longer probably waits for a lock or for a connection that no longer answers. */
+/**
+ * A batch that takes longer than this is late. It probably waits for a lock or for a connection that no longer answers.
+ */
 const USUAL_MS = 100;
 /** The part of a batch's duration for which the next small batch of its kind waits. */
 const PAUSE_PART = 0.2;
 const MAX_PAUSE_MS = 5;
-/** Minutes of work for a stalled database. A longer queue would only fill the memory. */
+/**
+ * The most items that may wait. A stalled database needs minutes to process so many, and a longer queue would only fill
+ * the memory.
+ */
 const MAX_WAITING = 5_000;
 
 interface Waiting<Item, Outcome> {
@@ -175,11 +184,11 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     const locks = new Set(batch.map(({ item }) => lockOf(item)));
     const freed = [...locks].flatMap((key) => locked.get(key) ?? []);
     for (const key of locks) locked.delete(key);
-    // They come after the items that wait for no lock. Otherwise many items for one lock would delay all others.
+    // Freed items go to the end of their lane. Otherwise many items for one lock would delay all other items.
     for (const waiting of freed) laneOf(waiting.item).waiting.push({ ...waiting, arrival: (arrivals += 1) });
   }
 
-  /** Adds an item to those that wait for its lock if a running batch has that lock, otherwise to its lane. */
+  /** Queues an item: behind its lock if a running batch holds that lock, otherwise in its lane. */
   function addWaiting(waiting: Waiting<Item, Outcome>): void {
     (locked.get(lockOf?.(waiting.item)) ?? laneOf(waiting.item).waiting).push(waiting);
   }

@@ -19,26 +19,31 @@ import type { Statement } from "./sql/statement.ts";
 export interface DatabaseOptions {
   /** `postgres://…`. Add `?pgbouncer=true` if it is the address of a transaction pooler. */
   url: string;
-  /** The address for connections that need a session of their own (LISTEN). Default: `url`, which then must not be a pooler's. */
+  /**
+   * The address for connections that need their own session (LISTEN). Default: `url`, which then must not be the
+   * address of a pooler.
+   */
   directUrl?: string;
   schemas: readonly PackageSchema[];
   /**
-   * A host's own pool of `pg` 8.21 or newer, connected to the same database as `url`. It may connect through a transaction
-   * pooler, so statements are sent without names, and each transaction sets its own time limits. The settings of its
-   * clients are not changed. A client that does not answer is removed from the pool. The pool's `connectionTimeoutMillis`
-   * limits the wait for another client. On Citus, every statement of the pool whose answer lacks rows fails. The pool
-   * stays open when the `Database` closes. `poolMax`, `applicationName` and `onStatement` do not apply to it.
+   * A host's own pool of `pg` 8.21 or newer, connected to the same database as `url`. It may connect through a
+   * transaction pooler, so statements are sent without names, and each transaction sets its own time limits. The
+   * settings of its clients are not changed. A client that does not answer is removed from the pool. The pool's
+   * `connectionTimeoutMillis` limits the wait for another client. On Citus, a statement of this pool fails if rows are
+   * missing from its answer. The pool stays open when the `Database` closes. `poolMax`, `applicationName` and
+   * `onStatement` do not apply to it.
    */
   pool?: Pool;
   /** The most connections of this process. Default: 10. */
   poolMax?: number;
   applicationName?: string;
   /**
-   * Selects the `id` of every lender from a table that each node of a cluster has. With it, `queryReachable` reads the rows
-   * of the other lenders while a node is down, and statements for a lender on that node fail at once with NodeAwayError.
+   * Selects the `id` of every lender from a table that each node of a cluster has. With this option, `queryReachable`
+   * still reads the rows of lenders on other nodes while a node is down, and statements for a lender on the node that
+   * is down fail at once with NodeAwayError.
    */
   lenderIds?: Statement;
-  /** Whether this process also maintains pg-boss's tables. Set it in processes that work jobs. */
+  /** Whether this process also maintains pg-boss's tables. Set it in processes that run jobs. */
   works?: boolean;
   /** Called with errors that no caller receives: a lost idle connection, a failed NOTIFY, failed maintenance of jobs. */
   onError?: (error: unknown) => void;
@@ -143,8 +148,9 @@ function borrowed(pool: Pool): PostgresDialect {
 }
 
 /**
- * Listens to the clients of a host's pool while they are in use. It listens for errors, because the error event of a lost
- * connection would end the process without a listener, and for warnings of missing rows. Returns a function that stops it.
+ * Listens to the clients of a host's pool while they are in use: for warnings of missing rows, and for errors. Without
+ * a listener for errors, the error event of a lost connection would end the process. Returns a function that stops
+ * listening.
  */
 function listenToClients(pool: Pool, onError: (error: unknown) => void): () => void {
   const stopListening = new WeakMap<Client, () => void>();

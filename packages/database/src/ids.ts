@@ -8,7 +8,8 @@ let msecs = -Infinity;
 let seq = 0;
 
 /**
- * The id that sorts before every other id. Pass it as the position before the first page of rows in the order of their ids.
+ * The id that sorts before every other id. Pass it as the cursor of the first page when you read rows in the order of
+ * their ids.
  *
  * @example
  * const page = statement("billing.invoice-page", "select id from billing.invoice where id > $1 order by id limit $2");
@@ -17,7 +18,7 @@ let seq = 0;
 export const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Makes a new UUIDv7. Ids sort in the order in which a process made them.
+ * Makes a new UUIDv7. The ids that one process makes sort in the order in which it made them.
  *
  * @example
  * const invoiceId = newId(); // such as 019aa3b7-f01c-7d22-a1b2-c3d4e5f60718
@@ -37,7 +38,8 @@ export function newId(): string {
 }
 
 /**
- * The public form of an id in APIs and messages: `publicId("case", uuid)` is `case_` and the 32 hex digits of the UUID.
+ * Returns the public form of an id in APIs and messages: `publicId("case", uuid)` is `case_` and the 32 hex digits of
+ * the UUID.
  *
  * @example
  * publicId("inv", "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"); // "inv_019aa3b7f01c7d22a1b2c3d4e5f60718"
@@ -47,7 +49,7 @@ export function publicId(prefix: string, id: string): string {
 }
 
 /**
- * The UUID in a public id, or undefined if the text is not a public id with this prefix.
+ * Returns the UUID in a public id, or undefined if the text is not a public id with this prefix.
  *
  * @example
  * parsePublicId("inv", "inv_019aa3b7f01c7d22a1b2c3d4e5f60718"); // "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"

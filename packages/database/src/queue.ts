@@ -20,7 +20,7 @@ export interface Queue<Data extends object = object> {
 }
 
 /**
- * Names a queue. Queues are created by `migrate`, from the `queues` of each package's schema.
+ * Declares a queue. `migrate` creates the queues that the packages list in the `queues` of their schemas.
  *
  * @example
  * const reminders = queue<{ invoiceId: string }>("billing.reminders", {
@@ -33,16 +33,19 @@ export function queue<Data extends object>(name: string, options: QueueOptions):
   return { name, options };
 }
 
-/** When a job runs, and which other jobs may not run at the same time. Without options it runs at once. */
+/** How soon a job runs. Without options it runs at once. */
 export interface JobOptions {
   /** The earliest time at which the job runs. */
   startAfter?: Date;
-  /** Jobs with the same key run one at a time if the worker asks for it. */
+  /**
+   * pg-boss's `singletonKey`. It has no effect in queues that `migrate` creates, because they have pg-boss's standard
+   * policy.
+   */
   singletonKey?: string;
   /**
-   * Runs the job sooner, because somebody waits for its result. Each worker that receives the signal of the commit runs
+   * Runs the job sooner, because someone waits for its result. Each worker that receives the signal of the commit runs
    * the handler at once with the data from the signal. The job itself is fetched one second later. The handler may
-   * therefore run several times, so it has to claim its work in the database before it begins.
+   * therefore run several times, so it must claim its work in the database before it begins.
    */
   headStart?: boolean;
 }
@@ -54,15 +57,15 @@ export interface Job<Data> {
   readonly attempt: number;
 }
 
-/** How a process works a queue. */
+/** How a process runs the jobs of a queue. */
 export interface WorkOptions {
   /** The most jobs of this queue that run in this process at a time. */
   concurrency: number;
 }
 
-/** A queue that this process works. */
+/** A queue whose jobs this process runs. */
 export interface WorkedQueue {
-  /** Fetches no further jobs of this queue, and waits up to `graceMs` for its jobs under way. */
+  /** Fetches no further jobs of this queue, and waits up to `graceMs` for its running jobs. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -77,20 +80,20 @@ export interface WorkedQueue {
  */
 export interface Jobs {
   /**
-   * Prepares pg-boss for `enqueue`. Otherwise the first `enqueue` does so, and needs a second connection while its
-   * transaction holds one. If such requests hold all connections of the pool, each waits for a connection that none
-   * releases.
+   * Prepares pg-boss for `enqueue`. Without this call the first `enqueue` prepares it, and needs a second connection
+   * while its transaction holds one. If such requests hold all connections of the pool, each of them waits for a
+   * connection that none of them releases.
    */
   start(): Promise<void>;
   /**
-   * Runs `handler` for the jobs of a queue. If it throws, pg-boss retries the job by the options of the queue. Returns a
-   * handle that stops this queue alone.
+   * Runs `handler` for the jobs of a queue. If the handler throws, pg-boss retries the job as the options of the queue
+   * say. Returns an object that can stop this queue alone.
    */
   work<Data extends object>(
     queue: Queue<Data>,
     options: WorkOptions,
     handler: (job: Job<Data>) => Promise<void>,
   ): Promise<WorkedQueue>;
-  /** Fetches no more jobs and waits up to `graceMs` for those that run. */
+  /** Fetches no more jobs, and waits up to `graceMs` for the running jobs. */
   stop(graceMs: number): Promise<void>;
 }

@@ -169,7 +169,7 @@ describe("in the transaction of a host's pg client", () => {
     expect(await rowsOf(cartId)).toBe(1);
   });
 
-  test("the Tx is closed afterwards", async () => {
+  test("the Tx cannot be used after joinTransaction has returned", async () => {
     await host.query("begin");
     let kept: Tx | undefined;
     await joinTransaction(database, host, async (tx) => {

@@ -54,7 +54,7 @@ export const receiptById = statement(
   "select id, amount_minor as minor from billing.receipt where id = $1",
 );
 
-/** Writes in each of the three ways of a package: an entity, a statement and a job. */
+/** Writes in the three ways in which a package can write: an entity, a statement and a job. */
 export async function invoice(tx: Tx, cartId: string, enqueue: (tx: Tx) => Promise<void>): Promise<void> {
   tx.create(Invoice, { id: cartId, amountMinor: 2500n, dueOn: "2026-12-01", writtenAt: new Date() });
   send(tx, insertReceipt, [cartId, 2500n]);

@@ -122,7 +122,7 @@ describe("when a host's server stops answering, the wait ends and the client is 
     expect(await noReceipt()).toEqual([]);
   });
 
-  /** The error with which `act` fails after a long time without an answer. */
+  /** Returns the error that `act` throws after a long time without an answer. */
   async function givenUp(act: () => Promise<unknown>): Promise<unknown> {
     const dropped = wire.nextDrop();
     const outcome = act().catch((error: unknown) => error);

@@ -6,7 +6,7 @@ export interface SilentWire {
   readonly url: string;
   /** Drops all bytes from now on. */
   goSilent(): void;
-  /** Passes bytes on again. */
+  /** Passes all bytes on again from now on. */
   speak(): void;
   /** The dropped bytes that were sent to the server. */
   dropped(): string;

@@ -11,9 +11,9 @@ export interface ClusterUse {
 }
 
 /**
- * Lists what a cluster of Citus lacks before tables can be distributed, one sentence for each fault: workers, nodes that
- * answer, two-phase commit, the role of the service. The list is empty if Citus is not installed. Changes nothing. `read`
- * has to run every text in the same session.
+ * Lists what prevents a Citus cluster from distributing tables, one sentence for each fault: a wrong version of Citus,
+ * no workers, nodes that do not answer, no two-phase commit, or a missing role of the service. Returns an empty list if
+ * Citus is not installed. Changes nothing. `read` must run every query in the same session.
  */
 export async function clusterFaults(read: ReadRows, { runtimeUrl }: ClusterUse = {}): Promise<string[]> {
   const version = await citusVersion(read);
@@ -86,7 +86,7 @@ function faultsOfNodes(nodes: readonly Node[]): string[] {
   return faults;
 }
 
-/** Sends a command to all nodes. The answer of an unreachable node is the error of its connection. */
+/** Returns SQL that sends a command to all nodes. For an unreachable node the answer contains the connection error. */
 function onAllNodes(command: string): string {
   return `select nodeid as id, success, result
     from run_command_on_all_nodes(${escapeLiteral(command)}, give_warning_for_connection_errors := true)`;
@@ -124,9 +124,9 @@ function faultsOfAnswer(nodes: readonly Node[], answer: Answer, citus: string, r
 }
 
 /**
- * Checks that the workers accept connections of the role, because the coordinator connects to a worker as the role that
- * sent the statement. Only a member of the role can check it. For any other role a missing permission shows when the
- * service starts.
+ * Checks that the workers accept connections of the service's role, because the coordinator connects to a worker as the
+ * role that sent the query. Only a member of the service's role can check this. If the connected role is not a member,
+ * the check is skipped, and a missing permission is found when the service starts.
  */
 async function refusedRole(read: ReadRows, nodes: readonly Node[], role: string): Promise<string[]> {
   if (role === "") return [];

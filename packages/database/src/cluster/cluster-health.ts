@@ -3,7 +3,7 @@ import { isDistributed } from "../transaction/is-distributed.ts";
 import { statement } from "../sql/statement.ts";
 import { query } from "../transaction/transaction.ts";
 
-/** A transaction over several nodes that is prepared on a node, but neither committed nor rolled back. */
+/** A transaction over several nodes that a node has prepared, but neither committed nor rolled back. */
 export interface PreparedTransaction {
   /** "host:port". */
   readonly node: string;
@@ -15,13 +15,16 @@ export interface PreparedTransaction {
 export interface ClusterHealth {
   /** "host:port" of each node that does not answer the coordinator. */
   readonly away: readonly string[];
-  /** Transactions prepared more than a minute ago. Each keeps its locks, and others cannot read the rows that it wrote. */
+  /**
+   * Transactions that were prepared more than a minute ago. Each keeps its locks, and other transactions cannot see its
+   * changes.
+   */
   readonly prepared: readonly PreparedTransaction[];
 }
 
 /**
- * Reads the state of the nodes of a cluster; undefined on one PostgreSQL. Nodes that do not answer are listed in `away`.
- * The call waits for a silent node until `citus.node_connection_timeout`.
+ * Reads the state of a cluster's nodes. Returns undefined on plain PostgreSQL. Nodes that do not answer the coordinator
+ * are listed in `away`. For a silent node the call waits until `citus.node_connection_timeout` has passed.
  *
  * @example
  * const health = await clusterHealth(em);

@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(() => client.end());
 
-test("a dry run returns the statements, with each table after those that it refers to", async () => {
+test("a dry run returns the statements, with each table after the tables that it refers to", async () => {
   expect(await distribute({ url, schemas, dryRun: true })).toEqual({
     citus: undefined,
     statements: [...SETTINGS, FUNCTION, ...CALLS],
@@ -58,7 +58,7 @@ test("sends nothing if Citus is not installed", async () => {
   expect(await distribute({ url, schemas })).toEqual({ citus: undefined, statements: [] });
 });
 
-test("rejects with NotDistributableError a schema with a table that is neither a lender's nor named", async () => {
+test("throws NotDistributableError for a table that has no lender_id and is not listed in undistributed", async () => {
   const other = { ...schema, undistributed: [] };
   await expect(distribute({ url, schemas: [other], dryRun: true })).rejects.toMatchObject({
     code: "NOT_DISTRIBUTABLE",
@@ -164,7 +164,7 @@ test("two calls at the same time send each statement once", async () => {
   expect(both.flatMap(({ statements }) => statements)).toHaveLength(SETTINGS.length + 1);
 });
 
-test("distributes a table that is only in Citus's metadata, and names tables that Citus has placed otherwise", async () => {
+test("distributes a table that is only in Citus's metadata, and reports tables that Citus has placed differently", async () => {
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
   await placeAs("shop.a_line", "n", "s");

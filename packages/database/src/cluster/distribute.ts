@@ -6,10 +6,10 @@ import { JOB_COMMIT_TABLE } from "../jobs/jobs.ts";
 import type { PackageSchema, ReadRows } from "../migration/migrate.ts";
 import { type MigrationLockOptions, withMigrationLock } from "../migration/migration-lock.ts";
 
-/** Options of `distribute`. It takes the same lock as `migrate`, so the two never run at the same time. */
+/** Options of `distribute`, which takes the same lock as `migrate`, so that the two never run at the same time. */
 export interface DistributeOptions extends MigrationLockOptions, ClusterUse {
   schemas: readonly PackageSchema[];
-  /** Returns the statements without sending them. It also works if Citus is not installed. */
+  /** Returns the statements without sending them, even if Citus is not installed. */
   dryRun?: boolean;
 }
 
@@ -41,7 +41,7 @@ export class NotDistributableError extends Error {
   }
 }
 
-/** `metadata` means on the coordinator like `local`, but listed in Citus's metadata. */
+/** `metadata`: on the coordinator, as with `local`, and also listed in Citus's metadata. */
 type Placement = "lender" | "reference" | "local" | "metadata";
 
 interface Table {
@@ -147,7 +147,10 @@ async function tablesInOrder(client: Client, schemas: readonly PackageSchema[]):
   return rows;
 }
 
-/** Statements that create the functions that Citus has not distributed yet, in the order of their creation. */
+/**
+ * Returns the statements that create on every node the functions that Citus has not distributed yet, oldest function
+ * first.
+ */
 async function functionsToSend(
   client: Client,
   schemas: readonly PackageSchema[],
@@ -163,7 +166,10 @@ async function functionsToSend(
   return rows.map(({ name }) => `select create_distributed_function(${escapeLiteral(name)})`);
 }
 
-/** Pure. Lists tables that Citus has placed otherwise than declared. A table on the coordinator can still be distributed. */
+/**
+ * Pure. Lists tables that Citus has placed differently from their declaration. Tables on the coordinator are left out,
+ * because they can still be distributed.
+ */
 function misplaced(tables: readonly Table[], placed: readonly Table[]): string[] {
   return tables.flatMap(({ name, placement }) => {
     const known = placed.find((table) => table.name === name)?.placement ?? "local";
@@ -183,7 +189,10 @@ function placedJobs(placed: readonly Table[]): string[] {
     );
 }
 
-/** Pure. The first distributed table creates the colocation group, and all later ones join it. */
+/**
+ * Pure. Returns the statements that place the missing tables. The first distributed table creates the colocation group,
+ * and all later tables join that group.
+ */
 function statementsFor(tables: readonly Table[], placed: readonly Table[]): string[] {
   const anchor =
     placed.find((table) => isLenders(table) && tables.some(({ name }) => name === table.name)) ??

@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => client.end());
 
-/** The faults that are found after the statements. The statements are rolled back. */
+/** Runs the statements, returns the faults that are found then, and rolls the statements back. */
 async function faultsAfter(statements: string): Promise<string[]> {
   await client.query(`begin; ${statements}`);
   try {
@@ -42,7 +42,7 @@ async function faultsAfter(statements: string): Promise<string[]> {
   }
 }
 
-test("finds no fault in lenders' tables with the lender in every key and other tables that are named", async () => {
+test("finds no fault if each lender's table has lender_id in every key and all other tables are listed in undistributed", async () => {
   expect(await faultsAfter("")).toEqual([]);
 });
 

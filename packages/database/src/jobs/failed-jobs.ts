@@ -9,7 +9,7 @@ export interface FailedJobs {
   readonly count: number;
   /** The number of attempts of the job with the most attempts. */
   readonly attempts: number;
-  /** The error of the job that was created last. */
+  /** The error of the newest of these jobs. */
   readonly lastError: string | null;
 }
 
@@ -17,7 +17,8 @@ export interface FailedJobs {
 const SUSPICIOUS_RETRIES = 3;
 
 /**
- * Counts the jobs that failed for good, as long as their queue keeps them, and the jobs that have failed several times.
+ * Counts the jobs that have failed for good, and the jobs that are retried after several failures. A job that has
+ * failed for good is counted until its queue deletes it.
  *
  * @example
  * for (const { queue, state, count, lastError } of await failedJobs(em)) {

@@ -38,8 +38,8 @@ function order(wanted: Queue<Order>, item: string): Promise<void> {
 }
 
 /**
- * Works a queue in the other process. Returns the handled jobs with their state: "created" for a call caused by the
- * signal, "active" for the job itself.
+ * Runs the jobs of a queue in the other process. Returns the handled jobs with their state: "created" for a call caused
+ * by the signal, "active" for the job itself.
  */
 async function workQueue(wanted: Queue<Order>, work: (seen: readonly string[]) => Promise<void>, concurrency = 2) {
   const seen: string[] = [];
@@ -53,7 +53,7 @@ async function workQueue(wanted: Queue<Order>, work: (seen: readonly string[]) =
 
 test("another process runs a job with a head start at once, and the job itself runs a second later", async () => {
   const seen = await workQueue(orders, async () => {});
-  // The worker does not hear signals until its LISTEN has succeeded, so orders are repeated until one arrives early.
+  // The worker receives no signals until its LISTEN has succeeded, so orders are repeated until one arrives early.
   await expect
     .poll(async () => {
       await order(orders, "bread");

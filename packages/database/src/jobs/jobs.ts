@@ -21,7 +21,10 @@ const commitWithJob = statement("jobs.commit-with-job", `delete from ${JOB_COMMI
 
 const SIGNAL_CHANNEL = "jobs";
 const HEAD_START_CHANNEL = "jobs-at-once";
-/** The delay of the job itself, measured by PostgreSQL's clock, because the clock of the process may be wrong. */
+/**
+ * The delay after which the job itself may be fetched. PostgreSQL's clock measures it, because the clock of the process
+ * may be wrong.
+ */
 const HEAD_START_SECONDS = 1;
 
 /**
@@ -50,8 +53,9 @@ export async function enqueue<Data extends object>(
 }
 
 /**
- * Writes many jobs in the transaction of the change, in one statement. Use it for jobs that start later, because it does
- * not signal the workers. On a cluster, a crash during the commit may lose the jobs, so a sweep has to find their work.
+ * Writes many jobs in the transaction of the change, in one statement. Use it for jobs that start later, because it
+ * does not signal the workers. On a cluster, a crash during the commit may lose the jobs, so a sweep must find the work
+ * whose job was lost.
  *
  * @example
  * const jobs = invoiceIds.map((invoiceId) => ({ data: { invoiceId }, startAfter: dueAt }));
@@ -117,7 +121,7 @@ export async function missingJobs(client: Client, queues: readonly Queue[]): Pro
   }
 }
 
-/** Makes the pg-boss of a process. With `works` it also maintains the tables of pg-boss. */
+/** Makes the pg-boss object of a process. If `works` is true, the process also maintains the tables of pg-boss. */
 export function createBoss(pool: Pool, works: boolean, onError: (error: unknown) => void): PgBoss {
   const boss = new PgBoss({
     // forHost() makes the query safe for the pool of a host.
@@ -158,7 +162,10 @@ export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onErro
   };
 }
 
-/** Sends pg-boss's SQL in the transaction, as prepared statements: the text of its INSERT is long and always the same. */
+/**
+ * Returns an executor that sends pg-boss's SQL in the transaction. It uses prepared statements, because the text of
+ * pg-boss's INSERT is long and always the same.
+ */
 function executorIn(tx: Tx) {
   return {
     async executeSql(text: string, values: readonly unknown[] = []) {
@@ -169,7 +176,7 @@ function executorIn(tx: Tx) {
 
 const statements = new Map<string, Statement>();
 
-/** The texts of pg-boss differ only between queues, so their number is small. */
+/** The SQL texts of pg-boss differ only between queues, so the number of statements is small. */
 function statementOf(text: string): Statement {
   const known = statements.get(text) ?? statement(`jobs.${hash("sha1", text)}`, text);
   statements.set(text, known);

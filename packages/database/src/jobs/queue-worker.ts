@@ -15,8 +15,9 @@ export interface QueueWorkerOptions {
 const POLL_INTERVAL_MS = 500;
 
 /**
- * Runs the jobs of one queue. It fetches as many jobs as may run, runs each separately, and completes each when it ends.
- * (A worker of pg-boss takes one job per poll, or waits for the slowest job of a batch. Each of its workers polls.)
+ * Runs the jobs of one queue. Fetches as many jobs as may run, runs each one separately, and completes each one when it
+ * ends. pg-boss's own workers are not used: such a worker takes one job per poll, or waits for the slowest job of a
+ * batch, and each worker polls separately.
  */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions;
@@ -42,8 +43,9 @@ export class QueueWorker {
   }
 
   /**
-   * Runs the handler for a job that a signal announced, if fewer than `concurrency` jobs run. If a fetch is under way, it
-   * waits for its jobs first. The job itself stays in the queue and is fetched later, whatever the handler did here.
+   * Runs the handler for a job that a signal announced, if fewer than `concurrency` jobs run. If a fetch is under way,
+   * the fetched jobs start first. The job itself stays in the queue and is fetched later, whatever the handler did
+   * here.
    */
   runEarly(job: Pick<Job<never>, "id" | "data">): void {
     const { concurrency, handler, onError } = this.#options;
@@ -95,7 +97,10 @@ export class QueueWorker {
     this.#running.add(running);
   }
 
-  /** If the end of a job cannot be written, the job expires and runs again. Handlers are idempotent. */
+  /**
+   * Runs a job and stores whether it succeeded. If the result cannot be stored, the job expires and runs again.
+   * Handlers are idempotent.
+   */
   async #settle(job: JobWithMetadata<never>): Promise<void> {
     const { boss, queue, handler, onError } = this.#options;
     const attempt = { id: job.id, retryCount: job.retryCount };

@@ -39,8 +39,8 @@ export interface PackageSchema {
   /** The tables that a cluster does not distribute by lender. All other tables have a `lender_id`. */
   undistributed?: readonly UndistributedTable[];
   /**
-   * Statements that add rows which processes of older versions did not write to a reference table. `distribute` runs
-   * them each time, before it sends anything else.
+   * Statements that complete a reference table: they add the rows that processes of older versions did not write to it.
+   * `distribute` runs them each time, before it sends anything else.
    */
   beforeDistribution?: readonly string[];
   queues?: readonly Queue[];
@@ -112,11 +112,11 @@ export class MigrationNeededError extends Error {
 
 /**
  * Migrates the database to the schemas of the given packages. Any number of processes may call it at the same time: one
- * migrates under an advisory lock, the others wait and find nothing to do. `applied` names the migrations that this call
- * applied. Large tables without statistics are analyzed.
+ * process migrates under an advisory lock, and the others wait and then find nothing to do. `applied` names the
+ * migrations that this call applied. Large tables without statistics are analyzed.
  *
- * A database that a later version has migrated is not changed, nor are its rights and queues. `unknown` names the
- * migrations in the database that this version does not know.
+ * If a later version has migrated the database, the call changes nothing, not even rights and queues. `unknown` names
+ * the migrations in the database that this version does not know.
  *
  * If the role does not own the schema, the call changes nothing and only checks that no migration is missing.
  * @throws SessionNeededError, MigrationNeededError
@@ -147,7 +147,10 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   });
 }
 
-/** The connected role. It owns the schema if it owns the table of migrations, or may create that table in an empty database. */
+/**
+ * Returns the connected role, and whether it owns the schema: it owns the table of migrations, or may create that table
+ * in an empty database.
+ */
 async function roleOf(client: Client): Promise<{ role: string; ownsSchema: boolean }> {
   const { rows } = await client.query<{ role: string; ownsSchema: boolean }>(
     `select current_user as role, coalesce(
@@ -162,7 +165,10 @@ function queuesOf({ schemas }: MigrateOptions): Queue[] {
   return schemas.flatMap(({ queues }) => [...(queues ?? [])]);
 }
 
-/** Compares the migrations of the database with those of this version: `unknown` to this version, and still `pending`. */
+/**
+ * Compares the database's migrations with those of this version. `unknown` are applied, but this version does not know
+ * them. `pending` are not applied yet.
+ */
 async function comparedWith(client: Client, schemas: readonly PackageSchema[]) {
   const known = new Set(schemas.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)));
   const { rows: tables } = await client.query<{ made: boolean }>("select to_regclass($1) is not null as made", [TABLE]);
@@ -274,7 +280,9 @@ function quotedTable(table: string): string {
   return table.split(".").map(escapeIdentifier).join(".");
 }
 
-/** The partitions of the schemas. Those of pg-boss are left out, because pg-boss accesses its partitions by name. */
+/**
+ * Returns the partitions in the schemas. The partitions of pg-boss are left out, because pg-boss accesses them by name.
+ */
 async function partitionsIn(client: Client, schemas: readonly PackageSchema[]): Promise<string[]> {
   const { rows } = await client.query<{ partition: string }>(
     `select c.oid::regclass::text as partition from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -4,7 +4,9 @@ import { sqlState } from "../sql/sql-state.ts";
 
 /** The key of the lock: "pcoll" as a number. It is the same in all versions of all packages that share a database. */
 const MIGRATION_LOCK = 0x70636f6c6c;
-/** Processes that started at the same time have usually finished by then. */
+/**
+ * How long to wait before `onWait` is called. Processes that started at the same time have usually finished by then.
+ */
 const QUIET_WAIT_MS = 2_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
@@ -17,8 +19,8 @@ export interface MigrationLockOptions {
 }
 
 /**
- * Runs `work` while no other process migrates or distributes this database. The session that `work` receives holds the
- * lock, and releases it when it ends.
+ * Runs `work` while no other process migrates or distributes this database. The session that is passed to `work` holds
+ * the lock. The lock is released when the session ends.
  * @throws SessionNeededError, before anything is locked
  */
 export async function withMigrationLock<T>(
@@ -40,7 +42,10 @@ export async function withMigrationLock<T>(
   }
 }
 
-/** Takes the lock, or returns false after `timeoutMs`. 0 waits without a limit. The session's own `lock_timeout` stays. */
+/**
+ * Takes the lock, or returns false after `timeoutMs`. 0 means no limit. Afterwards `lock_timeout` has the session's
+ * default again.
+ */
 async function lockWithin(client: Client, timeoutMs: number): Promise<boolean> {
   try {
     await client.query(

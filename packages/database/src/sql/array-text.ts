@@ -2,8 +2,8 @@
 export type ArrayElement = string | number | bigint | boolean | null | undefined;
 
 /**
- * Writes an array as PostgreSQL's array literal: `["a", null]` as `{"a",NULL}`. Parameters of statements may be arrays, but
- * an array within an array has to be such a text.
+ * Converts an array to PostgreSQL's array literal: `["a", null]` becomes `{"a",NULL}`. Use it for an array within an
+ * array. An array that is itself a parameter needs no conversion.
  *
  * @example
  * const tagsOfInvoices = [["paid", "export"], [null]];
@@ -31,8 +31,8 @@ function elementText(element: ArrayElement): string {
 
 function quoted(text: string): string {
   if (!text.includes('"') && !text.includes("\\")) return `"${text}"`;
-  // JSON escapes these two characters in the same way, and fast. It would also escape control characters and lone
-  // surrogates, which an array literal must not do.
+  // JSON.stringify is fast and escapes quotation marks and backslashes as an array literal does. But it would also
+  // escape control characters and lone surrogates, which an array literal must not do.
   if (text.isWellFormed() && !CONTROL_CHARACTER.test(text)) return JSON.stringify(text);
   return `"${text.replaceAll("\\", String.raw`\\`).replaceAll('"', String.raw`\"`)}"`;
 }

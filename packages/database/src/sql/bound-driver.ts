@@ -32,7 +32,7 @@ export class BoundConnection extends PostgreSqlConnection {
   /** Called with the values of each query before it is sent. If it throws, the query is not sent. */
   refuse: (values: readonly unknown[]) => void = () => {};
 
-  /** Passes the final SQL text to MikroORM, which formats no value into it, and sends the values beside the text. */
+  /** Passes the final SQL text to MikroORM without values to format, and sends the values as parameters. */
   override async execute<T extends QueryResult | EntityData<AnyEntity> | EntityData<AnyEntity>[]>(
     query: Query,
     params: readonly unknown[] | Dictionary<unknown> = [],
@@ -95,7 +95,9 @@ function asFragment(
   return Array.isArray(params) ? { sql: query, params } : raw(query, params as Dictionary<unknown>);
 }
 
-/** Converts dates and objects as MikroORM would before it quotes them. `pg` converts all other values in the same way. */
+/**
+ * Converts dates and objects as MikroORM does before it quotes them. `pg` converts all other values as MikroORM does.
+ */
 function wireValue(platform: BasePostgreSqlPlatform, value: unknown): unknown {
   if (value instanceof Date) return platform.formatDate(value);
   const isJson = Utils.isPlainObject(value) || (value as { [JsonProperty]?: boolean } | null)?.[JsonProperty];

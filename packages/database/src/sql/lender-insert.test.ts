@@ -91,7 +91,7 @@ test("sends one lender as a value, and several lenders as an array", async () =>
   ]);
 });
 
-test("the SQL has no cast or function around a set, because Citus would evaluate it before it sends the command", () => {
+test("the SQL has no cast or function around a set, because Citus would evaluate such a cast or function too early", () => {
   const values = addInvoices.ofOne.text.slice(addInvoices.ofOne.text.indexOf("values"));
   const sets = [
     String.raw`unnest\(\$\d::\w+\[\]\)`,

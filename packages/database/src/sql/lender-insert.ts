@@ -15,7 +15,7 @@ export const INSERTED_TYPES = [
   "text[]",
 ] as const;
 
-/** The type of an inserted column, exactly as its table has it. */
+/** The type of an inserted column, spelled exactly as in its table. */
 export type InsertedType = (typeof INSERTED_TYPES)[number];
 
 /** The table and the columns of an INSERT. */
@@ -31,13 +31,13 @@ export interface LenderRows {
 
 /**
  * Makes two SQL texts that insert any number of rows: one for rows of one lender, one for rows of several lenders. The
- * first parameter is the lender, or an array of lenders. Then follows one array for each column (an `arraysParameter` for
- * a column of type `text[]`), and the parameters that `equal` names. `null` in an array becomes NULL.
+ * first parameter is the lender, or an array of lenders. After it come one array for each column (an `arraysParameter`
+ * for a column of type `text[]`) and then the parameters that `equal` names. `null` in an array becomes NULL.
  *
- * The values are set-returning functions in a single row of VALUES, so PostgreSQL makes a row of each element. Citus routes
- * the statement by `$1`, as it routes any insert of a single row: it is one command on the lender's node, and a unique
+ * The values are set-returning functions in a single row of VALUES, so PostgreSQL makes a row of each element. Citus
+ * routes the statement by `$1`, like any insert of a single row: it is one command on the lender's node, and a unique
  * violation keeps its SQLSTATE. INSERT … SELECT FROM unnest would become a COPY to all nodes. An `unnest` must not be
- * inside a cast or another function, because Citus evaluates those before it sends the command, and fails on a set.
+ * inside a cast or another function: Citus evaluates those before it sends the command, and fails on a set.
  *
  * @example
  * const addInvoices = lenderInsert("billing.add-invoices", {
@@ -65,8 +65,8 @@ export function oneLenderInsert(name: string, rows: LenderRows): Statement {
 }
 
 /**
- * Returns the statement for the number of lenders among the rows, and its values. `lenderIds` and the array of each column
- * have one element for each row. The values of `equal` columns follow.
+ * Returns `ofOne` or `ofMany`, depending on how many different lenders `lenderIds` contains, together with its values.
+ * `lenderIds` and the array of each column have one element for each row. The values of `equal` columns follow.
  *
  * @example
  * const addInvoices = lenderInsert("billing.add-invoices", { table: "billing.invoice", columns: { id: "uuid" } });

@@ -1,8 +1,9 @@
 import { type Statement, statement } from "./statement.ts";
 
 /**
- * A query for rows by their keys, in two SQL texts. `ofOne` is for keys of one lender: its condition `lender_id = $n` lets a
- * cluster send it to the node of that lender. `ofMany` is for keys of several lenders, and is used on one PostgreSQL only.
+ * A query for rows by their keys, in two SQL texts. `ofOne` is for keys of one lender: its condition `lender_id = $n`
+ * lets a cluster send it to the node of that lender. `ofMany` is for keys of several lenders, and is used on plain
+ * PostgreSQL only.
  */
 export interface LenderStatement {
   readonly ofOne: Statement;
@@ -10,8 +11,8 @@ export interface LenderStatement {
 }
 
 /**
- * Makes both SQL texts. `text` receives the condition on the lender. For one lender, the condition compares with one more
- * parameter, the last. For several, it compares with the lender of each key.
+ * Makes both SQL texts. `text` receives the condition on `lender_id`. In `ofOne` the condition compares `lender_id`
+ * with an additional last parameter. In `ofMany` it compares `lender_id` with the lender of each key.
  *
  * @example
  * const settleInvoices = lenderStatement(
@@ -34,7 +35,8 @@ export function lenderStatement(
 }
 
 /**
- * Returns the statement for the number of lenders among the keys, and its values. `lenderIds` has one element for each key.
+ * Returns `ofOne` or `ofMany`, depending on how many different lenders `lenderIds` contains, together with its values.
+ * `lenderIds` has one element for each key.
  *
  * @example
  * send(tx, ...forLenders(settleInvoices, [invoices.map(({ lenderId }) => lenderId), invoices.map(({ id }) => id)]));

@@ -30,7 +30,7 @@ const Note = new EntitySchema<NoteRow>({
   properties: { id: { type: "uuid", primary: true } },
 });
 
-/** The view and the function answer as Citus does when rows are missing: with fewer rows and a warning with this SQLSTATE. */
+/** `shards.short` answers as Citus does when rows are missing: with fewer rows, and with a warning of this SQLSTATE. */
 const STATEMENTS = [
   "create schema shards",
   "create table shards.note (id uuid primary key)",

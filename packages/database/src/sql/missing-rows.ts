@@ -32,7 +32,9 @@ interface ClientInternals {
   readonly connection: { readonly stream: { destroy(error: Error): void } };
 }
 
-/** Calls `act` for each warning of Citus on this client that rows are missing. Returns a function that stops it. */
+/**
+ * Calls `act` for each warning of Citus on this client that rows are missing. Returns a function that stops listening.
+ */
 export function onMissingRows(client: ClientBase, act: (error: MissingRowsError) => void): () => void {
   const onNotice = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
     if (code === INTERMEDIATE_RESULT_NOT_FOUND) act(new MissingRowsError(message ?? code));
@@ -42,8 +44,8 @@ export function onMissingRows(client: ClientBase, act: (error: MissingRowsError)
 }
 
 /**
- * Makes statements of this client fail when Citus warns that rows are missing from their answer. Without such a warning
- * it does nothing, so it costs statements nothing. Returns a function that stops it.
+ * Makes a statement of this client fail when Citus warns that rows are missing from its answer. Statements without such
+ * a warning are not slower. Returns a function that ends this.
  */
 export function failOnMissingRows(client: ClientBase): () => void {
   return onMissingRows(client, (error) => failActiveQuery(client as unknown as ClientInternals, error));

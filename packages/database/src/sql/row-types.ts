@@ -4,7 +4,9 @@ import { type CustomTypesConfig, TypeOverrides, types } from "pg";
 const TEXT_ARRAY = 1009;
 const parserOf = types.getTypeParser as (oid: number) => (text: string) => string[];
 
-/** The parsers that MikroORM needs for the columns of rows. It sets them only on connections that it makes itself. */
+/**
+ * The parsers that MikroORM needs for the columns of rows. MikroORM itself sets them only on connections that it makes.
+ */
 export const ormTypes: CustomTypesConfig = typesOfMikroOrm();
 
 function typesOfMikroOrm(): CustomTypesConfig {

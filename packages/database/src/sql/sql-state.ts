@@ -44,7 +44,10 @@ const UNIQUE_VIOLATION = "23505";
  */
 const UNAVAILABLE_STATES = /^((?!08P01)08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25P0[34]|25006|XX000)$/;
 
-/** Error codes of the operating system and of NodeAwayError. MikroORM wraps that error in another one with the same code. */
+/**
+ * Error codes of the operating system, and the code of NodeAwayError. MikroORM wraps a NodeAwayError in another error
+ * with the same code.
+ */
 const UNAVAILABLE_CODES = new Set([
   "NODE_AWAY",
   "ECONNREFUSED",
@@ -69,7 +72,7 @@ const UNAVAILABLE_MESSAGES =
   /timeout exceeded when trying to connect|Query read timeout|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
 
 /**
- * The SQLSTATE of an error or of one of its causes; undefined if none of them is an error of PostgreSQL.
+ * Returns the SQLSTATE of an error or of one of its causes, or undefined if none of them is an error of PostgreSQL.
  *
  * @example
  * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, -1n])).catch((error: unknown) => {
@@ -85,7 +88,7 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /**
- * True for a violated unique key. Another transaction wrote the row first, so read it again.
+ * Returns true for a violated unique key. Another transaction wrote the row first, so read the row again.
  *
  * @example
  * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, 250000n])).catch((error: unknown) => {
@@ -97,7 +100,7 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 /**
- * True if the database was temporarily unavailable. The same work may succeed a moment later.
+ * Returns true if the database was temporarily unavailable. The same work may succeed a moment later.
  *
  * @example
  * const invoices = await query(em, invoiceById, [invoiceId]).catch((error: unknown) => {

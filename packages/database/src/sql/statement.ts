@@ -9,8 +9,8 @@ export interface Statement {
 const texts = new Map<string, string>();
 
 /**
- * Names a constant SQL text, for example `statement("ledger.book-payments", "insert …")`. It becomes the name of the
- * prepared statement in PostgreSQL, so it has at most 63 bytes, and two texts may not have the same name.
+ * Names a constant SQL text, for example `statement("ledger.book-payments", "insert …")`. PostgreSQL's prepared
+ * statement gets the same name, so the name may have at most 63 bytes, and two texts must not have the same name.
  *
  * @example
  * const byId = statement("billing.invoice-by-id", "select id, paid from billing.invoice where id = $1");

@@ -34,7 +34,7 @@ type Invoice = InferEntity<typeof InvoiceEntity>;
 const invoices = tableOf(InvoiceEntity);
 const CHANGED = ["totalMinor", "dueOn"] as const;
 
-describe("the text", () => {
+describe("the SQL made from an entity", () => {
   test("names the table with its schema, and without one if the entity has none", () => {
     expect(invoices.name).toBe("billing.invoice");
     const properties = { id: { type: "uuid", primary: true } } as const;
@@ -62,7 +62,7 @@ describe("the text", () => {
     ]);
   });
 
-  test("takes types by name too, as an EntitySchema may write them", () => {
+  test("accepts types that an EntitySchema declares by name", () => {
     const table = tableOf(
       new EntitySchema<{ id: string; total: bigint; at: Date }>({
         name: "Receipt",
@@ -79,7 +79,7 @@ describe("the text", () => {
     );
   });
 
-  test("lists columns for each part of a statement", () => {
+  test("contains the columns in each part of a statement", () => {
     expect(invoices.selectList("i", ["id", "dueOn"])).toBe('i.id as "id", i.due as "dueOn"');
     expect(invoices.columnList(CHANGED)).toBe("total_minor, due");
     expect(invoices.columnList(CHANGED, "i")).toBe("i.total_minor, i.due");
@@ -104,7 +104,7 @@ describe("the text", () => {
 });
 
 describe("refuses", () => {
-  test("a property that the entity does not have, and names those that it has", () => {
+  test("a property that the entity does not have, with an error that lists the entity's properties", () => {
     // @ts-expect-error The type of the list rejects "amount" as well; callers in plain JavaScript get the error below.
     const select = () => invoices.selectList("i", ["id", "amount"]);
     expect(select).toThrow(
@@ -178,14 +178,14 @@ describe("on PostgreSQL", async () => {
   const open: Invoice = { ...paid, id: newId(), dueOn: null, paidAt: null, notes: null, tags: [] };
   const stored = () => query<Invoice>(database.em(), selectAll, [lenderId]);
 
-  test("rows that were inserted as arrays are read back as they were", async () => {
+  test("rows that were inserted as arrays are read back unchanged", async () => {
     const rows = [paid, open];
     const values = [rows.map((row) => row.lenderId), ...invoices.arrays(rows, INSERTED)] as const;
     await query(database.em(), ...insertFor(addMany, values));
     expect(await stored()).toEqual([paid, open]);
   });
 
-  test("a row that was inserted alone is read back as it was", async () => {
+  test("a row that was inserted alone is read back unchanged", async () => {
     await database.pool.query("truncate billing.invoice");
     for (const row of [paid, open]) {
       await query(database.em(), addOne, invoices.values(row, invoices.properties));
@@ -193,7 +193,7 @@ describe("on PostgreSQL", async () => {
     expect(await stored()).toEqual([paid, open]);
   });
 
-  test("updates of one row and of many change the named columns only", async () => {
+  test("updates of one row and of many rows change only the named columns", async () => {
     const dearer = { ...paid, totalMinor: 900n, dueOn: null, lines: 77 };
     const later = { ...open, totalMinor: 901n, dueOn: "2027-01-31", lines: 77 };
     await transaction(database.em(), async (tx) => {

@@ -2,18 +2,18 @@ import type { EntityProperty, EntitySchema } from "@mikro-orm/core";
 import { PostgreSqlPlatform, Type, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
 import { arraysParameter, INSERTED_TYPES, type InsertedType } from "./lender-insert.ts";
 
-/** The accepted value for a column: that of the entity, but arrays may be readonly. */
+/** The value that a column accepts: the type that the entity declares, but arrays may be readonly. */
 export type ColumnValue<Value> = Value extends readonly (infer Element)[] ? readonly Element[] : Value;
 
-/** The accepted values for some properties of a row. */
+/** The values that some properties of a row accept. */
 export type ColumnValues<Row, Property extends keyof Row> = {
   readonly [Key in Property]: ColumnValue<Row[Key]>;
 };
 
 /**
- * The parts of SQL statements that name columns, derived from the entity of a table. Properties are named as the entity
- * names them. Each method throws an error for a property that the entity does not have. Parameters are numbered from
- * `firstParameter`.
+ * The parts of SQL statements that contain column names, generated from the entity of a table. The methods take the
+ * entity's property names, and throw an error for a property that the entity does not have. Parameters are numbered
+ * from `firstParameter`.
  */
 export interface Table<Row extends object> {
   /** The table with its schema: `billing.invoice`. */
@@ -24,29 +24,33 @@ export interface Table<Row extends object> {
   column(property: keyof Row & string): string;
   /** The column's type as PostgreSQL names it: `timestamptz`, `char(3)`. */
   type(property: keyof Row & string): string;
-  /** The list of an INSERT or a GROUP BY: `id, due_on`, or `i.id, i.due_on` with an alias. */
+  /** Returns the column list of an INSERT or a GROUP BY: `id, due_on`, or `i.id, i.due_on` with an alias. */
   columnList(properties: readonly (keyof Row & string)[], alias?: string): string;
-  /** The list of a SELECT whose rows have the entity's properties: `i.id as "id", i.due_on as "dueOn"`. */
+  /** Returns the list of a SELECT whose rows have the entity's properties: `i.id as "id", i.due_on as "dueOn"`. */
   selectList(alias: string, properties?: readonly (keyof Row & string)[]): string;
-  /** The parameters of one row: `$1, $2`. Their values are those of `values`. */
+  /** Returns the parameters of one row: `$1, $2`. Send the result of `values` for them. */
   parameterList(properties: readonly (keyof Row & string)[], firstParameter?: number): string;
-  /** The assignments of an UPDATE of one row: `paid = $3, paid_at = $4`. Their values are those of `values`. */
+  /**
+   * Returns the SET list of an UPDATE of one row: `paid = $3, paid_at = $4`. Send the result of `values` for the
+   * parameters.
+   */
   assignParameters(properties: readonly (keyof Row & string)[], firstParameter: number): string;
-  /** The assignments of an UPDATE from other rows: `paid = excluded.paid, paid_at = excluded.paid_at`. */
+  /** Returns the SET list of an UPDATE from other rows: `paid = excluded.paid, paid_at = excluded.paid_at`. */
   assignFrom(alias: string, properties: readonly (keyof Row & string)[]): string;
   /**
-   * Rows from one array for each column: `unnest($1::uuid[], $2::date[]) as k (id, due_on)`. The arrays are those of
-   * `arrays`. Throws for a column that is an array itself, because unnest() would flatten it.
+   * Returns SQL that makes rows of one array for each column: `unnest($1::uuid[], $2::date[]) as k (id, due_on)`. Send
+   * the result of `arrays` for the parameters. Throws for a column that is an array itself, because unnest() would
+   * flatten it.
    */
   unnest(alias: string, properties: readonly (keyof Row & string)[], firstParameter?: number): string;
-  /** The `columns` of `lenderInsert`, which adds `lender_id` itself. Their values are those of `arrays`. */
+  /** Returns the `columns` for `lenderInsert`, which adds `lender_id` itself. Send the result of `arrays` for them. */
   insertedTypes(properties: readonly (keyof Row & string)[]): Readonly<Record<string, InsertedType>>;
-  /** One row as parameters, one for each property. JSON becomes text. */
+  /** Returns the parameters for one row, one for each property. JSON becomes text. */
   values<Property extends keyof Row & string>(
     row: ColumnValues<Row, Property>,
     properties: readonly Property[],
   ): unknown[];
-  /** Rows as parameters, one array for each property. */
+  /** Returns the parameters for many rows, one array for each property. */
   arrays<Property extends keyof Row & string>(
     rows: readonly ColumnValues<Row, Property>[],
     properties: readonly Property[],
@@ -54,8 +58,8 @@ export interface Table<Row extends object> {
 }
 
 /**
- * Derives the parts of SQL statements that name columns from a table's entity, so that only the entity names them. Call
- * it once for each table, when the module loads.
+ * Generates the parts of SQL statements that contain column names from a table's entity, so that only the entity names
+ * the columns. Call it once for each table, when the module loads.
  *
  * @example
  * const table = tableOf(InvoiceEntity);

@@ -75,7 +75,7 @@ test("a transaction on a cluster limits lock waits on the workers, in a message 
   expect(sent).toEqual([...LIMITED, "orders.count", "commit"]);
 });
 
-test("a single statement that may wait for a lock runs in a transaction on a cluster, others do not", async () => {
+test("on a cluster, a single statement that may wait for a lock runs in a transaction, and other single statements do not", async () => {
   const { em } = await open(true);
   await transaction(em(), (tx) => query(tx, count, []));
   sent = [];

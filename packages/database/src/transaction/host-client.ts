@@ -9,9 +9,9 @@ export function hostClient(client: ClientBase): TxClient {
 }
 
 /**
- * Makes a statement safe for a host's client. It gets the type parsers of our own connections and a time limit for its
- * answer. It loses its name, because the host's session may be a pooler's: the next session would not know the prepared
- * statement.
+ * Prepares a statement for a host's client. A plain text gets the type parsers of our own connections and a time limit
+ * for its answer. A name is removed, because the host's session may belong to a pooler: the next session would not know
+ * the prepared statement.
  */
 export function forHost(textOrConfig: string | QueryConfig, values: unknown[] = []): QueryConfig {
   if (typeof textOrConfig !== "string") return { ...textOrConfig, name: undefined };

@@ -10,11 +10,11 @@ export const DISTRIBUTION_QUERIES: readonly string[] = [
 ];
 
 /**
- * Whether `distribute` has distributed tables of this database over several nodes. A statement may then lock or change
- * rows of only one lender.
+ * Returns whether `distribute` has distributed tables of this database over several nodes. If so, a statement may lock
+ * or change the rows of only one lender.
  *
- * The answer is read from the catalog once for each `Database`, at the latest by its first transaction, and cached until
- * the `Database` is closed. So the processes have to be restarted after `distribute`.
+ * The answer is read from the catalog once for each `Database`, at the latest by its first transaction, and cached
+ * until the `Database` is closed. So the processes have to be restarted after `distribute`.
  *
  * @example
  * const isOnCluster = await isDistributed(database.em());
@@ -28,8 +28,8 @@ export async function isDistributed(em: EntityManager): Promise<boolean> {
 }
 
 /**
- * The cached answer of `isDistributed`, without a query. Before the first transaction it is false. Inside a transaction it
- * is always known. Use it to choose between two texts of one query.
+ * Returns the cached answer of `isDistributed`, without a query. Before the first transaction it is false. Inside a
+ * transaction it is always known. Use it to choose between two texts of one query.
  *
  * @example
  * console.log(isOnCluster(tx) ? "The rows of each lender are on one of several nodes." : "All rows are in one PostgreSQL.");

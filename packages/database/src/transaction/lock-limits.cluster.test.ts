@@ -32,7 +32,10 @@ const schema = {
 const insert = statement("held.insert", "insert into held.invoice values ($1, $2, false)");
 const lock = statement("held.lock", "select id from held.invoice where lender_id = $1 and id = $2 for update");
 const pay = statement("held.pay", "update held.invoice set paid = true where lender_id = $1 and id = $2");
-/** Each waiting statement has its own row. Of two that wait for one row, the second restarts its wait after the first fails. */
+/**
+ * Each waiting statement locks its own row. If two statements waited for the same row, the second would restart its
+ * wait after the first has failed.
+ */
 const keys = Array.from({ length: 3 }, () => [newId(), newId()]);
 
 let database: Database;

@@ -192,7 +192,7 @@ const nodesThatAnswer = statement(
    from pg_dist_node where isactive and noderole = 'primary'`,
 );
 
-/** All distributed tables are colocated, so any of them tells on which node a lender's rows are. */
+/** All distributed tables are colocated, so any of them shows on which node a lender's rows are. */
 const lendersOnNodes = statement(
   "database.lenders-on-nodes",
   `with placed as materialized (

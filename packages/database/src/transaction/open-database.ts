@@ -17,7 +17,10 @@ export interface Database {
 
 /** A `Database` with the parts that only this package uses. */
 export interface OpenDatabase extends Database {
-  /** Whether sessions are shared, through a transaction pooler or a host's pool. No state may be kept in such a session. */
+  /**
+   * Whether sessions are shared, through a transaction pooler or a host's pool. A shared session must not keep any
+   * state.
+   */
   readonly sharesSessions: boolean;
   /** Whether the pool is a host's, so that its clients may not be able to pipeline. */
   readonly isBorrowed: boolean;

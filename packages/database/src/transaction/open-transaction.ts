@@ -30,8 +30,8 @@ const states = new WeakMap<EntityManager, TxState>();
 const IN_FAILED_TRANSACTION = "25P02";
 
 /**
- * Makes a `Tx` of a new EntityManager, whose statements are sent to this client from now on. `begin` has the statements that
- * begin the transaction; it is empty in a host's transaction, which has begun already.
+ * Turns a new EntityManager into a `Tx`: from now on its statements are sent to this client. `begin` contains the
+ * statements that begin the transaction. It is empty for a host's transaction, which has already begun.
  */
 export async function openTx(tx: Tx, client: TxClient, begin: readonly QueryConfig[] = []): Promise<TxState> {
   const state: TxState = { client, sent: [], afterCommit: [], failure: undefined, open: true };
@@ -58,7 +58,10 @@ export function openClient(state: TxState): TxClient {
   return state.client;
 }
 
-/** Records the first failure among statements whose answer the caller does not await. The transaction fails with it. */
+/**
+ * Watches a statement whose answer the caller does not await. The first failure of such a statement fails the
+ * transaction.
+ */
 export function remember(state: TxState, sent: Promise<unknown>): void {
   state.sent.push(
     sent.catch((error: Error) => {
@@ -67,7 +70,10 @@ export function remember(state: TxState, sent: Promise<unknown>): void {
   );
 }
 
-/** The error that failed the transaction. A statement after a failed one fails with an error that names no cause. */
+/**
+ * Returns the error that failed the transaction. PostgreSQL rejects every later statement with an error that does not
+ * name the cause.
+ */
 export function causeOf(error: unknown, state: TxState | undefined): unknown {
   return state?.failure !== undefined && sqlState(error) === IN_FAILED_TRANSACTION ? state.failure : error;
 }

@@ -1,9 +1,9 @@
 import { Client } from "pg";
 
 /**
- * Whether an address is marked as that of a transaction pooler: `postgres://…?pgbouncer=true`. The pooler gives each
- * transaction any free session. So statements are sent without names, because the next session would not know the prepared
- * statement, and each transaction sets its own time limits.
+ * Returns whether an address is marked as that of a transaction pooler: `postgres://…?pgbouncer=true`. The pooler gives
+ * each transaction any free session. So statements are sent without names, because the next session would not know the
+ * prepared statement, and each transaction sets its own time limits.
  *
  * @example
  * isPooled("postgres://billing@localhost:6432/billing?pgbouncer=true"); // true
@@ -28,7 +28,7 @@ export const CLIENT_TIMEOUT_MS = 35_000;
  */
 export const ANSWER_TIMEOUT_MS = 12_000;
 
-/** How long a statement waits for a connection of the pool, and a connection for its server. */
+/** How long a statement waits for a connection of the pool, and how long a new connection waits for the server. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Statements that set the server's time limits for one transaction. */
@@ -37,9 +37,9 @@ export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS).map(
 );
 
 /**
- * Statements that set `lock_timeout` on worker nodes for one transaction. On a cluster a row is locked on its worker node,
- * which does not know the coordinator's `lock_timeout`. Citus passes on no settings of a session, and only those settings of
- * a transaction that follow `citus.propagate_set_commands`.
+ * Statements that set `lock_timeout` on worker nodes for one transaction. On a cluster a row is locked on its worker
+ * node, which does not know the coordinator's `lock_timeout`. Citus never passes session settings on to workers. It
+ * passes a transaction's settings on only if they are set after `citus.propagate_set_commands`.
  */
 export const LOCK_TIMEOUT_ON_WORKERS = [
   "set local citus.propagate_set_commands = 'local'",
@@ -52,8 +52,9 @@ const REFUSED_BY_POOLER = "idle_in_transaction_session_timeout";
 export const AS_SESSION = { [REFUSED_BY_POOLER]: SERVER_TIMEOUTS_MS[REFUSED_BY_POOLER] };
 
 /**
- * Connects a client that was made with `AS_SESSION`, and checks that it has its own session. In a pooler's session, its
- * locks and settings would stay behind. The check also detects a pooler that is configured to ignore the setting.
+ * Connects a client that was made with `AS_SESSION`, and checks that it has its own session. In a pooler's session, the
+ * client's locks and settings would remain after the client has disconnected. The check also detects a pooler that is
+ * configured to ignore the setting.
  * @throws SessionNeededError
  */
 export async function connectSession(client: Client, what: string): Promise<void> {
@@ -72,7 +73,7 @@ export async function connectSession(client: Client, what: string): Promise<void
 }
 
 /**
- * Whether an address without `pgbouncer=true` is that of a transaction pooler. It opens a connection to find out.
+ * Returns whether an address without `pgbouncer=true` leads to a transaction pooler. Opens a connection to find out.
  *
  * @example
  * if (await isUnmarkedPooler(url)) throw new Error("DATABASE_URL leads to a pooler: add pgbouncer=true to it.");

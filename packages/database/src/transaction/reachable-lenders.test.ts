@@ -117,7 +117,7 @@ const invoicesOf = (lenderId: string) => query<{ amount: number }>(database.em()
 test("reads the other lenders' rows while a node is down, and checks the nodes once for several reads", async () => {
   await setAway(2);
   expect(await Promise.all([read(), read(), read()])).toEqual([[NEAR], [NEAR], [NEAR]]);
-  // One check, and a second one if two seconds have passed.
+  // The nodes were checked once, or twice if two seconds have passed meanwhile.
   expect(await questions()).toBeLessThan(3);
   expect(await read()).toEqual([NEAR]);
   expect(sent.at(-1)).toBe("reach.invoices-of-some");

@@ -4,14 +4,18 @@ import { forHost } from "./host-client.ts";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
 
 /**
- * Hints between processes to read their rows again. A signal may be lost, so nothing may depend on its arrival.
+ * Tells other processes that rows may have changed, so that they read the rows again. A signal may be lost, so nothing
+ * may depend on its arrival.
  *
  * @example
  * database.signals.listen();
  * const stop = database.signals.on("invoices", (invoiceId) => cache.delete(invoiceId));
  */
 export interface Signals {
-  /** Calls `listener` for each signal on `channel`, from this process or another. The returned function stops that. */
+  /**
+   * Calls `listener` for each signal on `channel`, from this process or another one. Call the returned function to
+   * stop.
+   */
   on(channel: string, listener: (payload: string) => void): () => void;
   /** Calls the listeners of this process at once, and those of other processes with the next NOTIFY. */
   emit(channel: string, payload: string): void;

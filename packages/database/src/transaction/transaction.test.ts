@@ -91,7 +91,7 @@ describe("a transaction", () => {
     expect(await noteIn(second)).toEqual([{ id: second, number: 2n }]);
   });
 
-  test("rolls back all of them when the work throws", async () => {
+  test("rolls back statements, entities and jobs together when the work throws", async () => {
     const [first, second] = [newId(), newId()];
     const work = transaction(database.em(), async (tx) => {
       send(tx, insertNotes, [[first], ["1"]]);

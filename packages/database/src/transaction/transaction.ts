@@ -20,8 +20,9 @@ export interface QueryOptions {
 }
 
 /**
- * Runs `work` in one transaction (READ COMMITTED) on one connection and commits. Finds and flushes of MikroORM, pg-boss
- * jobs and prepared statements of `work` all belong to it. If anything fails, it rolls back and rethrows the error.
+ * Runs `work` in one transaction (READ COMMITTED) on one connection and commits. The finds and flushes of MikroORM, the
+ * pg-boss jobs and the prepared statements of `work` all belong to this transaction. If anything fails, it rolls back
+ * and rethrows the error.
  *
  * @throws CommitOutcomeUnknownError if the connection, or on a cluster a connection between nodes, was lost after the
  * COMMIT was sent and before it was answered
@@ -68,7 +69,7 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
     const result = await work(tx);
     await tx.flush();
     if (database.distributed) await Promise.all(state.sent);
-    // PostgreSQL would commit, because a statement with missing rows counts as successful for the server.
+    // PostgreSQL itself would commit, because for the server a statement with missing rows has succeeded.
     if (state.failure !== undefined) throw state.failure;
     await commit(state);
     return result;
@@ -85,8 +86,9 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
 }
 
 /**
- * The texts that begin a transaction: BEGIN and the settings of the transaction, each text one message. On a cluster, BEGIN
- * is a separate message. Citus passes the whole text of a SET to the workers, which log a warning for a BEGIN in it.
+ * Returns the texts that begin a transaction: BEGIN and the settings of the transaction. Each text is sent as one
+ * message. On a cluster, BEGIN is a separate message: Citus passes the whole text of a SET to the workers, and they
+ * would log a warning for a BEGIN in it.
  */
 function beginOf(beginText: string, { sharesSessions, distributed }: OpenDatabase): string[] {
   const timeouts = sharesSessions ? LOCAL_TIMEOUTS : [];
@@ -121,7 +123,10 @@ export async function query<Row>(
 const LOCKS = /\b(insert into|update|delete from|for (no key )?update|for (key )?share)\b/i;
 const NEVER_WAITS = /\b(skip locked|nowait)\b/i;
 
-/** Such a statement runs in a transaction on a cluster, because only a transaction can limit a worker's wait for a lock. */
+/**
+ * Returns whether a statement may wait for a lock. On a cluster such a statement runs in a transaction, because only a
+ * transaction can limit how long a worker waits for a lock.
+ */
 function mayWaitForLock({ text }: Statement): boolean {
   return LOCKS.test(text) && !NEVER_WAITS.test(text);
 }
@@ -206,8 +211,8 @@ export function runAfterCommit(tx: Tx, state: TxState): void {
 }
 
 /**
- * The configuration of a statement for `pg`. In a shared session the statement is sent without a name. `statementName` then
- * only labels it for `onStatement`.
+ * Returns the configuration of a statement for `pg`. In a shared session the statement is sent without a name.
+ * `statementName` then only labels it for `onStatement`.
  */
 function prepared(
   { name, text }: Statement,
