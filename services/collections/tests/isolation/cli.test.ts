@@ -7,16 +7,16 @@ import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isol
 // The matrix takes seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** Arguments that name lender A by its code and something of lender B's. */
+/** Arguments with lender A's code and something that belongs to lender B, such as a loan number or an event id. */
 interface Trial {
   readonly args: (world: World) => readonly string[];
   /** The expected exit code. The default is "not found". */
   readonly code?: number;
-  /** A part of the expected output. */
+  /** Text that the output must contain. */
   readonly says?: string;
 }
 
-/** Why the command cannot name a lender's code together with another lender's thing. */
+/** The reason why the command cannot combine a lender's code with another lender's thing. */
 interface NothingToName {
   readonly because: string;
 }
@@ -28,7 +28,7 @@ const NO_LENDER: NothingToName = {
 const PEOPLE: NothingToName = { because: "field partners work for every lender" };
 const REASON = ["--reason", "tried by a test"];
 
-/** For each command, the arguments and options that name something, and the trial. */
+/** For each command: its arguments and options that identify something stored, and the trial. */
 const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial: Trial | NothingToName }>> = {
   "lender create": {
     names: "",
@@ -96,10 +96,13 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "persisted-operations make": { names: "<paths>", trial: { because: "it reads files, and no database" } },
 };
 
-/** Options that name nothing that is stored. */
+/** Options that do not identify anything stored. */
 const OTHER_OPTIONS =
   /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|out|name|phone|time-zone|currency|paid-on|amount|distribute|anchor|anchor-key)$/;
-/** Commands whose options are fields of the lender that the command names. */
+/**
+ * Commands whose options are fields of the lender given by its code. The options do not count as identifying something
+ * stored.
+ */
 const OF_LENDER = /^lender (create|update)$/;
 
 let world: World;
@@ -108,7 +111,7 @@ beforeAll(async () => {
   world = await isolationWorld();
 });
 
-describe("the list of commands in isolation/cli.test.ts", () => {
+describe("COMMANDS in isolation/cli.test.ts", () => {
   test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command] as const))(
     "has every argument and option of %s",
     (path, command) => {
@@ -120,7 +123,7 @@ describe("the list of commands in isolation/cli.test.ts", () => {
     expect(Object.keys(COMMANDS).toSorted()).toEqual(commandsOf(createProgram()).map(pathOf).toSorted());
   });
 
-  test("would miss a new command, and show what the new command names", () => {
+  test("has no entry for a new command, whose arguments the failure would list", () => {
     const program = createProgram();
     program.commands
       .find((command) => command.name() === "case")!
@@ -139,7 +142,7 @@ describe("a command with one lender's code and another lender's thing", () => {
   );
 
   test.each(trials)(
-    "%s answers as for a thing that does not exist, and changes nothing",
+    "%s answers as if the thing did not exist, and changes nothing",
     async (path, { args, code, says }) => {
       const given = [...path.split(" "), ...args(world)];
       const changes = await changesAtB(world, async () => {
@@ -152,7 +155,7 @@ describe("a command with one lender's code and another lender's thing", () => {
     },
   );
 
-  test("finds the thing with its owner's code, so there was something to find", async () => {
+  test("finds the thing when it has the owner's code, so these tests try things that exist", async () => {
     const { b, loanOfB } = world;
     expect(await world.cli("ledger", "statement", b.twin.code, loanOfB())).toMatchObject({ code: EXIT.done });
     const held = await world.cli("case", "hold", b.twin.code, loanOfB(), ...REASON);
@@ -183,7 +186,7 @@ describe("a command with one lender's code and another lender's thing", () => {
     expect(changes).toEqual([]);
   });
 
-  test("delivery list with another lender's cursor shows the own lender's deliveries", async () => {
+  test("delivery list with another lender's cursor shows only deliveries of the given lender", async () => {
     const { a, b, cli } = world;
     const cursor = b.eventIds[1]!.replace("evt_", "").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
     const { code, stdout, stderr } = await cli("delivery", "list", "--lender", a.twin.code, "--cursor", cursor);
@@ -197,7 +200,7 @@ function aLoan({ a, loanOfB }: World): readonly string[] {
   return [a.twin.code, loanOfB()];
 }
 
-/** All commands that are not groups of commands. */
+/** Returns all commands that are not groups of commands. */
 function commandsOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }

@@ -31,7 +31,7 @@ beforeAll(async () => {
   owner = await fieldPartnerById(world.service.app.database.em(), world.owner.id);
 });
 
-/** Runs `work` while the field answers every caller as if they were the owner. */
+/** Runs `work` while the field resolves for every caller as if the caller were the owner. */
 async function withoutAuthorisation<Done>(field: Field, work: () => Promise<Done>): Promise<Done> {
   const { resolve, subscribe } = field;
   const opened = (resolver: GraphQLFieldResolver<unknown, Context> | undefined) =>
@@ -50,7 +50,7 @@ async function withoutAuthorisation<Done>(field: Field, work: () => Promise<Done
 }
 
 describe("the authorisation matrix finds a missing authorisation", () => {
-  test.each(roots.map((field) => [field.name, field] as const))("of the root field %s", async (name, field) => {
+  test.each(roots.map((field) => [field.name, field] as const))("in the root field %s", async (name, field) => {
     const blanks = operationsOf(schema, world.missing);
     const [withoutCaller, ofStranger] = await withoutAuthorisation(field, async () => {
       const withoutCaller: string[] = [];
@@ -69,7 +69,7 @@ describe("the authorisation matrix finds a missing authorisation", () => {
     expect(ofStranger).not.toEqual([]);
   });
 
-  test.each(["activeLink", "earnings"])("of the field Case.%s, for a reassigned case", async (name) => {
+  test.each(["activeLink", "earnings"])("in the field Case.%s, for a reassigned case", async (name) => {
     const type = schema.getType("Case") as unknown as { getFields(): Record<string, Field> };
     const shown = async () => {
       const findings: string[] = [];

@@ -27,7 +27,10 @@ beforeAll(async () => {
   seen = await seenByOwner(world);
 });
 
-/** The fields that the owner can read. A field that even the owner cannot read would prove nothing. */
+/**
+ * Returns the fields that the owner can read. For a field that even the owner cannot read, a trial as a stranger proves
+ * nothing.
+ */
 async function seenByOwner({ owner, owned }: World): Promise<Set<string>> {
   const seen = new Set<string>();
   for (const operation of operationsOf(schema, owned)) {
@@ -39,7 +42,7 @@ async function seenByOwner({ owner, owned }: World): Promise<Set<string>> {
 }
 
 test("the owner can read every field that the authorisation matrix tries as a stranger", () => {
-  // Errors of mutations are covered by the comparison with ids that do not exist.
+  // Error types are left out: their fields are covered by the comparison with ids that do not exist.
   const refusals = new Set(schema.getPossibleTypes(schema.getType("UserError") as never).map(({ name }) => name));
   const unseen = fieldsOf(schema).filter((field) => !seen.has(field) && !refusals.has(field.split(".")[0]!));
   expect(unseen, "make something in matrix-world.ts that has a value for these fields").toEqual([]);
@@ -61,7 +64,7 @@ describe.each(["none", "unknown", "expired", "signed out", "suspended"])(
   },
 );
 
-test("the schema itself rejects every operation without a caller, independently of the earlier check of the token", async () => {
+test("the resolvers reject every operation without a caller, even if the earlier check of the token is left out", async () => {
   const operations = operationsOf(schema, { ...world.known, phone: unusedPhone() });
   const changes = await changesWhile(world, async () => {
     for (const operation of operations) {
@@ -88,15 +91,15 @@ describe("a stranger in GraphQL", () => {
     },
   );
 
-  test("sees nothing of another field partner's among their own, not even on a reassigned case", async () => {
+  test("sees nothing of another field partner's in lists of their own things, not even on a reassigned case", async () => {
     for (const operation of operationsOf(schema, world.own)) {
       if (operation.kind !== "query") continue;
       expect(await findingsAmongOwn(world, operation), describeOperation(operation)).toEqual([]);
     }
   });
 
-  // This test must be the last one, because its operations change the stranger's own things.
-  test("gets the same answer for one thing of another's among their own as for one that does not exist", async () => {
+  // This test must be the last one, because its operations change the stranger's own cases and visits.
+  test("gets the same answer if one of the things in a request is another's as if that thing does not exist", async () => {
     const changes = await changesWhile(world, async () => {
       for (const { what, foreign, missing } of namesWithOneForeign(world)) {
         const blanks = operationsOf(schema, missing);
@@ -115,7 +118,7 @@ test("only the three mutations for signing in need no access token", () => {
   expect(mutations.filter((name) => OPEN_TO_ALL.has(name)).toSorted()).toEqual([...OPEN_TO_ALL].toSorted());
 });
 
-/** An invalid token of the owner's, or the token of a suspended field partner. */
+/** Returns an invalid token of the owner, or the token of a suspended field partner. */
 async function badToken(kind: string): Promise<string | undefined> {
   if (kind === "none") return undefined;
   if (kind === "unknown") return `fpt_${"A".repeat(43)}`;

@@ -31,7 +31,7 @@ describe("the isolation matrix finds an endpoint that ignores the caller", () =>
     const { app } = world.service;
     const lender = (await lenderById(app.database.em(), world.b.id))!;
     const handle = endpoint.handle as (request: object, app: App) => Promise<never>;
-    // The endpoint's own handler gets B as the caller of every request.
+    // Every request is handled with B as its caller.
     const broken: Endpoint = {
       ...endpoint,
       handle: (request: object) => handle({ ...request, lender, keyId: world.b.key.apiKeyId }, app),
@@ -42,16 +42,16 @@ describe("the isolation matrix finds an endpoint that ignores the caller", () =>
 });
 
 describe("the isolation matrix finds an SQL query without its condition on the lender", () => {
-  test.each(["get-case", "deliveries-list", "deliveries-get", "replays-get"])("of %s", async (name) => {
+  test.each(["get-case", "deliveries-list", "deliveries-get", "replays-get"])("in %s", async (name) => {
     expect(await findingsWithoutLender(name)).not.toEqual([]);
   });
 
-  test("of deliveries-replay-one", { tags: "refused-query" }, async () => {
+  test("in deliveries-replay-one", { tags: "refused-query" }, async () => {
     expect(await findingsWithoutLender("deliveries-replay-one")).not.toEqual([]);
   });
 });
 
-/** The findings at an endpoint whose queries have lost their conditions on the lender. */
+/** Returns the findings at an endpoint whose queries no longer have their condition on the lender. */
 async function findingsWithoutLender(name: string): Promise<string[]> {
   const { app, databaseUrl } = world.service;
   const careless = await testApp(databaseUrl);
@@ -78,7 +78,7 @@ async function findingsAt(asA: Caller, endpoints: readonly Endpoint[]): Promise<
 
 const carelessClients = new WeakSet<ClientBase>();
 
-/** Removes the condition on the lender from all further queries of a connection. */
+/** Removes the condition on the lender from all later queries of a connection. */
 function forgetLender(client: ClientBase): void {
   if (carelessClients.has(client)) return;
   carelessClients.add(client);
@@ -88,7 +88,7 @@ function forgetLender(client: ClientBase): void {
     send(typeof query === "string" ? careless(query) : { ...query, text: careless(query.text) }, ...more)) as never;
 }
 
-/** Serves the router of the service with other endpoints, and returns the URL. */
+/** Serves these endpoints with the service's router, and returns the URL. */
 async function served(endpoints: readonly Endpoint[], app: App): Promise<string> {
   const server = createServer(express().use(endpointRouter(endpoints, app)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -17,7 +17,7 @@ beforeAll(async () => {
   asA = { url: world.service.url, key: world.a.key };
 });
 
-test("every REST route answers another lender's ids as ids that do not exist, and changes nothing", async () => {
+test("every REST route gives the same answer for another lender's ids as for ids that do not exist, and changes nothing", async () => {
   const changes = await changesAtB(world, async () => {
     for (const trial of trialsOf(ENDPOINTS, document, world)) {
       expect(await findingsOf(world, asA, trial), `${trial.title} ${JSON.stringify(trial.foreign)}`).toEqual([]);
@@ -26,7 +26,7 @@ test("every REST route answers another lender's ids as ids that do not exist, an
   expect(changes).toEqual([]);
 });
 
-test("every REST route answers a lender's own ids, and shows nothing of another lender's", async () => {
+test("every REST route succeeds for a lender's own ids, and shows nothing of another lender's", async () => {
   const accepted = new Set<string>();
   const changes = await changesAtB(world, async () => {
     for (const { endpoint, call } of ownCalls(ENDPOINTS, document, world)) {
@@ -80,8 +80,8 @@ test("a diagnosis does not distinguish another lender's secret from an unknown o
   expect(foreign).toEqual(missing);
 });
 
-// This test must be the last one, because it changes B's things.
-test("every place that the isolation matrix tries makes a difference to the owner", async () => {
+// This test must be the last one, because it changes B's data.
+test("at every place that the isolation matrix tries, the owner's own value gets another answer than a missing one", async () => {
   const asB = { ...asA, key: world.b.key };
   const differing = new Map<string, boolean>();
   for (const trial of trialsOf(ENDPOINTS, document, world)) {
@@ -110,7 +110,7 @@ test("a body field without values makes the isolation matrix fail with advice", 
   );
 });
 
-/** For each route one request about A's own things, and one for each place that names something of B's. */
+/** Returns, for each route, one request about A's own things, and one for each place that can name something of B's. */
 function eachOnce(): { endpoint: string; call: Call }[] {
   const still = withReusableLoans(world);
   const own = ownCalls(ENDPOINTS, document, still).map((one) => ({ ...one, title: one.endpoint }));
@@ -118,7 +118,7 @@ function eachOnce(): { endpoint: string; call: Call }[] {
   return [...new Map([...own, ...foreign].map((one) => [one.title, one])).values()];
 }
 
-/** Every string in a body. */
+/** Returns every string in a body. */
 function valuesIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(valuesIn) : [];

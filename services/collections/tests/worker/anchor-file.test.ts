@@ -18,7 +18,7 @@ test("concurrent appends to an anchor file keep every line whole", async () => {
   expect((await linesOf(path)).toSorted()).toEqual(lines.toSorted());
 });
 
-test("a line appended after an incomplete one starts a new line of the anchor file", async () => {
+test("a line that is appended after an incomplete line begins on a new line of the anchor file", async () => {
   const path = join(folder, "torn.jsonl");
   await appendToAnchorFile(path, "first");
   await appendFile(path, '\n{"version":1,"envi');
@@ -34,7 +34,7 @@ test("an anchor file that cannot be written is rejected with advice", async () =
   await expect(checkAnchorFile("/dev/null")).rejects.toThrow("LEDGER_ANCHOR: /dev/null is not a file");
 });
 
-test("a worker exits with 2 at its start when its anchor file cannot be written", async () => {
+test("a worker exits with 2 at the start if its anchor file cannot be written", async () => {
   const place = `file:${join(folder, "missing", "anchors.jsonl")}`;
   const { code, stderr, stdout } = await runService({
     DATABASE_URL: "postgres://127.0.0.1:1/nowhere",

@@ -28,9 +28,11 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 60_000 });
 
 const SEED = seedOfRun();
 const RUNS = 200;
-/** Many runs at a time, because a run mostly waits for retries and probes. */
+/** High, because a run spends most of its time waiting for retries and probes. */
 const RUNS_AT_A_TIME = 40;
-/** More would wait more than five seconds for a connection of the service. */
+/**
+ * Lower: with more runs, requests would wait longer than five seconds for one of the service's database connections.
+ */
 const RUNS_AT_A_TIME_ON_CLUSTER = 10;
 const SETTLED_WITHIN_MS = 90_000;
 const REPLAYS = "/api/v1/partner/webhooks/deliveries/replay";
@@ -46,13 +48,13 @@ const behaviour = oneof(
   { weight: 3, arbitrary: constantFrom<ReceiverBehaviour>("error500", "status:404", "status:429", "status:410") },
   { weight: 3, arbitrary: constant<ReceiverBehaviour>("lost") },
   { weight: 2, arbitrary: constantFrom<ReceiverBehaviour>("reset", "redirect", "drip") },
-  // Slow answers, so that a kill interrupts attempts.
+  // Slow answers, so that a killed worker leaves attempts unfinished.
   { weight: 3, arbitrary: constantFrom<ReceiverBehaviour>("slow:30", "slow:300") },
-  // Answers after the timeout. The receiver accepts the slow one nevertheless.
+  // Answers that come after the timeout or never. The receiver accepts the event of a slow answer nevertheless.
   { weight: 1, arbitrary: constantFrom<ReceiverBehaviour>("hang", "slow:1100") },
 );
 
-/** The receiver's behaviour for its first deliveries. Afterwards it accepts everything except the poison event. */
+/** The receiver's behaviour for its first deliveries. Afterwards it accepts every event except the poison event. */
 const trouble = array(tuple(behaviour, integer({ min: 1, max: 6 })), { minLength: 1, maxLength: 10 }).map((stretches) =>
   stretches.flatMap(([answer, times]) => Array.from({ length: times }, () => answer)),
 );
@@ -77,16 +79,19 @@ const scenarios = record({
   loans: integer({ min: 1, max: 4 }),
   changes: array(change, { minLength: 3, maxLength: 12 }),
   trouble,
-  /** The sequence of an event of the first loan that is rejected until the end of the trouble. */
+  /**
+   * The sequence of an event of the first loan. The receiver rejects this event until the trouble ends. Null: there is
+   * none.
+   */
   poison: option(integer({ min: 1, max: 4 })),
   incidents: array(incident, { maxLength: 2 }),
-  /** How long the trouble lasts after the last change. */
+  /** The time from the last change to the end of the trouble. */
   lastsMs: integer({ min: 0, max: 2_000 }),
 });
 
 type Scenario = typeof scenarios extends Arbitrary<infer Value> ? Value : never;
 
-test(`a receiver that keeps the contract converges to the cases through failures, kills and replays (SEED=${SEED})`, async () => {
+test(`a receiver that follows the contract ends with the service's case states despite failures, kills and replays (SEED=${SEED})`, async () => {
   const service = await startTestService({ hasWorker: false, settings: SETTINGS });
   const workers = await startKillableWorkers(service, SETTINGS, 2);
   const world: World = {
@@ -111,7 +116,7 @@ test(`a receiver that keeps the contract converges to the cases through failures
   const runsAtATime = (await isDistributed(service.app.database.em())) ? RUNS_AT_A_TIME_ON_CLUSTER : RUNS_AT_A_TIME;
   await Promise.all(Array.from({ length: runsAtATime }, playOneByOne));
 
-  // Each kind of trouble was not only drawn but has happened.
+  // Each kind of trouble must have really happened in some run, not only have been drawn.
   expect(occurrences).toHaveLength(RUNS);
   const total = (count: keyof Occurrences) => occurrences.reduce((sum, one) => sum + one[count], 0);
   for (const happened of Object.keys(occurrences[0]!) as (keyof Occurrences)[]) {
@@ -180,7 +185,7 @@ function troubledBehaviour({ trouble, poison }: Scenario, loan: string): (event:
     sourceLoanNumber === loan && sequence === poison ? "error500" : (left.shift() ?? "ok");
 }
 
-/** Applies a change. If the case does not allow it now, the change is rejected and there is no event. */
+/** Applies a change. If the case does not allow the change now, the change is rejected and there is no event. */
 async function apply(
   { what, amount }: Scenario["changes"][number],
   loan: string,
@@ -220,7 +225,7 @@ async function applyIncident(
   return 0;
 }
 
-/** Waits until nothing is left to deliver, replaying parked events. Returns how many were parked. */
+/** Waits until nothing is left to deliver, and replays parked events. Returns how many events were parked. */
 async function drain(lender: LenderTwin & { code: string }, { rows }: World): Promise<number> {
   let parked = 0;
   for (;;) {
@@ -233,7 +238,10 @@ async function drain(lender: LenderTwin & { code: string }, { rows }: World): Pr
   }
 }
 
-/** The lender's loans equal the service's cases, and the lender has received every event (contract: Receiver contract). */
+/**
+ * Expects that the lender's loans equal the service's cases, and that the lender has received every event (contract:
+ * Receiver contract).
+ */
 async function expectConverged(
   lender: LenderTwin & { code: string },
   loans: readonly string[],
@@ -262,7 +270,7 @@ function aPayment(amount: number): object {
   return { amount, reference: `pay_${payments}`, paidAt, mode: "upi", amountIsMajorUnits: true };
 }
 
-/** Expects an answer without a server error, whether it changed something or not. */
+/** Expects an answer that is not a server error. The request may have changed something or not. */
 async function expectAnswered(answered: Promise<{ status: number; rawBody: string }>): Promise<void> {
   const { status, rawBody } = await answered;
   expect(status, rawBody).toBeLessThan(500);

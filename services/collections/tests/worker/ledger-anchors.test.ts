@@ -70,7 +70,7 @@ async function verify(...args: string[]): Promise<Report> {
   return report;
 }
 
-test("a worker anchors chain blocks, and `ledger verify --anchor` says up to which block anchors prove the books", async () => {
+test("a worker anchors chain blocks, and `ledger verify --anchor` states the last block that the anchors prove", async () => {
   await pay();
   await waitUntilAnchored();
   const { ok, anchors, notProven } = await verify("--anchor", file);
@@ -101,7 +101,7 @@ test("two workers append whole lines to one anchor file, after an incomplete lin
   await writeFile(file, (await readFile(file, "utf8")).replace(`\n${torn}\n`, "\n"));
 });
 
-test("a worker killed between writing an anchor and recording it writes that anchor again", async () => {
+test("an anchor is written again if its worker was killed after writing and before recording it", async () => {
   const own = join(folder, "killed.jsonl");
   const otherService = await startTestService({ hasWorker: false });
   const other = await aLender(otherService);
@@ -118,7 +118,7 @@ test("a worker killed between writing an anchor and recording it writes that anc
   await vi.waitUntil(async () => (await anchorsIn(own).catch(() => [])).length === 1, { timeout: 30_000 });
   worker.send("SIGKILL");
   await worker.ended;
-  // Without this, PostgreSQL would still finish the killed worker's query that waits for the lock.
+  // Terminate the killed worker's session: otherwise PostgreSQL would still finish its query, which waits for the lock.
   await client.query(
     "select pg_terminate_backend(pid) from pg_locks where relation = 'ledger.anchor'::regclass and not granted",
   );
@@ -138,7 +138,7 @@ test("a worker killed between writing an anchor and recording it writes that anc
   expect(code).toBe(0);
 });
 
-test("an anchor store that was unavailable gets the newest head, and `ledger verify` reads anchors from it", async () => {
+test("an anchor store gets the newest head once it is available again, and `ledger verify` reads anchors from it", async () => {
   const store = await startAnchorStore();
   const otherService = await startTestService({ hasWorker: false });
   const other = await aLender(otherService);
@@ -208,7 +208,7 @@ test("a failure to read the lenders is counted and logged as a failed anchor", a
   expect(await app.metrics.registry.metrics()).toContain('collections_ledger_anchors_total{outcome="failed"} 1');
 });
 
-test("anchors from before a change of the master key are verified with the old public key", async () => {
+test("anchors that were signed before a rotation of the master key are verified with the old public key", async () => {
   const own = join(folder, "rotated.jsonl");
   const otherService = await startTestService({ settings: { LEDGER_ANCHOR: `file:${own}`, ...SHORT_INTERVAL } });
   const other = await aLender(otherService);

@@ -1,22 +1,22 @@
 import { expect, test, vi } from "vitest";
 import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
 
-// Importing for so many lenders takes a while. This file does not test speed.
+// The imports for all lenders take a while. This file does not test speed.
 vi.setConfig({ testTimeout: 60_000 });
 
 const HANGING_LENDERS = 12;
 const WARM_UP_LOANS = 60;
 const BACKLOG = 100;
-/** The most deliveries of one process in flight to one endpoint. */
+/** The maximum number of deliveries that one process has in flight to one endpoint. */
 const MOST_PER_ENDPOINT = 32;
 
 test("twelve lenders whose callbacks hang do not delay the events of a thirteenth", async () => {
-  // The timeout is so long that no hanging attempt ends before the test.
+  // The timeout is so long that no hanging attempt ends before the test does.
   const service = await startTestService({ settings: { WEBHOOK_TIMEOUT: "10m", RATE_LIMITS: "off" } });
   const healthy = await aLender(service);
   const hanging = await Promise.all(Array.from({ length: HANGING_LENDERS }, () => aLender(service)));
 
-  // An endpoint that has kept up gets the maximum number of slots. Then it begins to hang.
+  // An endpoint that answers quickly gets the maximum number of slots. Each endpoint then begins to hang.
   await Promise.all(
     hanging.map(async (lender) => {
       await lender.importCases(loans("WARM", WARM_UP_LOANS));

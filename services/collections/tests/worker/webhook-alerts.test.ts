@@ -13,7 +13,7 @@ let mails: MailCatcher;
 let service: TestService;
 let settings: Record<string, string>;
 
-// Two services run on one database, and a mail sent by one must not be sent by the other again.
+// Two services run on one database, so that the tests notice it if both send the same mail.
 beforeAll(async () => {
   mails = await startMailCatcher();
   afterFile(() => mails.close());
@@ -32,7 +32,7 @@ afterEach(() => {
   mails.behaviour = "ok";
 });
 
-/** A lender whose callback has this behaviour, with so many loans and one event for each. */
+/** Creates a lender whose callback has this behaviour, and imports `loans` loans, which causes one event each. */
 async function aLenderWith(loans: number, behaviour: LenderTwin["receiverBehaviour"]): Promise<Lender> {
   const lender = await aLender(service, { technicalContacts: CONTACTS, timeZone: "Asia/Calcutta" });
   lender.receiverBehaviour = behaviour;
@@ -70,7 +70,7 @@ test("each contact of a lender gets one mail about suspended webhooks, with the 
   expect(await mailsTo(lender, "Webhooks recovered")).toHaveLength(2);
 });
 
-test("a lender gets a mail about a parked event, and an hour later one about those that followed", async () => {
+test("a lender gets a mail about a parked event, and an hour later a mail about events that were parked since", async () => {
   const lender = await aLenderWith(1, "error500");
   await mailsTo(lender, "A webhook is parked");
   await lender.importCases([aRow("LN/8"), aRow("LN/9")]);
@@ -82,14 +82,14 @@ test("a lender gets a mail about a parked event, and an hour later one about tho
   expect(parked[0]?.text).toContain(`POST /api/v1/partner/webhooks/deliveries/${eventId}/replay`);
 
   await service.app.database.pool.query("update webhooks.alert set raised_at = now() - interval '1 hour'");
-  // A worker releases alerts that were held back when it starts, and then every minute.
+  // A worker sends the delayed alerts when it starts, and then every minute.
   await startTestService({ settings });
   const later = await mails.waitForMail(({ text }) => text.includes(`(${lender.code})`) && text.includes("(3 now)"));
   expect(later.messageId).not.toBe(parked[0]?.messageId);
   await vi.waitUntil(async () => (await mailsTo(lender, "A webhook is parked")).length === 4, { timeout: 10_000 });
 });
 
-test("a lender gets a mail about an answer of 410 while its event is still retried", async () => {
+test("a lender gets a mail when its callback answers 410, while the event is still being retried", async () => {
   const lender = await aLenderWith(1, "status:410");
   const gone = await mailsTo(lender, "410 Gone");
   await mailsTo(lender, "A webhook is parked");
