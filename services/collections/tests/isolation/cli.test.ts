@@ -99,10 +99,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
 /** Options that do not identify anything stored. */
 const OTHER_OPTIONS =
   /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|out|name|phone|time-zone|currency|paid-on|amount|distribute|anchor|anchor-key)$/;
-/**
- * Commands whose options are fields of the lender given by its code. The options do not count as identifying something
- * stored.
- */
+/** Commands whose options are fields of the lender itself, so the options do not identify anything else. */
 const OF_LENDER = /^lender (create|update)$/;
 
 let world: World;

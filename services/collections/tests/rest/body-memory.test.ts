@@ -25,14 +25,14 @@ beforeAll(async () => {
 
 const heldBytes = () => service.app.bodyMemory.heldBytes;
 
-/** Takes memory as if requests from this address had sent so many bytes. */
+/** Takes as much memory as if requests from this address had sent `bytes` bytes. */
 function holdFrom(address: string, bytes: number): HeldBody {
   const held = service.app.bodyMemory.hold(address);
   held.grow(bytes);
   return held;
 }
 
-/** The signed headers of an import. Without `length` they announce a chunked body. */
+/** Returns the signed headers of an import. Without `length` they announce a chunked body. */
 function head(body: string | Buffer, length?: number, [keyId, secret] = [...lender.secrets][0]!): string {
   const timestamp = String(Date.now());
   const lines = [
@@ -60,13 +60,13 @@ describe("memory that request bodies hold until their signature is checked", () 
     ["with a Content-Length", (body: string) => head(body, body.length) + body],
     ["in chunks", (body: string) => `${head(body)}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
     ["in chunks of one byte", (body: string) => `${head(body)}${body.replaceAll(/./gs, "1\r\n$&\r\n")}0\r\n\r\n`],
-  ])("accepts a body sent %s and then releases its memory", async (_, text) => {
+  ])("is released after a body sent %s was accepted", async (_, text) => {
     const body = JSON.stringify({ rows: [aRow("LN-1")] }) + " ".repeat(100_000);
     expect(await answerTo(service.url, text(body))).toMatchObject({ status: 200, body: { success: true } });
     expect(heldBytes()).toBe(0);
   });
 
-  test("counts the bytes that have arrived, not the Content-Length", async () => {
+  test("is counted by the bytes that have arrived, not by the Content-Length", async () => {
     const socket = opened(head("", 5 * MIB) + "x".repeat(100_000));
     await expect.poll(heldBytes).toBeGreaterThanOrEqual(100_000);
     expect(heldBytes()).toBeLessThan(300_000);
@@ -74,7 +74,7 @@ describe("memory that request bodies hold until their signature is checked", () 
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test("keeps no bytes of a body that is sent with an unknown key", async () => {
+  test("is not used for a body that is sent with an unknown key", async () => {
     const socket = opened(head("", 5 * MIB, ["lk_000000000000000000000000", "sk"]) + "x".repeat(4 * MIB));
     await expect.poll(() => socket.bytesWritten - socket.writableLength).toBeGreaterThan(4 * MIB);
     expect(heldBytes()).toBe(0);
@@ -82,7 +82,7 @@ describe("memory that request bodies hold until their signature is checked", () 
   });
 });
 
-test("rejects a request whose key is revoked while its body arrives", async () => {
+test("a request is rejected if its key is revoked while its body arrives", async () => {
   const victim = await aLender(service);
   const em = service.app.database.em();
   const { id: lenderId } = (await lenderByCode(em, victim.code))!;
@@ -150,7 +150,7 @@ describe("limit on the memory that the bodies of one address hold", () => {
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test("closes the oldest request of the largest address when another address finds no memory left", async () => {
+  test("closes the oldest request of the address that holds the most, if no memory is left for another address", async () => {
     const socket = opened(head("", 5 * MIB) + "x".repeat(4 * MIB));
     let answer = "";
     socket.setEncoding("utf8").on("data", (text: string) => (answer += text));

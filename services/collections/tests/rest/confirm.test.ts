@@ -63,7 +63,7 @@ describe("a payment confirmation", () => {
     });
   });
 
-  test("of the whole amount closes the case once, credits the earning, and books what is left over as excess", async () => {
+  test("of more than the outstanding amount closes the case once, credits the earning, and books the rest as excess", async () => {
     const fieldPartner = await aFieldPartner(service);
     await lender.importCases([aRow("LN-2", { outstandingAmount: 100 })]);
     await assign(service, lender.code, "LN-2", fieldPartner.id);
@@ -95,7 +95,7 @@ describe("a payment confirmation", () => {
     expect((await events("LN-2")).map(({ kind }) => kind).filter((kind) => kind === "case.closed")).toHaveLength(1);
   });
 
-  test("that repeats a booking gets 409 with the original booking and the fields that differ", async () => {
+  test("that repeats a reference gets 409 with the original booking and the names of the fields that differ", async () => {
     await lender.importCases([aRow("LN-3")]);
     const first = await lender.confirm("LN-3", payment({ linkId: "unknown" }));
     expect(first.body["warnings"]).toMatchObject([{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId" }]);
@@ -174,18 +174,18 @@ describe("a payment confirmation", () => {
     }
   });
 
-  test("of a loan number with a NUL gets LOAN_NOT_FOUND", async () => {
+  test("for a loan number with a NUL gets LOAN_NOT_FOUND", async () => {
     const answer = await lender.call("POST", "/api/v1/partner/cases/LN%00/payments/confirm", payment());
     expect(answer.body).toMatchObject({ status: 404, code: "LOAN_NOT_FOUND" });
   });
 
-  test("without a body gets MALFORMED_JSON, also without a Content-Type", async () => {
+  test("without a body and Content-Type gets MALFORMED_JSON", async () => {
     const path = "/api/v1/partner/cases/LN-1/payments/confirm";
     const empty = await lender.call("POST", path, "", { contentType: null });
     expect(empty.body).toMatchObject({ code: "MALFORMED_JSON" });
   });
 
-  test("works for a loan number with a slash, signed as encoded in the path", async () => {
+  test("works for a loan number with a slash if the signature covers the encoded path", async () => {
     await lender.importCases([aRow("MUM/2023/00123")]);
     expect((await lender.confirm("MUM/2023/00123", payment())).status).toBe(200);
     expect((await lender.getCase("MUM/2023/00123")).body).toMatchObject({ sourceLoanNumber: "MUM/2023/00123" });
@@ -193,7 +193,7 @@ describe("a payment confirmation", () => {
 });
 
 describe("concurrent payment confirmations", () => {
-  test("books 24 identical confirmations once and answers the other 23 as repeats", async () => {
+  test("are booked once if all 24 are identical, and the other 23 are answered as repeats", async () => {
     await lender.importCases([aRow("RACE-1")]);
     const answers = await Promise.all(Array.from({ length: 24 }, () => lender.confirm("RACE-1", payment())));
     const booked = answers.filter(({ status }) => status === 200);
@@ -203,7 +203,7 @@ describe("concurrent payment confirmations", () => {
     expect(new Set(repeats.map(({ body }) => JSON.stringify(body["original"]))).size).toBe(1);
   });
 
-  test("adds up 100 different confirmations of a loan exactly, without a gap in the sequence", async () => {
+  test("add up exactly for 100 payments of one loan, without a gap in the sequence", async () => {
     await lender.importCases([aRow("RACE-2", { outstandingAmount: 1_000 })]);
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
@@ -220,7 +220,7 @@ describe("concurrent payment confirmations", () => {
     });
   });
 
-  test("closes a case exactly once under 30 concurrent payments", async () => {
+  test("close a case exactly once if 30 payments are concurrent", async () => {
     await lender.importCases([aRow("RACE-3", { outstandingAmount: 300 })]);
     await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -237,7 +237,7 @@ describe("concurrent payment confirmations", () => {
     });
   });
 
-  test("confirms payments of other loans while some loans are locked", async () => {
+  test("are booked for other loans while some loans are locked", async () => {
     const other = await aLender(service);
     await lender.importCases(["HELD-1", "HELD-2", "HELD-3"].map((loan) => aRow(loan)));
     await other.importCases([aRow("FREE-1")]);
@@ -257,7 +257,7 @@ describe("concurrent payment confirmations", () => {
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test("books a payment exactly once when it is confirmed at two processes", async () => {
+  test("are booked exactly once if two processes receive the same payment", async () => {
     const second = await startTestService({ hasWorker: false, settings: { DATABASE_URL: service.databaseUrl } });
     await lender.importCases([aRow("RACE-4", { outstandingAmount: 10_000 })]);
     const before = service.url;
@@ -273,7 +273,7 @@ describe("concurrent payment confirmations", () => {
   });
 });
 
-test("leaves correct books, and delivers every event in order, after all these confirmations", async () => {
+test("after all these confirmations the books are correct, and every event was delivered in order", async () => {
   const em = service.app.database.em();
   const verdict = await verifyBooks(em, { now: new Date() });
   expect(verdict.problems).toEqual([]);

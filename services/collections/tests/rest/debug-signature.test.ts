@@ -23,7 +23,7 @@ beforeAll(async () => {
   secret = identityOf(lender).hmacSecret;
 });
 
-/** Calls the signature debugger with the key id only, without a signature. */
+/** Calls the signature debugger with the key id only, without a signature or timestamp. */
 function ask(body: unknown, asking: Lender = lender): Promise<Answer> {
   return asking.call("POST", DEBUG, body as object, { signature: null, headers: { "X-Service-Timestamp": null } });
 }
@@ -36,7 +36,10 @@ function hmac(key: string | Buffer, text: string): Buffer {
   return createHmac("sha256", key).update(text).digest();
 }
 
-/** Wrong ways to sign. Each gets the timestamp and the lender, and returns the wrong signature. */
+/**
+ * Wrong ways to sign, keyed by the cause to report. Each function gets the timestamp and the lender, and returns the
+ * wrong signature.
+ */
 const CLIENTS: Record<string, (timestamp: string, lender: Lender) => string> = {
   METHOD_IN_LOWER_CASE: (timestamp) => hmac(secret, `post\n${PATH}\n${timestamp}\n${BODY}`).toString("hex"),
   QUERY_STRING_SIGNED: (timestamp) => hmac(secret, `POST\n${PATH}?a=1\n${timestamp}\n${BODY}`).toString("hex"),
@@ -107,7 +110,7 @@ test("the signature debugger reports a timestamp in seconds although the signatu
   });
 });
 
-test("a diagnosis names the lender's key whose secret was used, also when that key is revoked", async () => {
+test("a diagnosis names the lender's key whose secret was used, even if that key is revoked", async () => {
   const rotated = await aLender(service);
   const { em, id } = await registered(rotated);
   const older = identityOf(rotated);
@@ -153,7 +156,7 @@ describe("the signature debugger outside a sandbox", () => {
   });
   const request = { method: "GET", path: "/x", timestamp: "1795167667123", signature: "00" };
 
-  test("is closed until an operator opens it for one key, and closes again after its time", async () => {
+  test("is closed until an operator opens it for one key, and closes again after a time", async () => {
     const { em, id, keyId } = await registered(customer, live);
     expect((await ask({}, customer)).body).toMatchObject({ status: 403, code: "DEBUGGER_CLOSED" });
     await transaction(em, (tx) => openDebugger(tx, { lenderId: id, keyId, reason: "first deployment" }));
@@ -163,7 +166,7 @@ describe("the signature debugger outside a sandbox", () => {
     await expect.poll(async () => (await ask(request, customer)).status).toBe(403);
   });
 
-  test("gives no signed text and no diagnosis in the 401 for a wrong signature", async () => {
+  test("gives no canonical string and no diagnosis in the 401 for a wrong signature", async () => {
     const { body } = await customer.call("GET", "/api/v1/partner/health", "", { hmacSecret: "another" });
     expect(body).toMatchObject({ code: "BAD_SIGNATURE", bodyBytes: 0 });
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["canonicalString"]));
@@ -244,7 +247,7 @@ describe("a call of the signature debugger", () => {
     expect(body["warnings"]).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/bodyBase46" }]);
   });
 
-  test("is limited by key and address, so that a stranger with the key's id cannot use up its owner's limit", async () => {
+  test("is limited by key and address, so that a stranger who knows the key's id cannot use up the owner's limit", async () => {
     const settings = { RATE_LIMITS: "debug-signature=3", TRUST_PROXY: "loopback" };
     const limited = await startTestService({ hasWorker: false, settings });
     const owner = await aLender(limited);
@@ -261,7 +264,7 @@ describe("a call of the signature debugger", () => {
     expect(await from("2001:db8::2", 2)).toEqual([200, 429]);
   });
 
-  test("is limited by key, and its answer states the limit", async () => {
+  test("gets the limit for its key in the answer's headers, and RATE_LIMITED above it", async () => {
     const limited = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "debug-signature=1" } });
     const asking = await aLender(limited);
     const first = await ask(aRequest(), asking);
@@ -269,7 +272,7 @@ describe("a call of the signature debugger", () => {
     expect((await ask(aRequest(), asking)).body).toMatchObject({ code: "RATE_LIMITED" });
   });
 
-  test("gets no diagnosis once the failed authentications have reached their limit, because a diagnosis is expensive", async () => {
+  test("gets no diagnosis once failed authentications have reached their limit, because a diagnosis is expensive", async () => {
     const limited = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "failed-authentication=2" } });
     const failing = await aLender(limited);
     const fail = () => failing.call("GET", "/api/v1/partner/health", "", { hmacSecret: "another" });
@@ -320,7 +323,7 @@ async function registered(twin: Lender, { app }: TestService = service) {
   return { em, id, keyId: identityOf(twin).apiKeyId };
 }
 
-/** The key that the lender was registered with. */
+/** Returns the key that the lender was registered with. */
 function identityOf({ secrets }: Lender): { apiKeyId: string; hmacSecret: string } {
   const [[apiKeyId, hmacSecret]] = [...secrets] as [[string, string]];
   return { apiKeyId, hmacSecret };

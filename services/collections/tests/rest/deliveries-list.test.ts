@@ -67,7 +67,7 @@ test.each([
   expect(loansIn((await list(lender, query)).body)).toEqual(loans);
 });
 
-test("GET deliveries continues after the cursor, also while deliveries change and new ones appear", async () => {
+test("GET deliveries continues after the cursor even if deliveries change and new ones appear meanwhile", async () => {
   const reader = await aLender(service);
   await reader.importCases(Array.from({ length: 5 }, (_, index) => aRow(`P-${index}`)));
   const first = await list(reader, "limit=2");

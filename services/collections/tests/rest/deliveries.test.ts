@@ -8,9 +8,9 @@ type Delivery = Record<string, unknown> & { eventId: string; sourceLoanNumber: s
 
 const DELIVERIES = "/api/v1/partner/webhooks/deliveries";
 
-/** Has a worker, which delivers events. */
+/** A service with a worker, which delivers events. */
 let service: TestService;
-/** Has no worker: events stay undelivered. */
+/** A service without a worker, so that events stay undelivered. */
 let quiet: TestService;
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 describe("GET deliveries/{eventId}", () => {
-  test("returns the exact body of the event and each attempt, with the cause of its failure and a remedy", async () => {
+  test("returns the event's exact body, and each attempt with the cause of its failure and a remedy", async () => {
     const lender = await aLender(service);
     lender.receiverBehaviour = ({ attempt }) => (attempt === 1 ? "redirect" : "status:503");
     const eventId = await parkedEvent(lender, "LN-1");
@@ -192,7 +192,7 @@ function deliveriesIn(body: Record<string, unknown>): Delivery[] {
   return body["deliveries"] as Delivery[];
 }
 
-/** Imports a case and waits until its event has used up the ladder and is parked. */
+/** Imports a case and waits until its event is parked after all attempts. Returns the id of the event. */
 async function parkedEvent(lender: Lender, loan: string): Promise<string> {
   await lender.importCases([aRow(loan)]);
   await expect.poll(async () => deliveriesIn((await list(lender, `loan=${loan}`)).body)[0]?.state).toBe("parked");

@@ -38,7 +38,10 @@ function importRow(fields: object): Promise<Answer> {
   return lender.importCases([aRow("LN-9", fields as Record<string, unknown>)]);
 }
 
-/** A request that gets the problem code, for each code. A code without a request does not compile. */
+/**
+ * For each problem code, a request that gets it. If a code has no request here, the types do not match and nothing
+ * compiles.
+ */
 const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   RATE_LIMITED: async () => {
     const { databaseUrl: DATABASE_URL } = service;
@@ -129,7 +132,7 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   },
 };
 
-/** Codes that a rejected row of an import gets, in an answer with status 200. */
+/** Codes that only a rejected row of an import gets, in an answer with status 200. */
 const ROW_CODES: ReadonlySet<ProblemCode> = new Set([
   "INVALID_PHONE",
   "INVALID_CURRENCY",
@@ -193,12 +196,12 @@ test("a wrong signature over a large body gets a short answer without a diagnosi
   const problem = JSON.parse(answer.text) as Record<string, unknown>;
   expect(problem).toMatchObject({ code: "BAD_SIGNATURE", bodyBytes: body.length });
   expect(problem["canonicalString"]).toMatch(/^POST\n.*\n\d+\nx+… \(cut: \d+ bytes in all\)$/s);
-  // A diagnosis computes hundreds of signatures over the body, so the service makes one for short bodies only.
+  // A diagnosis computes hundreds of signatures over the body, so the service makes a diagnosis only for short bodies.
   expect(problem).not.toHaveProperty("diagnosis");
   expect(problem["detail"]).toContain("Sign a body of at most 65536 bytes in the same way to see a diagnosis.");
 });
 
-test("problems carry the further fields and headers of their code", async () => {
+test("problems contain the additional fields and headers that belong to their code", async () => {
   expect((await scenes.TIMESTAMP_OUT_OF_RANGE()).body).toMatchObject({
     detail: expect.stringContaining("looks like seconds") as string,
     serverTime: expect.any(String) as string,

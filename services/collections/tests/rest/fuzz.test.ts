@@ -16,7 +16,10 @@ import { allRows, type Rows } from "../fixtures/table-rows.ts";
 // three times.
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 750);
 const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
-/** Requests in a round are sent, and sent again within five minutes, while their signature is still valid. */
+/**
+ * The number of requests in a round. All are sent, and sent again within five minutes, while their signatures are still
+ * valid.
+ */
 const IN_A_ROUND = 1_000;
 const AT_ONCE = 24;
 const QUIET_MS = 500;
@@ -30,8 +33,8 @@ let service: TestService;
 let lender: Lender;
 let known: Known;
 /**
- * Requests go to these URLs in turn. A long run also has a separate server process, so that the stalls of its event loop
- * can be measured.
+ * The URLs to which requests are sent in turn. A long run also starts a separate server process, so that stalls of its
+ * event loop can be measured.
  */
 let urls: string[];
 let loop: LoopStall | undefined;
@@ -82,7 +85,7 @@ test(`${REQUESTS} odd requests cause no 5xx, leak no internals, and change nothi
   expect(Math.max(...heaps) - heaps[0]!).toBeLessThan(MAX_GROWTH_BYTES);
 }, 7_200_000);
 
-/** The answer to a request. Status 0 means that none came. */
+/** The answer to a request. Status 0 means that no answer came. */
 interface ReceivedAnswer {
   readonly request: OddRequest;
   readonly status: number;
@@ -104,7 +107,7 @@ async function sendAll(requests: readonly OddRequest[]): Promise<ReceivedAnswer[
   return answers;
 }
 
-/** Sends every third complete request by an HTTP client with keep-alive, and the others as raw bytes. */
+/** Sends every third complete request with an HTTP client that keeps connections alive, and the others as raw bytes. */
 async function send(request: OddRequest, index: number): Promise<ReceivedAnswer> {
   if (index % 3 > 0 || !request.isWhole || request.method === "HEAD")
     return parseAnswer(request, await sendBytes(request, urls[index % urls.length]!));
@@ -116,7 +119,10 @@ async function send(request: OddRequest, index: number): Promise<ReceivedAnswer>
   }
 }
 
-/** Sends raw bytes. After an incomplete request it half-closes the connection when the server has been silent for a while. */
+/**
+ * Sends raw bytes. After an incomplete request, it half-closes the connection once the server has been silent for a
+ * while.
+ */
 function sendBytes({ bytes, isWhole }: OddRequest, url: string): Promise<Buffer> {
   const { hostname, port } = new URL(url);
   const chunks: Buffer[] = [];
@@ -141,7 +147,7 @@ function receivedAnswer(request: OddRequest, status: number, type: string | unde
   return { request, status, type, text, body, code: typeof body["code"] === "string" ? body["code"] : "" };
 }
 
-/** What is wrong with an answer, each with the request that led to it. */
+/** Returns what is wrong with an answer. Each fault contains the request that caused it. */
 function faultsOf(answer: ReceivedAnswer): string[] {
   const { request, status, type, text, body, code } = answer;
   const faults: string[] = [];
@@ -162,8 +168,8 @@ function mayChange({ request, status }: ReceivedAnswer): boolean {
 }
 
 /**
- * Sends the rejected requests again until all of them are rejected again, then expects that this last pass changed
- * nothing. A request can be accepted on a later pass, because another request has created its loan since.
+ * Sends the rejected requests again and again, until all of them are rejected. Then expects that this last pass changed
+ * nothing. A later pass can accept a request if another request has created its loan meanwhile.
  */
 async function expectNoChange(refused: readonly OddRequest[]): Promise<void> {
   let requests = refused;
@@ -178,7 +184,10 @@ async function expectNoChange(refused: readonly OddRequest[]): Promise<void> {
   expect(await changedRows()).toEqual(before);
 }
 
-/** All rows except the records of imports that applied nothing: a rejected import with a new signature adds such a record. */
+/**
+ * Returns all rows except records of imports that applied nothing: a rejected import with a new signature adds such a
+ * record.
+ */
 async function changedRows(): Promise<Rows> {
   const rows = await allRows(service.app);
   return { ...rows, "cases.import_run": appliedImports(rows) };
@@ -188,7 +197,7 @@ function appliedImports(rows: Rows): string[] {
   return (rows["cases.import_run"] ?? []).filter((row) => row.includes('"applied": true'));
 }
 
-/** The effects that answers have reported. The answer to a repeat makes up for an answer that was lost. */
+/** The effects that answers have reported. If an answer was lost, the answer to its repeat reports the same effects. */
 interface ReportedEffects {
   readonly bookings: Set<string>;
   readonly imports: Set<string>;
@@ -230,7 +239,7 @@ function usedHeap(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Prints a summary of a run that was started with FUZZ_REQUESTS. */
+/** Prints a summary if FUZZ_REQUESTS is set. */
 function report(seen: ReadonlyMap<string, number>, heaps: readonly number[], slowestMs = 0): void {
   if (process.env["FUZZ_REQUESTS"] === undefined) return;
   const mebibytes = heaps.map((heap) => (heap / 1_048_576).toFixed(0));

@@ -28,7 +28,7 @@ async function importRows(rows: object[], from: LenderClient = lender): Promise<
   return body["summary"] as Record<string, number>;
 }
 
-/** The same lender at another process of the service. */
+/** Returns a client of the same lender that calls another process of the service. */
 function aClientOf(twin: LenderTwin, serviceUrl: string): LenderClient {
   const client = new LenderClient();
   const [[apiKeyId, hmacSecret]] = [...twin.secrets] as [[string, string]];
@@ -37,7 +37,7 @@ function aClientOf(twin: LenderTwin, serviceUrl: string): LenderClient {
   return client;
 }
 
-/** A database connection of the test's own. */
+/** Opens a separate database connection for the test. */
 async function aConnection(): Promise<Client> {
   const client = new Client({ connectionString: service.databaseUrl });
   await client.connect();
@@ -65,7 +65,7 @@ const all = String(MOST_ROWS);
 const allOnce = { cases: all, events: all, deliveries: all, transfers: all };
 
 describe("an import of 1,000 rows", () => {
-  test("creates each case once when three concurrent requests have the same rows in different orders", async () => {
+  test("creates each case once if three concurrent requests have the same rows in different orders", async () => {
     const rows = rowsOf("ONCE", MOST_ROWS);
     const summaries = await Promise.all([
       importRows(rows),
@@ -122,7 +122,7 @@ describe("an import of 1,000 rows", () => {
     expect(await verifyBooks(service.app.database.em(), { now: new Date() })).toMatchObject({ ok: true });
   });
 
-  test("waits for a locked case, and compares the row with the case as the other transaction committed it", async () => {
+  test("waits for a locked case, and compares the row with what the other transaction committed", async () => {
     await importRows(rowsOf("HELD", MOST_ROWS));
     const [holder, observer] = [await aConnection(), await aConnection()];
     await holder.query("begin");
@@ -156,11 +156,11 @@ describe("an import of 1,000 rows", () => {
     expect(await sent).toMatchObject({ updated: 1, created: 1 });
   });
 
-  test("writes nothing when its process is killed halfway, and creates every case once when it is sent again", async () => {
+  test("writes nothing if its process is killed halfway, and creates every case once when it is sent again", async () => {
     const victim = await startProcess({ DATABASE_URL: service.databaseUrl, RATE_LIMITS: "off", ROLE: "server" });
     await importRows(rowsOf("KILLED", 1), aClientOf(lender, victim.url));
     const [holder, observer] = [await aConnection(), await aConnection()];
-    // An import writes its events last.
+    // Events are the last rows that an import writes, so the lock stops the import just before its end.
     await holder.query("begin; lock table webhooks.delivery in exclusive mode");
     const sent = aClientOf(lender, victim.url).importCases(rowsOf("KILLED", MOST_ROWS));
     const outcome = sent.then(

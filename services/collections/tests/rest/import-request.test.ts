@@ -26,7 +26,7 @@ async function rowsIn(table: string): Promise<number> {
 }
 
 describe("an import", () => {
-  test("as a dry run gives the results of an import and stores nothing, however the dry run is requested", async () => {
+  test("as a dry run returns the results of an import and stores nothing, however the dry run is requested", async () => {
     const applied = "cases.import_run where applied";
     const tables = ["cases.collection_case", "webhooks.event", "ledger.transfer", "ledger.account", applied];
     await importRows([aRow("DRY-2")]);
@@ -78,7 +78,7 @@ describe("a query parameter of an import", () => {
     },
   );
 
-  test.each(["dryRun=0&atomic=false", "", "atomic"])("'%s' imports the rows for real", async (query) => {
+  test.each(["dryRun=0&atomic=false", "", "atomic"])("'%s' makes no dry run: the rows are imported", async (query) => {
     const answer = await lender.call("POST", `${PATH}?${query}`, { rows: [aRow(`GOOD-${query}`)] });
     expect(answer.body).toMatchObject({ success: true, dryRun: false, summary: { created: 1 } });
     expect(answer.body).not.toHaveProperty("warnings");

@@ -32,7 +32,7 @@ async function importRow(row: object): Promise<RowResult> {
 }
 
 describe("an import of cases", () => {
-  test("applies valid rows although others are rejected, and reports each fault of those", async () => {
+  test("applies valid rows although others are rejected, and reports each fault of the rejected rows", async () => {
     const { status, body, results, summary } = await importRows([
       aRow("A-1"),
       aRow("A-2", { borrowerPhone: "12345", dpd: "ten" }),
@@ -88,7 +88,7 @@ describe("an import of cases", () => {
     expect(results).toMatchObject([{ outcome: "rejected" }, { outcome: "created" }]);
   });
 
-  test("changes nothing when it is sent again, also concurrently", async () => {
+  test("changes nothing when it is sent again, even if the requests are concurrent", async () => {
     const rows = Array.from({ length: 50 }, (_, index) => aRow(`TWICE-${index}`, { outstandingAmount: 100 + index }));
     const answers = await Promise.all([importRows(rows), importRows(rows), importRows(rows)]);
     const created = answers.reduce((sum, { summary }) => sum + summary["created"]!, 0);
@@ -99,7 +99,7 @@ describe("an import of cases", () => {
     expect(again.results.every(({ sequence }) => sequence === 1)).toBe(true);
   });
 
-  test("updates the fields that a row has, keeps those that it lacks, and clears those that are null", async () => {
+  test("updates the fields that a row contains, keeps fields that are absent, and clears fields that are null", async () => {
     await importRow(aRow("B-1", { borrowerEmail: "ravi@example.com", branchCode: "MUM", dpd: 10 }));
     const updated = await importRow(aRow("B-1", { outstandingAmount: 4000.5, branchCode: null }));
     expect(updated).toMatchObject({ outcome: "updated", outstandingAmount: 4000.5, sequence: 2 });
@@ -172,7 +172,7 @@ describe("an imported balance", () => {
     ]);
   });
 
-  test("of 0 closes the case as settled by the lender; a later confirmation makes it collected, all of it excess", async () => {
+  test("of 0 closes the case as settled by the lender; a later payment makes the case collected and is all excess", async () => {
     await importRow(aRow("S-2"));
     expect(await importRow(aRow("S-2", { outstandingAmount: 0, reason: "waived" }))).toMatchObject({
       outcome: "updated",

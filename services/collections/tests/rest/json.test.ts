@@ -82,13 +82,13 @@ describe("JSON that is too complex", () => {
     expect(await lender.getCase("LN-3")).toMatchObject({ status: 404 });
   });
 
-  test("does not include 1,000 rows with every field filled", async () => {
+  test("is not what an import of 1,000 rows with every field counts as", async () => {
     const answer = await lender.call<{ summary: object }>("POST", CASES, { dryRun: true, rows: fullRows(1_000) });
     expect(answer).toMatchObject({ status: 200, body: { success: true, summary: { created: 1_000 } } });
   });
 });
 
-/** Every member of a confirmation but its amount. */
+/** Returns all members of a confirmation except its amount. */
 function membersBesideAmount(reference: string): string {
   return `"reference":"${reference}","paidAt":"2026-11-20T09:40:55Z","mode":"upi"`;
 }

@@ -25,12 +25,15 @@ beforeAll(async () => {
   lender = await aLender({ ...service, url });
 });
 
-/** Ten pairs with values of about 450 characters. */
+/** Returns ten pairs whose values have about 450 bytes. */
 function metadata(value: string): Record<string, string> {
   return Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`key ${index}`, `${index} ${value}`]));
 }
 
-/** Rows that bring an import of 1,000 rows close to 5 MiB. Each kind is expensive in its own way. */
+/**
+ * Rows of several kinds. An import of 1,000 rows of one kind is close to 5 MiB, and each kind is expensive in its own
+ * way.
+ */
 const ROWS: Record<string, (loan: number) => Record<string, unknown>> = {
   "long texts": (loan) => ({ metadata: metadata(`${loan} ${"x".repeat(450)}`) }),
   "texts of quotation marks": (loan) => ({ metadata: metadata(`${loan} ${'"'.repeat(225)}`) }),
@@ -51,7 +54,7 @@ function anAddress(line1: string): object {
 }
 
 test.each(Object.keys(ROWS))(
-  "an import of 1,000 rows with %s is applied, and so is a second one with other balances",
+  "an import of 1,000 rows with %s is applied, and so is a second import with other balances",
   async (kind) => {
     const rows = Array.from({ length: MAX_ROWS }, (_, loan) => aRow(`LN-${loan}`, ROWS[kind]!(loan)));
     expect(Buffer.byteLength(JSON.stringify({ rows }))).toBeLessThan(MAX_BYTES);

@@ -38,7 +38,7 @@ beforeAll(async () => {
   lender = await aLenderByTheSdk(service);
 });
 
-/** A lender that uses the SDK: two receivers behind one callback URL, over one database of the lender's. */
+/** Creates a lender that uses the SDK: two receivers behind one callback URL share the lender's database. */
 async function aLenderByTheSdk({ app, url }: TestService) {
   const pool = new Pool({ connectionString: (await emptyDatabase()).url, max: 10 });
   afterFile(() => pool.end());
@@ -95,7 +95,7 @@ async function store({ state }: LoanUpdate, tx: PoolClient): Promise<void> {
   );
 }
 
-/** A `fetch` that loses the first answer to each request, after the service has processed the request. */
+/** Returns a `fetch` that loses the first answer to each request, after the service has processed the request. */
 function losingAnswers(network: { losesAnswers: boolean }): typeof fetch {
   const seen = new Set<string>();
   return async (input, init) => {
@@ -144,10 +144,10 @@ test("the SDK makes a dry run of an import, then the import, and reads the case 
   expect(await lender.client.getCaseIfChanged(LOANS[1]!, read.etag)).toBeUndefined();
 });
 
-test("payments whose answers are lost are booked once and exactly, while the receiver fails now and then", async () => {
+test("payments are booked exactly once although their first answers are lost and the receiver fails now and then", async () => {
   lender.network.losesAnswers = true;
   let applied = 0;
-  // Every third event fails at first, so that later events of its loan arrive before it.
+  // Every third event fails at first, so that later events of its loan are received before it.
   lender.database.isDown = () => applied++ % 3 === 2;
   const payments = LOANS.flatMap((loan) =>
     Array.from({ length: PAYMENTS_PER_LOAN }, (_, index) => ({ loan, payment: aPayment(loan, index + 1) })),
@@ -172,7 +172,7 @@ test("the SDK throws ReferenceConflictError for a reference that was booked with
   expect(error).toMatchObject({ differences: ["amount"], original: { amount: "1.05", reference: "LN-1 1" } });
 });
 
-test("after replays in any order, the lender's database equals the service's cases", async () => {
+test("after replays in any order, the lender's database has the state of the service's cases", async () => {
   const rows = webhookRows(service.databaseUrl);
   await rows.settled([lender.code], SETTLED_WITHIN_MS);
   lender.database.isDown = () => false;

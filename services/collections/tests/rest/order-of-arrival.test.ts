@@ -7,7 +7,7 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { type LoanEvent, loanEvents } from "../fixtures/loan-events.ts";
 
-/** Noon of a day in October 2026. */
+/** Returns noon of a day in October 2026. */
 const day = (ofMonth: number) => `2026-10-${String(ofMonth).padStart(2, "0")}T12:00:00.000Z`;
 const LONG_AGO = "2026-10-01T00:00:00Z";
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   lenderId = (await lenderByCode(service.app.database.em(), lender.code))!.id;
 });
 
-/** After each test the verification of the books must find no problem. */
+/** After each test, checks that the verification of the books finds no problem. */
 afterEach(async () => {
   const { problems } = await verifyBooks(service.app.database.em(), { lenderId, now: new Date() });
   assert.deepEqual(problems, []);
@@ -69,7 +69,7 @@ async function closings(loan: string): Promise<Body[]> {
   return (await events(loan)).filter(({ kind }) => kind === "case.closed").map(({ data }) => data);
 }
 
-/** Assigns the case to a new field partner, dated back to the beginning of the month. */
+/** Assigns the case to a new field partner, with the beginning of the month as the time of assignment. */
 async function assignSinceLongAgo(loan: string): Promise<void> {
   await assign(service, lender.code, loan, (await aFieldPartner(service)).id);
   await service.app.database.pool.query(
@@ -126,7 +126,7 @@ describe("an imported balance and a confirmation, in either order", () => {
     expect(await snapshot(loan)).toMatchObject({ outstandingAfter: 500, status: "in_progress", totalCollected: 500 });
   });
 
-  test("T-1: an import with an older as-of changes nothing of an open case", async () => {
+  test("T-1: an import with an older as-of changes nothing in an open case", async () => {
     const loan = aLoan();
     await balance(loan, 500, 22);
     const before = await events(loan);
@@ -144,7 +144,7 @@ describe("an imported balance and a confirmation, in either order", () => {
     expect(await pay(loan, 100, 21)).toMatchObject({ inBalance: 100, outstandingAfter: 500 });
   });
 
-  test("T-5: an unchanged balance with a later as-of includes the payments up to then", async () => {
+  test("T-5: an unchanged balance with a later as-of includes the payments up to that time", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     const { updatedAt } = await snapshot(loan);
@@ -171,7 +171,7 @@ describe("an imported balance and a confirmation, in either order", () => {
     expect(await balance(aLoan(), 1000, nearly)).toMatchObject({ warnings: [] });
   });
 
-  test("T-3: a payment confirmed after the balance of 0 that includes it makes the case collected and credits the earning", async () => {
+  test("T-3: a payment that a balance of 0 already includes makes the case collected and credits the earning", async () => {
     const loan = aLoan();
     await balance(loan, 900, 20);
     await assignSinceLongAgo(loan);
@@ -215,7 +215,7 @@ describe("an imported balance and a confirmation, in either order", () => {
 });
 
 describe("a balance and payments that clear the case", () => {
-  test("a balance of 0 after 400 of 900 were paid closes the case as settled by the lender", async () => {
+  test("a balance of 0 that is imported after 400 of 900 were paid closes the case as settled by the lender", async () => {
     const loan = aLoan();
     await balance(loan, 900, 20);
     await pay(loan, 400, 21);
@@ -223,7 +223,7 @@ describe("a balance and payments that clear the case", () => {
     expect(await snapshot(loan)).toMatchObject({ status: "closed", closeReason: "settled_by_lender" });
   });
 
-  test("400 of 900 confirmed after a balance of 0 make the case collected", async () => {
+  test("a payment of 400 of 900 that is confirmed after a balance of 0 makes the case collected", async () => {
     const loan = aLoan();
     await balance(loan, 900, 20);
     await balance(loan, 0, 22);
@@ -231,7 +231,7 @@ describe("a balance and payments that clear the case", () => {
     expect(await snapshot(loan)).toMatchObject({ cycle: 1, totalCollected: 400, outstandingAfter: 0 });
   });
 
-  test("a balance of 1000 after a confirmed payment of 1000 opens cycle 2", async () => {
+  test("a balance of 1000 that is imported after a payment of 1000 was confirmed opens cycle 2", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     expect(await pay(loan, 1000, 21)).toMatchObject({ status: "collected" });
@@ -243,7 +243,7 @@ describe("a balance and payments that clear the case", () => {
     expect(await snapshot(loan)).toMatchObject({ cycle: 2, outstandingAfter: 1000 });
   });
 
-  test("a balance of 1000 before the payment of 1000 is confirmed stays in cycle 1", async () => {
+  test("a balance of 1000 that is imported before the payment of 1000 is confirmed keeps the case in cycle 1", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await balance(loan, 1000, 22);
@@ -251,7 +251,7 @@ describe("a balance and payments that clear the case", () => {
     expect(await snapshot(loan)).toMatchObject({ cycle: 1 });
   });
 
-  test("a balance that later payments cover makes the case collected by the last of them, and credits earnings", async () => {
+  test("a balance makes the case collected, and credits earnings, if payments after its as-of cover it", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await assignSinceLongAgo(loan);
@@ -271,7 +271,7 @@ describe("a balance and payments that clear the case", () => {
 });
 
 describe("the stored as-of of a balance", () => {
-  test("is kept by a balance without an as-of, and cleared by null", async () => {
+  test("is kept when a balance without an as-of is imported, and cleared by null", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await balance(loan, 900);
@@ -281,7 +281,7 @@ describe("the stored as-of of a balance", () => {
     expect(await balance(loan, 700, 18)).toMatchObject({ outcome: "updated", outstandingAmount: 500 });
   });
 
-  test("does not make a corrected balance of the same moment or a control row stale", async () => {
+  test("makes neither a corrected balance of the same moment nor a control row stale", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     expect(await balance(loan, 950, 20)).toMatchObject({ outcome: "updated", outstandingAmount: 950, warnings: [] });
@@ -345,7 +345,7 @@ describe("a payment that the balance includes already", () => {
     ]);
   });
 
-  test("gets its first booking as the answer to a repeat, whatever was imported since", async () => {
+  test("is answered with its first booking when it is repeated, whatever was imported since", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     const { httpStatus: _, ...lowers } = await pay(loan, 100, 21, "lowers");

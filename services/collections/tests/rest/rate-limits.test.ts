@@ -55,7 +55,7 @@ async function registered({ code }: Lender) {
 }
 
 describe("a rate limit of six requests a minute", () => {
-  test("admits exactly six of 50 concurrent requests to two processes", async () => {
+  test("admits exactly six of 50 concurrent requests that two processes receive", async () => {
     const lender = await aLender(one);
     const answers = await atOnce(lender, 50, () => lender.testWebhook());
     expect(statusesOf(answers)).toEqual({ 200: 6, 429: 44 });
@@ -82,7 +82,7 @@ describe("a rate limit of six requests a minute", () => {
   });
 });
 
-test("every authenticated answer has the RateLimit headers, an unauthenticated one has none", async () => {
+test("the RateLimit headers are in every answer to an authenticated request, and in no other answer", async () => {
   const lender = await aLender(one);
   await lender.importCases([aRow("LN-1")]);
   const answers = [
@@ -162,7 +162,7 @@ describe("the limit on failed authentications of an address", () => {
     expect(await failing(lender, "203.0.113.7")).toMatchObject({ status: 401 });
   });
 
-  test("counts for the address that the trusted proxy saw, not for the one that a client claims", async () => {
+  test("counts the address that the trusted proxy saw, not an address that the client claims", async () => {
     const lender = await aLender(one);
     const claims = (place: number) => `10.0.0.${place}, 203.0.113.9`;
     const answers = await atOnce(lender, 61, (place) => failing(lender, claims(place)));
@@ -174,7 +174,7 @@ describe("the limit on failed authentications of an address", () => {
     expect(statusesOf(direct)).toEqual({ 401: 2, 429: 1 });
   });
 
-  test("counts an IPv6 address by its network", async () => {
+  test("counts IPv6 addresses of one network together", async () => {
     const lender = await aLender(one);
     const answers = await atOnce(lender, 61, (place) => failing(lender, `2001:db8:7:7::${place.toString(16)}`));
     expect(statusesOf(answers)).toEqual({ 401: 60, 429: 1 });
@@ -182,7 +182,7 @@ describe("the limit on failed authentications of an address", () => {
   });
 });
 
-test("while the database is unavailable, a valid request gets 503 and an unauthenticated one 401", async () => {
+test("while the database is unavailable, a valid request gets 503, and an unauthenticated request gets 401", async () => {
   const relay = await aRelay(one.databaseUrl);
   const cutOff = await startTestService({
     hasWorker: false,

@@ -94,7 +94,7 @@ describe("the API reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(JSON.stringify(sent) + String(stored) + shown).not.toContain(secret);
   });
 
-  test("signs the exact body, and the path as the browser encodes it", async () => {
+  test("signs the exact body and the path that the browser encodes", async () => {
     await fillKey();
     await lender.importCases([aRow("MUM/2023 ü'1")]);
     expect(await tried("Import cases, or check them in a dry run")).toContain('"received": 3');
@@ -109,8 +109,8 @@ describe("the API reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(await tried("List your events and the state of their delivery")).toContain("MISSING_AUTHORIZATION");
   });
 
-  test("has logged no other error and sent no request to another origin after all of this", () => {
-    // Browsers log every response of 401 as an error.
+  test("has logged no unexpected error and sent no request to another origin in all these tests", () => {
+    // Browsers log every 401 response as an error.
     expect(open.errors.filter((error) => !error.includes("status of 401"))).toEqual([]);
     expect(open.requestsElsewhere()).toEqual([]);
   });

@@ -25,7 +25,7 @@ function confirm(loan: string, reference: string, amount = 100) {
   return lender.confirm(loan, { amount, reference, paidAt: "2026-11-20T09:40:55Z", mode: "upi" });
 }
 
-/** Stores a booking's reference as an earlier version did, exactly as the lender had sent it. */
+/** Rewrites the reference of a booking in the form in which the lender sent it, as earlier versions stored it. */
 async function rewriteReference(loan: string, from: string, to: string): Promise<void> {
   const { rowCount } = await withoutTriggers(service.app.database.pool, (client) =>
     client.query("update ledger.payment_booking set reference = $3 where source_loan_number = $1 and reference = $2", [
@@ -37,7 +37,7 @@ async function rewriteReference(loan: string, from: string, to: string): Promise
   expect(rowCount).toBe(1);
 }
 
-describe("a payment reference that Unicode can encode composed or decomposed", () => {
+describe("a payment reference that has a composed and a decomposed Unicode form", () => {
   test("is the same reference in both forms, and is stored in the composed form", async () => {
     const loan = await aLoan();
     const first = await confirm(loan, DECOMPOSED);
@@ -57,7 +57,7 @@ describe("a payment reference that Unicode can encode composed or decomposed", (
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
   });
 
-  test("finds a booking that an earlier version stored decomposed", async () => {
+  test("finds, in both forms, a booking that an earlier version stored decomposed", async () => {
     const loan = await aLoan();
     await confirm(loan, COMPOSED);
     await rewriteReference(loan, COMPOSED, DECOMPOSED);
@@ -67,7 +67,7 @@ describe("a payment reference that Unicode can encode composed or decomposed", (
     }
   });
 
-  test("finds the booking in its own form when an earlier version booked both forms as two payments", async () => {
+  test("finds the booking of the same form if an earlier version booked the two forms as two payments", async () => {
     const loan = await aLoan();
     await confirm(loan, "first", 100);
     await confirm(loan, "second", 200);
@@ -97,7 +97,7 @@ describe("a payment reference with an invisible character", () => {
     expect((await lender.getCase(loan)).body).toMatchObject({ totalCollected: 0, sequence: 1 });
   });
 
-  test("still gets its booking as the answer when an earlier version booked it", async () => {
+  test("is still answered with its booking if an earlier version booked it", async () => {
     const loan = await aLoan();
     await confirm(loan, "pay_1");
     await rewriteReference(loan, "pay_1", "pay\u200b_1");
@@ -117,7 +117,7 @@ describe("the loan numbers . and .., which URL parsers remove from a path", () =
     ]);
   });
 
-  test("get LOAN_NOT_FOUND in a path, encoded or not, also when an earlier version imported such a loan", async () => {
+  test("get LOAN_NOT_FOUND in a path, encoded or not, even if an earlier version imported such a loan", async () => {
     const { pool } = service.app.database;
     const loan = await aLoan();
     await pool.query("update cases.collection_case set source_loan_number = '..' where source_loan_number = $1", [

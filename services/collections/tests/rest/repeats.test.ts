@@ -49,7 +49,7 @@ describe.each(Object.entries(scenes))("repeated call of %s", (name, scene) => {
     expect(await allRows(service.app)).toEqual(before);
   });
 
-  test("takes effect once when it is sent four times concurrently, also when some clients have disconnected", async () => {
+  test("takes effect once when it is sent four times concurrently, even if some clients disconnect", async () => {
     const once = await aCall(method, scene);
     await answerTo(service.url, once.bytes);
     const often = await aCall(method, scene);
@@ -67,7 +67,7 @@ describe.each(Object.entries(scenes))("repeated call of %s", (name, scene) => {
   });
 });
 
-test("a repeated import returns the same importId, and its cases as they are now", async () => {
+test("a repeated import returns the same importId, with the current state of its cases", async () => {
   const { lender, bytes } = await aCall("POST", scenes["POST import"]!);
   const first = await answerTo(service.url, bytes);
   await scenes["POST import"]!.meanwhile!(lender);
@@ -85,7 +85,7 @@ test("a repeated import returns the same importId, and its cases as they are now
   ]);
 });
 
-test("an import of the same rows with a new signature is another import", async () => {
+test("an import of the same rows with a new signature is not a repeat", async () => {
   const { lender, bytes } = await aCall("POST", scenes["POST import"]!);
   await answerTo(service.url, bytes);
   const anew = await lender.importCases([aRow("LN-KNOWN", { outstandingAmount: 300 }), aRow("LN-NEW")]);
@@ -94,7 +94,7 @@ test("an import of the same rows with a new signature is another import", async 
   expect((await lender.importCases([aRow("LN-NEW")])).body).toMatchObject({ summary: { reopened: 1 } });
 });
 
-/** How often the endpoint has answered so far, including answers that were lost. */
+/** Returns how many answers the endpoint has given so far, including lost answers. */
 async function countAnswers(scene: string): Promise<number> {
   const endpoint = scene.split(/[ ,]/)[1]!;
   const counts = (await service.app.metrics.registry.metrics()).matchAll(

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const { scenes, aCall, settle } = repeatScenes(() => service);
 
-describe("a signed request sent again with another query string", () => {
+describe("a signed request that is sent again with another query string", () => {
   const queries = ["x=1", "dryRun", "dryRun=false", "atomic", "atomic=0&dryRun=1"];
   const posts = Object.entries(scenes).filter(([name]) => name.startsWith("POST"));
 
@@ -46,7 +46,7 @@ describe("a signed request sent again with another query string", () => {
     expect((await lender.getCase("LN-1")).status).toBe(404);
   });
 
-  test("does not apply the valid rows of a rejected atomic import, also when the reason is gone", async () => {
+  test("does not apply the valid rows of a rejected atomic import, even if the reason for the rejection is gone", async () => {
     const { lender, bytes } = await anImport([aRow("LN-1"), { sourceLoanNumber: "LN-2", action: "hold" }], "atomic");
     const refused = { status: 422, body: { code: "IMPORT_REJECTED", importId: null, summary: { rejected: 1 } } };
     expect(await answerTo(service.url, bytes)).toMatchObject(refused);
@@ -58,7 +58,7 @@ describe("a signed request sent again with another query string", () => {
     expect((await lender.getCase("LN-2")).body).toMatchObject({ status: "new" });
   });
 
-  test("gets 200 for an import that applied its valid rows, although the repeat says atomic", async () => {
+  test("gets 200 for an import that applied its valid rows, although the repeat's query contains atomic", async () => {
     const { bytes } = await anImport([aRow("LN-1"), { sourceLoanNumber: "LN-2", action: "hold" }]);
     const { body } = await answerTo(service.url, bytes);
     expect(await answerTo(service.url, withQuery(bytes, "atomic"))).toMatchObject({
@@ -67,7 +67,7 @@ describe("a signed request sent again with another query string", () => {
     });
   });
 
-  test("takes effect by the query of one request when several with different queries are concurrent", async () => {
+  test("takes effect with only one of the queries if several requests with different queries are concurrent", async () => {
     for (let round = 0; round < 8; round += 1) {
       const { lender, bytes } = await anImport([aRow("LN-1")]);
       const queries = round % 2 === 0 ? ["dryRun", "", "atomic", "dryRun"] : ["", "dryRun", "dryRun", "x=1"];
@@ -78,7 +78,7 @@ describe("a signed request sent again with another query string", () => {
     }
   });
 
-  test("is recognised with its signature in capitals and with white space around it", async () => {
+  test("is recognized even if its signature is in capitals and has white space around it", async () => {
     const { lender, bytes } = await anImport([aRow("LN-1")]);
     await answerTo(service.url, bytes);
     await lender.confirm("LN-1", payment({ amount: 5000 }));
@@ -89,7 +89,7 @@ describe("a signed request sent again with another query string", () => {
     expect((await answerTo(service.url, inCapitals)).body).toMatchObject({ summary: { unchanged: 1 } });
   });
 
-  test("applies the rows when the request was rejected as a whole before", async () => {
+  test("applies the rows if the first request was rejected as a whole", async () => {
     const { bytes } = await anImport([aRow("LN-1")], "dryRun=maybe");
     expect(await answerTo(service.url, bytes)).toMatchObject({ status: 422, body: { code: "INVALID_ENUM" } });
     expect((await answerTo(service.url, withQuery(bytes, ""))).body).toMatchObject({ summary: { created: 1 } });
@@ -109,7 +109,7 @@ describe("a signed request sent again with another query string", () => {
   });
 });
 
-test("an event is sent again once for each signed request, in whatever order the repeats arrive", async () => {
+test("an event is sent again exactly once for each signed request, whatever the order of the repeats", async () => {
   const { lender, bytes: first } = await aCall("POST", scenes["POST deliveries-replay-one"]!);
   await answerTo(service.url, first);
   const path = first.split(" ", 2)[1]!;
@@ -122,12 +122,12 @@ test("an event is sent again once for each signed request, in whatever order the
   expect(await allRows(service.app)).toEqual(before);
 });
 
-/** A new lender, and the bytes of its import of these rows. */
+/** Returns a new lender, and the bytes of its signed import of these rows. */
 function anImport(rows: readonly object[], query = "") {
   return aCall("POST", { call: () => ({ path: `${PARTNER}/cases${query && `?${query}`}`, body: { rows } }) });
 }
 
-/** The same signed bytes with another query string. The signature does not cover the query. */
+/** Returns the same signed bytes with another query string. The signature does not cover the query. */
 function withQuery(bytes: string, query: string): string {
   return bytes.replace(/^(\S+ [^ ?]+)(\?\S*)? /, (_, line: string) => `${line}${query && `?${query}`} `);
 }

@@ -41,14 +41,14 @@ describe("POST deliveries/replay", () => {
     [{ since: "2199-01-01T00:00:00+05:30" }, 0],
     [{ until: "2020-01-01T00:00:00Z" }, 0],
     [{ loan: null, kind: null, since: null, until: null, state: null, ratePerSecond: null }, 3],
-  ])("counts the events with dryRun and starts no replay: %j", async (filter, count) => {
+  ])("with dryRun counts the events and starts no replay: %j", async (filter, count) => {
     const counted = await lender.call("POST", REPLAY, { ...filter, dryRun: true });
     expect(counted).toMatchObject({ status: 200, body: { success: true, dryRun: true, count } });
     const { rows } = await service.app.database.pool.query("select from webhooks.replay");
     expect(rows).toEqual([]);
   });
 
-  test("makes a dry run when only the query requests it, also without a body", async () => {
+  test("makes a dry run if only the query requests it, even without a body", async () => {
     expect((await lender.call("POST", `${REPLAY}?dryRun`)).body).toEqual({ success: true, dryRun: true, count: 3 });
     const odd = await lender.call("POST", `${REPLAY}?dryRun=maybe`, { dryRun: true });
     expect(odd).toMatchObject({ status: 422, body: { code: "INVALID_ENUM" } });
@@ -87,7 +87,7 @@ describe("POST deliveries/replay", () => {
     expect(await lender.call("POST", REPLAY, body)).toMatchObject({ status: 400, body: { code: "MALFORMED_JSON" } });
   });
 
-  test("answers 405 to GET, and does not take the path for an event's id", async () => {
+  test("answers 405 to GET: the last part of the path is not read as an event's id", async () => {
     expect(await lender.call("GET", REPLAY)).toMatchObject({ status: 405, headers: { allow: "POST" } });
   });
 });
@@ -126,7 +126,7 @@ describe("a running replay", () => {
     }
   });
 
-  test("is returned by concurrent and later requests for the same events instead of a second replay", async () => {
+  test("is returned to concurrent and later requests for the same events, which start no second replay", async () => {
     const lender = await aLender(service);
     await lender.importCases([aRow("LN-1"), aRow("LN-2")]);
     await put(lender, "%", "delivered");
@@ -142,7 +142,7 @@ describe("a running replay", () => {
     await endReplays();
   });
 
-  test("is not started again by a repeat of the same request, not even once it has ended", async () => {
+  test("is not started again by a repeat of its request, not even once it has ended", async () => {
     const lender = await aLender(service);
     await lender.importCases([aRow("LN-1")]);
     await put(lender, "%", "delivered");
@@ -156,7 +156,7 @@ describe("a running replay", () => {
     expect(rows).toEqual([]);
   });
 
-  test("is advanced by two processes at its rate, also when one of them stops, and sends each event once", async () => {
+  test("keeps its rate and sends each event once when two processes advance it and one of them stops", async () => {
     const lender = await aLender(service);
     await lender.importCases(Array.from({ length: 1_000 }, (_, index) => aRow(`A-${index}`)));
     await lender.importCases(Array.from({ length: 1_000 }, (_, index) => aRow(`B-${index}`)));
@@ -171,7 +171,7 @@ describe("a running replay", () => {
     await expect.poll(async () => (await progress(lender, replayId)).body["state"]).toBe("done");
     const { body } = await progress(lender, replayId);
     expect(body).toMatchObject({ done: 2_000, count: 2_000 });
-    // Three steps at 700 a second: the third comes two seconds after the first.
+    // A replay of 2,000 events at 700 a second takes three steps, one a second. So it takes at least two seconds.
     const { createdAt, finishedAt } = body as { createdAt: string; finishedAt: string };
     expect(Date.parse(finishedAt) - Date.parse(createdAt)).toBeGreaterThanOrEqual(2_000);
     expect(lender.deliveries).toHaveLength(2_000);
@@ -195,7 +195,7 @@ interface Progress {
   readonly state: string;
 }
 
-/** Starts a worker, and reads the progress of a replay until it is done. Returns what it read after the first step. */
+/** Starts a worker and reads the progress of a replay until it is done. Returns the states from the first step on. */
 async function statesUntilDone(lender: Lender, replayId: string): Promise<string[]> {
   const app = await testApp(service.databaseUrl);
   const worker = await startWorker(app);
@@ -217,7 +217,7 @@ async function endReplays(): Promise<void> {
   await service.app.database.pool.query("update webhooks.replay set state = 'done', finished_at = now()");
 }
 
-/** Sets deliveries of a lender to a state, as if they had reached it just now. `loan` is a LIKE pattern. */
+/** Sets deliveries of a lender to a state that they have reached just now. `loan` is a LIKE pattern. */
 async function put(lender: Lender, loan: string, state: "parked" | "delivered"): Promise<void> {
   await service.app.database.pool.query(
     `update webhooks.delivery set state = $3, attempts = 7, settled_at = now()

@@ -25,7 +25,7 @@ beforeEach(() => {
   whatsapp.journey = [];
 });
 
-/** A link that was sent by WhatsApp, without any report about its message yet. */
+/** Returns a link that was sent by WhatsApp and whose message has no delivery report yet. */
 async function aSentLink(fields = {}): Promise<StartedVisit & { id: string; messageId: string }> {
   const visit = await setup.visit(fields);
   const { paymentLink } = await setup.request(visit.visitId, { channels: ["WHATSAPP"] });
@@ -79,7 +79,7 @@ describe("a WhatsApp message with a payment link", () => {
     expect([await statusOf(one.id), await statusOf(other.id)]).toEqual(["READ", "DELIVERED"]);
   });
 
-  test("that fails later is reported to the lender as undelivered once, and shows why", async () => {
+  test("that fails later is reported to the lender as undelivered once, and the field partner sees why", async () => {
     const { loan, id, messageId } = await aSentLink();
     const failed = [{ id: messageId, status: "failed" as const, errorCode: 131_026 }];
     await Promise.all([whatsapp.report(failed), whatsapp.report(failed)]);
@@ -92,7 +92,7 @@ describe("a WhatsApp message with a payment link", () => {
       "payment_link.delivered",
       "payment_link.undelivered",
     ]);
-    // A later report that the message was read removes the failure.
+    // A later report that the message was read replaces the failure.
     expect(await whatsapp.report([{ id: messageId, status: "read" }])).toBe(200);
     expect((await setup.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "READ", failureCode: null }]);
   });
@@ -155,7 +155,7 @@ describe("a call of the WhatsApp callback", () => {
     expect(await statusOf(id)).toBe("SENT");
   });
 
-  test("that is signed gets 200, however odd its body", async () => {
+  test("with a valid signature gets 200, however odd its body is", async () => {
     const odd = ["", "{", "null", "[]", '{"entry":7}', '{"entry":[{"changes":[{"value":{"statuses":[null,{}]}}]}]}'];
     odd.push("[".repeat(100_000), JSON.stringify(statusReport("x".repeat(600), "read")), '{"__proto__":{"entry":[]}}');
     odd.push(
@@ -208,7 +208,7 @@ describe("the handshake of the WhatsApp callback", () => {
     expect(await response.text()).not.toContain("1158201444");
   });
 
-  test("of a lender without a registered app is rejected, with an empty token too", async () => {
+  test("of a lender without a registered app is rejected, even with an empty token", async () => {
     const bare = await visitSetup(service);
     const empty = new URLSearchParams({ ...handshake, "hub.verify_token": "" });
     expect((await fetch(`${urlOf(bare.lender.code)}?${empty}`)).status).toBe(401);
