@@ -11,8 +11,8 @@ export interface PayoutOrder {
   /** The date of the bank transfer, `YYYY-MM-DD`. */
   readonly paidOn: string;
   /**
-   * The payout covers earnings that were credited up to and including this: a date in the field partner's time zone, or a
-   * time in UTC. Null covers all credited earnings.
+   * The payout covers the earnings that were credited up to and including this value, which is a date in the field
+   * partner's time zone or a time in UTC. If it is null, the payout covers all credited earnings.
    */
   readonly until: string | null;
 }

@@ -5,7 +5,10 @@ import type { Earning } from "./earning.ts";
 import { type CaseKey, selectedEarning } from "./write-earnings.ts";
 import { EarningEntity } from "./schema.ts";
 
-/** The earnings of a field partner in one currency that were earned in a time span, by status. Amounts in minor units. */
+/**
+ * A field partner's earnings in one currency that were earned in a time span, summed by status. Amounts are in minor
+ * units.
+ */
 export interface EarningsSummary {
   readonly currency: CurrencyCode;
   readonly earnings: bigint;
@@ -23,7 +26,7 @@ export interface EarningLines {
   readonly hasNextPage: boolean;
 }
 
-/** All earnings of a field partner with one lender in one currency, by status. Amounts are in minor units. */
+/** All earnings of a field partner with one lender in one currency, summed by status. Amounts are in minor units. */
 export interface EarningsTotal {
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;

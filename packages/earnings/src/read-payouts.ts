@@ -108,20 +108,20 @@ export async function linesOfPayout(
   return em.find(EarningEntity, lines, { orderBy: { earnedAt: "asc", id: "asc" }, disableIdentityMap: true });
 }
 
-/** A payout of a lender that differs from the sum of its earnings. Amounts are in minor units. */
+/** One lender's part of a payout that differs from the sum of its earnings. Amounts are in minor units. */
 export interface PayoutMismatch {
   readonly payoutId: string;
-  /** The amount and the number of earnings in the payout's row. Null if the payout does not exist. */
+  /** The amount and the number of earnings according to the payout's row. Null if the row does not exist. */
   readonly saidMinor: bigint | null;
   readonly saidLines: number | null;
-  /** The sum and the number of its earnings. Null if there is no earning. */
+  /** The actual sum and number of the payout's earnings. Null if there is no earning. */
   readonly linesMinor: bigint | null;
   readonly lines: number | null;
 }
 
 /**
- * Returns a lender's payouts that differ from the sum of their earnings, or that paid an earning of another field partner.
- * Checks use it.
+ * Returns this lender's parts of payouts whose amount or number of lines differs from their earnings, or that paid an
+ * earning of another field partner. Used by checks.
  *
  * @example
  * for (const { payoutId, saidMinor, linesMinor } of await payoutMismatches(em, lenderId)) {

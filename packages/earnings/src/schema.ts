@@ -124,7 +124,8 @@ export const earningsSchema: PackageSchema = {
       ],
     },
     {
-      // A second column beside the day, so that processes of the previous version can still read and write during rollout.
+      // The time is stored in a second column beside the day, so that processes of the previous version can still read
+      // and write payouts during a rollout.
       name: "0003-payouts-until-an-instant",
       statements: [
         `alter table earnings.payout

@@ -105,7 +105,7 @@ describe("an earning", () => {
     },
   );
 
-  test("takes no SQL statement for an empty batch", async () => {
+  test("is neither read nor written for an empty batch", async () => {
     sent.length = 0;
     await transaction(database.em(), async (tx) => {
       expect(await findPendingEarnings(tx, [])).toEqual([]);

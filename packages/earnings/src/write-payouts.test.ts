@@ -177,8 +177,11 @@ describe("a payout", () => {
   });
 });
 
-describe("payoutMismatches and constraints", () => {
-  /** Runs a query without triggers and foreign keys. The next test shows that the constraints would reject such changes. */
+describe("the consistency checks of payouts", () => {
+  /**
+   * Runs a query with triggers and foreign keys disabled. With them, the constraints would reject such changes: see the
+   * last test of this group.
+   */
   const forge = (text: string, values: unknown[]) =>
     withoutTriggers(database.pool, (client) => client.query(text, values));
 

@@ -14,16 +14,18 @@ const MAX_DIGITS = 15;
 const LONGEST_ECHO = 40;
 const JSON_NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
-/** More decimals than the currency has, or not an amount between zero and MAX_MINOR. */
+/**
+ * AMOUNT_PRECISION: the amount has more decimals than the currency. AMOUNT_OUT_OF_RANGE: it is not an amount between
+ * zero and MAX_MINOR.
+ */
 export type AmountFault = "AMOUNT_PRECISION" | "AMOUNT_OUT_OF_RANGE";
 
 /** An amount in minor units, or its fault: a code, and a sentence for the sender. */
 export type AmountReading = { readonly minor: bigint } | { readonly fault: AmountFault; readonly detail: string };
 
 /**
- * Reads an amount in major units from the text of a number into minor units, without converting it to a double.
- * Zero (and `-0`) is rejected unless `allowZero` is set. Text that is not a JSON number (`01`, `0x10`) is
- * AMOUNT_OUT_OF_RANGE.
+ * Converts the text of a number in major units to minor units, without using a double. Zero (and `-0`) is rejected
+ * unless `allowZero` is set. Text that is not a JSON number (`01`, `0x10`) is AMOUNT_OUT_OF_RANGE.
  *
  * @example
  * const reading = readAmount("2500.50", currency("INR"));
@@ -58,7 +60,8 @@ export function readAmount(
 }
 
 /**
- * Reads an amount that is already in minor units. It may have only ASCII digits, and is above 0 and at most MAX_MINOR.
+ * Reads an amount that is already in minor units. The text may contain only ASCII digits. The amount must be above 0
+ * and at most MAX_MINOR.
  *
  * @example
  * const reading = readMinor("250050");

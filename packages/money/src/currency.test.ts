@@ -64,7 +64,7 @@ describe("a currency code", () => {
     );
   });
 
-  test("that is invalid despite its type has no exponent", () => {
+  test("that is invalid is rejected by exponentOf, even if it has the type CurrencyCode", () => {
     expect(() => exponentOf("ABC" as never)).toThrow(InvalidCurrencyError);
   });
 });

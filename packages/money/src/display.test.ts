@@ -23,7 +23,7 @@ describe("a displayed amount", () => {
     expect(display(money(-5n, currency("KWD"))).replaceAll("\u00a0", " ")).toBe("-KWD 0.005");
   });
 
-  test("is exact at 15 digits and beyond a double", () => {
+  test("is exact at 15 digits and beyond the precision of a double", () => {
     expect(display(money(MAX_MINOR, currency("INR")))).toBe("₹9,999,999,999,999.99");
     expect(display(money(12_345_678_901_234_567_891n, currency("INR")))).toBe("₹123,456,789,012,345,678.91");
   });

@@ -1,6 +1,6 @@
 import type { CurrencyCode } from "./currency.ts";
 
-/** An amount in minor units (paise, fils, yen) of one currency. Negative for a change downwards. */
+/** An amount in minor units (paise, fils, yen) of one currency. A decrease is negative. */
 export interface Money {
   readonly minor: bigint;
   readonly currency: CurrencyCode;

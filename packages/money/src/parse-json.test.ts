@@ -24,7 +24,7 @@ describe("numbers under an amount key", () => {
   });
 });
 
-describe("everything else", () => {
+describe("all JSON except numbers under an amount key", () => {
   test.each([
     ['{"amount":"2500"}', { amount: "2500" }],
     ['{"amount":null}', { amount: null }],
@@ -34,11 +34,11 @@ describe("everything else", () => {
     ['{"Amount":1.0}', { Amount: 1 }],
     ["2500.0", 2500],
     ['"\\ud800"', "\ud800"],
-  ])("%s reads as JSON.parse reads it", (text, expected) => {
+  ])("is read as by JSON.parse: %s", (text, expected) => {
     expect(parseJson(text, AMOUNTS)).toEqual(expected);
   });
 
-  test("any JSON without an amount key reads as JSON.parse reads it", () => {
+  test("is read as by JSON.parse (random JSON)", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parseJson(text, AMOUNTS)).toEqual(JSON.parse(text));
@@ -46,7 +46,7 @@ describe("everything else", () => {
     );
   });
 
-  test("any text is accepted or rejected as by JSON.parse", () => {
+  test("is accepted or rejected as by JSON.parse (random text)", () => {
     const pieces = fc.constantFrom(
       ...Array.from('{}[]:,-+.0123eE"\\/ \n\t\u0000ntu'),
       "true",
@@ -72,7 +72,7 @@ describe("everything else", () => {
     );
   });
 
-  test("a __proto__ key becomes an own property and pollutes nothing", () => {
+  test("may contain a __proto__ key, which becomes an own property and changes no prototype", () => {
     const parsed = parseJson(
       '{"__proto__":{"amount":5.0,"polluted":true},"constructor":{"prototype":{"x":1}}}',
       AMOUNTS,
@@ -104,7 +104,7 @@ describe("an object with the same name twice is rejected", () => {
     expect(thrownBy(text)).toMatchObject({ code: "DUPLICATE_FIELD", path });
   });
 
-  test("not if the name is in another object beside or inside it", () => {
+  test("but accepted if the second occurrence is in another object, beside it or inside it", () => {
     const text = '{"a":{"a":[{"a":1},{"a":1}],"A":1,"constructor":1,"toString":2}}';
     expect(parseJson(text, AMOUNTS)).toEqual(JSON.parse(text));
   });
@@ -177,7 +177,7 @@ function thrownBy(text: string): unknown {
   throw new Error("The text was read.");
 }
 
-/** Returns the parsed value, "rejected" for a SyntaxError, or the error about a repeated name. */
+/** Returns the parsed value, the text "rejected" for a SyntaxError, or the error about a repeated name. */
 function outcomeOf(read: () => unknown): unknown {
   try {
     return read();

@@ -59,9 +59,12 @@ export class JsonTooComplexError extends SyntaxError {
 export const JSON_LIMITS = {
   /** Levels of nested objects and arrays. */
   depth: 32,
-  /** Texts, numbers, objects, arrays, true, false and null. 1,000 import rows with every field filled have 185,000. */
+  /**
+   * All values: texts, numbers, objects, arrays, true, false and null. 1,000 import rows with every field filled have
+   * 185,000 values.
+   */
   values: 200_000,
-  /** Different names of members. Each one costs the engine much more than a repeated one. */
+  /** Different member names. Each new name costs the engine much more than a repeated one. */
   names: 20_000,
   /** Characters of one number. */
   numberCharacters: 1_000,

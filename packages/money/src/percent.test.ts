@@ -39,7 +39,7 @@ describe("a percentage", () => {
     });
   });
 
-  test("is read from its own text", () => {
+  test("is read back from the text that percentText returns", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 1_000_000n }), (tenThousandths) => {
         expect(parsePercent(percentText(tenThousandths as Percent))).toEqual({ percent: tenThousandths });

@@ -56,8 +56,8 @@ export const paymentLinksSchema: PackageSchema = {
         // key.
         `create index payment_link_of_case on payment_links.payment_link (case_id, lender_id, id)`,
         `create index payment_link_of_field_partner on payment_links.payment_link (field_partner_id, id)`,
-        // The id is part of the index: without it, a plan made on an empty table walks all links of the lender to find
-        // the newest.
+        // The id is part of the index. Otherwise a plan made on an empty table would read all links of the lender to
+        // find the newest one.
         `create index payment_link_by_link_id on payment_links.payment_link (lender_id, link_id, id)
           where link_id is not null`,
         `create index payment_link_requested on payment_links.payment_link (created_at) where status = 'requested'`,

@@ -10,7 +10,10 @@ interface DigestedRow {
 /** The columns that an INSERT names: all except the digest. */
 type Written<Row> = Exclude<keyof Row & string, "digest">;
 
-/** The SQL of an append-only table. Each row has a digest of its content. `Row` has all columns except the digest. */
+/**
+ * The SQL of an append-only table, whose rows contain a digest of their content. `Row` has all columns except the
+ * digest.
+ */
 export interface AppendOnlyTable<Row> {
   /** Inserts any number of rows. Pass it to `insertFor` together with `values`. A trigger adds the digests. */
   readonly insert: LenderStatement;

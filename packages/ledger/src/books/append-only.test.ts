@@ -101,7 +101,7 @@ describe("the database rejects a posting that breaks the chart of accounts", () 
     await expect(posted).rejects.toSatisfy((error) => sqlState(error) === "23514");
   });
 
-  test("and accepts the unchanged postings", async () => {
+  test("but accepts the unchanged postings", async () => {
     await expect(writeBooks(database, [sample])).resolves.toBeUndefined();
   });
 });

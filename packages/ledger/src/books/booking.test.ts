@@ -134,7 +134,7 @@ describe("a loan's payments", () => {
     expect(payments.map(({ amountMinor }) => amountMinor)).toEqual([3n, 2n]);
   });
 
-  test("after a time are only those paid later, with a time for each loan", async () => {
+  test("that were paid after a given time are returned, with a separate time for each loan", async () => {
     const lenderId = newId();
     const cases = ["LN-1", "LN-2"].map((loan) => new SampleCase(lenderId, loan).place(1_000n).pay(1n).pay(2n));
     for (const { bookings } of cases) bookings[1] = { ...bookings[1]!, paidAt: new Date("2026-11-21T00:00:00Z") };
@@ -148,7 +148,7 @@ describe("a loan's payments", () => {
     expect(await paymentsAfter(database.em(), [ofAnotherLender])).toEqual([]);
   });
 
-  test("of all loans of a lender are returned page by page", async () => {
+  test("are returned page by page for all loans of a lender", async () => {
     const sample = new SampleCase(newId()).place(1_000n).pay(1n).pay(2n).pay(3n);
     const ids = sample.bookings.map(({ id }) => id);
     await writeBooks(database, [sample]);

@@ -60,7 +60,7 @@ export interface BookingKey {
   readonly reference: string;
 }
 
-/** A loan, and the time after which to look for its payments. */
+/** A loan, and a time. The payments that were paid after this time are returned. */
 export interface PaymentsAfterKey {
   readonly lenderId: string;
   readonly loan: string;

@@ -39,7 +39,7 @@ const outOfStep = (steps: string) => [
   `EARNING_OUT_OF_STEP: Booking ${earning.bookingId} for ${earning.fieldPartnerId}: ${steps}; each comes once, the same amount, after the one before.`,
 ];
 
-test("an earning that is earned, credited and paid out once has no problem at any step", async () => {
+test("verify reports nothing at any step if an earning is earned, credited and paid out once", async () => {
   expect(await post()).toEqual([]);
   expect(await post(...paidOut(earning))).toEqual([]);
 });

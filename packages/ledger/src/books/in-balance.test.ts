@@ -12,12 +12,12 @@ async function problemsOf({ lenderId }: SampleCase): Promise<{ code: string; id:
   return problems.map(({ code, id, detail }) => ({ code, id, detail }));
 }
 
-/** Runs a statement as a superuser whom no trigger stops. */
+/** Runs a statement as a superuser with triggers disabled. */
 async function forge(sql: string, values: unknown[]): Promise<void> {
   await withoutTriggers(database.pool, (client) => client.query(sql, values));
 }
 
-/** SQL with which a forger who knows the digest function updates the digest of a changed booking. */
+/** The SQL assignment with which a forger who knows the digest function updates the digest of a changed booking. */
 const DIGEST = `digest = ledger.payment_booking_digest(lender_id, id, source_loan_number, reference, case_id, cycle,
   amount_minor, currency, mode, raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor,
   excess_minor, outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at,

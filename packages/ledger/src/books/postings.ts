@@ -57,8 +57,8 @@ export function placement(change: CaseChange & { readonly amountMinor: bigint })
 }
 
 /**
- * Returns the posting that changes the amount owed to what the lender says: upwards if `changeMinor` is positive,
- * downwards if it is negative. Returns none if it is 0.
+ * Returns the posting that changes the outstanding amount to the lender's balance. `changeMinor` is positive for an
+ * increase and negative for a decrease. Returns no posting if it is 0.
  *
  * @example
  * const change = { lenderId, caseId, currency: INR, sequence: 7n, effectiveAt: now, recordedAt: now };
@@ -106,9 +106,9 @@ export function paymentPostings(booking: Booking): Posting[] {
 }
 
 /**
- * Returns the adjustment for a payment that the balance as of `balanceAsOf` already included, or none for any other
- * payment. It keeps the outstanding amount unchanged. Post it before the payment, so that the receivable never goes
- * below 0.
+ * Returns the adjustment for a payment that was already included in the balance as of `balanceAsOf`; returns none for
+ * any other payment. It keeps the outstanding amount unchanged. Post it before the payment, so that the receivable
+ * never goes below 0.
  *
  * @example
  * bookPayments(tx, [booking]);

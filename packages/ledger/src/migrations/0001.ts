@@ -16,7 +16,8 @@ export const migration0001: readonly string[] = [
        || case when kind in ('receivable', 'excess') then '' else '/' || currency::text end)
    )`,
 
-  // A row is a debit, a credit and an amount, so it balances; and the accounts are those that its kind calls for.
+  // Each row has one debit, one credit and one amount, so it always balances. The last check allows only the accounts
+  // that belong to the row's kind.
   `create table ledger.transfer (
      lender_id uuid not null,
      id uuid not null,
@@ -111,9 +112,10 @@ export const migration0001: readonly string[] = [
      primary key (lender_id, number)
    )`,
 
-  // A digest is SHA-256 over a row's columns: first those of fixed width in binary (a nullable one behind 01, or 00 for
-  // null), then the texts, quoted as SQL literals behind a tag. Only immutable functions, in bodies that are parsed
-  // here: no session setting changes a digest, and the planner inlines the call. (convert_to is only stable.)
+  // A digest is the SHA-256 of a row's columns. The columns of fixed width come first, in binary. A nullable one has 01
+  // before its value, or is only 00 if it is null. The texts follow, quoted as SQL literals, after a tag. The functions
+  // call only immutable functions, and their bodies are parsed here. So no session setting changes a digest, and the
+  // planner inlines the call. (convert_to is not used, because it is only stable.)
   `create function ledger.transfer_digest(
      lender_id uuid, id uuid, debit_account text, credit_account text, amount_minor bigint, currency text, kind text,
      case_id uuid, booking_id uuid, corrects uuid, sequence bigint, memo text,
@@ -150,7 +152,8 @@ export const migration0001: readonly string[] = [
        || ',' || quote_nullable(warnings::text)
      , '\\', '\\\\'), 'escape'))`,
 
-  // The ids of a block are bound by rows_hash, which is made of the digests of just these rows in the order of ids.
+  // The hash of a block also protects the list of its ids: rows_hash is computed from the digests of exactly these
+  // rows, in the order of their ids.
   `create function ledger.chain_block_hash(
      lender_id uuid, number bigint, row_count integer, rows_hash bytea, previous_hash bytea, last_id uuid,
      created_at timestamptz

@@ -1,15 +1,15 @@
 /**
- * Payments that the lender's balance included already when they were confirmed. Processes of the version before write
- * null there, and their bookings fit the new check as they fitted the one that is dropped.
+ * Adds a column for payments that the lender's balance already included when they were confirmed. Processes of the
+ * previous version write null into it. Their bookings satisfy the new check, because they satisfied the dropped one.
  */
 export const migration0002: readonly string[] = [
-  // A cluster adds a constraint of a distributed table only by a statement of its own.
+  // A cluster can add a constraint to a distributed table only in a separate statement.
   `alter table ledger.payment_booking add column in_balance_minor bigint, drop constraint payment_booking_check2`,
   `alter table ledger.payment_booking add constraint payment_booking_in_balance_check check (
      (excess_minor = 0 or outstanding_after_minor = 0 or in_balance_minor is not null)
      and (in_balance_minor is null or in_balance_minor = applied_minor)) not valid`,
 
-  // The digest of a booking that has the new column covers it too; that of every other booking is what it was.
+  // If the new column is set, the digest covers it too. The digest of every other booking stays the same.
   `create function ledger.payment_booking_digest(
      lender_id uuid, id uuid, source_loan_number text, reference text, case_id uuid, cycle integer,
      amount_minor bigint, currency text, mode text, raw_mode text, paid_at timestamptz, link_id text, visit_id uuid,

@@ -1,4 +1,7 @@
-/** How far each lender's chain has been anchored outside the database. Workers read it so as not to repeat an anchor. */
+/**
+ * How far each lender's chain has been anchored outside the database. Workers read it, so that they do not anchor the
+ * same head twice.
+ */
 export const migration0003: readonly string[] = [
   `create table ledger.anchor (
      lender_id uuid primary key,

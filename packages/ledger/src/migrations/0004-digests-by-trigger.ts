@@ -1,9 +1,9 @@
 /**
- * The database makes the digest of a row that is inserted without one. On a cluster an INSERT cannot call the digest's
- * function for each of its rows: Citus evaluates functions before it sends the rows.
+ * Adds triggers that compute the digest of a row that is inserted without one. On a cluster an INSERT cannot call the
+ * digest function for each of its rows, because Citus evaluates functions before it sends the rows.
  *
- * The tables come in the order in which a confirmation writes them: `create trigger` locks a table until the migration
- * commits, and in the other order it and a confirmation could wait for each other.
+ * The tables are in the order in which a confirmation writes them, because `create trigger` locks a table until the
+ * migration commits. In the other order, the migration and a confirmation could wait for each other.
  */
 export const migration0004: readonly string[] = [
   ...digestBeforeInsert("payment_booking", [

@@ -32,9 +32,10 @@ const HEADS_PER_ANCHOR = 1_000;
  * Signs the newest block of each chain that has grown since its last anchor, and passes the signed line to `append`.
  * Returns the number of chains anchored. Without new blocks it appends nothing.
  *
- * If `append` fails, the call fails. The next call anchors the head of that time, which covers the same rows. If the process
- * dies after `append` and before the anchor is recorded in the database, the next call makes the same anchor again, which
- * is harmless. If some chains cannot be read, the call anchors all others first and then throws the first error.
+ * If `append` fails, the call fails. The next call then anchors the newest block of that time, which covers the same
+ * rows. If the process dies after `append` and before the anchor is recorded in the database, the next call makes the
+ * same anchor again, which is harmless. If some chains cannot be read, the call anchors all others first and then
+ * throws the first error.
  *
  * @example
  * const keys = createAnchorKeys({ masterKey });
@@ -80,7 +81,7 @@ async function eachLender<Item, Row>(
   return rows;
 }
 
-/** Returns the newest block of a chain, or no row if that block is the one last anchored. */
+/** Returns the newest block of a chain, or no row if that block is already anchored. */
 function unanchoredHead(em: EntityManager, lenderId: string): Promise<AnchoredHead[]> {
   return query<AnchoredHead>(em, selectUnanchored, [lenderId]);
 }

@@ -7,7 +7,7 @@ import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
 
 const database = await ledgerDatabase();
 
-/** Returns the problems of a lender's ledger, where every row must be in the chain, however recent it is. */
+/** Verifies a lender's ledger and returns the problems. Every row must be in the chain, however recent it is. */
 async function problemsOf(lenderId: string): Promise<string[]> {
   const now = new Date(NOW.getTime() + 1);
   const { problems } = await verify(database.em(), { now, lenderId, unchainedAfterMs: 0 });
@@ -48,7 +48,7 @@ test("a row that is committed after later rows were chained goes into the next b
   expect((await problemsOf(sample.lenderId)).filter((problem) => problem.startsWith("ROW_OUTSIDE"))).toEqual([]);
 });
 
-test("a row that becomes visible after a day is reported by verify, and is chained by a call over all rows", async () => {
+test("a row that becomes visible after a day is reported by verify, and is chained by a call with `everything`", async () => {
   const sample = new SampleCase(newId()).place(1_000n).pay(1n);
   await writeBooks(database, [sample]);
   await extend(sample.lenderId);

@@ -97,7 +97,7 @@ export interface Step {
 }
 
 interface StepOptions {
-  /** The step reads rows with higher ids. Undefined: it reads recent rows. */
+  /** The step reads rows with higher ids. If it is undefined, the step reads recent rows. */
   readonly afterId: string | undefined;
   /** The maximum number of rows that the step reads. */
   readonly maxRows?: number;
@@ -105,7 +105,10 @@ interface StepOptions {
   readonly now: Date;
 }
 
-/** Reads the first rows after `afterId`, in the order of their ids, and makes blocks of the rows that are in no block. */
+/**
+ * Runs one step: reads the first rows after `afterId`, in the order of their ids, and makes blocks of those rows that
+ * are in no block yet.
+ */
 export async function extendOnce(tx: Tx, lenderId: string, options: StepOptions): Promise<Step> {
   const { afterId, maxRows = STEP_ROWS, now } = options;
   await query(tx, lockChain, [lenderId], LONG_TIMEOUT);
@@ -183,8 +186,8 @@ const lockChain = statement(
   `select pg_advisory_xact_lock(hashtextextended('ledger.chain/' || $1::uuid::text, 0))`,
 );
 
-// If there is nothing to write, the result is one row without a block, which has `lookedTo`. The blocks are inserted by
-// statements of their own, because Citus rejects a recursive query in a statement that also inserts.
+// If there is nothing to write, the result is one row that has only `lookedTo`. The blocks are inserted by a separate
+// statement, because Citus rejects a statement that contains a recursive query and also inserts.
 export const selectNextBlocks = statement(
   "ledger.next-blocks",
   `with recursive member as (
@@ -231,7 +234,7 @@ export const selectNextBlocks = statement(
 
 const table = tableOf(ChainBlockEntity);
 
-// The parameters have the order of the entity.
+// The parameters are in the order of the entity's properties.
 const insertBlock = statement(
   "ledger.add-block",
   `insert into ${table.name}

@@ -51,7 +51,7 @@ async function columnsOf(table: string): Promise<{ name: string; type: string }[
   return rows;
 }
 
-/** SQL for the smallest possible change of a value, by type. */
+/** For each type, the SQL that makes the smallest possible change to a value. */
 const SMALLEST_CHANGE: Readonly<Record<string, (column: string) => string>> = {
   uuid: (column) => `coalesce(overlay(${column}::text placing
     to_hex(get_byte(decode('0' || right(${column}::text, 1), 'hex'), 0) # 1) from 36), '${newId()}')::uuid`,
@@ -260,7 +260,7 @@ test("the digest does not depend on session settings", async () => {
           " order by id",
       )
     ).rows;
-  // On a cluster, Citus sets these at all nodes.
+  // On a cluster, Citus then applies the following settings on all nodes.
   await client.query("begin; set local citus.propagate_set_commands = 'local'");
   const before = await digests();
   await client.query(`set local timezone = 'Asia/Kolkata'; set local datestyle = 'German';

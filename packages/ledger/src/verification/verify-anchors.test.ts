@@ -321,7 +321,7 @@ test("after a change of the master key, old anchors are valid if the old key or 
   expect(await verifyLines(lines, kept)).toMatchObject({ ok: true, anchors: 2 });
 });
 
-test("all anchors are compared, also if there are more than one SQL statement compares", async () => {
+test("verifyAnchors compares all anchors, even if they do not fit into one SQL statement", async () => {
   await payAndAnchor();
   await payAndAnchor();
   const many = [...Array<string>(6_000).fill(lines[0]!), lines[1]!];

@@ -11,7 +11,7 @@ import {
   recordedAnchors,
 } from "./anchored-books.ts";
 
-/** A line that was kept outside the database, and its place there. */
+/** A line of an anchor that was kept outside the database, with its place. */
 export interface AnchorLine {
   /** The place to show in problems, such as `anchors.jsonl:17`. */
   readonly place: string;
@@ -94,7 +94,8 @@ export async function verifyAnchors(
   { keys, lenderId }: VerifyAnchorsOptions,
 ): Promise<AnchorVerification> {
   const findings = new AnchorFindings();
-  // Read before the lines: an anchor that a worker makes while the lines are read is not among them, and is not missing.
+  // Read the recorded anchors before the lines. Otherwise an anchor that a worker makes meanwhile would be recorded but
+  // not be among the lines, and would be reported as missing.
   const recorded = await recordedAnchors(em, lenderId);
   let batch: HeadToCompare[] = [];
   for await (const { place, text } of lines) {

@@ -34,7 +34,7 @@ export interface Check {
   readonly needsChainedUntil?: true;
 }
 
-/** Run only if the trial balance shows transfers with a missing account or an account in another currency. */
+/** This check runs only if the trial balance shows transfers whose account is missing or has another currency. */
 export const accountsCheck: Check = {
   name: "accounts of transfers",
   problemsOf: check(

@@ -107,8 +107,8 @@ type Found = Problem & { readonly total: bigint };
 type RowCounts = Omit<LedgerCounts, "lenders">;
 
 /**
- * The sum of a lender's transfers in one currency between accounts of two currencies. The currency of an account is null if
- * the account does not exist.
+ * The sum of a lender's transfers in one currency, grouped by the currencies of their two accounts. The currency of an
+ * account is null if the account does not exist.
  */
 interface Movement {
   readonly currency: CurrencyCode;
@@ -200,7 +200,8 @@ export async function lendersInLedger(tx: Tx): Promise<string[]> {
 /** The timeout of one check, long enough for a lender with hundreds of millions of rows. */
 export const VERIFICATION_TIMEOUT = { timeoutMs: 3_600_000 };
 
-// Makes the transaction read-only, lifts its limits of time and memory, and plans each query for the rows that exist now.
+// Makes the transaction read-only, lifts its time limit, raises its memory limit, and plans each query for the rows
+// that exist now.
 export const setVerificationLimits = statement(
   "ledger.verify-settings",
   `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', '0', true),

@@ -34,7 +34,7 @@ test("returns a link when one of its messages has changed since the given time",
   expect(await changed(fieldPartnerId, minutesLater(61))).toEqual([]);
 });
 
-test("returns at most `limit` links, starting behind the given id", async () => {
+test("returns at most `limit` links with ids greater than the given id", async () => {
   const fieldPartnerId = newId();
   const links = [await aRequested(fieldPartnerId), await aRequested(fieldPartnerId), await aRequested(fieldPartnerId)];
   const page = (limit: number, after?: string) =>

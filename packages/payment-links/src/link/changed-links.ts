@@ -2,8 +2,8 @@ import { type EntityManager, query, statement } from "@collections/database";
 import { linkColumns, type PaymentLink } from "./payment-link.ts";
 
 /**
- * Returns the links of a field partner that have changed since `since`, or whose messages have, in the order of their
- * ids: at most `limit` links, starting behind the id `after`.
+ * Returns a field partner's links that have changed since `since`, or that have a message that has changed since then.
+ * Returns at most `limit` links with ids greater than `after`, in the order of their ids.
  *
  * @example
  * const since = new Date("2026-11-20T06:00:00Z");
@@ -18,7 +18,8 @@ export function changedLinks(
   return query(em, selectChanged, [fieldPartnerId, since, after ?? null, limit]);
 }
 
-// max() and not EXISTS: the planner may turn EXISTS into a hash join over the messages of all field partners.
+// Uses max() instead of EXISTS, because the planner may turn EXISTS into a hash join over the messages of all field
+// partners.
 export const selectChanged = statement(
   "payment-links.changed",
   `select ${linkColumns} from payment_links.payment_link l

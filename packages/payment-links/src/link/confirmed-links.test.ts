@@ -59,7 +59,7 @@ describe("linksByLenderLinkId", () => {
       await linksByLenderLinkId(database.em(), keys);
       const { text } = sent.find(({ name }) => name === sentAs)!;
       const client = await database.pool.connect();
-      // The transaction makes a pooler keep to one session, and its rollback removes the table.
+      // In a transaction, a pooler uses the same session for all queries. The rollback removes the table.
       await client.query("begin");
       await client.query("create table payment_links.other (like payment_links.payment_link including all)");
       await client.query("set local plan_cache_mode = force_generic_plan");
@@ -106,7 +106,7 @@ describe("markPaid", () => {
     expect(await liveLink(database.em(), second)).toMatchObject({ id: second.id });
   });
 
-  test("during the recording of the mint leaves the link paid, with the lender's linkId", async () => {
+  test("leaves a link paid and with the lender's linkId if the mint is recorded at the same time", async () => {
     const links = await Promise.all(Array.from({ length: 6 }, () => aRequestedLink(database)));
     await Promise.all(
       links.flatMap((link) => [
@@ -156,7 +156,7 @@ describe("markPaid", () => {
       await linksByLenderLinkId(tx, []);
       markPaid(tx, []);
     });
-    // On a cluster the settings of a transaction are a message of their own.
+    // On a cluster the settings of a transaction are sent in a separate message.
     return sent.filter(({ text }) => !text.startsWith("set local")).map(({ name, text }) => name ?? text);
   }
 });

@@ -4,7 +4,7 @@ import { COPIED, type LinkKey, linkTable, type PaymentLink } from "./payment-lin
 /** Identifies a link by the lender's id, as a confirmation does. */
 export interface LenderLinkKey {
   readonly lenderId: string;
-  /** The lender's id. */
+  /** The lender's id of the link. */
   readonly linkId: string;
 }
 
@@ -14,9 +14,9 @@ export interface LenderLinkKey {
 export type PaidLink = LenderLinkKey & Pick<PaymentLink, (typeof PAID_LINK)[number]>;
 
 /**
- * Returns the links with these lender's ids, in one query and in no particular order. An unknown id has no row. A
- * gateway that was called twice with the same mint key returns the same linkId twice. Then several links have this id,
- * and the newest of them counts. contract: Payment confirmation request
+ * Returns the links that have these ids of their lender, in one query and in no particular order. Unknown ids are left
+ * out. Several links may have the same linkId, because a gateway that is called twice with the same mint key returns
+ * the same link. Then the newest of them counts. contract: Payment confirmation request
  *
  * @example
  * const [paidLink] = await linksByLenderLinkId(em, [{ lenderId, linkId: "plink_77" }]);
@@ -30,7 +30,7 @@ export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly
 
 /**
  * Marks links as paid in one SQL statement, whatever their status. A link that is already paid does not change. If
- * `links` names a link twice, the earlier time counts. The caller holds the locks on the cases.
+ * `links` contains the same link twice, the earlier time counts. The caller must hold the locks on the cases.
  *
  * @example
  * const paidAt = new Date("2026-11-20T09:40:55Z");

@@ -26,8 +26,8 @@ export interface ReportedStatus {
 }
 
 /**
- * Tells whether the reported status ranks above the known one. Reports arrive in any order, so the best one wins, not
- * the last one. Any report of the channel ranks above an unknown outcome.
+ * Returns whether the reported status ranks above the known one. Reports arrive in any order, so the highest status
+ * wins, not the last one. If the outcome of a message is unknown, any report of the channel ranks above that.
  *
  * @example
  * isNews({ status: "sent" }, { status: "failed", failureCode: "UNDELIVERABLE" }); // true

@@ -74,7 +74,7 @@ describe("queries over several lenders", () => {
   });
 });
 
-// A plan made on an empty table is the worst case: a sequential scan looks as cheap as an index there.
+// Plans made on an empty table are the worst case: there a sequential scan looks as cheap as an index scan.
 test.each([
   { ...selectOwn, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
   { ...selectLive, finds: /Index Cond: \(.*case_id >= .*case_id <= / },
@@ -87,7 +87,7 @@ test.each([
   async ({ text, finds }) => {
     const parameters = new Set(text.match(/\$\d+/g)).size;
     const client = await database.pool.connect();
-    // The transaction makes a pooler keep to one session, and its rollback removes the tables.
+    // In a transaction, a pooler uses the same session for all queries. The rollback removes the tables.
     await client.query("begin");
     await client.query("create schema other");
     await client.query("create table other.payment_link (like payment_links.payment_link including all)");

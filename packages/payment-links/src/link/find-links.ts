@@ -30,8 +30,8 @@ export async function linkById(em: EntityManager, key: LinkKey): Promise<Payment
 }
 
 /**
- * Returns the link if this field partner requested it. A link of another field partner is undefined, as is an unknown
- * id.
+ * Returns the link if this field partner requested it. Returns undefined for a link of another field partner and for an
+ * unknown id.
  *
  * @example
  * const own = await linkOfFieldPartner(em, fieldPartnerId, link.id);
@@ -46,7 +46,7 @@ export async function linkOfFieldPartner(
 }
 
 /**
- * Returns those links that this field partner requested, in one query. Other ids have no row.
+ * Returns, in one query, the links with these ids that this field partner requested. All other ids are left out.
  *
  * @example
  * const own = await linksOfFieldPartner(em, fieldPartnerId, [link.id]);
@@ -60,7 +60,7 @@ export async function linksOfFieldPartner(
 }
 
 /**
- * Returns, in one query, each link that was requested by the `fieldPartnerId` of its key. Other keys have no row.
+ * Returns, in one query, each link that was requested by the `fieldPartnerId` of its key. All other keys are left out.
  *
  * @example
  * const [own] = await ownLinks(em, [{ lenderId, id: link.id, fieldPartnerId }]);
@@ -154,7 +154,7 @@ export interface SentMessage extends LinkDelivery {
 }
 
 /**
- * Returns the deliveries with these message ids of the channel, in one query. An unknown id has no row.
+ * Returns the deliveries whose messages have these ids of the channel, in one query. Unknown ids are left out.
  *
  * @example
  * const [message] = await messagesSent(em, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
@@ -169,8 +169,8 @@ export async function messagesSent(
 }
 
 /**
- * Returns the WhatsApp messages of these deliveries, in one query. It serves reports of messages whose message id was
- * never stored. A delivery that no job has started to send has no row.
+ * Returns the WhatsApp messages of these deliveries, in one query. Use it for reports about messages whose message id
+ * was never stored. Deliveries that no job has started to send are left out.
  *
  * @example
  * const [message] = await messagesOfDeliveries(em, lenderId, [delivery.id]);
@@ -215,9 +215,9 @@ const selectManyOfFieldPartner = statement(
   `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = any($2::uuid[])`,
 );
 
-// PostgreSQL does not merge a lateral query with ORDER BY into the join. Citus accepts ORDER BY there, but neither
+// A lateral query with ORDER BY is not merged into the join by PostgreSQL. Citus accepts ORDER BY there, but neither
 // LIMIT nor OFFSET. Together with the range on the id, this makes every plan probe the right index once for each key.
-// By `lender_id = any (…)` Citus finds the nodes of the lenders.
+// The condition `lender_id = any (…)` tells Citus which nodes have the lenders' rows.
 export const selectOwn = statement(
   "payment-links.own-links",
   `select ${linkColumns}
@@ -263,8 +263,8 @@ export const selectDeliveries = statement(
    order by d.id`,
 );
 
-// Written like the query for links. A single PostgreSQL has a text of its own: without statistics, `any` would make it
-// read all deliveries of the lender.
+// Written in the same way as `selectOwn`. It is used on a cluster only: on plain PostgreSQL without statistics, `any`
+// would make the query read all deliveries of the lender.
 const selectDeliveriesOnCluster = statement(
   "payment-links.deliveries-of-links-on-cluster",
   `${DELIVERIES_OF_LINKS}

@@ -12,7 +12,8 @@ export const LinkDeliveryEntity = defineEntity({
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
     /**
-     * The link that the message carries. If the lender returns the same link for a repeat, this becomes the newer link.
+     * The link that the message carries. If the lender returns the same link for a repeated request, this changes to
+     * the newer row of that link.
      */
     paymentLinkId: p.uuid(),
     channel: p.text().$type<Channel>(),

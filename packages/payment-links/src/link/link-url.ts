@@ -23,7 +23,7 @@ export function checkLinkUrl(text: string, { allow, hosts }: LinkUrlRule): LinkU
   if (!opened.ok) return opened;
   const { href: url, host, hostname } = opened.url;
   if (url.length > MAX_URL_CHARS) return reject(`The URL is longer than ${MAX_URL_CHARS} characters.`);
-  // The operator's allowed hosts of a sandbox stay allowed, also for a lender that has registered payment-link hosts.
+  // In a sandbox, the hosts that the operator allows stay allowed even if the lender has registered payment-link hosts.
   if (!checkUrl(text, NOTHING).ok) return { ok: true, url };
   if (hostname.endsWith(".")) return reject("The host ends with a dot.");
   if (hosts.length === 0 || hosts.includes(host)) return { ok: true, url };

@@ -55,10 +55,10 @@ describe("a request for a link", () => {
   });
 
   test.each([
-    ["later", {}, minutesLater(10.01)],
+    ["more than 10 minutes later", {}, minutesLater(10.01)],
     ["with another amount", { amountMinor: 1n }, NOON],
     ["on another visit", { visitId: newId() }, NOON],
-  ])("has a mint key of its own %s", async (_how, other, at) => {
+  ])("gets a new mint key if it is repeated %s", async (_how, other, at) => {
     const request = aRequest();
     const first = await aRequestedLink(database, request);
     const second = await aRequestedLink(database, { ...request, ...other }, at);
@@ -115,7 +115,7 @@ describe("a minted link", () => {
     expect(await linkById(database.em(), first)).toEqual(recorded.superseded);
   });
 
-  test("recorded at the same time as others of its case leaves exactly one of them live", async () => {
+  test("recorded at the same time as other links of its case leaves exactly one of them live", async () => {
     const cases = Array.from({ length: 8 }, () => aRequest());
     await Promise.all(
       cases.map(async (request) => {
@@ -131,7 +131,7 @@ describe("a minted link", () => {
     );
   });
 
-  test("cannot be live beside another link of its case: a unique index rejects it", async () => {
+  test("cannot be live while another link of its case is live, because a unique index rejects it", async () => {
     const live = await aMintedLink(database);
     const other = await aRequestedLink(database, live);
     const force = database.pool.query(
@@ -162,7 +162,7 @@ describe("a minted link", () => {
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "unavailable" } });
   });
 
-  test("with the same linkId as a link that was paid since is marked as paid too", async () => {
+  test("with the same linkId as an earlier link that has been paid meanwhile is marked as paid too", async () => {
     const first = await aMintedLink(database, {}, "plink_twice");
     const second = await aRequestedLink(database, first);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...first, paidAt: NOON }]));
@@ -191,7 +191,7 @@ describe("an unavailable link", () => {
     expect(await linkById(database.em(), link)).toEqual(recorded.link);
   });
 
-  test("is not made of a minted link", async () => {
+  test("cannot be made from a minted link", async () => {
     const link = await aMintedLink(database);
     const why = { unavailable: "outcome_unknown", detail: "A sentence." } as const;
     const recorded = await transaction(database.em(), (tx) => recordUnavailable(tx, link, why, NOON));

@@ -14,7 +14,10 @@ export const CHANNELS = ["whatsapp", "email"] as const;
 /** One of CHANNELS. */
 export type Channel = (typeof CHANNELS)[number];
 
-/** A link that a field partner requested on a visit. Each change of status sets a time, and later changes keep it. */
+/**
+ * A link that a field partner requested on a visit. Each status has its own time, which later changes of the status
+ * keep.
+ */
 export const PaymentLinkEntity = defineEntity({
   name: "PaymentLink",
   schema: "payment_links",
@@ -49,7 +52,8 @@ export const PaymentLinkEntity = defineEntity({
     /** Whether the link was requested before the service knew the start of its visit. */
     cameOutOfOrder: p.boolean().default(false),
     /**
-     * When the field partner tapped, by the phone's and the service's clocks; null for links older than this column.
+     * When the field partner requested the link: the earliest of the tap by the phone's clock, the arrival of a queued
+     * request, and `createdAt`. Null for links that are older than this column.
      */
     askedAt: p.datetime().columnType("timestamptz").strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
@@ -105,7 +109,7 @@ const CHANGED = [
   "updatedAt",
 ] as const;
 
-/** A new link has a status, and null for all other properties that can change. `updatedAt` equals `createdAt`. */
+/** The properties of a new link. All other properties are null, except that `updatedAt` equals `createdAt`. */
 const INSERTED = linkTable.properties.filter(
   (property) => property === "status" || !CHANGED.some((changed) => changed === property),
 );

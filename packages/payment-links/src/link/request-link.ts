@@ -3,8 +3,8 @@ import type { CurrencyCode } from "@collections/money";
 import { type Channel, CHANNELS, insertLink, type PaymentLink } from "./payment-link.ts";
 
 /**
- * How long a request for a link is valid. A second request for the same visit and amount within this time repeats the
- * first. A request that is older when its mint call is due is not sent to the lender any more.
+ * How long a request for a link is valid. A second request for the same visit and amount within this time counts as a
+ * repeat of the first. If a request is already older when its mint call is due, the call is not made.
  *
  * @example
  * const askedAt = link.askedAt ?? link.createdAt;
@@ -57,9 +57,9 @@ export interface LinkRequest {
 
 /**
  * Writes a link in status `requested`. The caller holds the lock on the case, and enqueues the mint job in the same
- * transaction. A repeat within 10 minutes makes another link that shares the mint key, so that the lender's gateway
- * returns the same link again. `now` is a time of the database's clock (default: its current time), because another
- * process compares it to decide whether the request has expired. Throws TooManyLinksError.
+ * transaction. If the same request is repeated within 10 minutes, the new link shares the mint key of the first, so
+ * that the lender's gateway returns the same link again. `now` is a time of the database's clock (default: its current
+ * time), because another process compares it to decide whether the request has expired. Throws TooManyLinksError.
  *
  * @example
  * const loan = { lenderId, caseId, sourceLoanNumber: "LN-1001" };
@@ -113,7 +113,8 @@ interface EarlierLinks {
 }
 
 /**
- * Reads what earlier requests determine. Of two taps at once, the second waits for the first and shares its mint key.
+ * Reads the number of earlier links and the mint key to share. If two requests for a visit arrive at once, the second
+ * waits for the first and shares its mint key.
  */
 async function earlierLinks(tx: Tx, request: LinkRequest, now?: Date): Promise<EarlierLinks> {
   const { lenderId, caseId, visitId, amountMinor, currency } = request;

@@ -25,8 +25,8 @@ export type DeliveryClaim =
  * Lets one job at a time send a message. The caller holds the lock on the case, and commits before it sends. A run that
  * claimed the message more than `lostAfterMs` ago counts as dead. Its e-mail may be sent again, with the same
  * Message-ID. Its WhatsApp message may not, because WhatsApp has no such key. `now` is a time of the database's clock
- * (default: its current time): with clocks of their own, one process could take the claim of another for lost too
- * early.
+ * (default: its current time). If each process used its own clock, a process could regard the claim of another as lost
+ * too early.
  *
  * @example
  * const message = { lenderId, id: delivery.id, lostAfterMs: 120_000 };
@@ -64,7 +64,7 @@ export async function releaseDelivery(
   if (delivery.status === "queued") saveDelivery(tx, { ...delivery, startedAt: null, updatedAt: now });
 }
 
-/** Locks the link of a delivery. Whoever has locked a link may change its deliveries. */
+/** Locks the link of a delivery. A transaction that has locked a link may change its deliveries. */
 async function lockDelivery(tx: Tx, key: DeliveryKey): Promise<{ link: PaymentLink; delivery: LinkDelivery }> {
   const found = await deliveryById(tx, key);
   assert.ok(found, `the lender ${key.lenderId} has no link delivery ${key.id}`);

@@ -30,7 +30,7 @@ describe("a scanner reads the QR code of a fallback back as its UPI URI", () => 
   });
 });
 
-/** Renders an SVG that consists of black unit squares on white, as the QR code does, to pixels. */
+/** Renders a QR code's SVG to pixels. The SVG must consist of black unit squares on white. */
 function drawn(svg: string): { width: number; height: number; data: Uint8Array } {
   const [, modules] = /viewBox="0 0 (\d+) \1"/.exec(svg)!;
   const [, path] = /<path fill="black" d="([^"]+)"/.exec(svg)!;

@@ -6,7 +6,7 @@ const UPI_CURRENCY = "INR";
 /** UPI apps show at most this many characters of a payee's name and of a note. */
 const MAX_PAYEE_NAME_CHARS = 99;
 const MAX_NOTE_CHARS = 50;
-/** The width of the light border around the code. With less than four modules, scanners may miss the code. */
+/** The width of the light border around the QR code. With fewer than four modules, scanners may miss the code. */
 const QUIET_ZONE_MODULES = 4;
 
 /** A lender's bank account, as the lender registered it. `ifsc` is for India, `swift` for payments from abroad. */

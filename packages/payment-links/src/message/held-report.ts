@@ -48,9 +48,9 @@ export interface LenderMessage {
 const SWEEP_ROWS = 500;
 
 /**
- * Keeps reports about unknown messages while the lender has a WhatsApp message that is being sent: a report can arrive
- * before the message's id is stored. At any other time the reports are about messages of other senders, and are
- * dropped.
+ * Stores reports about unknown messages while the lender has a WhatsApp message that is being sent, because a report
+ * can arrive before the message's id is stored. At any other time the reports are about messages of other senders, and
+ * are dropped.
  *
  * @example
  * const report = { providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "delivered" } as const;
@@ -90,8 +90,9 @@ export async function heldReports(
 }
 
 /**
- * Returns at most 500 messages that have held reports although their id is stored by now: the process that should have
- * applied the reports died. The newest come first, so that reports that cannot be applied do not block the others.
+ * Returns at most 500 messages that have held reports although their message id is stored by now, because the process
+ * that should have applied the reports died. The newest come first, so that reports that cannot be applied do not block
+ * the others.
  *
  * @example
  * for (const { lenderId, providerMessageId } of await settleableReports(em)) {

@@ -31,7 +31,7 @@ export function suppressionOf({ consent, hasAddress, isConfigured }: ChannelFact
   return isConfigured ? undefined : "NOT_CONFIGURED";
 }
 
-/** `deliveries`: the new deliveries. `undelivered`: no channel can deliver the link. */
+/** The new deliveries. `undelivered` is true if no channel can deliver the link. */
 export interface CreatedDeliveries {
   readonly deliveries: readonly LinkDelivery[];
   readonly undelivered: boolean;
@@ -49,8 +49,8 @@ export interface DeliveryOptions {
 
 /**
  * Creates one delivery for each channel, `queued` or `suppressed`. The caller enqueues a job for each queued delivery,
- * in the same transaction. An earlier delivery that was sent, or may have been sent, is assigned to this link. Then no
- * further message is sent over its channel, and the link becomes `sent` if that message was sent.
+ * in the same transaction. If a message of an earlier request was sent, or may have been sent, its delivery is assigned
+ * to this link, and no further message is sent over its channel. The link becomes `sent` if that message was sent.
  *
  * @example
  * const whatsapp = { consent: true, hasAddress: true, isConfigured: true };
@@ -117,10 +117,10 @@ export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date):
 }
 
 /**
- * Records reports about deliveries of one lender. The reports may come in any order: the best status is kept, not the
- * last one. The number of SQL statements does not depend on the number of reports. Report `failed` only if the message
- * will not be tried again. The caller holds the locks on the cases, so that no delivery is assigned to another link in
- * between.
+ * Records reports about deliveries of one lender. The reports may come in any order: the highest status is kept, not
+ * the last one. The number of SQL statements does not depend on the number of reports. Report `failed` only if the
+ * message will not be tried again. The caller holds the locks on the cases, so that no delivery is assigned to another
+ * link meanwhile.
  *
  * @example
  * const reports = [{ lenderId, id: delivery.id, status: "delivered" as const }];
@@ -201,7 +201,8 @@ function newDelivery(
 }
 
 /**
- * Applies a report. The message id is kept in any status. A message that failed first and arrived later has no failure.
+ * Returns the delivery after a report. The message id is stored whatever the status is. If a message that was reported
+ * as failed is delivered after all, its failure is cleared.
  */
 function reported(known: LinkDelivery, report: DeliveryReport, now: Date): LinkDelivery {
   const status = isNews(known, report) ? report.status : known.status;

@@ -7,8 +7,8 @@ import { type Channel, CHANNELS, type LinkKey, lockLinksOfCase, type PaymentLink
 import { type ChannelFacts, type CreatedDeliveries, createDeliveries } from "./record-delivery.ts";
 
 /**
- * How often a lender's link is sent over one channel, the first message included, so that the borrower is not flooded.
- * The number is counted by the lender's linkId, so repeated requests for the same link count together.
+ * How often a link is sent over one channel, the first message included, so that the borrower is not flooded. Messages
+ * are counted by the lender's linkId, so the messages of repeated requests for the same link count together.
  *
  * @example
  * const sent = (await deliveriesOf(em, [link])).filter(({ channel }) => channel === "whatsapp");
@@ -29,8 +29,8 @@ export type ResendOutcome =
   | { readonly kind: "used_up"; readonly channel: Channel };
 
 /**
- * Creates a further delivery for each channel. Default: the channels that the field partner chose for the link, or all
- * channels if the list was empty. The caller holds the lock on the case. Throws PaymentLinkNotFoundError.
+ * Creates another delivery for each of the given channels. Default: the channels that the field partner chose for the
+ * link, or all channels if that list was empty. The caller holds the lock on the case. Throws PaymentLinkNotFoundError.
  *
  * @example
  * const open = { hasAddress: true, isConfigured: true };

@@ -12,9 +12,9 @@ export type MintAnswer =
   | { readonly unavailable: UnavailableReason; readonly detail: string };
 
 /**
- * Reads the answer to a mint call. Any 2xx is a success. The URL of the minted link is canonical. `detail` quotes
- * nothing of the lender's answer except a host, because the answer may contain the borrower's data or the auth header.
- * contract: Mint-link response
+ * Reads the answer to a mint call. Any 2xx status is a success. The URL of the minted link is canonical. `detail`
+ * quotes nothing of the lender's answer except a host, because the answer may contain the borrower's data or the auth
+ * header. contract: Mint-link response
  *
  * @example
  * const url = "https://lender.example.com/links";

@@ -14,7 +14,9 @@ export interface MintRequest {
   readonly currency: CurrencyCode;
   readonly borrowerName: string;
   readonly borrowerPhone: string;
-  /** Equal for every request with the same mint key: gateways reject a key that was used with another body. */
+  /**
+   * The same for every request with the same mint key, because gateways reject a key that was used with another body.
+   */
   readonly description: string;
 }
 
@@ -31,14 +33,14 @@ export interface MintCall {
   readonly keyId: string;
   readonly mintKey: string;
   readonly request: MintRequest;
-  /** The limit for the whole call, with its answer. contract: Limits, mint-link response time */
+  /** The time limit for the whole call, including the answer. contract: Limits, mint-link response time */
   readonly timeoutMs: number;
   readonly now: Date;
 }
 
 /**
- * Makes the mint call to the lender, once. Call it outside any transaction, after `claimMint` has succeeded. Only an
- * auth header that cannot be sent makes it throw. contract: Lender-exposed endpoints
+ * Makes the mint call to the lender, once. Call it outside any transaction, after `claimMint` has succeeded. It throws
+ * only if the auth header cannot be sent. contract: Lender-exposed endpoints
  *
  * @example
  * const { mintKey } = link;

@@ -8,7 +8,8 @@ export interface MintedLink {
   readonly linkId: string;
   readonly url: string;
   /**
-   * When the link was paid, if a payment was confirmed before the mint is recorded: lenders can show a link themselves.
+   * When the link was paid, if its payment was confirmed before the mint was recorded. This can happen because lenders
+   * can show a link to the borrower themselves.
    */
   readonly paidAt?: Date | undefined;
 }
@@ -24,9 +25,9 @@ export interface RecordedMint {
 }
 
 /**
- * Records that the lender has minted the link. The live link of the case is superseded. A link that is already settled
- * only gets the lender's id and URL, so that a later payment by it can be attributed. The first argument is the result
- * of `lockLinksOfCase`.
+ * Records that the lender has minted the link, and supersedes the live link of the case. If the link is already
+ * settled, only the lender's id and URL are stored, so that a later payment can be attributed. The first argument is
+ * the result of `lockLinksOfCase`.
  *
  * @example
  * const minted = { linkId: "plink_77", url: "https://pay.example.com/plink_77" };
@@ -42,7 +43,8 @@ export function recordMinted(tx: Tx, { link, others }: LinksOfCase, minted: Mint
     return { link: settled, changed: false, superseded: undefined, sameLinkId: [] };
   }
   const superseded = supersede(others.find(isLive), now);
-  // The superseded link is written first: a unique index allows one live link, and is checked after each SQL statement.
+  // The superseded link is written first, because a unique index allows only one live link and is checked after each
+  // SQL statement.
   if (superseded) saveLink(tx, superseded);
   const after = { ...named, status, mintedAt: now };
   saveLink(tx, after);
@@ -80,8 +82,8 @@ export async function recordUnavailable(
 }
 
 /**
- * Returns when the link was paid, if the lender returned the same link for an earlier request, and that request's link
- * was paid since.
+ * Returns the time of payment if the lender returned the same link for an earlier request and that request's link is
+ * paid by now; otherwise null.
  */
 function paidAlready(link: PaymentLink, others: readonly PaymentLink[], { linkId }: MintedLink): Date | null {
   const paid = others.find(
