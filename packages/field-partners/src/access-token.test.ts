@@ -63,7 +63,7 @@ test("the token of an ended session is not valid, and other tokens of the same f
   expect(await whose(kept.accessToken)).toEqual(asha);
 });
 
-test("a suspension ends the field partner's tokens, and they are not valid after it ends either", async () => {
+test("the tokens of a suspended field partner are not valid, and stay invalid after the suspension ends", async () => {
   const { accessToken } = await issue();
   await transaction(database.em(), (tx) => suspendFieldPartner(tx, asha.id, NOW));
   expect(await whose(accessToken)).toBeUndefined();

@@ -14,7 +14,7 @@ export const OPERATOR_TOKEN_TTL_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Starts a session for an active field partner on behalf of an operator, and returns its access token. The session cannot be
- * refreshed. The token is `fpt_` and 256 random bits. It is returned only here: the database has only its SHA-256.
+ * refreshed. The token is `fpt_` and 256 random bits. It cannot be read again later: the database has only its SHA-256.
  * Throws FieldPartnerNotFoundError.
  *
  * @example

@@ -1,13 +1,13 @@
 import { query, statement, type Tx } from "@collections/database";
 import { recordFieldPartnerAct } from "./audit.ts";
 
-/** A field partner's request to see the borrower's contact of a case. */
+/** A field partner's request to see the contact details of a case's borrower. */
 export interface ContactReveal {
   readonly fieldPartnerId: string;
   readonly caseId: string;
   /** The start of the current day in the field partner's time zone. */
   readonly dayStart: Date;
-  /** Whether this is a repeat of a request that was answered before. On the same day it is not recorded again. */
+  /** Whether this repeats a request that was answered before. A repeat on the same day is not recorded again. */
   readonly isRepeat: boolean;
 }
 
@@ -26,8 +26,9 @@ const countToday = statement(
 );
 
 /**
- * Records in the audit that a field partner sees the contact of a case's borrower, and returns true. Returns false and
- * records nothing if they have already seen the contacts of `perDay` other cases on this day. Each case counts once a day.
+ * Records in the audit that a field partner sees the contact details of a case's borrower, and returns true. If the
+ * field partner has already seen those of `perDay` other cases on this day, records nothing and returns false. Each
+ * case counts once a day.
  *
  * @example
  * const dayStart = new Date("2026-11-19T18:30:00Z");

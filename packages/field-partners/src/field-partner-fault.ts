@@ -26,7 +26,8 @@ export class InvalidFieldPartnerError extends Error {
 }
 
 /**
- * Thrown if there is no field partner with this id, or if an active one is needed and the field partner is suspended.
+ * Thrown if there is no field partner with this id. Functions that need an active field partner also throw it for a
+ * suspended one.
  *
  * @example
  * const fieldPartner = await fieldPartnerById(em, fieldPartnerId);

@@ -21,7 +21,7 @@ function create(fieldPartner: NewFieldPartner) {
   return transaction(database.em(), (tx) => createFieldPartner(tx, fieldPartner));
 }
 
-test("a registered field partner is found by id and in the list of all", async () => {
+test("fieldPartnerById and listFieldPartners return a registered field partner", async () => {
   const asha = await create({ displayName: "  Asha Rao ", phone: "+919800000001" });
   expect(asha).toMatchObject({ displayName: "Asha Rao", phone: "+919800000001", state: "active" });
   expect(await fieldPartnerById(database.em(), asha.id)).toEqual(asha);

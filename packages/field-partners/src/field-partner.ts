@@ -17,8 +17,8 @@ import { FieldPartnerEntity, type FieldPartnerRow, SessionEntity } from "./schem
 const MAX_DISPLAY_NAME_CHARS = 80;
 
 /**
- * Locks a phone until the transaction ends. A transaction that makes a person active takes this lock first. Otherwise an
- * SQL statement could violate the unique index and write the phone into PostgreSQL's log: "Key (phone)=(…) already exists".
+ * Locks a phone until the transaction ends. A transaction that makes a person active takes this lock first. Otherwise a
+ * query could violate the unique index, and PostgreSQL would log the phone: "Key (phone)=(…) already exists".
  */
 const lockPhone = statement(
   "field-partners.lock-phone",
@@ -27,7 +27,7 @@ const lockPhone = statement(
 
 const table = tableOf(FieldPartnerEntity);
 
-/** Inserts nothing if another active person has the phone. An older process, which takes no lock, may have inserted it. */
+/** Inserts nothing if another active person has the phone: a process of an older version takes no lock on the phone. */
 const insertActive = statement(
   "field-partners.insert-active",
   `insert into ${table.name} (${table.columnList(table.properties)})
@@ -112,7 +112,7 @@ export async function resumeFieldPartner(
   try {
     await tx.flush();
   } catch (error) {
-    // A process of the previous version registers a person without taking the lock.
+    // A process of the previous version, which takes no lock, may have registered a person with this phone meanwhile.
     if (isUniqueViolation(error)) throw phoneTaken();
     throw error;
   }
@@ -131,7 +131,7 @@ export async function fieldPartnerById(em: EntityManager, fieldPartnerId: string
 }
 
 /**
- * Returns the people with these ids, read by one SQL query. Ids without a person are not in the map.
+ * Returns the people with these ids, read by one query. Ids without a person are not in the map.
  *
  * @example
  * const people = await fieldPartnersByIds(em, [fieldPartnerId]);
@@ -185,7 +185,7 @@ function phoneTaken(holder?: { readonly id: string }): InvalidFieldPartnerError 
   return new InvalidFieldPartnerError("DUPLICATE_PHONE", "phone", detail);
 }
 
-/** Locks a person's row. It flushes the transaction's own changes first, because the row is read again. */
+/** Locks a person's row. Flushes the transaction's own changes first: reading the row again would overwrite them. */
 async function lockFieldPartner(tx: Tx, id: string): Promise<FieldPartnerRow> {
   await tx.flush();
   const row = await tx.findOne(FieldPartnerEntity, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
@@ -214,7 +214,10 @@ function readPhone(text: string): string {
   );
 }
 
-/** Accepts only names, not offsets: PostgreSQL reads the sign of an offset such as +05:30 opposite to JavaScript. */
+/**
+ * Accepts only names, not offsets: in an offset such as +05:30, PostgreSQL and JavaScript give the sign opposite
+ * meanings.
+ */
 function readTimeZone(text: string): string {
   try {
     if (/^[A-Za-z][\w/+-]*$/.test(text) && new Intl.DateTimeFormat("en", { timeZone: text })) return text;

@@ -38,7 +38,7 @@ test("a repeat gets the stored result and does not do the work again", async () 
   expect(repeated).toEqual({ kind: "repeat", result: { visitId: "v1", seen: [1, null] } });
 });
 
-test("the same key with another input is a conflict; another key, mutation or field partner is not", async () => {
+test("another input with the same key is a conflict; another key, mutation or field partner makes it new", async () => {
   const mutation = aMutation();
   await run(mutation, () => null);
   expect(await run({ ...mutation, inputHash: hash("another") }, () => 1)).toEqual({ kind: "conflict" });
@@ -90,7 +90,7 @@ test("a result is kept for 7 days; then the key is new again, even before the ro
   expect(await run(mutation, () => "again", atDay(14))).toEqual({ kind: "new" });
 });
 
-test("a committed claim without a result makes a repeat throw", async () => {
+test("claimMutation throws for a repeat if the claim was committed without a result", async () => {
   const mutation = aMutation();
   await transaction(database.em(), (tx) => claimMutation(tx, mutation, NOW));
   await expect(run(mutation, () => 1)).rejects.toThrow("without saveMutationResult");

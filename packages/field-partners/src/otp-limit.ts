@@ -13,7 +13,7 @@ const resetOtps = statement(
 
 /**
  * Resets the limits of a field partner's phone, for all devices. Codes that were already sent stay valid, with their own
- * limit of five tries. Returns the number of codes and wrong tries that do not count any more.
+ * limit of five tries. Returns the number of codes and wrong tries that no longer count.
  * Throws FieldPartnerNotFoundError.
  *
  * @example

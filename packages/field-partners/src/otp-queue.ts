@@ -1,12 +1,15 @@
 import { queue } from "@collections/database";
 
-/** A job that sends a one-time password, if an active field partner has the phone. It contains only the row's id. */
+/**
+ * A job that sends a one-time password, if an active field partner has the phone. It contains only the password's id.
+ */
 export interface OtpJob {
   readonly otpId: string;
 }
 
 /**
- * The number of retries of a job, after about 1, 2, 4 and 8 seconds. They are that close because a code expires after minutes.
+ * The number of retries of a job, after about 1, 2, 4 and 8 seconds. The pauses are short because a code is valid for
+ * only 5 minutes.
  *
  * @example
  * const isLastAttempt = (attempt: number) => attempt > OTP_SEND_RETRIES;

@@ -19,11 +19,16 @@ describe("a code", () => {
     ["is accepted at the fifth try", { ...fresh, wrongTries: 4 }, true, "right"],
     ["is expired after five wrong tries, even if it is right", { ...fresh, wrongTries: 5 }, true, "expired"],
     ["is expired at its expiry time", { ...fresh, expiresAt: NOW }, true, "expired"],
-    ["is expired at its expiry time, also if it is wrong", { ...fresh, expiresAt: NOW }, false, "expired"],
+    ["is expired at its expiry time, even if it is wrong", { ...fresh, expiresAt: NOW }, false, "expired"],
     ["that signed in is accepted in a repeat, even after its expiry time", used, true, "repeat"],
-    ["that is wrong is a conflict if its key signed in", used, false, "conflict"],
+    ["that is wrong is a conflict if the request's idempotency key has already signed in", used, false, "conflict"],
     ["is not accepted in a repeat after 15 minutes", { ...used, verifiedAt: minutesAgo(15) }, true, "expired"],
-    ["is expired for another key after it signed in", { ...used, verifiedKey: OTHER }, true, "expired"],
+    [
+      "that signed in is expired for a request with another idempotency key",
+      { ...used, verifiedKey: OTHER },
+      true,
+      "expired",
+    ],
     ["is not accepted in a repeat after five wrong tries", { ...used, wrongTries: 5 }, true, "expired"],
   ] as const)("%s", (_, otp, isRight, verdict) => {
     expect(judgeOtp(otp, { isRight, idempotencyKey: KEY }, NOW)).toBe(verdict);
@@ -40,7 +45,7 @@ describe("the wait for the next code", () => {
     [[1, 2, 15], 0],
     [[1, 2, 14.5, 16], 0.5],
     [[1, 2, 3, 4], 12],
-  ])("after codes %j minutes ago is %d minutes", (ago, minutes) => {
+  ])("if codes were requested %j minutes ago, is %d minutes", (ago, minutes) => {
     const recent = ago.map((minute) => ({ requestedAt: minutesAgo(minute), wrongTries: 0 }));
     expect(otpWaitMs(recent, NOW)).toBe(minutes * 60_000);
   });

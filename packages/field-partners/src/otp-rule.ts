@@ -9,7 +9,7 @@ export const OTP_WRONG_TRIES_PER_DAY = 15;
 export const OTP_DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a code is valid after it was requested. */
 export const OTP_TTL_MS = 5 * 60 * 1000;
-/** How long a repeat of the request that signed in gets the same tokens again. */
+/** How long after a sign-in a repeat of the same request gets the same tokens again. */
 export const OTP_REPEAT_MS = 15 * 60 * 1000;
 
 /** The facts about a code that decide the answer. */
@@ -23,9 +23,10 @@ export interface OtpState {
 export type OtpVerdict = "right" | "wrong" | "expired" | "repeat" | "conflict";
 
 /**
- * Decides the answer to a code. The code for a phone without a field partner is wrong like any other wrong code, so that the
- * answer says nothing about the phone. `repeat` means that the same request signed in before. `conflict` means that it
- * signed in before with another code; it counts as a wrong try.
+ * Decides the answer to a code. A code for a phone without a field partner gets the same answer as any wrong code, so
+ * that the answer does not show whether the phone is registered. `repeat` means that the same request signed in before.
+ * `conflict` means that a request with the same idempotency key signed in before with another code; it counts as a
+ * wrong try.
  */
 export function judgeOtp(otp: OtpState, given: { isRight: boolean; idempotencyKey: string }, now: Date): OtpVerdict {
   if (otp.wrongTries >= OTP_TRIES) return "expired";
@@ -52,7 +53,8 @@ export function otpWaitMs(recent: readonly RecentOtp[], now: Date): number {
   const newestFirst = recent.toSorted((a, b) => b.requestedAt.getTime() - a.requestedAt.getTime());
   const waitForLimit = (limit: number, periodMs: number, countOf: (otp: RecentOtp) => number): number => {
     let count = 0;
-    // Counted from the newest, this code reaches the limit. The wait ends when it is older than the period.
+    // Counting back from the newest code, `last` is the code that reaches the limit. The wait ends when `last` is older
+    // than the period.
     const last = newestFirst.find((otp) => (count += countOf(otp)) >= limit);
     return last ? last.requestedAt.getTime() + periodMs - now.getTime() : 0;
   };

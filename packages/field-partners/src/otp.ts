@@ -105,10 +105,10 @@ export interface OtpRequest {
 
 /**
  * Requests a code for a phone. A phone gets at most 3 codes in 15 minutes and 10 in a day, and none for a day after 15 wrong
- * tries. A device that was signed in before has separate limits, so that strangers cannot use up its limits. A repeat with
+ * tries. A device that was signed in before has limits of its own, which strangers cannot use up. A repeat with
  * the same key and phone gets the same code, which is sent once.
  *
- * It does not check whether a field partner has the phone; the job does. So response and timing are the same for any phone.
+ * Only the job checks whether a field partner has the phone. So the answer and its timing are the same for every phone.
  *
  * @example
  * const request = { phone: "+919800000001", idempotencyKey };
@@ -171,9 +171,9 @@ export async function isOtpOfKnownDevice(em: EntityManager, otpId: string): Prom
 }
 
 /**
- * Assigns a code to the active field partner with the phone, and returns it for sending. Returns undefined if there is no such
- * field partner, or if the code has expired, was sent or was used. A second call returns the same code, so sending it twice
- * is harmless.
+ * Returns the code to send, and records for which field partner it is: the active one who has the phone. Returns
+ * undefined if there is no such field partner, or if the code has expired, was sent or was used. A second call returns
+ * the same code, so sending it twice is harmless.
  *
  * @example
  * const otp = await otpToSend(em, keys, otpId, now);
@@ -267,7 +267,9 @@ function wrongCodeOutcome({ verifiedAt, wrongTries }: OtpState): OtpVerification
   return verifiedAt ? { kind: "conflict" } : { kind: "wrong", triesLeft: OTP_TRIES - wrongTries };
 }
 
-/** Returns whether the code is right under any key. It compares with all keys, so that its duration tells nothing. */
+/**
+ * Returns whether the code is right under any key. Always compares with all keys, so that the duration reveals nothing.
+ */
 function isCodeOf(keys: SignInKeys, otpId: string, given: string): boolean {
   const typed = Buffer.from(given);
   const matches = keys.otp.map((key) => {

@@ -22,11 +22,11 @@ test.each([
   ["that is unused is exchanged for new tokens", fresh, "rotate"],
   ["of an ended session is rejected", { ...fresh, isOver: true }, "over"],
   ["is rejected at its expiry time", { ...fresh, refreshExpiresAt: NOW }, "over"],
-  ["with a key that was used with another token is a conflict", { ...fresh, isKeyTaken: true }, "conflict"],
-  ["that was used with the same key is a repeat", used, "repeat"],
-  ["that was used with another key is a reuse", { ...used, usedKey: OTHER }, "reused"],
+  ["is a conflict if its idempotency key was used with another token", { ...fresh, isKeyTaken: true }, "conflict"],
+  ["that was used with the same idempotency key is a repeat", used, "repeat"],
+  ["that was used with another idempotency key is a reuse", { ...used, usedKey: OTHER }, "reused"],
   ["that was used a day ago is a reuse, even with the same key", { ...used, usedAt: minutesAgo(24 * 60) }, "reused"],
-  ["that was used, of an ended session, is only rejected", { ...used, usedKey: OTHER, isOver: true }, "over"],
+  ["that was used, and whose session has ended, is only rejected", { ...used, usedKey: OTHER, isOver: true }, "over"],
   ["that was used and has expired is only rejected", { ...used, usedKey: OTHER, refreshExpiresAt: NOW }, "over"],
 ] as const)("a refresh token %s", (_, state, verdict) => {
   expect(judgeRefresh(state, KEY, NOW)).toBe(verdict);

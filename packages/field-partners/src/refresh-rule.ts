@@ -1,6 +1,7 @@
 /**
- * How long a repeat of a request gets the same tokens again. It is long because a phone may have no network for most of a
- * day. This adds little risk: a stolen copy of an unused refresh token is valid for 30 days anyway.
+ * How long after a refresh a repeat of the same request gets the same tokens again. The time is long because a phone
+ * may have no network for most of a day. This adds little risk: a stolen copy of an unused refresh token is valid for
+ * 30 days anyway.
  */
 export const REFRESH_REPEAT_MS = 24 * 60 * 60 * 1000;
 
@@ -19,8 +20,9 @@ export interface RefreshState {
 export type RefreshVerdict = "rotate" | "repeat" | "over" | "reused" | "conflict";
 
 /**
- * Decides what to do with a refresh token. A used token with the same idempotency key is the repeat of a request whose answer
- * was lost. A used token with another key was copied, and the service cannot know which of the two clients is the owner.
+ * Decides what to do with a refresh token. If a used token comes with the same idempotency key, the request is a
+ * repeat, whose first answer was lost. If it comes with another key, the token was copied, and the service cannot know
+ * which of the two clients is the owner.
  */
 export function judgeRefresh(state: RefreshState, idempotencyKey: string, now: Date): RefreshVerdict {
   if (state.isOver || now >= state.refreshExpiresAt) return "over";

@@ -93,7 +93,7 @@ describe("a refresh token", () => {
     expect(await isValid(next, minutesLater(24))).toBe(true);
   });
 
-  test("is valid for 30 days after it was issued, so that a session that is used does not expire", async () => {
+  test("is valid for 30 days after it was issued, so that a session in use does not expire", async () => {
     const { tokens } = await aSession();
     const last = new Date(minutesLater(30 * DAY_MINUTES).getTime() - 1);
     const next = await refreshed(tokens.refreshToken, undefined, last);
@@ -104,7 +104,7 @@ describe("a refresh token", () => {
     });
   });
 
-  test("gives the same tokens to a repeat of the same request for a day", async () => {
+  test("gives the same tokens to repeats of the same request for a day", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refreshed(tokens.refreshToken, key);
@@ -131,7 +131,7 @@ describe("a refresh token", () => {
     expect(await refresh(next.refreshToken)).toEqual({ kind: "over" });
   });
 
-  test("ends the session and records it in the audit, if it was used and comes in another request", async () => {
+  test("that was already used ends the session if another request sends it, and the audit records this", async () => {
     const { fieldPartnerId, sessionId, tokens } = await aSession();
     const other = await aSession(fieldPartnerId);
     const second = await refreshed(tokens.refreshToken);
@@ -170,7 +170,7 @@ describe("a refresh token", () => {
     expect(await validTokensOf(outcomes)).toEqual([]);
   });
 
-  test("with a key that was used with another token is a conflict, and stays unused", async () => {
+  test("stays unused and is a conflict if its idempotency key was used with another token", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refreshed(tokens.refreshToken, key);
@@ -217,7 +217,7 @@ describe("a session", () => {
     }
   });
 
-  test("is listed with its device until it ends, also a session of an operator's token", async () => {
+  test("is listed with its device until it ends, even if an operator's token started it", async () => {
     const { fieldPartnerId, sessionId, tokens } = await aSession();
     const { accessToken } = await inTx((tx) => issueAccessToken(tx, fieldPartnerId, { now: NOW }));
     const { sessionId: operators } = (await signedInBy(accessToken, NOW))!;
@@ -249,7 +249,7 @@ describe("a session", () => {
     expect(await isValid(tokens)).toBe(true);
   });
 
-  test("is deleted with its tokens a week after it expired, and each token a week after its own expiry", async () => {
+  test("is deleted a week after it expired, and each of its tokens a week after the token expired", async () => {
     const { sessionId, tokens } = await aSession();
     await refreshed(tokens.refreshToken, undefined, minutesLater(20 * DAY_MINUTES));
     const pairs = async () => {

@@ -22,7 +22,7 @@ const lockSession = statement(
 
 const PAIR = ["id", "sessionId", "refreshExpiresAt", "usedAt", "usedKey"] as const;
 
-/** It must run after the session is locked, so that it sees the changes of concurrent requests. */
+/** Run this query after the session is locked, so that it sees the changes of concurrent requests. */
 const readPair = statement(
   "field-partners.token-pair-by-refresh-token",
   `select ${tableOf(TokenPairEntity).selectList("t", PAIR)}, s.field_partner_id as "fieldPartnerId",

@@ -87,14 +87,14 @@ export async function openSession(
     revokedAt: null,
     endReason: null,
   });
-  // Inserted before its tokens, which refer to it.
+  // Inserts the session before its tokens, which refer to it.
   await tx.flush();
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.started", data: { sessionId, by } }, now);
   return sessionId;
 }
 
 /**
- * Returns the field partner and the session of each valid access token, by token. It takes one SQL query.
+ * Returns the field partner and the session of each valid access token, by token. Takes one query.
  *
  * @example
  * const signedIn = await signedInByTokens(em, [accessToken], now);
@@ -125,7 +125,7 @@ export async function signedInByTokens(
 }
 
 /**
- * Returns the access tokens that are valid. It takes one SQL query.
+ * Returns those of the access tokens that are valid. Takes one query.
  *
  * @example
  * const valid = await validAccessTokens(em, [accessToken], now);

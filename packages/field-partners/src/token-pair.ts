@@ -21,7 +21,7 @@ export const REFRESH_TOKEN_TTL_MS = 30 * 24 * 60 * 60 * 1000;
 const TOKEN_BYTES = 32;
 const TOKEN = /^fp[tr]_[A-Za-z0-9_-]{43}$/;
 
-/** The tokens for the app to keep. The database has only their hashes. Only a repeat of the same request gets them again. */
+/** The tokens for the app. The database has only their hashes, so only a repeat of the same request gets them again. */
 export interface Tokens {
   readonly accessToken: string;
   readonly accessExpiresAt: Date;
@@ -80,8 +80,8 @@ export async function addTokenPair(
 }
 
 /**
- * Returns the tokens that were issued for the same seed in the last `withinMs`, if the refresh token is still unused. Then
- * the first answer may have been lost. The access token may have expired since.
+ * Returns the tokens that were issued for the same seed in the last `withinMs`, if the refresh token is still unused:
+ * the answer with these tokens may have been lost. The access token may have expired meanwhile.
  */
 export async function findUnusedTokens(
   tx: Tx,

@@ -56,7 +56,7 @@ describe("a code", () => {
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
-  test("that is wrong counts once if the same request is repeated, and again for another code with the same key", async () => {
+  test("that is wrong counts once if its request is repeated; another wrong code counts again", async () => {
     const { otpId, code } = await aSentCode();
     const idempotencyKey = randomUUID();
     const repeats = Array.from({ length: 10 }, () => verify(otpId, anotherThan(code), { idempotencyKey }));
@@ -127,7 +127,7 @@ describe("a code", () => {
 });
 
 describe("for a phone without a field partner", () => {
-  test("no code is right, not even the derived one, and wrong tries are counted in the same way", async () => {
+  test("no code is accepted, not even the one derived from its id, and wrong tries are counted as usual", async () => {
     const otpId = await aRequested(aPhone());
     const derivedCode = otpCode(keys.otp[0]!, otpId);
     expect(await otpToSend(database.em(), keys, otpId, NOW)).toBeUndefined();
@@ -137,15 +137,16 @@ describe("for a phone without a field partner", () => {
     expect(await verify(otpId, derivedCode)).toEqual({ kind: "expired" });
   });
 
-  test("a request takes the same SQL statements and jobs as for a phone of a field partner", async () => {
+  test("a request sends the same queries and jobs as for a phone of a field partner", async () => {
     const statements: string[] = [];
     const onStatement = ({ text }: { text: string }) => void statements.push(text);
-    // One connection, so that statements that are sent once per connection are sent before the comparison.
+    // One connection: the queries that are sent once per connection are then sent before the comparison.
     const traced = await createDatabase({ url, schemas, poolMax: 1, onStatement });
     await traced.jobs.start();
     const person = await aPerson();
     const traces: { texts: string[]; jobs: string[][] }[] = [];
-    // The first request is left out of the comparison, because it includes the statements sent once per connection.
+    // The first request is left out of the comparison, because it includes the queries that are sent once per
+    // connection.
     for (const phone of [aPhone(), person.phone, aPhone()]) {
       statements.length = 0;
       const request = { phone, idempotencyKey: randomUUID() };

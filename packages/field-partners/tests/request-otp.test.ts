@@ -37,7 +37,7 @@ describe("a request for a code", () => {
     expect(await request(phone, minutesLater(5), key)).toEqual({ kind: "conflict" });
   });
 
-  test("is rejected for a day after fifteen wrong tries, and the audit of the phone's field partner has them", async () => {
+  test("is rejected for a day after fifteen wrong tries, and the audit records each used-up code", async () => {
     const person = await aPerson();
     for (const phone of [person.phone, aPhone()]) {
       for (const _ of [1, 2, 3]) {
@@ -52,7 +52,7 @@ describe("a request for a code", () => {
     expect(acts.filter(({ act }) => act === "otp.tries_used_up")).toHaveLength(3);
   });
 
-  test("from a device that was signed in has separate limits, which need a refresh token of the same phone", async () => {
+  test("from a known device, which sends a refresh token of the same phone, has separate limits", async () => {
     const { person, otpId, code } = await aSentCode();
     const signedIn = await verify(otpId, code);
     if (signedIn.kind !== "signed_in") throw new Error(signedIn.kind);

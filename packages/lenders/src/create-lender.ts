@@ -9,8 +9,8 @@ import { checkWhatsappPair, columnsOf, type LenderColumns } from "./lender/lende
 import type { Vault } from "./secret/vault.ts";
 
 /**
- * Registers a lender and its first API key, which also signs the webhooks to the lender. The secret is returned only here.
- * `environment` is the deployment's name, and is part of the secret. Throws InvalidLenderError.
+ * Registers a lender and its first API key, which also signs the webhooks to the lender. The secret cannot be read
+ * again later. `environment` is the deployment's name, and is part of the secret. Throws InvalidLenderError.
  *
  * @example
  * const acme = { code: "ACME", name: "Acme Finance", currency: "INR", environment: "sandbox" };

@@ -1,8 +1,9 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
 /**
- * One subject's uses of one limit: `counts[n]` uses at `atMs[n]`. Processes of the previous version count here. This version
- * counts in `rate_limits.permit_window` of `@collections/rate-limits`. A later release drops this table.
+ * One subject's uses of one limit: `counts[n]` uses at `atMs[n]`. Only processes of the previous version use this
+ * table. This version counts in `rate_limits.permit_window` of `@collections/rate-limits`. A later release drops this
+ * table.
  */
 export const PermitWindowEntity = defineEntity({
   name: "PermitWindow",

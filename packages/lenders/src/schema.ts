@@ -124,8 +124,8 @@ export const MasterKeySentinelEntity = defineEntity({
 });
 
 /**
- * Adds the rows of keys that have none. On one server, processes of versions without `lenders.lender_of_key` create such
- * keys.
+ * Adds the missing rows of `lenders.lender_of_key`. A process of an older version, which does not know this table,
+ * creates keys without such a row. Older versions do not run on clusters.
  */
 const ADD_LENDERS_OF_KEYS = `insert into lenders.lender_of_key (key_id, lender_id)
   select id, lender_id from lenders.api_key on conflict do nothing`;

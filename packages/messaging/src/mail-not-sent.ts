@@ -2,7 +2,8 @@
 export type MailFault = "NOT_CONFIGURED" | "REFUSED" | "UNREACHABLE" | "TIMEOUT";
 
 /**
- * The mail server did not confirm that it accepted the mail. `detail` is one sentence without addresses or passwords.
+ * Thrown if the mail server did not confirm that it accepted the mail. `detail` is one sentence without addresses or
+ * passwords.
  *
  * @example
  * try {
@@ -48,7 +49,7 @@ export function explainSmtpError(error: unknown): MailNotSentError {
   return new MailNotSentError("UNREACHABLE", true, `The mail server could not be reached (${originalCode || code}).`);
 }
 
-/** `code` is that of the client, `originalCode` that of the system (`ECONNREFUSED`), `response` is the server's text. */
+/** `code`: the SMTP client's code. `originalCode`: the system's (`ECONNREFUSED`). `response`: the server's text. */
 type SmtpFacts = { code: string; originalCode: string; response: string; responseCode: number | undefined };
 
 function smtpFactsOf(error: unknown): SmtpFacts {
@@ -61,7 +62,7 @@ function smtpFactsOf(error: unknown): SmtpFacts {
   };
 }
 
-/** The numbers at the start of a reply: `550 5.1.1`. */
+/** Returns the numbers at the start of a reply: `550 5.1.1`. */
 function statusOf(response: string): string {
   return /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3})?/.exec(response)?.[0].replace("-", " ") ?? "no status";
 }

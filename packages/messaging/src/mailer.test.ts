@@ -10,7 +10,7 @@ import { createMailer, InvalidMailerOptionsError, type Mail } from "./mailer.ts"
 const FROM = "Partner Collections <no-reply@collections.example>";
 const MAIL: Mail = { to: "asha@lender.example", subject: "Delivery suspended", text: "20 attempts failed." };
 
-test("a mail is received with its sender, recipient, subject, text and HTML", async () => {
+test("the mail server receives the sender, recipient, subject, text and HTML of a mail", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url, from: FROM });
   const sent = await mailer.send({ ...MAIL, subject: "ज़मानत ₹2,500", text: "नमस्ते\n.\nend", html: "<p>नमस्ते</p>" });
@@ -39,7 +39,7 @@ test("the same key gives the same Message-ID, and different keys give different 
   expect(ids[3]).toBe("<%e0%a4%95@collections.example>");
 });
 
-test("a subject cannot add headers", async () => {
+test("a line break in a subject cannot add a header", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url, from: FROM });
   await mailer.send({ ...MAIL, subject: "Hello\r\nBcc: eve@evil.example\r\n\r\n<b>" });
@@ -76,7 +76,7 @@ test("returns the recipients that the server rejected, and sends the mail to the
 test.each([
   [550, false],
   [451, true],
-])("a rejection with %i is retryable: %s, and its error contains no address", async (status, retryable) => {
+])("a rejection with status %i is retryable: %s, and its error contains no address", async (status, retryable) => {
   await using server = await openSmtpServer({ refuse: { "asha@lender.example": status } });
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
   expect(error).toMatchObject({ code: "REFUSED", retryable });
@@ -99,7 +99,7 @@ test("send fails with NOT_CONFIGURED without an SMTP URL", async () => {
   expect(error).toMatchObject({ code: "NOT_CONFIGURED", retryable: false });
 });
 
-test("a server that does not run is UNREACHABLE", async () => {
+test("reports UNREACHABLE if no mail server is running", async () => {
   const server = await openSmtpServer();
   await server[Symbol.asyncDispose]();
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
@@ -117,7 +117,7 @@ test("sends neither mail nor password to a server with an untrusted certificate"
   expect(server.received).toEqual([]);
 });
 
-test("a server without TLS is UNREACHABLE by smtps", async () => {
+test("reports UNREACHABLE if an smtps URL leads to a server without TLS", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url.replace("smtp:", "smtps:"), from: FROM });
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({
@@ -129,27 +129,27 @@ test("a server without TLS is UNREACHABLE by smtps", async () => {
 test.each<[string, (socket: Socket) => void]>([
   ["sends nothing", () => undefined],
   ["sends its greeting very slowly", sendSlowly],
-])("a server that %s is a TIMEOUT", async (_what, behave) => {
+])("reports TIMEOUT for a server that %s", async (_what, behave) => {
   await using server = await openRawServer(behave);
   const mailer = createMailer({ smtpUrl: server.url, from: FROM, timeoutMs: 100 });
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({ code: "TIMEOUT", retryable: true });
 });
 
-test("a server that closes the connection is UNREACHABLE", async () => {
+test("reports UNREACHABLE if the server closes the connection", async () => {
   await using server = await openRawServer((socket) => socket.end("220 hello\r\n"));
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
   expect(error).toMatchObject({ code: "UNREACHABLE", retryable: true });
 });
 
 test.each(["mail.example.com:25", "http://mail.example.com", "smtp://", "localhost"])(
-  "%s is not an SMTP URL",
+  "createMailer rejects the SMTP URL %s",
   (smtpUrl) => {
     expect(() => createMailer({ smtpUrl, from: FROM })).toThrow(InvalidMailerOptionsError);
   },
 );
 
 test.each(["", "nobody", "A <a@b.example>\r\nBcc: c@d.example", "a@b.example, c@d.example"])(
-  "%j is not a valid sender",
+  "createMailer rejects the sender %j",
   (from) => {
     expect(() => createMailer({ smtpUrl: undefined, from })).toThrow(InvalidMailerOptionsError);
   },
@@ -165,7 +165,7 @@ test("close waits for mail that is being sent", async () => {
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({ code: "UNREACHABLE", retryable: true });
 });
 
-test("close with graceMs aborts mail that is still being sent after it", async () => {
+test("close aborts mail that is still being sent after graceMs", async () => {
   await using server = await openRawServer(() => undefined);
   const mailer = createMailer({ smtpUrl: server.url, from: FROM, timeoutMs: 60_000 });
   const sending = failureOf(mailer.send(MAIL));

@@ -3,7 +3,10 @@ import { createTransport } from "nodemailer";
 import { explainSmtpError, MailNotSentError } from "./mail-not-sent.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** A whole send may take this many timeouts. A server that sends single bytes slowly never exceeds the timeout itself. */
+/**
+ * The time limit of a whole send, in multiples of `timeoutMs`. It stops a server that sends one byte after another,
+ * slowly but always within `timeoutMs`.
+ */
 const SEND_TIMEOUTS = 3;
 const MAX_ADDRESS_CHARS = 254;
 const MAX_MESSAGE_KEY_CHARS = 128;
@@ -24,7 +27,7 @@ export type Mail = {
   subject: string;
   text: string;
   html?: string;
-  /** The caller's idempotency key. The Message-ID is made of it, so that a mail sent again is recognised as the same. */
+  /** The caller's idempotency key. The Message-ID is derived from it, so that receivers recognise a repeated mail. */
   messageId?: string;
 };
 
@@ -43,12 +46,12 @@ export type Mailer = {
    * `TIMEOUT` or `UNREACHABLE` the mail may have been sent, so send it again with the same key.
    */
   send(mail: Mail): Promise<SentMail>;
-  /** Rejects new mail and waits for the running sends. Those that still run after `graceMs` are aborted. */
+  /** Rejects new mail and waits for the running sends. Aborts the sends that are still running after `graceMs`. */
   close(options?: { graceMs?: number }): Promise<void>;
 };
 
 /**
- * The SMTP URL or the sender is invalid. The message never contains the URL, because it has a password.
+ * Thrown if the SMTP URL or the sender is invalid. The message never contains the URL, because it has a password.
  *
  * @example
  * try {
@@ -154,7 +157,10 @@ function toRecipient(address: string): { name: string; address: string } {
   return { name: "", address };
 }
 
-/** Escapes each character that a Message-ID must not have as `%` and its bytes in hex. Different keys get different ids. */
+/**
+ * Returns the Message-ID for a key. Escapes all characters except letters, digits, - and _ as `%` and their bytes in
+ * hex, so that different keys get different ids.
+ */
 function messageIdOf(key: string, senderDomain: string): string {
   assert.ok(key !== "" && key.length <= MAX_MESSAGE_KEY_CHARS, "messageId must have 1 to 128 characters");
   const local = key.replaceAll(/[^A-Za-z0-9_-]/gu, (character) =>

@@ -4,8 +4,8 @@ import { describeFailure, type OutboundAnswer } from "@collections/outbound";
 export type SmsFault = "REFUSED" | "RATE_LIMITED" | "TEMPORARY" | "UNREACHABLE" | "OUTCOME_UNKNOWN";
 
 /**
- * The SMS gateway did not confirm the message. `detail` is one sentence without phone numbers, message texts or the
- * gateway's text.
+ * Thrown if the SMS gateway did not confirm the message. `detail` is one sentence without phone numbers, message texts
+ * or the gateway's text.
  *
  * @example
  * try {

@@ -10,7 +10,7 @@ import { SmsNotSentError } from "./sms-not-sent.ts";
 const SMS = { to: "+919800000001", text: 'Code "123456" & {to}\nat 5 %', key: "otp-1" };
 const JSON_BODY = '{"mobile":"{to}","flow":{"message":"{text}"}}';
 
-test("sends the operator's JSON with the headers and a key, and escapes the text inside its string", async () => {
+test("sends the operator's JSON body, headers and an idempotency key, and escapes the text for JSON", async () => {
   await using gateway = await openGateway((response) => response.writeHead(202).end());
   await gateway.sms(JSON_BODY).send(SMS);
   expect(gateway.requests).toEqual([
@@ -57,7 +57,7 @@ test.each([
   expect(`${String(error)}${(error as Error).stack}`).not.toMatch(/9800000001|123456/);
 });
 
-test("a gateway without an answer is OUTCOME_UNKNOWN, and one that does not run is UNREACHABLE", async () => {
+test("reports OUTCOME_UNKNOWN if the gateway does not answer, and UNREACHABLE if no gateway is running", async () => {
   await using gateway = await openGateway(() => {});
   const silent = gateway.sms(JSON_BODY, 100).send(SMS);
   await expect(silent).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false });

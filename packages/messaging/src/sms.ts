@@ -28,8 +28,8 @@ export type SmsGateway = {
 };
 
 /**
- * The body of the gateway's requests has no placeholder for the number or the text, or is invalid JSON. The message says
- * which.
+ * Thrown if the body of the gateway's requests has no placeholder for the number or for the text, or is invalid JSON.
+ * The message says which.
  *
  * @example
  * try {
@@ -98,7 +98,9 @@ function readBody(body: string): (to: string, text: string) => { contentType: st
   };
 }
 
-/** Whether the body is JSON. Placeholders are inside strings, so the body is valid JSON before they are replaced. */
+/**
+ * Returns whether the body is JSON. Placeholders are inside strings, so the body is valid JSON even with placeholders.
+ */
 function isJsonText(body: string): boolean {
   try {
     return typeof JSON.parse(body) === "object";

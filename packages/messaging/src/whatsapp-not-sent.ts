@@ -14,7 +14,7 @@ export type WhatsAppFault =
   | "OUTCOME_UNKNOWN";
 
 /**
- * Meta did not confirm the message. `detail` is one sentence without tokens, phone numbers or Meta's text.
+ * Thrown if Meta did not confirm the message. `detail` is one sentence without tokens, phone numbers or Meta's text.
  *
  * @example
  * try {
@@ -43,8 +43,8 @@ export class WhatsAppNotSentError extends Error {
 }
 
 /**
- * Converts a failure without an answer to an error. Only a message whose request was not sent is retryable, because the API
- * has no idempotency key.
+ * Converts a request that got no answer to an error. The error is retryable only if the request was not sent: the API
+ * has no idempotency key, so a retry could send the message twice.
  */
 export function explainFailure(failure: OutboundFailure): WhatsAppNotSentError {
   if (failure.requestSent) {
@@ -59,8 +59,8 @@ export function explainFailure(failure: OutboundFailure): WhatsAppNotSentError {
 }
 
 /**
- * Converts an answer with an error to an error, by Meta's error code, or by the HTTP status if there is no code. A 5xx
- * without a code comes from a proxy, so Meta may have accepted the message.
+ * Converts an error answer to a WhatsAppNotSentError, by Meta's error code, or by the HTTP status if there is no code.
+ * A 5xx without a code comes from a proxy, so Meta may have accepted the message.
  */
 export function explainErrorAnswer(status: number, body: unknown): WhatsAppNotSentError {
   const errorCode = errorCodeOf(body);
@@ -86,7 +86,7 @@ const WORDS: Record<AnswerFault, string> = {
   TOKEN_INVALID: "WhatsApp does not accept the access token",
   NOT_PERMITTED: "The access token does not permit sending from this number",
   ACCOUNT_RESTRICTED: "WhatsApp has restricted the account, or its payment failed",
-  TEMPLATE_REFUSED: "The template is missing or paused, or has other parameters",
+  TEMPLATE_REFUSED: "The template does not exist, is paused, or needs other parameters",
   UNDELIVERABLE: "WhatsApp does not deliver messages to this recipient",
   RATE_LIMITED: "WhatsApp's rate limit is reached",
   INVALID_REQUEST: "WhatsApp cannot accept this request",

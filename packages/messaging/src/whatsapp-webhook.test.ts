@@ -4,25 +4,25 @@ import { isSameToken, isSignedByMeta, readWhatsAppStatuses } from "./whatsapp-we
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 
-describe("a callback's signature", () => {
+describe("isSignedByMeta", () => {
   const body = Buffer.from('{"entry":[]}');
   const hex = createHmac("sha256", SECRET).update(body).digest("hex");
 
   test.each([
-    ["as Meta writes it", `sha256=${hex}`, true],
-    ["in capitals", `sha256=${hex.toUpperCase()}`, true],
-    ["without its prefix", hex, false],
-    ["of SHA-1", `sha1=${hex}`, false],
-    ["cut short", `sha256=${hex.slice(2)}`, false],
-    ["too long", `sha256=${hex}00`, false],
-    ["of something else", `sha256=${"0".repeat(64)}`, false],
-    ["that is empty", "", false],
-    ["that is missing", undefined, false],
+    ["accepts a signature as Meta writes it", `sha256=${hex}`, true],
+    ["accepts a signature in capital letters", `sha256=${hex.toUpperCase()}`, true],
+    ["rejects a signature without its prefix", hex, false],
+    ["rejects a SHA-1 signature", `sha1=${hex}`, false],
+    ["rejects a signature that is too short", `sha256=${hex.slice(2)}`, false],
+    ["rejects a signature that is too long", `sha256=${hex}00`, false],
+    ["rejects the signature of another body", `sha256=${"0".repeat(64)}`, false],
+    ["rejects an empty signature", "", false],
+    ["rejects a missing signature", undefined, false],
   ])("%s", (_, signature, isGood) => {
     expect(isSignedByMeta(body, signature, SECRET)).toBe(isGood);
   });
 
-  test("is over the bytes of the body, not over the parsed JSON", () => {
+  test("verifies the bytes of the body, not the parsed JSON", () => {
     expect(isSignedByMeta(Buffer.from('{ "entry": [] }'), `sha256=${hex}`, SECRET)).toBe(false);
     expect(isSignedByMeta(body, `sha256=${hex}`, `${SECRET}0`)).toBe(false);
   });
@@ -33,8 +33,8 @@ test("isSameToken compares every character", () => {
   for (const other of ["", "verify-m", "verify-mE", "verify-me "]) expect(isSameToken(other, "verify-me")).toBe(false);
 });
 
-describe("the statuses of messages", () => {
-  test("are read from every entry and every change, in order", () => {
+describe("readWhatsAppStatuses", () => {
+  test("returns the statuses of every entry and every change, in order", () => {
     const read = readWhatsAppStatuses(
       bytes({
         object: "whatsapp_business_account",
@@ -52,7 +52,7 @@ describe("the statuses of messages", () => {
     ]);
   });
 
-  test("have the callbackData of the message if it is a text", () => {
+  test("returns the callbackData of a message only if it is a valid text", () => {
     const data = { biz_opaque_callback_data: "0199a2b4-0000-7000-8000-000000000001" };
     const odd = [7, "", "\u0000", "x".repeat(513), null].map((value) => ({ biz_opaque_callback_data: value }));
     const statuses = [data, ...odd].map((more) => ({ ...status("wamid.A", "sent"), ...more }));
@@ -69,7 +69,7 @@ describe("the statuses of messages", () => {
     [999_999, "INVALID_REQUEST"],
     ["131026", "INVALID_REQUEST"],
     [undefined, "INVALID_REQUEST"],
-  ])("failed with code %s is %s, without Meta's text or a phone number", (code, fault) => {
+  ])("reports the error code %s as %s, without Meta's text or a phone number", (code, fault) => {
     const errors = code === undefined ? [] : [{ code, title: "Message to +919800000001 undeliverable" }];
     const [read] = readWhatsAppStatuses(bytes(one({ ...status("wamid.A", "failed"), errors })));
     expect(read).toMatchObject({ status: "failed", failure: { code: fault, detail: expect.any(String) as string } });
@@ -91,11 +91,11 @@ describe("the statuses of messages", () => {
     ["an unknown status", one(status("wamid.A", "teleported"))],
     ["a status that is a list", one({ id: "wamid.A", status: ["sent"] })],
     ["a status from the prototype", one({ id: "wamid.A", status: "constructor" })],
-  ])("ignore %s", (_, document) => {
+  ])("ignores %s", (_, document) => {
     expect(readWhatsAppStatuses(bytes(document))).toEqual([]);
   });
 
-  test("are empty for a body that is not JSON", () => {
+  test("returns no statuses for a body that is not JSON", () => {
     for (const text of ["", "{", "\u0000", "entry=1"]) expect(readWhatsAppStatuses(Buffer.from(text))).toEqual([]);
     expect(readWhatsAppStatuses(Buffer.from([0xff, 0xfe, 0x7b]))).toEqual([]);
   });

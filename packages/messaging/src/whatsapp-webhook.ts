@@ -18,7 +18,7 @@ const STATUSES: ReadonlySet<unknown> = new Set<WhatsAppStatus["status"]>(["sent"
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
 
 /**
- * Whether a header has the form of Meta's `X-Hub-Signature-256`. Use it before the body is read.
+ * Returns whether a header has the form of Meta's `X-Hub-Signature-256`. Use it before the body is read.
  *
  * @example
  * const signature = headers.get("x-hub-signature-256") ?? undefined;
@@ -29,7 +29,7 @@ export function isLikeSignatureOfMeta(signature: string | undefined): boolean {
 }
 
 /**
- * Whether `X-Hub-Signature-256` is the signature of the body with the app's secret. Compares in constant time.
+ * Returns whether `X-Hub-Signature-256` is the signature of the body with the app's secret. Compares in constant time.
  *
  * @example
  * const signature = headers.get("x-hub-signature-256") ?? undefined;
@@ -43,7 +43,7 @@ export function isSignedByMeta(body: Uint8Array, signature: string | undefined, 
 }
 
 /**
- * Whether two tokens are equal. Compares their hashes in constant time.
+ * Returns whether two tokens are equal. Compares their hashes in constant time.
  *
  * @example
  * const given = url.searchParams.get("hub.verify_token") ?? "";
@@ -85,7 +85,7 @@ function readStatus(given: unknown): WhatsAppStatus | undefined {
   return { ...reported, failure: explainErrorCode(typeof code === "number" ? code : undefined) };
 }
 
-/** PostgreSQL cannot store NUL in text, and neither ids of Meta nor our own texts have control characters. */
+/** Rejects control characters: neither Meta's ids nor our texts have any, and PostgreSQL cannot store NUL in text. */
 function isPlainText(given: unknown): given is string {
   return typeof given === "string" && given !== "" && given.length <= MAX_TEXT_CHARS && !/\p{Cc}|\p{Cs}/u.test(given);
 }

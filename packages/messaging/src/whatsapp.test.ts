@@ -122,21 +122,21 @@ test.each(["accepted", {}, { messages: [] }, { messages: [{ id: "" }] }, { messa
   },
 );
 
-test("a missing answer is OUTCOME_UNKNOWN, because WhatsApp may have the message", async () => {
+test("a missing answer is OUTCOME_UNKNOWN, because WhatsApp may have received the message", async () => {
   await using api = await openCloudApi(() => undefined);
   const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
   expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false, status: undefined });
   expect(api.requests).toHaveLength(1);
 });
 
-test("an API that does not run is UNREACHABLE and retryable, because it has not seen the message", async () => {
+test("a refused connection is UNREACHABLE and retryable, because WhatsApp has not received the message", async () => {
   const api = await openCloudApi(() => undefined);
   await api.closeServer();
   expect(await failureOf(api.whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: true });
   await api[Symbol.asyncDispose]();
 });
 
-test("does not call an address that the operator does not allow", async () => {
+test("does not connect to an address that the operator does not allow", async () => {
   await using outbound = closing(createOutbound());
   const whatsApp = createWhatsApp({ baseUrl: "http://127.0.0.1:9", outbound });
   expect(await failureOf(whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: false });
@@ -170,7 +170,7 @@ type SeenRequest = {
   body: unknown;
 };
 
-/** An HTTP server that replaces Meta's. It answers with `reply`, or not at all if that is undefined. */
+/** Starts an HTTP server that replaces Meta's. It sends the answer that `reply` returns; undefined means no answer. */
 async function openCloudApi(reply: () => [number, unknown] | undefined) {
   const requests: SeenRequest[] = [];
   const server = createServer((request, response) => void serve(request, response));

@@ -100,7 +100,7 @@ function templateBody({ to, template, callbackData }: TemplateMessage): object {
   };
 }
 
-/** For Meta, the button that copies a code is a URL button, and its index is text. */
+/** Returns the button that copies a code. Meta's API calls it a URL button, and expects its index as a string. */
 function codeButton(code: string): object {
   return { type: "button", sub_type: "url", index: "0", parameters: [{ type: "text", text: code }] };
 }

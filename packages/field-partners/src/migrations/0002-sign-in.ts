@@ -1,4 +1,4 @@
-/** Sessions that live longer than one access token, one-time passwords, and an audit of both. */
+/** Adds sessions that last longer than one access token, one-time passwords, and an audit of both. */
 export const signInMigration: readonly string[] = [
   `create table field_partners.token_pair (
      id uuid primary key,
@@ -39,7 +39,7 @@ export const signInMigration: readonly string[] = [
   `create index on field_partners.otp (phone, requested_at)`,
   `create index on field_partners.otp (requested_at)`,
 
-  // No foreign key: whoever ends a session would wait for the field partner's row with the session's lock in hand.
+  // No foreign key: with one, ending a session would wait for the field partner's row while the session is locked.
   `create table field_partners.audit_entry (
      id uuid primary key,
      field_partner_id uuid not null,

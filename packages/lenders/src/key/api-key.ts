@@ -23,7 +23,9 @@ export interface ApiKey {
   readonly debugUntil: Date | null;
 }
 
-/** A new key and its secret. Show the secret to the lender now: the database has it only sealed. */
+/**
+ * A new key and its secret. Show the secret to the lender now: it is stored only encrypted and cannot be shown later.
+ */
 export interface IssuedKey {
   readonly apiKeyId: string;
   readonly hmacSecret: string;
@@ -121,8 +123,9 @@ export async function createKey(
 }
 
 /**
- * Retires a key: it is valid until `on`. If it is the signing key, it signs until then. A key without another one that is
- * valid after `on` is retired only with `evenIfLast`. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ * Retires a key: it is valid until `on`. If it is the signing key, it signs until then. If the lender has no other key
+ * that is valid after `on`, the key is retired only with `evenIfLast`. Throws InvalidLenderError, ApiKeyNotUsableError,
+ * LenderNotFoundError.
  *
  * @example
  * const on = new Date(now.getTime() + 7 * 24 * 60 * 60_000);
@@ -192,9 +195,10 @@ export async function setSigningKey(
 }
 
 /**
- * Records that a key was used at `at`. The first use of a key proves that the lender has its secret. So it makes the key the
- * signing key, if it is newer than the current one. If two keys have their first use concurrently, the newer key signs,
- * whichever is recorded first. Call it outside the request, and at most once a minute per key (see `createKeyUses`).
+ * Records that a key was used at `at`. The first use of a key proves that the lender has its secret. If the key is
+ * newer than the current signing key, its first use therefore makes it the signing key. If two keys have their first
+ * use concurrently, the newer key signs, whichever use is recorded first. Call this function outside the request, and
+ * at most once a minute per key (see `createKeyUses`).
  *
  * @example
  * await transaction(em, (tx) => recordKeyUse(tx, { lenderId, keyId, at: now }));
@@ -209,8 +213,8 @@ export async function recordKeyUse(tx: Tx, use: { lenderId: string; keyId: strin
 }
 
 /**
- * Marks the next signing key if the current one has ended by its date. Otherwise a new key would sign at once, before its
- * lender has the secret. Returns whether any key signs.
+ * If the retirement date of the signing key has passed, marks the next key as the signing key. Without this mark, a key
+ * that is created now would sign at once, before its lender has the secret. Returns whether any key signs.
  */
 async function keepSigningKey(tx: Tx, lenderId: string, now: Date): Promise<boolean> {
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" }, refresh: true });
@@ -230,7 +234,8 @@ async function moveSigning(
 ): Promise<void> {
   if (chosen.signing) return;
   for (const other of others) other.signing = false;
-  // Flushed before the next change: the unique index, which allows one signing key per lender, is checked per SQL statement.
+  // Flushed before the next change: the unique index, which allows one signing key per lender, is checked for each
+  // query.
   await tx.flush();
   chosen.signing = true;
   recordAct(tx, { lenderId: chosen.lenderId, act: "key.signing", reason, data: { keyId: chosen.id } }, now);
@@ -242,7 +247,7 @@ export async function lockKey(tx: Tx, lenderId: string, keyId: string): Promise<
   return chosen;
 }
 
-/** Locks the lender and reads its keys: the chosen key, all others oldest first, and those newer than the chosen one. */
+/** Locks the lender. Returns the key with this id, all other keys (oldest first), and the other keys that are newer. */
 async function lockKeys(tx: Tx, lenderId: string, keyId: string) {
   await lockLender(tx, lenderId);
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" }, refresh: true });

@@ -47,7 +47,7 @@ function aKey(lenderId: string) {
   return transaction(elsewhere.em(), (tx) => createKey(tx, vault, { lenderId, environment: "sandbox" }));
 }
 
-test("a key id gives its lender and a key that verifies a signature made with the secret", async () => {
+test("byKeyId returns the lender, and a key that verifies a signature made with the secret", async () => {
   const { lender, apiKeyId, hmacSecret } = await aLender("ACME");
   const credential = await credentialsNow().byKeyId(apiKeyId);
   const { id, code, state, currency, commission } = lender;
@@ -58,7 +58,7 @@ test("a key id gives its lender and a key that verifies a signature made with th
   expect(verify({ ...request, secret: credential!.signingKey, signature })).toBe(true);
 });
 
-test("a text that is not a key id, and an unknown key id, give no credential", async () => {
+test("byKeyId returns undefined for an unknown key id and for a text that is not a key id", async () => {
   const credentials = credentialsNow();
   await aLender("OTHER");
   for (const keyId of ["", "lk_", "lk_' or 1=1", `lk_${"0".repeat(24)}`, `lk_${"0".repeat(25)}`]) {
@@ -66,7 +66,7 @@ test("a text that is not a key id, and an unknown key id, give no credential", a
   }
 });
 
-test("a thousand requests of one key and a thousand of an unknown key take one SQL statement together", async () => {
+test("a thousand requests with one key and a thousand with an unknown key are answered by one query", async () => {
   const { apiKeyId, lender } = await aLender("HERD");
   const credentials = credentialsNow();
   statements.length = 0;
@@ -77,7 +77,7 @@ test("a thousand requests of one key and a thousand of an unknown key take one S
   expect(statements).toEqual(["lenders.keys-by-id"]);
 });
 
-test("keys of several lenders requested at the same time are read by one SQL statement, each with its own lender", async () => {
+test("concurrent requests for keys of several lenders take one query, and each key has its own lender", async () => {
   const lenders = await Promise.all(["MANYA", "MANYB", "MANYC"].map(aLender));
   const credentials = credentialsNow();
   statements.length = 0;
@@ -88,7 +88,7 @@ test("keys of several lenders requested at the same time are read by one SQL sta
   expect(statements).toEqual(["lenders.keys-by-id", "lenders.signing-keys"]);
 });
 
-test("a secret that does not open fails only the read of its own key", async () => {
+test("a secret that cannot be decrypted fails only the read of its own key", async () => {
   const [sound, broken] = [await aLender("SOUND"), await aLender("BROKEN")];
   const secret = createVault({ masterKey: "0b".repeat(32) }).seal("sk", "elsewhere");
   await query(elsewhere.em(), breakSecret, [broken.lender.id, secret]);
@@ -98,7 +98,7 @@ test("a secret that does not open fails only the read of its own key", async () 
   expect(bad).toMatchObject({ status: "rejected", reason: expect.any(SealedValueError) as unknown });
 });
 
-test("a key revoked or a lender suspended by another process is seen within a second", async () => {
+test("notices within a second that another process has revoked a key or suspended a lender", async () => {
   const [revoked, suspended] = [await aLender("REVOKED"), await aLender("STOPPED")];
   const credentials = credentialsNow();
   expect(await credentials.byKeyId(revoked.apiKeyId)).toMatchObject({ keyState: "active" });
@@ -143,7 +143,7 @@ test("a new key does not sign before it is chosen, and after several concurrent 
   expect(await credentialsNow().signingKeyOf(lender.id)).toMatchObject({ keyId: signing[0]!.id });
 });
 
-test("after the signing key is revoked, the newest remaining key signs, or else the next key that is created", async () => {
+test("after the signing key is revoked, the newest remaining key signs, or the next new key if none remains", async () => {
   const { lender, apiKeyId } = await aLender("HEIRS");
   const [middle, newest] = [await aKey(lender.id), await aKey(lender.id)];
   const revoke = (keyId: string) =>
@@ -210,7 +210,7 @@ test("invalid actions on keys are rejected with a code", async () => {
   await expect(act((tx) => retireKey(tx, { ...key, on }))).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });
 
-test("secretsFor returns a key's secret and those of the same lender's other keys, newest first", async () => {
+test("secretsFor returns a key's secret and the secrets of the same lender's other keys, newest first", async () => {
   const [first, stranger] = [await aLender("SECRETS"), await aLender("SECRETS2")];
   const lenderId = first.lender.id;
   const [second, third] = [await aKey(lenderId), await aKey(lenderId)];
@@ -254,7 +254,7 @@ const breakSecret = statement(
   "update lenders.api_key set secret = $2 where lender_id = $1",
 );
 
-test("a key whose secret does not open is skipped for signing, and listed as an unreadable secret", async () => {
+test("a key whose secret cannot be decrypted does not sign, and is listed as an unreadable secret", async () => {
   const { lender, apiKeyId } = await aLender("SKIP");
   const { apiKeyId: second } = await aKey(lender.id);
   const spoil = (keyId: string, state = "active") =>
@@ -277,7 +277,7 @@ test("a key whose secret does not open is skipped for signing, and listed as an 
   expect(await unreadableSecrets(database.em(), vault, lender.id)).toMatchObject([named]);
 });
 
-test("each kind of secret that does not open is listed", async () => {
+test("unreadableSecrets lists every kind of secret that cannot be decrypted", async () => {
   const registered = {
     code: "KINDS",
     name: "Acme",

@@ -10,8 +10,8 @@ import { apiKeySecretContext } from "../secret/sealed-context.ts";
 import { SealedValueError, tryOpen, type Vault } from "../secret/vault.ts";
 
 /**
- * The maximum age of a cached key, in milliseconds. A read of the key may take another 200 ms. So a key revoked or a lender
- * suspended by any process is rejected by this process within one second.
+ * The maximum age of a cached key, in milliseconds. A read of the key may take another 200 ms. So this process
+ * rejects a key or a lender within one second after any process has revoked the key or suspended the lender.
  *
  * @example
  * const rejectedEverywhereAt = new Date(now.getTime() + CREDENTIAL_MAX_AGE_MS + 200);
@@ -50,14 +50,16 @@ export interface Credentials {
   /** Returns the key with this id, or undefined if there is none. Throws SealedValueError. contract: Authentication */
   byKeyId(keyId: string): Promise<Credential | undefined>;
   /**
-   * Returns the lender's signing key, or undefined if the lender has no valid key. A key whose secret does not open is
-   * skipped, and the next one signs. Throws SealedValueError if no secret opens. contract: Webhook signing
+   * Returns the lender's signing key, or undefined if the lender has no valid key. A key whose secret cannot be
+   * decrypted is skipped, and the next key signs. Throws SealedValueError if no secret can be decrypted.
+   * contract: Webhook signing
    */
   signingKeyOf(lenderId: string): Promise<LenderSigningKey | undefined>;
   /**
-   * Returns the secrets of this key and of its lender's other keys, newest first, or undefined if there is no such key. The
-   * others include revoked keys, because one of them may have signed by mistake. Others whose secret does not open are left
-   * out. Throws SealedValueError if this key's secret does not open. contract: Signature debugger
+   * Returns the secrets of this key and of its lender's other keys, newest first, or undefined if there is no such key.
+   * The other keys include revoked keys, because one of them may have signed by mistake. They do not include keys whose
+   * secret cannot be decrypted. Throws SealedValueError if this key's secret cannot be decrypted. contract: Signature
+   * debugger
    */
   secretsFor(keyId: string): Promise<KeySecrets | undefined>;
 }
@@ -66,7 +68,9 @@ export interface Credentials {
 export interface CredentialOptions {
   /** The clock by which retiring keys end. Default: this machine's clock. */
   readonly now?: () => Date;
-  /** Whether the tables are distributed over a cluster. Then each query names one lender. Default: false. */
+  /**
+   * Whether the tables are distributed over a cluster. If so, each query reads the keys of one lender. Default: false.
+   */
   readonly isDistributed?: boolean;
 }
 
@@ -117,7 +121,9 @@ function openKey(vault: Vault, row: KeyRow | undefined) {
   return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key, debugUntil } };
 }
 
-/** Returns the first key whose secret opens. `rows` must be sorted by the order in which the keys may sign. */
+/**
+ * Returns the first key whose secret can be decrypted. `rows` must be sorted by the order in which the keys may sign.
+ */
 function openSigningKey(vault: Vault, rows: readonly SecretRow[]): LenderSigningKey | undefined {
   let fault: SealedValueError | undefined;
   for (const { keyId, lenderId, secret } of rows) {

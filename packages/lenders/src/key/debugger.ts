@@ -14,7 +14,7 @@ export const DEBUGGER_OPEN_MS = 60 * 60 * 1000;
 
 /**
  * Opens the signature debugger for one key for `openMs`, at most an hour. It is needed only in environments where the
- * debugger is closed by default. A second call restarts the time. Returns when the debugger closes.
+ * debugger is closed by default. A second call restarts the time. Returns the time at which the debugger closes.
  * Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example

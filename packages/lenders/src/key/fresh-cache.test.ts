@@ -22,7 +22,7 @@ function aCache(limits: { maxPresent?: number; maxAbsent?: number } = {}) {
   return { cache, loads, clock };
 }
 
-/** Gets a key that is not cached, and ends its load with `value`. */
+/** Requests a key that is not cached, and lets its load return `value`. */
 async function learn({ cache, loads }: ReturnType<typeof aCache>, key: string, value?: string) {
   const got = cache.get(key);
   loads.at(-1)!.succeed(value);

@@ -8,7 +8,7 @@ export function newApiKeyId(): string {
   return `lk_${randomBytes(KEY_ID_BYTES).toString("hex")}`;
 }
 
-/** Returns whether a text has the form of an API key id. For other texts the database is not queried. */
+/** Returns whether a text has the form of an API key id. If it has not, there is no need to query the database. */
 export function isApiKeyId(text: string): boolean {
   return /^lk_[0-9a-z]{24}$/.test(text);
 }

@@ -29,14 +29,14 @@ function onCluster() {
   return createCredentials(() => database.em(), vault, { isDistributed: true });
 }
 
-test("on a cluster a key is read by lender and key id, after lenders.lender_of_key has named the lender", async () => {
+test("on a cluster a key is read by lender and key id, after a look-up in lenders.lender_of_key", async () => {
   const { apiKeyId, lender } = await aLender();
   const credential = await onCluster().byKeyId(apiKeyId);
   expect(credential).toMatchObject({ keyId: apiKeyId, keyState: "active", lender: { id: lender.id } });
   expect(statements).toEqual(["lenders.lenders-of-keys", "lenders.key-of-lender"]);
 });
 
-test("on a cluster an unknown key id takes only queries of lenders.lender_of_key, not of the lenders' tables", async () => {
+test("on a cluster an unknown key id is looked up only in lenders.lender_of_key", async () => {
   expect(await onCluster().byKeyId(unknownKey)).toBeUndefined();
   expect(await onCluster().secretsFor(unknownKey)).toBeUndefined();
   expect(new Set(statements)).toEqual(new Set(["lenders.lenders-of-keys"]));
@@ -57,7 +57,7 @@ test("on a cluster the keys of several lenders are read one lender at a time", a
   ]);
 });
 
-test("secrets for the debugger are the key's own, then those of the lender's other keys, newest first", async () => {
+test("the debugger gets the key's own secret, then those of the lender's other keys, newest first", async () => {
   const { apiKeyId, hmacSecret, lender } = await aLender();
   const aKey = () =>
     transaction(database.em(), (tx) => createKey(tx, vault, { lenderId: lender.id, environment: "sandbox" }));

@@ -65,7 +65,9 @@ const lendersOfKeys = statement(
   `select key_id as "keyId", lender_id as "lenderId" from lenders.lender_of_key where key_id = any ($1::text[])`,
 );
 
-/** Returns the reads for one server. All keys requested in one turn of the event loop are read by one query. */
+/**
+ * Returns `KeyReads` for a database on one server. One query reads all keys requested in one turn of the event loop.
+ */
 export function readsOfOneServer(em: () => EntityManager, now: () => Date): KeyReads {
   const keys = batchedReads(
     (ids) => query<KeyRow>(em(), keysById, [ids]),
@@ -82,8 +84,9 @@ export function readsOfOneServer(em: () => EntityManager, now: () => Date): KeyR
 }
 
 /**
- * Returns the reads for a cluster. They send one query per lender to the node that has its rows, so an unavailable node fails
- * only the reads of its own lenders. The lender of a key is read from the coordinator's copy of `lenders.lender_of_key`.
+ * Returns `KeyReads` for a cluster. Each lender's keys are read by a query of their own, on the node that has the
+ * lender's rows. So an unavailable node fails only the reads of its own lenders. The lender of a key is read from the
+ * coordinator's copy of `lenders.lender_of_key`.
  */
 export function readsOfCluster(em: () => EntityManager, now: () => Date): KeyReads {
   const owners = batchedReads(
@@ -113,8 +116,8 @@ export async function readLenderOfKey(em: EntityManager, keyId: string): Promise
 }
 
 /**
- * Returns a loader that reads all ids requested in one turn of the event loop with one query. With many lenders, this takes
- * far fewer queries than one per id.
+ * Returns a loader that reads all ids requested in one turn of the event loop with one query instead of one query per
+ * id.
  */
 function batchedReads<Row>(read: (ids: readonly string[]) => Promise<Row[]>, idOf: (row: Row) => string) {
   return new DataLoader<string, readonly Row[]>(

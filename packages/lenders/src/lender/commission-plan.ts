@@ -7,7 +7,7 @@ const commissions = statement(
 );
 
 /**
- * Returns the commission percentage of each lender, read by one prepared SQL statement. Ids without a lender are not in the
+ * Returns the commission percentage of each lender, read by one prepared query. Ids without a lender are not in the
  * map.
  *
  * @example

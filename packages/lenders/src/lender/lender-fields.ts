@@ -52,7 +52,10 @@ export function readLanguage(text: string): Reading<string> {
   return fault("INVALID_LANGUAGE", "Expected a BCP 47 language tag, for example en or hi-IN.");
 }
 
-/** Accepts only names, not offsets: PostgreSQL reads the sign of an offset such as +05:30 opposite to JavaScript. */
+/**
+ * Accepts only names, not offsets: in an offset such as +05:30, PostgreSQL and JavaScript give the sign opposite
+ * meanings.
+ */
 export function readTimeZone(text: string): Reading<string> {
   try {
     if (/^[A-Za-z][\w/+-]*$/.test(text) && new Intl.DateTimeFormat("en", { timeZone: text })) return { value: text };
@@ -62,7 +65,7 @@ export function readTimeZone(text: string): Reading<string> {
   return fault("INVALID_TIME_ZONE", "Expected a time zone of the IANA database, for example Asia/Kolkata.");
 }
 
-/** Reads the time of day, in the lender's time zone, of a balance that has a date without a time. */
+/** Reads the time of day, in the lender's time zone, to assume for a balance whose as-of value is only a date. */
 export function readBalanceCutoff(text: string): Reading<string> {
   if (/^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?$/.test(text)) return { value: text };
   return fault("INVALID_TIME", "Expected a time of day such as 23:59 or 18:30:00.");
@@ -119,7 +122,7 @@ export function readUpiId(text: string): Reading<string> {
 
 /**
  * Reads `accountNumber` and optionally `accountName`, `ifsc`, `swift` and `bankName`. It rejects any other field, so that a
- * misspelt name is noticed.
+ * misspelt field name is noticed.
  */
 export function readBank(bank: FallbackBank): Reading<FallbackBank> {
   const patterns: Record<string, RegExp> = {

@@ -140,7 +140,7 @@ test.each<[string, string, unknown]>([
   expect(error.message).not.toContain("s3cret");
 });
 
-test("the error has a fault for each invalid field", () => {
+test("readNewLender throws one error that lists a fault for each invalid field", () => {
   const error = errorOf({ code: "a", name: "", currency: "RUPEES", commissionPercent: "x" });
   expect(error.faults.map(({ field }) => field)).toEqual(["code", "name", "currency", "commissionPercent"]);
   expect(error).toMatchObject({ field: "code", code: "INVALID_CODE" });

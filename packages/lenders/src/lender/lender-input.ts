@@ -38,7 +38,7 @@ export interface LenderChanges {
   language?: string;
   /** IANA name. */
   timeZone?: string;
-  /** The time of day, `HH:MM` or `HH:MM:SS` in `timeZone`, of a balance in a file that has a date without a time. */
+  /** The time of day in `timeZone`, `HH:MM` or `HH:MM:SS`, to assume for a balance whose as-of value is only a date. */
   balanceCutoff?: string | null;
   /** E-mail addresses of the people who look after the integration. */
   technicalContacts?: readonly string[];
@@ -69,7 +69,7 @@ export interface LenderChanges {
  * zone Asia/Calcutta.
  */
 export interface NewLender extends LenderChanges {
-  /** 2 to 16 of A-Z and 0-9. It can never be changed. */
+  /** 2 to 16 characters of A-Z and 0-9. The code can never be changed. */
   code: string;
   name: string;
   currency: string;

@@ -38,7 +38,7 @@ function update(lenderId: string, changes: LenderChanges) {
   return transaction(database.em(), (tx) => updateLender(tx, vault, lenderId, changes));
 }
 
-test("a new lender gets a key id and a secret, and is found by code and id", async () => {
+test("createLender returns a key id and a secret, and the lender can then be read by code and by id", async () => {
   const { lender, apiKeyId, hmacSecret } = await create({ code: "ACME", technicalContacts: ["ops@acme.example"] });
   expect(apiKeyId).toMatch(/^lk_[0-9a-z]{24}$/);
   expect(hmacSecret).toMatch(/^sk_sandbox_[0-9a-f]{64}$/);
@@ -51,7 +51,7 @@ test("a new lender gets a key id and a secret, and is found by code and id", asy
   expect(JSON.stringify([keys, await actsOn(database.em(), lender.id)])).not.toContain(hmacSecret.slice(-32));
 });
 
-test("a lender with a code that is taken is rejected, also when two are created concurrently", async () => {
+test("a code that another lender has is rejected, even if both lenders are created concurrently", async () => {
   const outcomes = await Promise.allSettled([create({ code: "TWINS" }), create({ code: "TWINS" })]);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   const duplicate = { code: "DUPLICATE_CODE", field: "code" };
@@ -59,7 +59,7 @@ test("a lender with a code that is taken is rejected, also when two are created 
   await expect(create({ code: "TWINS" })).rejects.toMatchObject(duplicate);
 });
 
-test("the registered secrets are returned by the functions for them, and are not part of the lender", async () => {
+test("mintRegistration, whatsappAccount and whatsappWebhook return secrets; a lender has none", async () => {
   const { lender } = await create({
     code: "SECRETS",
     mintLinkUrl: "https://lender.example/mint",
@@ -225,7 +225,7 @@ test("actions on a lender that does not exist are rejected", async () => {
   await expect(suspended).rejects.toMatchObject({ code: "LENDER_NOT_FOUND", lenderId: unknown });
 });
 
-test("lenders, commission plans and the sorted list of lenders are read for several lenders at once", async () => {
+test("lendersByIds, commissionPlans and listLenders each return several lenders", async () => {
   const [a, b] = [await create({ code: "SETA", commissionPercent: "1" }), await create({ code: "SETB" })];
   const ids = [a.lender.id, b.lender.id, newId(), a.lender.id];
   expect(new Set((await lendersByIds(database.em(), ids)).keys())).toEqual(new Set([a.lender.id, b.lender.id]));

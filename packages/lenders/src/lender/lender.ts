@@ -36,7 +36,7 @@ export interface Fallback {
 
 /** A lender as operators see it. It does not contain secrets, only whether they exist. */
 export interface Lender extends LenderProfile {
-  /** The time of day, `HH:MM` or `HH:MM:SS`, of a balance in a file that has a date without a time. */
+  /** The time of day, `HH:MM` or `HH:MM:SS`, to assume for an imported balance whose as-of value is only a date. */
   readonly balanceCutoff: string | null;
   readonly technicalContacts: readonly string[];
   readonly mintLinkUrl: string | null;
@@ -78,7 +78,7 @@ export async function lenderById(em: EntityManager, lenderId: string): Promise<L
 }
 
 /**
- * Returns the lenders with these ids, read by one SQL statement. Ids without a lender are not in the map.
+ * Returns the lenders with these ids, read by one query. Ids without a lender are not in the map.
  *
  * @example
  * const lenders = await lendersByIds(em, [lenderId]);
@@ -96,10 +96,10 @@ export function lenderRows(em: EntityManager, lenderIds: readonly string[]): Pro
 
 const table = tableOf(LenderEntity);
 
-/** The columns of the alias `l` that a query selects to get a LenderProfile. */
+/** The select list of a LenderProfile, for queries that give lenders.lender the alias `l`. */
 export const profileColumns = table.selectList("l", PROFILE);
 
-// A prepared SQL statement, because each shown case and each step of a payment link reads its lender.
+// Prepared, because its lender is read for each displayed case and for each step of a payment link.
 const selectByIds = statement(
   "lenders.by-ids",
   `select ${table.selectList("l")} from ${table.name} l where l.id = any ($1::uuid[])`,
@@ -126,14 +126,15 @@ export async function listLenders(em: EntityManager): Promise<Lender[]> {
 
 /**
  * Locks a lender until the transaction ends, and returns its row. So transactions that change one lender or its keys run one
- * after the other. It flushes the transaction's own changes first, because the row is read again and would overwrite them.
+ * after the other. Flushes the transaction's own changes first: reading the row again would overwrite them.
  * Throws LenderNotFoundError.
  */
 export async function lockLender(tx: Tx, lenderId: string): Promise<LenderRow> {
   await tx.flush();
   await query(tx, lockLenderById, [lenderId]);
-  // Processes of the previous version lock the row, so this does too. They never ran on a cluster. There, a lock on one row
-  // of a reference table locks the table on every node, and two transactions that each inserted a lender would deadlock.
+  // Processes of the previous version lock the row, so this function also locks it. No such process runs on a cluster.
+  // There, a lock on one row of a reference table locks the table on every node, and two transactions that each
+  // inserted a lender would deadlock.
   const lockMode = isOnCluster(tx) ? LockMode.NONE : LockMode.PESSIMISTIC_WRITE;
   const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode, refresh: true });
   if (!row) throw new LenderNotFoundError(lenderId);

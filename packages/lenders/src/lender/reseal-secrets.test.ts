@@ -102,7 +102,7 @@ test("after a rotation the new key opens every secret, and the database does not
   expect(await resealSecrets(database.em(), during), "a second call").toEqual({ resealed: 0, unreadable: [] });
 });
 
-test("during a rotation a process with both keys reads all secrets, and one with the old key those not yet resealed", async () => {
+test("during a rotation, both keys open every secret, and the old key alone opens those not resealed yet", async () => {
   const lenders = await onlyLenders(["ACME", "BETA"]);
   const secrets = await secretsBy(before, lenders);
   const [acme, beta] = lenders.map(({ lender }) => lender.id) as [string, string];
@@ -138,7 +138,7 @@ test("two concurrent rotations during updates and new keys lose no secret", asyn
   expect(read.flat()).not.toContain(undefined);
 });
 
-test("a rotation reports the secrets that it cannot open with the reason, and reseals all others", async () => {
+test("a rotation reports each secret that cannot be decrypted, with the reason, and reseals all others", async () => {
   const lenders = await onlyLenders(["ACME", "BETA"]);
   const [acme, beta] = lenders.map(({ lender }) => lender.id) as [string, string];
   await database.pool.query(
@@ -159,7 +159,7 @@ test("a rotation reports the secrets that it cannot open with the reason, and re
   expect(new Set(nothing.unreadable.map(({ code }) => code))).toEqual(new Set(["UNKNOWN_MASTER_KEY"]));
 });
 
-test("a rotation does not report revoked and retired keys that do not open", async () => {
+test("a rotation does not report the secrets of revoked and retired keys that cannot be decrypted", async () => {
   const [acme, beta] = await onlyLenders(["ACME", "BETA"]);
   await database.pool.query(
     `update lenders.lender set mint_auth_header = null, whatsapp_token = null, whatsapp_app_secret = null,
@@ -167,7 +167,7 @@ test("a rotation does not report revoked and retired keys that do not open", asy
   );
   await transaction(database.em(), (tx) => replaceLostMasterKey(tx, after));
   expect((await resealSecrets(database.em(), after)).unreadable).toHaveLength(2);
-  const revoked = { lenderId: acme!.lender.id, keyId: acme!.apiKeyId, reason: "its secret does not open" };
+  const revoked = { lenderId: acme!.lender.id, keyId: acme!.apiKeyId, reason: "its secret cannot be decrypted" };
   await transaction(database.em(), (tx) => revokeKey(tx, { ...revoked, evenIfLast: true }));
   await database.pool.query(
     "update lenders.api_key set state = 'retiring', retires_at = now() - interval '1 second' where id = $1",

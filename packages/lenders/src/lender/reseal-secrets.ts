@@ -18,7 +18,10 @@ const lendersToReseal = statement(
    order by id limit ${LENDERS_PER_BATCH}`,
 );
 
-/** Returns an SQL condition. It is not true for null, which is a secret that the lender has not registered. */
+/**
+ * Returns the SQL condition that the secret in `column` is sealed under another key than $1. A null secret never
+ * matches.
+ */
 function isUnderAnotherKey(column: string): string {
   return `split_part(${column}, ':', 2) <> $1`;
 }
@@ -26,7 +29,7 @@ function isUnderAnotherKey(column: string): string {
 /** The result of a rotation. Keep the old master key while `unreadable` has entries. */
 export interface ResealReport {
   readonly resealed: number;
-  /** The secrets in use that stay sealed under another key because they do not open. They are unchanged. */
+  /** The secrets in use that stay sealed under another key, unchanged, because they could not be decrypted. */
   readonly unreadable: readonly SealedValueError[];
 }
 
@@ -34,7 +37,7 @@ export interface ResealReport {
  * Seals every secret again under the vault's master key. Secrets sealed under another key are opened with the vault's
  * previous key. Each lender has its own transaction, so that processes that know both keys keep working. After an
  * interruption, a second call continues. The secrets of revoked and retired keys are resealed too, but are not reported if
- * they do not open.
+ * they cannot be decrypted.
  *
  * @example
  * const vault = createVault({ masterKey: nextMasterKey, previous: masterKey });

@@ -1,6 +1,7 @@
 /**
- * How much of each limit was used in the last minute, one row for each subject and limit. Unlogged: it is not written
- * ahead and no standby has it. What a crash of PostgreSQL forgets is one minute of counting.
+ * Adds a table of how much of each limit was used in the last minute, one row for each subject and limit. It is
+ * unlogged: writes skip the write-ahead log, and standbys do not have the rows. A crash of PostgreSQL loses the counts
+ * of one minute.
  */
 export const permitMigration: readonly string[] = [
   `create unlogged table lenders.permit_window (
@@ -12,9 +13,9 @@ export const permitMigration: readonly string[] = [
      primary key (subject, limit_name)
    ) with (fillfactor = 40)`,
 
-  // Rows are locked in one order, so that two processes wait for each other and never in a circle. Uses are kept by
-  // slots of 1/120 of the window, at the time of the latest in the slot: never counted for less than they should be.
-  // What is taken ahead of need counts as used at the end of its time, and is one hundredth of what is left at most.
+  // All processes lock rows in the same order, so that they cannot deadlock. Uses are counted in slots of 1/120 of the
+  // window. A slot has the time of its latest use, so no use leaves the window too early. Prefetched permits ("ahead")
+  // count as used when their time ends. At most one hundredth of the remaining permits is prefetched.
   `create function lenders.take_permits(
      subjects text[], limit_names text[], quotas integer[], needs integer[], wishes integer[],
      unused_ats bigint[], unused_counts integer[], window_ms integer, ahead_ms integer

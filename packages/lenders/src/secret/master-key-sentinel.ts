@@ -29,7 +29,7 @@ export class WrongMasterKeyError extends Error {
   }
 }
 
-/** The sealed text. It has no meaning; the check is only whether it opens. */
+/** The text that the sentinel contains. It has no meaning: the check is only whether it can be decrypted. */
 const PLAIN = "collections";
 /** The number of secrets to try before a key counts as wrong, because a single secret may have been altered. */
 const MAX_TRIED = 5;
@@ -53,8 +53,9 @@ export async function checkMasterKey(em: EntityManager, vault: Vault): Promise<v
 }
 
 /**
- * Checks the master key in a database that is about to be migrated: pass it as `check` to `migrate`. Does nothing if the
- * database has no sentinel yet, or if the role may not read it: such a role cannot migrate. `checkMasterKey` follows.
+ * Checks the master key before a database is migrated: pass this function as `check` to `migrate`. Does nothing if the
+ * database has no sentinel yet, or if the database role may not read it; such a role cannot migrate anyway. Call
+ * `checkMasterKey` after the migration.
  * @throws WrongMasterKeyError
  *
  * @example
@@ -69,8 +70,8 @@ export async function checkMasterKeyBeforeMigration(read: ReadRows, vault: Vault
 }
 
 /**
- * Makes the vault's master key the one of this database, after the old key was lost. Secrets that were sealed under the old
- * key stay unreadable. `unreadableSecrets` lists the ones to register again.
+ * Makes the vault's master key the master key of this database, after the old key was lost. Secrets that were sealed
+ * under the old key stay unreadable: `unreadableSecrets` lists them, so that they can be registered again.
  *
  * @example
  * await transaction(em, (tx) => replaceLostMasterKey(tx, vault));
@@ -91,7 +92,7 @@ export async function resealSentinel(em: EntityManager, vault: Vault): Promise<v
   });
 }
 
-/** Returns false if the database has no sentinel yet. @throws WrongMasterKeyError */
+/** Checks the vault against the sentinel. Returns false if the database has none yet. @throws WrongMasterKeyError */
 async function opensSentinel(em: EntityManager, vault: Vault): Promise<boolean> {
   const [row] = await query<{ sealed: string }>(em, selectSentinel, []);
   if (!row) return false;
@@ -106,8 +107,8 @@ function openSentinel(vault: Vault, sealed: string): void {
 }
 
 /**
- * The id of the master key under which most secrets are sealed, or undefined if there are no secrets. A version without a
- * sentinel may have sealed a few secrets under a wrong key, so the majority decides.
+ * Returns the id of the master key under which most secrets are sealed, or undefined if there are no secrets. A version
+ * without a sentinel may have sealed a few secrets under a wrong key, so the majority decides.
  * @throws WrongMasterKeyError if the vault opens none of the secrets that are tried
  */
 async function masterKeyOfSecrets(em: EntityManager, vault: Vault): Promise<string | undefined> {
@@ -128,7 +129,7 @@ function sealedSentinel(vault: Vault, masterKeyId = vault.masterKeyId): string {
 
 const selectSentinel = statement("lenders.master-key-sentinel", "select sealed from lenders.master_key_sentinel");
 
-/** Returns no row if the table does not exist. */
+/** Selects whether the database role may read the sentinel. Returns no row if the table does not exist. */
 const selectReadable = `
   select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select') as readable
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -145,7 +146,7 @@ const replaceSentinel = statement(
    on conflict (only_row) do update set sealed = excluded.sealed, sealed_at = excluded.sealed_at`,
 );
 
-// It reads only API keys. That is enough, because every lender gets a key, and keys are never deleted.
+// Reads only the secrets of API keys. That is enough, because every lender gets a key, and keys are never deleted.
 const secretsUnderOneKey = statement(
   "lenders.secrets-under-one-key",
   `select lender_id as "lenderId", id as "keyId", secret from lenders.api_key

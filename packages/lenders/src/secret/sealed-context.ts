@@ -23,7 +23,9 @@ export const SECRET_CONTEXTS: Record<SecretKind, (lenderId: string, keyId: strin
   WHATSAPP_VERIFY_TOKEN: whatsappVerifyTokenContext,
 };
 
-/** Returns the context of an API key's secret: its row and column. A value sealed for one row does not open in another. */
+/**
+ * Returns the context of an API key's secret: its row and column. A value copied to another row cannot be decrypted.
+ */
 export function apiKeySecretContext(lenderId: string, keyId: string): string {
   return `lenders.api_key.secret/${lenderId}/${keyId}`;
 }

@@ -2,7 +2,7 @@ import { type EntityManager, query, statement } from "@collections/database";
 import { LENDER_SECRETS, SECRET_CONTEXTS, type SecretKind } from "./sealed-context.ts";
 import { SealedValueError, tryOpen, type Vault } from "./vault.ts";
 
-/** A lender's secret that does not open. */
+/** A lender's secret that cannot be decrypted. */
 export interface UnreadableSecret {
   readonly lenderId: string;
   readonly kind: SecretKind;
@@ -32,8 +32,8 @@ const sealedSecrets = statement(
 );
 
 /**
- * Returns the secrets in use that do not open with the vault's master keys, for one lender or for all. Revoked and retired
- * keys are left out, because they need not be registered again.
+ * Returns the secrets in use that the vault's master keys cannot decrypt, for one lender or for all lenders. Revoked
+ * and retired keys are left out, because they need not be registered again.
  *
  * @example
  * for (const { lenderId, kind, fault } of await unreadableSecrets(em, vault)) {

@@ -14,7 +14,7 @@ test("a sealed value opens to the same text, and sealing a text twice gives diff
   }
 });
 
-test("a sealed value contains the id of its master key and nothing of the secret", () => {
+test("a sealed value contains the id of its master key and no part of the secret", () => {
   const vault = createVault({ masterKey: OLD });
   const sealed = vault.seal("sk_live_readable", CONTEXT);
   expect(sealed).toMatch(/^v1:[0-9a-f]{8}:[A-Za-z0-9+/]+={0,2}$/);
@@ -22,7 +22,7 @@ test("a sealed value contains the id of its master key and nothing of the secret
   expect(Buffer.from(sealed.split(":")[2]!, "base64").includes("readable")).toBe(false);
 });
 
-test("a value moved to another row or column does not open", () => {
+test("a sealed value that was copied to another row or column cannot be decrypted", () => {
   const vault = createVault({ masterKey: OLD });
   const sealed = vault.seal("secret", CONTEXT);
   for (const elsewhere of ["lenders.api_key.secret/2/lk_1", "lenders.lender.whatsapp_token/1", ""]) {
@@ -30,7 +30,7 @@ test("a value moved to another row or column does not open", () => {
   }
 });
 
-test("a value changed in any byte does not open", () => {
+test("a sealed value with any changed byte cannot be decrypted", () => {
   const vault = createVault({ masterKey: OLD });
   const [version, id, payload = ""] = vault.seal("secret", CONTEXT).split(":");
   const bytes = Buffer.from(payload, "base64");
@@ -57,7 +57,7 @@ test("a text that is not a sealed value is rejected as malformed", () => {
   }
 });
 
-test("the error of a vault with another master key has the needed key id and the known ones", () => {
+test("the error for a value sealed under an unknown master key names that key and the keys of the vault", () => {
   const sealed = createVault({ masterKey: OLD }).seal("secret", CONTEXT);
   const oldId = createVault({ masterKey: OLD }).masterKeyId;
   const other = createVault({ masterKey: NEW });

@@ -13,7 +13,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_HEX_DIGITS = 8;
 
-/** Encrypts secrets for storage. A sealed value opens only with the same master key and the same context. */
+/** Encrypts secrets for storage. A sealed value can be decrypted only with the same master key and the same context. */
 export interface Vault {
   /** The id of the master key that seals: the first 8 hex digits of its SHA-256. Each sealed value contains it. */
   readonly masterKeyId: string;
@@ -22,7 +22,7 @@ export interface Vault {
    * that the value is stored in.
    */
   seal(plain: string, context: string): string;
-  /** Seals with the current or the previous master key, which is given by its id. */
+  /** Works like `seal`, but with the master key that has this id: the current or the previous one. */
   sealUnder(masterKeyId: string, plain: string, context: string): string;
   /** Decrypts a sealed value. Throws SealedValueError. */
   open(sealed: string, context: string): string;
@@ -43,11 +43,11 @@ export class InvalidMasterKeyError extends Error {
   readonly code = "INVALID_MASTER_KEY";
 }
 
-/** The reason why a sealed value does not open. */
+/** The reason why a sealed value cannot be decrypted. */
 export type SealedValueFault = "UNKNOWN_MASTER_KEY" | "SEALED_VALUE_ALTERED" | "SEALED_VALUE_MALFORMED";
 
 /**
- * Thrown if a sealed value does not open. `code` is the reason, `context` names the row and column of the value.
+ * Thrown if a sealed value cannot be decrypted. `code` is the reason, `context` names the row and column of the value.
  *
  * @example
  * try {
@@ -72,9 +72,9 @@ export class SealedValueError extends Error {
 }
 
 /**
- * Creates a vault that encrypts with AES-256-GCM. Each master key has 64 hex digits. `previous` is a second key that only
- * opens values. During a rotation it is the old key; a process that still seals with the old key gives the new key there.
- * Throws InvalidMasterKeyError.
+ * Creates a vault that encrypts with AES-256-GCM. Each master key has 64 hex digits. `seal` uses `masterKey`;
+ * `open` also accepts values that were sealed under `previous`. During a rotation, `previous` is the old key. A process
+ * that still seals under the old key gets the new key as `previous`. Throws InvalidMasterKeyError.
  *
  * @example
  * const vault = createVault({ masterKey });
@@ -167,6 +167,6 @@ function unknownKey(context: string, masterKeyId: string, known: string[]): Seal
 }
 
 function altered(context: string, masterKeyId: string): SealedValueError {
-  const message = `${context} does not open: the sealed value was changed, or copied from another row or column.`;
+  const message = `${context} cannot be decrypted: the sealed value was changed, or copied from another row or column.`;
   return new SealedValueError("SEALED_VALUE_ALTERED", context, message, masterKeyId);
 }
