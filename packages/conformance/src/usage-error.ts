@@ -1,5 +1,5 @@
 /**
- * A command line or a setting is invalid; the message says what to change.
+ * Thrown if a command line or a setting is invalid; the message says what to change.
  *
  * @example
  * const results = await runChecks(settings, chosenChecks(settings, []), listener).catch((error: unknown) => {

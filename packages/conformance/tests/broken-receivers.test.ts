@@ -14,7 +14,7 @@ describe.each([
   ["order", ORDER],
   ["bodies", BODIES],
   ["answers", ANSWERS],
-])("of %s", (_subject, variants) => {
+])("faults with %s:", (_subject, variants) => {
   test.each(variants)(
     "the check $caughtBy catches a receiver that $fault",
     async ({ lender, caughtBy, and = [], run }) => {
@@ -39,7 +39,7 @@ test.each([400, 403])("a receiver that rejects with %s gets a warning", async (s
   expect([namesOf(results, "FAIL"), namesOf(results, "WARN").toSorted()]).toEqual([[], refusals.toSorted()]);
 });
 
-test("names a clock that is far off", async () => {
+test("reports a server's clock that is far off", async () => {
   const lender = lenderWith({
     receive: () => [401, undefined, { Date: new Date(Date.now() - 3_600_000).toUTCString() }],
   });

@@ -77,7 +77,7 @@ describe("invalid arguments", () => {
     ["no secret", [...RECEIVER, "--key-id", "lk_1"], "--secret or in CONFORMANCE_SECRET"],
     ["no key id", [...RECEIVER, "--secret", "sk_1"], "--key-id"],
     ["the secret as key id", [...RECEIVER, "--key-id", "sk_1", "--secret", "sk_1"], "must be the key id"],
-    ["half a second key", [...RECEIVER, ...KEY_ARGUMENTS, "--second-key-id", "lk_2"], "needs both"],
+    ["a second key without its secret", [...RECEIVER, ...KEY_ARGUMENTS, "--second-key-id", "lk_2"], "needs both"],
     ["no URL", ["--receiver", "lender.example", ...KEY_ARGUMENTS], "--receiver must be an absolute URL"],
     ["plain http", ["--receiver", "http://lender.example/hooks", ...KEY_ARGUMENTS], "must be https"],
     ["another protocol", ["--receiver", "ftp://lender.example/", ...KEY_ARGUMENTS], "absolute URL"],

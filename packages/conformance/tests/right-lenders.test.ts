@@ -68,7 +68,7 @@ test("the receiver of the lender SDK passes every check", async () => {
   expect(namesOf(results, "PASS")).toEqual(OF_RECEIVERS);
 });
 
-test("the two endpoints of the guide pass every check that needs no further option", async () => {
+test("the sample endpoints of the guide pass every check that needs no further option", async () => {
   const guide = await readFile(new URL("../../../docs/lenders/guide.md", import.meta.url), "utf8");
   const [, program = ""] = /^```js file=lender\.mjs\n([\s\S]*?)^```$/m.exec(guide)!;
   const env = { ...process.env, HMAC_SECRET: KEY.secret, MINT_TOKEN: MINT_AUTH.value, PORT: "0" };
@@ -115,7 +115,7 @@ test("reports a failing state URL once", async () => {
 
 test.each([
   ["does not read the case after a gap", undefined, "The case was not read."],
-  ["reads it with a wrong signature", "sk_of_another_environment", "The signature does not match."],
+  ["reads the case with a wrong signature", "sk_of_another_environment", "The signature does not match."],
 ])("catches a receiver that %s", async (_fault, hmacSecret, problem) => {
   const servicePort = await unusedPort();
   const client = new CollectionsClient({
@@ -143,7 +143,9 @@ function run(settings: Settings): Promise<CheckResult[]> {
   return runChecks(settings, checks, { begins() {}, ends() {} });
 }
 
-/** The twin's view of a loan; its links are those of the loan in the link requests. */
+/**
+ * Returns the state that the twin has for a loan, with the links minted for it; undefined if the twin does not know it.
+ */
 function viewOfTwin(twin: LenderTwin, loan: string): object | undefined {
   const links = [...twin.links.values()].filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
   const view = twin.loans.get(loan);

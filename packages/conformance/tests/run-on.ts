@@ -1,12 +1,15 @@
 import { CHECKS, runChecks, type CheckResult, type Settings } from "../src/index.ts";
 import { KEY, MINT_AUTH, SECOND_KEY, serve, type TestLender } from "./test-lender.ts";
 
-/** Differences from a run with every option. */
+/** How a run differs from one with every option. */
 export interface RunDetails {
   readonly endpoint?: "receiver" | "mint";
   readonly withState?: boolean;
   readonly timeoutMs?: number;
-  /** For a lender that applies events before it answers: a broken one never shows them, so waiting is useless. */
+  /**
+   * How long to wait until the state URL shows an event. Make it short for lenders that apply events before they
+   * answer: a broken one never shows the event.
+   */
   readonly stateLagMs?: number;
 }
 

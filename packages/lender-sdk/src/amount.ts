@@ -1,5 +1,5 @@
 /**
- * An exact amount in major units as decimal text: `2500`, `2500.50`. `majorUnits` converts minor units to it.
+ * An exact amount in major units as decimal text: `2500`, `2500.50`. `majorUnits` makes one from minor units.
  * contract: Money
  */
 export type Amount = string;
@@ -8,7 +8,7 @@ const AMOUNT = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const SIGNED_AMOUNT = /^(-?)(\d+)(?:\.(\d+))?$/;
 
 /**
- * The given value is not a valid amount. `field` names the request's field that had the value, if there was one.
+ * Thrown if a value is not a valid amount. `field` names the request's field that had the value, if there was one.
  *
  * @example
  * try {
@@ -44,7 +44,7 @@ export class AmountLiteral {
 
 /**
  * Converts minor units to major units: `majorUnits(250050n, 2)` is `"2500.50"`.
- * `decimals` is what the currency has by ISO 4217: 2 for INR, 0 for JPY, 3 for KWD.
+ * `decimals` is the currency's number of decimals by ISO 4217: 2 for INR, 0 for JPY, 3 for KWD.
  *
  * @example
  * const amount = majorUnits(250050n, 2); // "2500.50"
@@ -57,7 +57,8 @@ export function majorUnits(minor: bigint, decimals: number): Amount {
 }
 
 /**
- * Minor units of an amount: `minorUnits("2500.5", 2)` is `250050n`. Throws InvalidAmountError rather than round.
+ * Converts an amount to minor units: `minorUnits("2500.5", 2)` is `250050n`. Throws InvalidAmountError instead of
+ * rounding.
  *
  * @example
  * const minor = minorUnits("2500.5", 2); // 250050n

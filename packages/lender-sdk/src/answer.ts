@@ -1,4 +1,4 @@
-/** The service accepted the request, but you should look at this. */
+/** A possible mistake in a request that the service accepted nevertheless. */
 export interface Warning {
   readonly code: string;
   /** RFC 6901 pointer to the field that the warning is about. */

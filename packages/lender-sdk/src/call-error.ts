@@ -1,7 +1,7 @@
 import type { Warning } from "./answer.ts";
 
 /**
- * A call that did not succeed. If `retryable` is true, the same call may succeed later, and repeating it is safe.
+ * Thrown if a call did not succeed. If `retryable` is true, the same call may succeed later, and repeating it is safe.
  *
  * @example
  * try {
@@ -48,7 +48,7 @@ export interface Problem {
 }
 
 /**
- * The service answered with an error. `code` is one of the contract's error codes. contract: Errors
+ * Thrown if the service answered with an error. `code` is one of the contract's error codes. contract: Errors
  *
  * @example
  * const snapshot = await client.getCase("LN-1001").catch((error: unknown) => {
@@ -84,8 +84,8 @@ export class ProblemError extends CollectionsError {
 }
 
 /**
- * No complete answer arrived in time, so it is unknown whether the service has acted. You may confirm a payment again
- * with the same arguments: it is booked once. Calling an import again creates a second import.
+ * Thrown if no complete answer arrived in time: it is unknown whether the service has processed the request. You may
+ * confirm a payment again with the same arguments: it is booked once. Calling an import again creates a second import.
  *
  * @example
  * await client.confirmPayment("LN-1001", payment).catch(async (error: unknown) => {
@@ -100,7 +100,7 @@ export class NoAnswerError extends CollectionsError {
 }
 
 /**
- * The answer did not come from the service: it is from a proxy, a redirect or another server.
+ * Thrown if the answer did not come from the service: it is from a proxy, a redirect or another server.
  *
  * @example
  * await client.health().catch((error: unknown) => {

@@ -104,7 +104,7 @@ export interface CaseImport extends Answer {
 }
 
 /**
- * An atomic import had an invalid row, so no row was applied. `results` has the errors of each row.
+ * Thrown if an atomic import had an invalid row: no row was applied. `results` has the errors of each row.
  *
  * @example
  * await client.importCases(rows, { atomic: true }).catch((error: unknown) => {
@@ -125,8 +125,8 @@ export class ImportRejectedError extends ProblemError {
 }
 
 /**
- * Replaces the row's amounts by literals for the request's body. Throws InvalidAmountError that names the row and the
- * field.
+ * Replaces the row's amounts by literals for the request's body. Throws an InvalidAmountError that names the row and
+ * the field.
  */
 export function rowForRequest(row: CaseRow, index: number): Record<string, unknown> {
   const wire: Record<string, unknown> = { ...row };

@@ -64,7 +64,7 @@ export class CollectionsClient {
     this.#onWarning = options.onWarning;
   }
 
-  /** Checks the signature; returns the lender and the key that the service identified. */
+  /** Checks that the service accepts your signature. Returns the lender and the key that the service identified. */
   health(options?: CallOptions): Promise<Health> {
     return this.#get(`${API}/health`, options);
   }
@@ -84,12 +84,12 @@ export class CollectionsClient {
     return this.#import(rows, options, true);
   }
 
-  /** The loan's current case. */
+  /** Returns the loan's current case. */
   async getCase(loan: string, options?: CallOptions): Promise<CaseSnapshot> {
     return snapshotOf(await this.#call({ method: "GET", path: casePath(loan) }, options));
   }
 
-  /** The loan's current case, or undefined if its `etag` has not changed. */
+  /** Returns the loan's current case, or undefined if its `etag` has not changed. */
   async getCaseIfChanged(loan: string, etag: string, options?: CallOptions): Promise<CaseSnapshot | undefined> {
     const headers = { "If-None-Match": etag };
     const answer = await this.#call({ method: "GET", path: casePath(loan), headers }, options);
@@ -117,12 +117,12 @@ export class CollectionsClient {
     return this.#post(`${API}/webhooks/test`, undefined, options);
   }
 
-  /** One page of your events with the state of their delivery. */
+  /** Returns one page of your events with the state of their delivery. */
   listDeliveries(filter: DeliveryFilter = {}, options?: CallOptions): Promise<DeliveryPage> {
     return this.#get(`${DELIVERIES}${queryOf(filter)}`, options);
   }
 
-  /** All deliveries that match the filter. Loads page after page. */
+  /** Yields all deliveries that match the filter. Loads page after page. */
   async *eachDelivery(filter: DeliveryFilter = {}, options?: CallOptions): AsyncGenerator<Delivery, void, undefined> {
     let page = await this.listDeliveries(filter, options);
     yield* page.deliveries;
@@ -132,7 +132,7 @@ export class CollectionsClient {
     }
   }
 
-  /** One event with its exact body and each attempt, including cause and remedy of failures. */
+  /** Returns one event with its exact body and each attempt, including cause and remedy of failures. */
   getDelivery(eventId: string, options?: CallOptions): Promise<DeliveryDetails> {
     return this.#get(`${DELIVERIES}/${segment(eventId)}`, options);
   }
@@ -154,7 +154,7 @@ export class CollectionsClient {
     return this.#post(`${DELIVERIES}/replay`, { ...filter, dryRun: true }, options);
   }
 
-  /** The progress of a replay. */
+  /** Returns the progress of a replay. */
   getReplay(replayId: string, options?: CallOptions): Promise<Replay> {
     return this.#get(`${API}/webhooks/replays/${segment(replayId)}`, options);
   }
@@ -169,7 +169,8 @@ export class CollectionsClient {
   async #import(rows: readonly CaseRow[], options: ImportOptions, dryRun: boolean): Promise<CaseImport> {
     const body = { rows: rows.map(rowForRequest), dryRun, atomic: options.atomic ?? false };
     try {
-      // With a new signature the service would take the same rows for another import.
+      // Retries stop before the signature expires: the service would treat a retry with a new signature as another
+      // import.
       const totalTimeoutMs = Math.min(options.totalTimeoutMs ?? Infinity, SIGNATURE_MAX_AGE_MS);
       const times = { attemptTimeoutMs: IMPORT_ATTEMPT_TIMEOUT_MS, ...options, totalTimeoutMs };
       const answer = await this.#post<CaseImport>(`${API}/cases`, body, times);
@@ -182,7 +183,7 @@ export class CollectionsClient {
     }
   }
 
-  /** Gives the answer the type that the contract defines for it, unchecked. */
+  /** Returns the body of the answer as `Body`, the type that the contract defines. The body is not checked. */
   async #get<Body>(path: string, options?: CallOptions): Promise<Body> {
     return (await this.#call({ method: "GET", path }, options)).body as unknown as Body;
   }
@@ -232,7 +233,7 @@ function queryOf(filter: object): string {
   return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
-/** A warning if the service announces the end of this API version. contract: Versions */
+/** Returns a warning if the service announces the end of this API version. contract: Versions */
 function deprecationOf({ headers }: ServiceAnswer): Warning[] {
   if (!headers.has("deprecation")) return [];
   const detail = `This version of the API is deprecated. It ends: ${headers.get("sunset") ?? "the date is not announced yet"}.`;

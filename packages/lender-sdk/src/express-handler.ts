@@ -52,7 +52,8 @@ async function answerTo(request: NodeRequest, receiver: Receiver): Promise<Recei
 }
 
 /**
- * The raw bytes if a body parser kept them. Throws BODY_ALREADY_PARSED if a parser read the body without keeping them.
+ * Returns the raw bytes if a body parser kept them. Throws BODY_ALREADY_PARSED if a parser read the body without
+ * keeping them.
  */
 function keptBytes(request: NodeRequest): Uint8Array | undefined {
   const { rawBody, body } = request as { rawBody?: unknown; body?: unknown };

@@ -17,7 +17,7 @@ export function orderOf(
   return sequence === stored.sequence + 1 ? "next" : "gap";
 }
 
-/** The loan's state from an event or a snapshot. */
+/** Returns the loan's state from an event or a snapshot. */
 export function stateOf(source: LoanEvent | CaseSnapshot): LoanState {
   const { sourceLoanNumber, sequence, caseId, cycle, status, currency, totalCollected, outstandingAfter } = source;
   return { sourceLoanNumber, sequence, caseId, cycle, status, currency, totalCollected, outstandingAfter };

@@ -2,8 +2,9 @@ import { OneAtATime } from "./one-at-a-time.ts";
 import type { EventKey, LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
 
 /**
- * Keeps the receiver's state in this process only, for tests and experiments. Discard what `apply` stored together with
- * this storage: otherwise an old event that is sent again would look like the first event of its loan.
+ * Keeps the receiver's state in this process only, for tests and experiments. When you discard this storage, also
+ * discard the data that `apply` stored: otherwise an old event that is sent again would look like the first event of
+ * its loan.
  *
  * @example
  * const owed = new Map<string, Amount>();

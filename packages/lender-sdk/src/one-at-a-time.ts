@@ -5,7 +5,7 @@
 export class OneAtATime {
   readonly #last: Map<string, Promise<unknown>> = new Map();
 
-  /** Settles as `work` does. A failure of an earlier task with the same key does not affect it. */
+  /** Runs `work` after earlier tasks with the same key, even if they failed. Resolves or rejects like `work`. */
   async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const result = before.then(work);

@@ -25,7 +25,7 @@ export interface CapturedPayment {
   readonly mode: string;
   /** The payment link that the borrower paid by, if any. */
   readonly linkId?: string | null;
-  /** Confirms that an amount of 100 times the outstanding amount is intended and not in minor units. */
+  /** Set this to true if an amount of 100 times the outstanding amount is right, and not in minor units by mistake. */
   readonly amountIsMajorUnits?: boolean;
 }
 
@@ -60,8 +60,9 @@ export interface OriginalBooking extends Omit<Booking, "requestId" | "repeated">
 }
 
 /**
- * Another payment is booked under this reference; `differences` names the fields that differ. The first booking stands
- * and this payment is **not** booked. Retries by the SDK never cause this error, because they send the same bytes.
+ * Thrown if another payment is booked under this reference; `differences` names the fields that differ. The first
+ * booking stays valid, and this payment is **not** booked. Retries by the SDK never cause this error, because they send
+ * the same bytes.
  *
  * @example
  * await client.confirmPayment("LN-1001", payment).catch((error: unknown) => {
@@ -87,7 +88,7 @@ export function bodyOfPayment(payment: CapturedPayment): Record<string, unknown>
   return { amount: new AmountLiteral(amount, "amount"), reference, paidAt, mode, linkId, amountIsMajorUnits };
 }
 
-/** The original booking from a 409. Throws ReferenceConflictError if that booking is of a different payment. */
+/** Returns the original booking from a 409. Throws ReferenceConflictError if that booking is of a different payment. */
 export function repeatedBooking(conflict: ProblemError): Booking {
   const { original, matches } = conflict.problem as { original?: OriginalBooking; matches?: boolean };
   if (original === undefined) throw conflict;

@@ -69,7 +69,7 @@ export function postgresStorage<Client extends PooledSqlClient>(
  * });
  */
 export class PostgresStorage<Tx> implements ReceiverStorage<Tx> {
-  // Events of one loan wait here, before they take a connection. Waiting for the row lock could use up the whole pool.
+  // Queues events of one loan before they take a connection: events that wait for the row lock could use up the pool.
   readonly #loans = new OneAtATime();
   readonly #transactions: SqlTransactions<Tx>;
   readonly #statements: ReturnType<typeof statementsOf>;
@@ -86,8 +86,8 @@ export class PostgresStorage<Tx> implements ReceiverStorage<Tx> {
       this.#transactions.transaction(async (tx) => {
         const run = (text: string, values: unknown[]) => this.#transactions.query(tx, text, values);
         const locked = await run(lock, [sourceLoanNumber]);
-        // Needs a query of its own: a query that starts before the lock is granted would not see what the last holder
-        // committed.
+        // This must be a separate query after the lock: a query that starts before the lock is granted does not see the
+        // rows that the previous holder of the lock committed.
         const found = await run(find, [eventId]);
         return work({
           tx,
@@ -128,7 +128,7 @@ async function inTransaction<Client extends PooledSqlClient, Result>(
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
-  // A connection that breaks between two queries emits "error", which ends the process if nobody listens.
+  // A connection that breaks between two queries emits "error". Without a listener, that would end the process.
   client.on?.("error", ignore);
   // A connection in an unknown state is closed; the server then rolls its transaction back.
   let isUsable = false;
@@ -147,7 +147,7 @@ async function inTransaction<Client extends PooledSqlClient, Result>(
   }
 }
 
-/** Ignores the event: the next query fails with the reason. */
+/** Ignores the connection's "error" event: the next query fails with the reason. */
 function ignore(): void {}
 
 function yes(): boolean {

@@ -17,8 +17,8 @@ export interface LockedLoan<Tx> {
 
 /**
  * Stores which events were received and the last applied sequence of each loan. An implementation must guarantee three
- * things. For each loan, only one callback runs at a time, across all processes. The writes of `work` through `tx` and
- * what it records commit together. If `work` throws or the process dies, neither is stored.
+ * things. For each loan, only one callback runs at a time, across all processes. What `work` writes through `tx` and
+ * what it passes to `record` are committed together. If `work` throws or the process dies, neither is stored.
  */
 export interface ReceiverStorage<Tx> {
   withLockedLoan<Result>(key: EventKey, work: (loan: LockedLoan<Tx>) => Promise<Result>): Promise<Result>;

@@ -5,7 +5,7 @@ import type { LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
 import { type ReceivedRequest, type Secrets, verifyRequest } from "./verify-request.ts";
 import { type LoanEvent, MalformedEventError, readEvent, type WebhookBody } from "./webhook-event.ts";
 
-/** Several times the largest event. contract: Event kinds */
+/** Several times the size of the largest event. contract: Event kinds */
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024;
 /** Half of the time that the service waits for an answer. contract: Delivery */
 const FETCH_TIMEOUT_MS = 5_000;
@@ -69,13 +69,13 @@ export interface ReceiverAnswer {
 }
 
 /**
- * A receiver that follows the contract: verifies requests, skips duplicates, keeps the order, reads the case at a gap,
- * applies.
+ * A receiver that follows the contract. It verifies requests, skips duplicates, applies events in order, and reads the
+ * case if events are missing.
  */
 export interface Receiver {
   /** Processes one request. Never throws: a failure becomes an answer and is passed to `onError`. */
   receive(request: ReceivedRequest): Promise<ReceiverAnswer>;
-  /** The answer for a request that could not be read at all. Calls `onError` too. */
+  /** Returns the answer for a request that could not be read, and calls `onError`. */
   fail(error: unknown): ReceiverAnswer;
   readonly maxBodyBytes: number;
 }
@@ -149,7 +149,10 @@ async function processEvent<Tx>(request: ReceivedRequest, options: ReceiverOptio
   return { outcome: outcome ?? unreachable(), eventId, kind, event };
 }
 
-/** Undefined at a gap without a snapshot: the case must be read first, outside the transaction. */
+/**
+ * Applies an event in a transaction. Returns undefined if earlier events are missing and there is no snapshot: then the
+ * case must be read first, outside the transaction.
+ */
 function applyEvent<Tx>(
   event: LoanEvent,
   { storage, apply, applyLate }: ReceiverOptions<Tx>,
@@ -175,7 +178,7 @@ function applyEvent<Tx>(
   });
 }
 
-/** Reads the case. Throws if it is older than the event. */
+/** Reads the case of the event's loan. Throws if the case is older than the event. */
 async function readCase<Tx>(event: LoanEvent, { client }: ReceiverOptions<Tx>): Promise<CaseSnapshot> {
   const { sourceLoanNumber, sequence } = event;
   let snapshot: CaseSnapshot;

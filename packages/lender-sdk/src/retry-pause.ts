@@ -8,9 +8,9 @@ export interface RetryPauses {
 export const DEFAULT_PAUSES: RetryPauses = { firstPauseMs: 250, longestPauseMs: 10_000 };
 
 /**
- * The pause after the attempt of this number (from 1). It doubles per attempt up to the longest pause, with jitter over
- * its upper half so that clients that failed together do not retry together. It is never shorter than Retry-After.
- * `random` is in [0, 1).
+ * Returns the pause after an attempt; the first attempt is number 1. The pause doubles with each attempt up to the
+ * longest pause. Its upper half is random, so that clients that failed together do not retry together. It is never
+ * shorter than Retry-After. `random` is in [0, 1).
  */
 export function pauseAfter(
   attempt: number,

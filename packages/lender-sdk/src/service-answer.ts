@@ -3,7 +3,10 @@ import { parseExact } from "./exact-json.ts";
 import { retryAfter } from "./retry-pause.ts";
 
 const SHOWN_CHARACTERS = 200;
-/** Temporary statuses of proxies and overloaded servers. Retryable if the answer is not a problem of the service. */
+/**
+ * Statuses of proxies and overloaded servers. An answer that is not from the service is retryable if it has one of
+ * these.
+ */
 const TEMPORARY_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** A successful answer: 2xx, or 304 without a body. */
@@ -15,8 +18,8 @@ export interface ServiceAnswer {
 }
 
 /**
- * Reads an answer. Throws ProblemError for an error of the contract, UnexpectedAnswerError if the answer is not the
- * service's.
+ * Reads an answer. Throws ProblemError for an error of the contract, and UnexpectedAnswerError if the answer is not
+ * from the service.
  */
 export function readAnswer({ status, headers }: Response, text: string, nowMs: number): ServiceAnswer {
   const requestId = headers.get("x-request-id") ?? undefined;
@@ -28,7 +31,7 @@ export function readAnswer({ status, headers }: Response, text: string, nowMs: n
   if (body !== undefined && isProblem(body)) throw new ProblemError(body, retryAfterMs);
   throw new UnexpectedAnswerError(describeAnswer(status, headers, text), {
     status,
-    // A 2xx with broken JSON was cut off on the way. Repeating the call returns the answer again.
+    // A 2xx with invalid JSON was cut off in transit. A retry gets the same answer again.
     retryable: TEMPORARY_STATUSES.has(status) || (status >= 200 && status < 300),
     ...(requestId !== undefined && { requestId }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),

@@ -19,7 +19,7 @@ export interface CallOptions {
   readonly totalTimeoutMs?: number;
 }
 
-/** An attempt failed and will be repeated after `pauseMs`. */
+/** A failed attempt, which is repeated after `pauseMs`. */
 export interface Retry {
   readonly method: string;
   readonly path: string;
@@ -76,7 +76,7 @@ export class SignedCaller {
   }
 
   /**
-   * Sends the same bytes, including the signature, until there is a final answer or the time is up. Throws a
+   * Sends the same bytes, including the signature, until a final answer arrives or the time is up. Throws a
    * CollectionsError, or the reason of `signal`.
    */
   async call(call: Call, options: CallOptions = {}): Promise<ServiceAnswer> {
@@ -152,7 +152,8 @@ export class SignedCaller {
     let signed: Record<string, string> = plain;
     return () => {
       const nowMs = this.#nowMs();
-      // Reuses the signature, because the service tells a retry from a second identical call by it.
+      // Reuses the signature: the service recognizes a retry by it, and treats a call with a new signature as another
+      // call.
       if (Math.abs(nowMs - signedAtMs) < SIGNATURE_MAX_AGE_MS) return signed;
       signedAtMs = nowMs;
       const timestamp = String(nowMs);
@@ -181,7 +182,7 @@ function baseOf(baseUrl: string): URL {
   return url;
 }
 
-/** The message of the error's cause, because fetch itself only says "fetch failed". */
+/** Returns the message of the error's cause, because fetch itself only says "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause = error } = error as { cause?: unknown };
   return cause instanceof Error && cause.message !== ""

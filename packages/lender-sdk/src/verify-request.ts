@@ -20,7 +20,7 @@ export interface ReceivedRequest {
   readonly body: Uint8Array | string;
 }
 
-/** Whether the request is authentic, and why not. You may send `detail` to the caller. */
+/** Whether the request is authentic and, if not, the reason. You may send `detail` to the caller. */
 export type RequestVerdict =
   | { readonly ok: true; readonly keyId: string }
   | {

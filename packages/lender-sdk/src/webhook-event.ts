@@ -29,7 +29,7 @@ export interface EventData {
   "case.closed": {
     readonly closeReason: string;
     readonly reference: string;
-    /** Present only if your balance already included the closing payment: the part of that payment that was owed. */
+    /** The part of the closing payment that was owed. Present only if your balance already included that payment. */
     readonly inBalance?: Amount;
   };
   "visit.started": { readonly visitId: string; readonly occurredAt: string };
@@ -43,13 +43,13 @@ export interface EventData {
   "promise.kept": {
     readonly visitId: string;
     readonly promise: PromiseToPay;
-    /** The amount paid from the promise until the end of its day. */
+    /** The amount paid from the promise until the end of its due day. */
     readonly paidAmount: Amount;
   };
   "promise.broken": {
     readonly visitId: string;
     readonly promise: PromiseToPay;
-    /** The amount paid from the promise until the end of its day. */
+    /** The amount paid from the promise until the end of its due day. */
     readonly paidAmount: Amount;
   };
   "payment_link.created": { readonly visitId: string; readonly linkId: string; readonly amount: Amount };
@@ -65,7 +65,7 @@ export interface EventData {
     readonly visitId: string | null;
     readonly attribution: "exact" | "inferred" | "none";
     readonly excessAmount: Amount;
-    /** The part that your balance already included; 0 for every other payment. */
+    /** The part of the payment that your balance already included; 0 if the balance did not include the payment. */
     readonly inBalance: Amount;
   };
 }
@@ -86,7 +86,7 @@ export interface LoanEvent<Data = Readonly<Record<string, unknown>>> extends Loa
 }
 
 /**
- * Whether the event has this kind; `data` then has the type of the kind.
+ * Returns whether the event is of this kind, and narrows the type of its `data` to that kind.
  *
  * @example
  * const received = readEvent(text);
@@ -104,7 +104,7 @@ export type WebhookBody =
   | { readonly about: "nothing"; readonly eventId: string; readonly kind: string };
 
 /**
- * The request is signed correctly, but its body is not a valid event.
+ * Thrown if a request is signed correctly, but its body is not a valid event.
  *
  * @example
  * try {

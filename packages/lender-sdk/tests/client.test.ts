@@ -178,7 +178,7 @@ describe("confirmPayment", () => {
     expect(booking).toMatchObject({ caseId: "case_1", outstandingAfter: "1800", repeated: true, requestId: "req_1" });
   });
 
-  test("throws if another payment is booked under the reference, with the original and the differences", async () => {
+  test("throws the original booking and the differences if another payment is booked under the reference", async () => {
     const members = { matches: false, differences: ["amount"], original: ORIGINAL };
     service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", members));
     const error = await errorOf(aClient().confirmPayment("LN-1", PAYMENT));
@@ -219,7 +219,7 @@ describe("importCases", () => {
     expect(warnings).toEqual([ofRequest, ofRow]);
   });
 
-  test("throws with the results of the rows if an atomic import was rejected", async () => {
+  test("throws an error with the results of the rows if an atomic import was rejected", async () => {
     const results = [{ index: 0, outcome: "rejected", errors: [] }];
     service.answerWith(problem(422, "IMPORT_REJECTED", { results }));
     const error = await errorOf(aClient().importCases([{ ...row, outstandingAmount: "1" }], { atomic: true }));
@@ -227,7 +227,7 @@ describe("importCases", () => {
     expect(error).toMatchObject({ code: "IMPORT_REJECTED", results });
   });
 
-  test("names the row whose amount is a number", async () => {
+  test("rejects an amount that is a number, with an error that names the row", async () => {
     const call = aClient().importCases([{ ...row, outstandingAmount: 1 as unknown as string }]);
     await expect(call).rejects.toThrow("rows[0].outstandingAmount: expected major units as text");
   });

@@ -23,10 +23,10 @@ vi.setConfig({ testTimeout: 120_000 });
 const SCHEMA = await readFile(new URL("../sql/receiver.sql", import.meta.url), "utf8");
 const LOANS = 3;
 const PROCESSES = 2;
-/** More than the number of scripted failures that can remain when the service sends for the last time. */
+/** The final attempts per event. They exceed the number of scripted failures that can still be pending at that time. */
 const LAST_ATTEMPTS = 30;
 
-/** A step of the service as a lender sees it, or of the deliveries that are under way. */
+/** One step of a scenario: a loan changes, some events are delivered, or a process dies at one of its next queries. */
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ what: fc.constant("change" as const), loan: fc.nat(LOANS - 1) }) },
   {
@@ -68,14 +68,14 @@ interface Stored {
   readonly log: { loan: string; eventId: string; sequence: number; isLate: boolean }[];
 }
 
-/** Several processes of one lender over one storage. */
+/** Several processes of one lender with one storage. */
 interface Lender {
   readonly receivers: Receiver[];
   kill(process: number, statementsLeft: number, dies: "before" | "after"): void;
   stored(): Promise<Stored>;
 }
 
-/** How often each outcome was seen. */
+/** How often each outcome has occurred. */
 type Seen = Map<string, number>;
 
 interface Hooks {
@@ -85,7 +85,9 @@ interface Hooks {
 
 let runs = 0;
 
-/** Runs a scenario, lets the service finish, and compares. Counts each outcome in `seen`. */
+/**
+ * Runs a scenario, delivers the remaining events, and compares the lender with the service. Counts outcomes in `seen`.
+ */
 async function converges(scenario: Scenario, lenderOf: (hooks: Hooks) => Lender, seen: Seen): Promise<void> {
   runs += 1;
   const loans = Array.from({ length: LOANS }, (_, index) => `LN-${runs}-${index}`);
@@ -196,7 +198,7 @@ function lenderInMemory(hooks: Hooks): Lender {
   }
   return {
     receivers: Array.from({ length: PROCESSES }, () => receiverOver(storage, hooks, store)),
-    // This storage is lost with its process.
+    // Does nothing: this storage would not survive the death of its process.
     kill: () => {},
     stored: async () => stored,
   };
@@ -267,7 +269,7 @@ async function storedInPostgres(): Promise<Stored> {
   };
 }
 
-// Every outcome must occur in the scenarios, not only be possible.
+// Each of these outcomes must occur in at least one scenario.
 const OUTCOMES = ["applied", "duplicate", "healed", "late", "refused"];
 
 test("a lender with a MemoryStorage ends up with the service's state, in whatever order events arrive", async () => {

@@ -6,13 +6,13 @@ export class KilledError extends Error {
   override readonly name = "KilledError";
 }
 
-/** Counts queries down. At 0 the process dies, just before the query reaches the server or just after. */
+/** Counts queries down. At 0 the process dies, just before or just after the query reaches the server. */
 export interface Fuse {
   statementsLeft: number;
   readonly dies: "before" | "after";
 }
 
-/** The connections of one process, which can be made to die at any query. */
+/** The connections of one simulated process, which can be made to die at any query. */
 export class MortalPool implements SqlPool<MortalClient> {
   readonly #pool: Pool;
   fuse: Fuse | undefined;

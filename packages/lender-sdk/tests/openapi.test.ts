@@ -96,7 +96,7 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   expect(called.toSorted()).toEqual(known.toSorted());
 });
 
-/** A program that compiles only if the SDK's types match the document. */
+/** Returns a program that compiles only if the SDK's types match the document. */
 function checks(): string {
   const { schemas } = OPENAPI.components;
   const kinds = Object.keys(OPENAPI.webhooks).filter((kind) => kind !== "ping" && kind !== "mint-link");
@@ -120,7 +120,7 @@ function checks(): string {
     ...kinds.flatMap((kind) => eventChecks(kind, eventOf(kind))),
     "// @ts-expect-error If this compiles, the program checks nothing.",
     "same<Same<keyof Sdk.Health, keyof Booking>>();",
-    "// @ts-expect-error A WebhookTest is no Delivery: the types of values are checked too, not only the names.",
+    "// @ts-expect-error An Attempt is no Delivery: the types of values are checked too, not only the names.",
     "check<Sdk.Delivery>({} as Attempt);",
   ].join("\n");
 }
@@ -144,13 +144,13 @@ function eventChecks(kind: string, schema: string): string[] {
   ];
 }
 
-/** The schema's name: `payment_link.created` is PaymentLinkCreatedEvent. */
+/** Returns the name of a kind's schema: PaymentLinkCreatedEvent for `payment_link.created`. */
 function eventOf(kind: string): string {
   const words = kind.split(/[._]/).map((word) => word[0]!.toUpperCase() + word.slice(1));
   return `${words.join("")}Event`;
 }
 
-/** The type of the value that `parseExact` returns for this schema. */
+/** Returns the type of the value that `parseExact` returns for this schema. */
 function typeOf(schema: Schema, key = ""): string {
   if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1)!;
   if (schema.anyOf !== undefined) return schema.anyOf.map((each) => typeOf(each, key)).join(" | ");

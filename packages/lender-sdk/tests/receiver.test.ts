@@ -34,7 +34,7 @@ function aSnapshot(loan: string, sequence: number): CaseSnapshot {
   return { ...state, ...amounts } as unknown as CaseSnapshot;
 }
 
-describe("rejects before it parses the body:", () => {
+describe("rejects without applying anything:", () => {
   const event = anEvent("LN-1", 1);
   const tampered = { ...aWebhook(event), body: aWebhook(anEvent("LN-1", 1, { status: "closed" })).body };
   const without = (name: string) => {
@@ -63,9 +63,9 @@ describe("rejects before it parses the body:", () => {
     ["no timestamp", without("x-service-timestamp"), 401, "MISSING_TIMESTAMP"],
     ["no signature", without("x-service-signature"), 401, "MISSING_SIGNATURE"],
     ["another method", aWebhook(event, { method: "PUT" }), 405, "METHOD_NOT_ALLOWED"],
-    ["65 KiB", aWebhook(anEvent("LN-1", 1, { data: "x".repeat(65 * 1024) })), 413, "PAYLOAD_TOO_LARGE"],
-    ["no JSON", aWebhook("{"), 400, "MALFORMED_EVENT"],
-    ["no object", aWebhook("[]"), 400, "MALFORMED_EVENT"],
+    ["a body of 65 KiB", aWebhook(anEvent("LN-1", 1, { data: "x".repeat(65 * 1024) })), 413, "PAYLOAD_TOO_LARGE"],
+    ["a body that is not JSON", aWebhook("{"), 400, "MALFORMED_EVENT"],
+    ["a body that is not a JSON object", aWebhook("[]"), 400, "MALFORMED_EVENT"],
     ["no eventId", aWebhook({ kind: "ping" }), 400, "MALFORMED_EVENT"],
     ["a loan without a sequence", aWebhook(anEvent("LN-1", 0)), 400, "MALFORMED_EVENT"],
     ["a newer version", aWebhook(anEvent("LN-1", 1, { version: 2 })), 501, "UNKNOWN_VERSION"],
@@ -133,7 +133,7 @@ test("applies each event once, with exact amounts", async () => {
   expect(reports.map(({ outcome }) => outcome)).toEqual(["applied", "duplicate", "duplicate"]);
 });
 
-test("reads and applies the case at a gap, and treats the missing events as late when they arrive", async () => {
+test("reads and applies the case if events are missing, and treats those events as late when they arrive", async () => {
   const reads: string[] = [];
   const { receive, updates, late, reports } = aReceiver({
     client: {
@@ -167,14 +167,14 @@ test.each([
   ["cannot be read", () => Promise.reject(new Error("ECONNREFUSED")), "CASE_NOT_READ"],
   ["is older than the event", (loan: string) => Promise.resolve(aSnapshot(loan, 2)), "CASE_TOO_OLD"],
   ["is another", () => Promise.resolve(aSnapshot("LN-2", 9)), "CASE_TOO_OLD"],
-])("applies nothing at a gap if the case %s, and answers so that the event is sent again", async (_, getCase, code) => {
+])("if events are missing and the case %s, applies nothing and asks for a retry", async (_, getCase, code) => {
   const { receive, updates, errors } = aReceiver({ client: { getCase } });
   expect(await receive(aWebhook(anEvent("LN-1", 3)))).toMatchObject({ status: 503, body: { code } });
   expect(updates).toEqual([]);
   expect(errors).toMatchObject([{ code }]);
 });
 
-test("other deliveries go on while the case is read, and an older read does not overwrite a newer state", async () => {
+test("processes other deliveries while it reads a case, which does not overwrite a newer state", async () => {
   let answer: (snapshot: CaseSnapshot) => void = () => {};
   const reads = [new Promise<CaseSnapshot>((resolve) => (answer = resolve)), Promise.resolve(aSnapshot("LN-1", 7))];
   const { receive, updates, late } = aReceiver({ client: { getCase: () => reads.shift()! } });

@@ -62,7 +62,7 @@ export async function startScriptedService(): Promise<ScriptedService> {
   };
 }
 
-/** An error as the service writes it. */
+/** Returns an error answer in the form of the service. */
 export function problem(status: number, code: string, members: object = {}): Script {
   const body = {
     type: `https://docs.example/errors/${code}`,

@@ -5,7 +5,7 @@ export const KEY_ID = "lk_of_the_webhooks";
 export const SECRET = "sk_sandbox_1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f4f";
 export const PATH = "/hooks/collections";
 
-/** An event as the service sends it: amounts are numbers on the wire. */
+/** Returns an event as the service sends it: amounts are numbers on the wire. */
 export function anEvent(sourceLoanNumber: string, sequence: number, fields: object = {}): Record<string, unknown> {
   return {
     eventId: `evt_${sourceLoanNumber}_${sequence}`,
@@ -20,7 +20,7 @@ export function anEvent(sourceLoanNumber: string, sequence: number, fields: obje
   };
 }
 
-/** The state of a loan at a sequence: each event collects 10.10. */
+/** Returns the state of a loan at a sequence: each event collects 10.10. */
 export function aState(sourceLoanNumber: string, sequence: number): Record<keyof LoanState, unknown> {
   return {
     sourceLoanNumber,
@@ -34,7 +34,7 @@ export function aState(sourceLoanNumber: string, sequence: number): Record<keyof
   };
 }
 
-/** A webhook request. It is signed correctly except for what `wrong` changes. */
+/** Returns a webhook request. It is signed correctly except for what `wrong` changes. */
 export function aWebhook(
   event: object | string,
   wrong: { secret?: string; keyId?: string; timestampMs?: number; path?: string; method?: string } = {},

@@ -3,7 +3,7 @@ import { describeAnswer, isRedirect } from "./expectation.ts";
 import type { Exchange, StandIn } from "../stand-in/stand-in.ts";
 
 /**
- * Checks about every answer of an endpoint. They send nothing, and look at all answers before them. contract: Limits,
+ * Returns the checks that send nothing: they look at all answers that the endpoint has given so far. contract: Limits,
  * Callback
  */
 export function answerChecks(endpoint: Exchange["endpoint"]): readonly Check[] {
@@ -49,8 +49,8 @@ function answersOf(service: StandIn, endpoint: Exchange["endpoint"]): Exchange[]
 }
 
 /**
- * The time that the contract counts: for a receiver until the status line, for a mint endpoint until the end of the
- * body.
+ * Returns the time that the contract limits: for a receiver the time until the status line, for a mint endpoint the
+ * time until the end of the body.
  */
 export function answerTimeMs({ endpoint, outcome }: Exchange): number {
   if (outcome.kind === "failure") return outcome.totalMs;

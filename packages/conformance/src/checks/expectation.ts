@@ -58,7 +58,7 @@ export function isRedirect(status: number): boolean {
   return status >= 300 && status <= 399;
 }
 
-/** `answered 500 (“duplicate key”)`: the status with the beginning of the body. */
+/** Returns the status with the beginning of the body, such as `answered 500 (“duplicate key”)`. */
 export function describeAnswer(made: Exchange): string {
   const { outcome, mask } = made;
   if (outcome.kind === "failure") return outcome.detail;
@@ -68,7 +68,7 @@ export function describeAnswer(made: Exchange): string {
   return excerpt === "" ? `answered ${outcome.status}` : `answered ${outcome.status} (“${excerpt}”)`;
 }
 
-/** The beginning of an answer's body on one line, with secrets masked. */
+/** Returns the beginning of an answer's body on one line, with secrets masked. */
 export function excerptOf({ outcome, mask }: Exchange): string {
   if (outcome.kind === "failure") return "";
   // Mask before cutting: a secret that is cut in half would not be masked.
@@ -78,7 +78,7 @@ export function excerptOf({ outcome, mask }: Exchange): string {
 }
 
 const REJECT_WITHOUT_CRASH =
-  "Treat every problem during signature verification as a rejection, not as a crash: also a missing header or a digest of another length.";
+  "Reject the request if anything fails during signature verification, instead of crashing. Examples are a missing header and a digest of another length.";
 
 const FIX_VERIFICATION =
   "Check that you use the complete secret of that key id. Sign the bytes as they arrived, before any parser reads them. Use the path of the request line without its query. Compare the timestamp in milliseconds with a correct clock.";
@@ -115,7 +115,7 @@ function mendOfStatus({ endpoint, outcome, mask }: Exchange, status: number): st
     : "Mint the link, or answer with the reason for not minting it. If your endpoint only mints for loans that it knows, name such a loan with --loan.";
 }
 
-/** Says so if the answer's Date differs too much from our clock. Either clock may be wrong. */
+/** Returns advice if the answer's Date header differs too much from our clock, else "". Either clock may be wrong. */
 function clockHint(date: string | undefined): string {
   const aheadMs = Date.parse(date ?? "") - Date.now();
   if (!(Math.abs(aheadMs) > TIMESTAMP_TOLERANCE_MS)) return "";

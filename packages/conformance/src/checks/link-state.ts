@@ -5,8 +5,8 @@ import { isSame, readState } from "./state.ts";
 import { decimalsOf } from "../stand-in/link-request.ts";
 
 /**
- * Reports a failure if the lender shows another amount for a link, at the state URL under `links` or else in its
- * answer. Finds nothing if neither shows an amount. Throws StateError.
+ * Reports a failure if the lender shows another amount for a link. The amount comes from `links` at the state URL or,
+ * if there is none, from the lender's answer. Reports nothing if neither has an amount. Throws StateError.
  */
 export async function linkFaults(service: StandIn, link: Link, amount: number, mend: string): Promise<Finding[]> {
   const { linkId } = link;

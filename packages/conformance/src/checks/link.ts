@@ -61,7 +61,7 @@ function readFields(link: Record<string, unknown>, saysSuccess: boolean, mask: E
   };
 }
 
-/** The reason why a URL cannot be sent to borrowers, as the end of a sentence, or null. */
+/** Returns why a URL cannot be sent to borrowers, as the end of a sentence; null if it can be sent. */
 export function whyUrlIsRejected(text: string, mask: Exchange["mask"]): string | null {
   if (text.length > MAX_URL_CHARS) return `is longer than ${MAX_URL_CHARS} characters`;
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) return "has spaces or characters that must be percent-encoded";

@@ -10,7 +10,7 @@ import { expectStateAt, isAt, POLL_MS, settledState } from "./state.ts";
 export const receiverOrderChecks: readonly Check[] = [
   {
     name: "receiver.duplicate",
-    title: "A repeated event is expectAcknowledged, and changes nothing",
+    title: "A repeated event is acknowledged, and changes nothing",
     why: "An event is sent again whenever its answer was lost. If you answer with an error, it is sent once more. If you add its amount again, a payment counts twice.",
     async run(service) {
       const { loan, events } = loanWithEvents(service, [1, 2]);
@@ -52,7 +52,7 @@ export const receiverOrderChecks: readonly Check[] = [
   },
   {
     name: "receiver.replay",
-    title: "A replay of an old event is expectAcknowledged, and changes nothing",
+    title: "A replay of an old event is acknowledged, and changes nothing",
     why: "Operators, and you yourself, can have old events sent again, with the header X-Service-Replay. They are older than your state of the loan.",
     async run(service) {
       const { loan, events } = loanWithEvents(service, [1, 2, 3]);
@@ -63,7 +63,7 @@ export const receiverOrderChecks: readonly Check[] = [
   },
   {
     name: "receiver.out-of-order",
-    title: "Events out of order are expectAcknowledged, and the loan never goes back",
+    title: "Events out of order are acknowledged, and the loan never goes back",
     why: "While an event waits for its retry, later events may overtake it. Its state is outdated when it arrives.",
     async run(service) {
       const { loan, events } = loanWithEvents(service, [1, 3, 2]);
@@ -79,7 +79,7 @@ export const receiverOrderChecks: readonly Check[] = [
   },
   {
     name: "receiver.gap",
-    title: "An event after a gap is expectAcknowledged, and its amounts are stored unchanged",
+    title: "An event after a gap is acknowledged, and its amounts are stored unchanged",
     why: "The missing events may arrive hours later. The amounts of an event are totals, so the newest event alone is correct.",
     async run(service) {
       const { loan, events } = loanWithEvents(service, [1, 4]);

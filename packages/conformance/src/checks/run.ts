@@ -16,9 +16,9 @@ export interface Listener {
 export type Tally = Readonly<Record<Verdict, number>>;
 
 /**
- * Runs the checks one after the other. If an endpoint rejects a valid request, the rest of its checks would mean
- * nothing and is skipped. Sends requests only to the URLs of the settings. Throws UsageError if the service port is not
- * free.
+ * Runs the checks one after the other. If an endpoint rejects a valid request, the rest of its checks would prove
+ * nothing, so they are skipped. Sends requests only to the URLs of the settings. Throws UsageError if the service port
+ * is not free.
  *
  * @example
  * const results = await runChecks(settings, chosenChecks(settings, []), {
@@ -60,8 +60,8 @@ async function runAll(service: StandIn, checks: readonly Check[], listener: List
 }
 
 /**
- * The checks of the given endpoints whose names are in `only`, in full or up to a dot, together with the checks that
- * must run before them. All checks if `only` is empty.
+ * Returns the checks to run on the endpoints in the settings. `only` has names of checks, or the beginning of a name up
+ * to a dot. The checks that must run before them are added. If `only` is empty, returns all checks.
  *
  * @example
  * const all = chosenChecks(settings, []);

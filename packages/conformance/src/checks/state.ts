@@ -43,8 +43,9 @@ export async function readState(settings: Settings, loan: string): Promise<LoanS
 }
 
 /**
- * Reads a loan from the lender's state URL after the lender has processed earlier events. To find out, it sends an
- * event of another loan and waits until that loan shows it. Throws StateError, also if the event does not show in time.
+ * Waits until the lender has processed all earlier events, and then reads a loan from the state URL. To detect this,
+ * sends an event of another loan and waits until the state URL shows it. Throws StateError, also if that takes too
+ * long.
  */
 export async function settledState(service: StandIn, loan: string): Promise<LoanState | null> {
   const markLoan = service.newLoan();
@@ -54,14 +55,14 @@ export async function settledState(service: StandIn, loan: string): Promise<Loan
     const view = await readState(service.settings, markLoan);
     if (isSame(view?.sequence, 1)) break;
     if (Date.now() > until) {
-      throw new StateError(`An event was expectAcknowledged, and the state URL ${showsInstead(service, view, 1)}.`);
+      throw new StateError(`An event was acknowledged, but the state URL ${showsInstead(service, view, 1)}.`);
     }
     await wait(POLL_MS);
   }
   return readState(service.settings, loan);
 }
 
-/** Whether a view shows exactly the state after the event with this sequence. */
+/** Returns whether a view shows exactly the state after the event with this sequence. */
 export function isAt(view: LoanState | null, sequence: number): boolean {
   return view !== null && differencesFrom(view, factsAt(sequence)).length === 0;
 }
@@ -90,7 +91,7 @@ export async function expectStateAt(
   return [];
 }
 
-/** `shows totalCollected 200.5 instead of 100.25`. */
+/** Describes how a view differs from the expected state: `shows totalCollected 200.5 instead of 100.25`. */
 export function showsInstead({ mask }: StandIn, view: LoanState | null, sequence: number): string {
   if (view === null) return "does not know the loan";
   const facts = factsAt(sequence);

@@ -10,7 +10,7 @@ const SERVICE_HEADERS = new Set(
   ),
 );
 
-/** An absolute https URL, or plain http on this machine. Throws UsageError. */
+/** Reads an absolute https URL, or a plain http URL of this machine. Throws UsageError. */
 export function readUrl(option: string, text: string | undefined): URL | undefined {
   if (text === undefined) return undefined;
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
@@ -27,7 +27,7 @@ export function readUrl(option: string, text: string | undefined): URL | undefin
   return url;
 }
 
-/** The state URL with `{loan}` in the place of the loan number. Throws UsageError. */
+/** Reads the state URL, which has `{loan}` in the place of the loan number. Throws UsageError. */
 export function readState(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (!text.includes("{loan}")) {
@@ -39,7 +39,7 @@ export function readState(text: string | undefined): string | undefined {
   return text;
 }
 
-/** `Name: value`. Errors never repeat the value, because it is a secret. Throws UsageError. */
+/** Reads `Name: value`. Errors never repeat the value, because it is a secret. Throws UsageError. */
 export function readHeader(option: string, text: string | undefined): Header | undefined {
   if (text === undefined || text === "") return undefined;
   const [, name = "", value = ""] = /^([^:\s]+):\s*(.*\S)\s*$/.exec(text) ?? [];

@@ -66,7 +66,7 @@ export function readArguments(args: readonly string[], env: NodeJS.ProcessEnv): 
 function parse(args: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-    // The word is not repeated: it may be the second word of an auth header without quotes.
+    // The message does not repeat the word: it may be the second word of an auth header without quotes.
     if (positionals.length > 0)
       throw new UsageError("A word does not belong to any option: put values with spaces in quotes.");
     return values;
@@ -151,7 +151,7 @@ function readSeconds(option: string, text: string): number {
   throw new UsageError(`--${option} must be a number of seconds above 0 and up to ${MAX_SECONDS}, got "${text}".`);
 }
 
-/** Names of checks, or the part before the dot, separated by commas. */
+/** Reads names of checks, in full or only the part before the dot, separated by commas. Throws UsageError. */
 function readOnly(texts: readonly string[], { receiver, mint }: Settings): string[] {
   const names = texts.flatMap((text) => text.split(",")).map((name) => name.trim());
   for (const name of names) {

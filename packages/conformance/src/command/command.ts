@@ -67,7 +67,7 @@ async function run(invocation: Extract<Invocation, { kind: "run" }>, surrounding
   return tally(results).FAIL > 0 ? EXIT.failed : EXIT.passed;
 }
 
-/** Writes the file. Called once before the checks, so that an unwritable file is noticed before anything is sent. */
+/** Writes the report. Called before the checks too, so that an unwritable file is reported before anything is sent. */
 async function writeJunit(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text);

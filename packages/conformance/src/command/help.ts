@@ -48,7 +48,7 @@ Example:
     --receiver http://localhost:4000/hooks/collections --mint http://localhost:4000/mint-link
 `;
 
-/** The names and promises of all checks. */
+/** Returns the names and promises of all checks. */
 export function listOfChecks(): string {
   return CHECKS.map(({ name, title }) => `${name.padEnd(30)}${title}\n`).join("");
 }

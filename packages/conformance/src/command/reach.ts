@@ -2,7 +2,7 @@ import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { detailOf } from "../stand-in/exchange.ts";
 
-/** No connection to a URL's host is possible. */
+/** Thrown if no connection to a URL's host is possible. */
 export class UnreachableError extends Error {
   override readonly name = "UnreachableError";
   readonly code = "UNREACHABLE";

@@ -3,8 +3,8 @@ import type { Report } from "./report.ts";
 import { tally } from "../checks/run.ts";
 
 /**
- * The report as JUnit XML for CI systems: a suite per endpoint, a test per check. A warning is a passed test with
- * output.
+ * Returns the report as JUnit XML for CI systems, with a suite per endpoint and a test per check. A warning becomes a
+ * passed test with output.
  *
  * @example
  * await writeFile("conformance.xml", reportAsJunit(report));

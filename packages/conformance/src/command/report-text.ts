@@ -4,8 +4,8 @@ const INDENT = " ".repeat(9);
 const LABEL_WIDTH = 11;
 
 /**
- * The result of one check as text: verdict, what was sent and came back and, unless it passed, the problem, its fix and
- * why it matters.
+ * Returns the result of one check as text: the verdict, the requests and the answers. Unless the check passed, the text
+ * also has the problem, its fix and the reason why it matters.
  */
 export function resultAsText(result: CheckResult, { width, colours }: { width: number; colours: boolean }): string {
   const { verdict, name, title, skipped } = result;

@@ -19,7 +19,7 @@ export interface Report {
 }
 
 /**
- * The JSON document of `--json`. Later versions may add fields.
+ * Returns the JSON document of `--json`. Later versions may add fields.
  *
  * @example
  * await writeFile("conformance.json", reportAsJson(report));
@@ -30,7 +30,7 @@ export function reportAsJson({ startedAt, durationMs, urls, results }: Report): 
   return `${JSON.stringify({ ...document, checks: results }, null, 2)}\n`;
 }
 
-/** The last lines of the text report: the counts, and what the checks could not see. */
+/** Returns the last lines of the text report: the counts, and what was not checked. */
 export function summaryAsText({ results, urls }: Report): string {
   const { PASS, FAIL, WARN, SKIPPED } = tally(results);
   const counts = `${PASS} passed, ${FAIL} failed, ${WARN} with a warning, ${SKIPPED} skipped\n`;

@@ -13,8 +13,8 @@ export interface CaseRead {
 }
 
 /**
- * The part of the service that a receiver needs after a gap: signed GET cases/{loan}, on this machine. It answers for
- * the loans of `sequences`, and rejects requests without a valid signature. contract: GET cases/{loan}
+ * Serves GET cases/{loan} on this machine: a receiver calls it when events are missing. Answers for the loans in
+ * `sequences`, and rejects requests without a valid signature. contract: GET cases/{loan}
  */
 export class CaseService {
   /** The newest sequence of each loan. */

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 
 const OUTSTANDING_MINOR = 500_000;
-/** 100.25, which a float holds exactly: events test the order here, and mint calls test the decimals. */
+/** 100.25, which a float holds exactly: the checks of events test the order, and the checks of links the decimals. */
 const PAYMENT_MINOR = 10_025;
 
 /** An event as the service sends it. `body` has the exact bytes of every attempt. contract: Envelope body fields */
@@ -19,14 +19,14 @@ export interface LoanFacts {
   readonly outstandingAfter: number;
 }
 
-/** Differences from the usual event. `extra` are fields that the contract does not define. */
+/** How an event differs from the usual event. `extra` has fields that the contract does not define. */
 export interface EventDetails {
   readonly kind?: string;
   readonly data?: object;
   readonly extra?: object;
 }
 
-/** The state of a loan at a sequence: 1 creates the case, each later event is a payment of 100.25. */
+/** Returns the state of a loan at a sequence: 1 creates the case, each later event is a payment of 100.25. */
 export function factsAt(sequence: number): LoanFacts {
   const collectedMinor = (sequence - 1) * PAYMENT_MINOR;
   return {
@@ -37,7 +37,7 @@ export function factsAt(sequence: number): LoanFacts {
   };
 }
 
-/** An event of a loan, with a new id. */
+/** Returns an event of a loan, with a new id. */
 export function loanEvent(lenderCode: string, loan: string, sequence: number, details: EventDetails = {}): Event {
   const { sequence: _, ...facts } = factsAt(sequence);
   const { kind = sequence === 1 ? "case.created" : "payment.collected", extra = {} } = details;
@@ -46,7 +46,7 @@ export function loanEvent(lenderCode: string, loan: string, sequence: number, de
   return event(kind, lenderCode, { ...envelope, data, ...extra });
 }
 
-/** The case of a loan after the event with this sequence. contract: GET cases/{loan} */
+/** Returns the case of a loan after the event with this sequence. contract: GET cases/{loan} */
 export function caseAt(loan: string, sequence: number): object {
   const now = new Date().toISOString();
   return {
@@ -74,14 +74,14 @@ export function caseAt(loan: string, sequence: number): object {
   };
 }
 
-/** An event without a loan. contract: Envelope body fields */
+/** Returns a ping: an event without a loan. contract: Envelope body fields */
 export function ping(lenderCode: string): Event {
   const none = { sourceLoanNumber: null, caseId: null, cycle: null, sequence: null };
   const noFacts = { status: null, currency: null, totalCollected: null, outstandingAfter: null };
   return event("ping", lenderCode, { ...none, ...noFacts, test: true, data: {} });
 }
 
-/** The same event with indented JSON. */
+/** Returns the same event with indented JSON. */
 export function spaced(event: Event): Event {
   return { ...event, body: JSON.stringify(JSON.parse(event.body), null, 2) };
 }

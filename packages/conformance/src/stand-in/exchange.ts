@@ -1,7 +1,7 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/** The rest of an answer is not read, neither by the service nor here. contract: Callback */
+/** Neither the service nor this kit reads more of an answer than this. contract: Callback */
 const MAX_BODY_BYTES = 64 * 1024;
 
 /** One request; `headers` are sent unchanged. */
@@ -83,7 +83,7 @@ function readBody(response: IncomingMessage, leftMs: number): Promise<Body> {
   });
 }
 
-/** Node's error message, with an explanation for terse ones. */
+/** Returns Node's error message, or an explanation if the message is terse. */
 export function detailOf(error: Error & { code?: string }): string {
   const { code = "" } = error;
   if (code === "ECONNREFUSED") return "connection refused: nothing listens on this port (ECONNREFUSED)";

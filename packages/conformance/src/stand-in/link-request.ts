@@ -17,7 +17,7 @@ export interface LinkRequestDetails {
   readonly extra?: object;
 }
 
-/** A link request with a new key and a new visit. */
+/** Returns a link request with a new key and a new visit. */
 export function linkRequestFor(loan: string, currency: string, details: LinkRequestDetails = {}): LinkRequest {
   const { amount = amountsOf(currency)[0]!, borrowerName = "Ravi Kumar", extra = {} } = details;
   const body = JSON.stringify({
@@ -34,12 +34,12 @@ export function linkRequestFor(loan: string, currency: string, details: LinkRequ
   return { key: randomUUID(), amount, currency, body };
 }
 
-/** Small amounts of a currency: first a plain one, then amounts that float arithmetic gets wrong. contract: Money */
+/** Returns small amounts of a currency: a simple one, then some that float arithmetic gets wrong. contract: Money */
 export function amountsOf(currency: string): number[] {
   return AMOUNTS[decimalsOf(currency)];
 }
 
-/** The number of decimals of a currency, by ISO 4217. */
+/** Returns the number of decimals of a currency, by ISO 4217. */
 export function decimalsOf(currency: string): 0 | 2 | 3 {
   if (WITHOUT_DECIMALS.has(currency)) return 0;
   return WITH_THREE.has(currency) ? 3 : 2;

@@ -43,11 +43,11 @@ export interface Header {
   readonly value: string;
 }
 
-/** The secrets in the settings, which no report may contain. */
+/** Returns the secrets in the settings. No report may contain them. */
 export function secretsOf(settings: Settings): string[] {
   const { key, secondKey, mintAuthHeader, stateAuthHeader } = settings;
   const headerValues = [mintAuthHeader, stateAuthHeader].flatMap((header) => (header ? [header.value] : []));
-  // For `Bearer abc` the word `abc` alone is a secret too.
+  // In `Bearer abc` the word `abc` alone is a secret too.
   const words = headerValues.flatMap((value) => value.split(" ").slice(-1));
   return [key.secret, ...(secondKey ? [secondKey.secret] : []), ...headerValues, ...words];
 }

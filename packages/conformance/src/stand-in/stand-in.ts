@@ -40,7 +40,7 @@ export class StandIn {
   readonly settings: Settings;
   /** Whether the state URL has shown an event of ours, so that checks can rely on it. */
   stateIsProven = false;
-  /** Whether the state URL has failed since. */
+  /** Whether the state URL has failed later. If so, no further check uses it. */
   stateIsBroken = false;
   /** Masks every secret of the settings in a text from the lender. */
   readonly mask: (text: string) => string;
@@ -56,7 +56,7 @@ export class StandIn {
     this.mask = masker(secretsOf(settings));
   }
 
-  /** A new loan number. */
+  /** Returns a new loan number. */
   newLoan(prefix = "CONF"): string {
     this.#loans += 1;
     return `${prefix}-${this.#run}-${this.#loans}`;
