@@ -1,4 +1,4 @@
-// Declares the names that the examples in the docstrings use. The examples are compiled together with it.
+// Declares the names that the examples in the docstrings use. The examples are compiled together with this file.
 
 import {
   type Database,

@@ -17,9 +17,9 @@ export interface EventToEmit {
 }
 
 /**
- * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. A lender
- * without an endpoint row fails the transaction. On one PostgreSQL, one query writes the events of all lenders, and the
- * promise does not wait for its answer.
+ * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. The
+ * transaction fails if a lender has no endpoint row. Without a cluster, one query writes the events of all lenders, and
+ * the promise does not wait for the query's answer.
  *
  * @example
  * await transaction(database.em(), async (tx) => {
@@ -37,12 +37,12 @@ export async function emit(tx: Tx, events: readonly EventToEmit[]): Promise<void
   else send(tx, insertEvents, [events.map(({ lenderId }) => lenderId), ...columnsOf(events)]);
 }
 
-/** The id of each lender's endpoint, read once per process: an endpoint is created with its lender and keeps its id. */
+/** Caches the id of each lender's endpoint. An endpoint is created with its lender and keeps its id. */
 const endpointIds = new Map<string, string>();
 
 /**
- * For a cluster: two queries, each one command to the lender's node. The first events of a lender in this process need a third
- * query, for the endpoint's id.
+ * Writes the events of one lender on a cluster with two queries. Each query is one command to the lender's node. The
+ * first events of a lender in this process need a third query, for the endpoint's id.
  */
 async function emitOfOne(tx: Tx, lenderId: string, events: readonly EventToEmit[]): Promise<void> {
   const [ids, kinds, loans, sequences, moments, bodies] = columnsOf(events);

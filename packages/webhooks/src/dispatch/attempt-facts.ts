@@ -17,7 +17,7 @@ export interface AttemptFacts {
   readonly ownFault: boolean;
   readonly replay: boolean;
   readonly durationMs: number;
-  /** From the commit of the event to the start of the attempt. */
+  /** The time from the creation of the event to the start of the attempt. */
   readonly ageMs: number;
 }
 

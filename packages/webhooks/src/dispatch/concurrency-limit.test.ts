@@ -46,7 +46,7 @@ test("a fault of our own network and an abandoned attempt leave the limit as it 
   expect(concurrency.limit).toBe(4);
 });
 
-test("each recovery resets the limit to one, and the same recovery only once", () => {
+test("a recovery resets the limit to one, and only once", () => {
   const concurrency = new ConcurrencyLimit(32);
   concurrency.seeRecovery(null);
   for (let answer = 0; answer < 10; answer += 1) concurrency.learn(delivered);
@@ -57,6 +57,6 @@ test("each recovery resets the limit to one, and the same recovery only once", (
   expect(concurrency.limit).toBe(2);
 });
 
-test("a maximum below the first limit is the first limit", () => {
+test("the limit starts at the maximum if the maximum is below four", () => {
   expect(new ConcurrencyLimit(2).limit).toBe(2);
 });

@@ -8,8 +8,9 @@ const SLOW_START_LIMIT = 1;
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * How many attempts this process may have under way to one endpoint. Each 2xx raises the limit by one, which doubles it
- * from round to round. Each sign of overload halves it, so an endpoint that hangs soon holds a single slot.
+ * The number of attempts that this process may have under way to one endpoint. Each 2xx answer raises the limit by one,
+ * so the limit doubles with each round of answers. Each sign of overload halves the limit, so an endpoint that hangs
+ * soon holds only one slot.
  */
 export class ConcurrencyLimit {
   readonly #max: number;

@@ -11,7 +11,7 @@ const LENDERS = 200;
 /** Switches polling off, because its queries belong to no delivery. */
 const NEVER_MS = 3_600_000;
 const LEASE = "webhooks.lease";
-/** The transaction that records results. The COMMIT is sent together with the log of the attempts. */
+/** The queries of the transaction that records results. The COMMIT is sent together with the log of the attempts. */
 const RECORD = ["begin", "webhooks.record-results", "webhooks.log-attempts", "commit"];
 const POLL = "webhooks.lenders-with-backlog";
 
@@ -34,7 +34,7 @@ async function queriesOf(loans: number, lenders = 1, options: Partial<Dispatcher
   sent.length = 0;
   await using _dispatcher = trial.dispatch({ database: observed, pollIntervalMs: NEVER_MS, ...options });
   for (const id of lenderIds) await until(async () => (await countIn(trial.database, id, "delivered")) === loans);
-  // On a cluster the settings of a transaction are a message of their own.
+  // On a cluster, the settings of a transaction are sent as a separate query.
   return sent.filter(({ text }) => !/^listen|^set local|pg_notify/i.test(text));
 }
 
@@ -43,7 +43,7 @@ function namesOf(queries: typeof sent): string[] {
 }
 
 describe("the queries of deliveries", () => {
-  test("one event takes a lease, and a transaction of two queries that records the result", async () => {
+  test("one event takes one query to lease it, and a transaction of two queries to record its result", async () => {
     expect(namesOf(await queriesOf(1)).toSorted()).toEqual([LEASE, POLL, ...RECORD].toSorted());
   });
 
@@ -59,13 +59,13 @@ describe("the queries of deliveries", () => {
     expect(names.length).toBeLessThan(LENDERS / 2);
   });
 
-  test("no query is for several lenders if their rows are on several nodes", async () => {
+  test("with oneLenderABatch, no query is shared by several lenders", async () => {
     const names = namesOf(await queriesOf(1, LENDERS, { oneLenderABatch: true }));
     expect(new Set(names)).toEqual(new Set([LEASE, POLL, ...RECORD]));
   });
 });
 
-test("an event that is published during the attempt of the event before it is delivered next, without a poll", async () => {
+test("an event published while the previous event of its loan is being sent is delivered next, without a poll", async () => {
   let answer = (): void => {};
   await using receiver = await openReceiver((response, { sequence }) => {
     const ok = () => void response.writeHead(200).end();

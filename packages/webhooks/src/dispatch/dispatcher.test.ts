@@ -9,8 +9,8 @@ const trial = await openTrial();
 const { database, otherDatabase } = trial;
 
 describe("delivery in order", () => {
-  test("two processes deliver every event once, each loan one at a time in its sequence", async () => {
-    // No answer until eight requests are under way: four of each process, more than one of them may have.
+  test("two processes deliver every event once, and the events of each loan one at a time in sequence", async () => {
+    // The receiver answers after eight requests are under way. One process may have only four, so both have to send.
     const { promise: bothWork, resolve: answerFirst } = Promise.withResolvers<void>();
     await using receiver = await openReceiver((response, _, number) => {
       if (number === 8) answerFirst();
@@ -21,7 +21,7 @@ describe("delivery in order", () => {
     await using other = trial.dispatch({ maxPerEndpoint: 4, database: otherDatabase, pollIntervalMs: 50 });
     const loans = Array.from({ length: 20 }, (_, index) => `MUM/2023/${index}`);
 
-    // Ten transactions of twenty events, one on each loan, as confirmations come.
+    // Ten transactions, each with one event for each of the twenty loans, as batches of confirmations publish them.
     for (let sequence = 1; sequence <= 10; sequence += 1) {
       await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, sequence, sequence)));
     }
@@ -35,7 +35,7 @@ describe("delivery in order", () => {
     await until(() => one.facts.length + other.facts.length === 200);
   });
 
-  test("a dispatcher that starts delivers a backlog of many loans", async () => {
+  test("a new dispatcher delivers the backlog of many loans", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(receiver.url);
     await trial.publish(Array.from({ length: 300 }, (_, index) => eventsOn(lenderId, `LN-${index}`, 1, 2)).flat());
@@ -82,8 +82,8 @@ describe("isolation between lenders", () => {
   });
 });
 
-describe("an endpoint without a callback", () => {
-  test("keeps its events until a URL is registered, and then sends them in sequence", async () => {
+describe("an event without a callback URL", () => {
+  test("is kept until a URL is registered, and then sent in sequence", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(null);
     await using _dispatcher = trial.dispatch({ pollIntervalMs: 10 });
@@ -94,14 +94,14 @@ describe("an endpoint without a callback", () => {
     expect(sequencesOf(receiver.received, "LN-1")).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("fails the transaction of an event whose lender has no endpoint row", async () => {
+  test("fails its transaction if the lender has no endpoint row", async () => {
     const unknown = "01930000-0000-7000-8000-000000000000";
     await expect(trial.publish(eventsOn(unknown, "LN-1", 1, 1))).rejects.toMatchObject({ code: "23502" });
   });
 });
 
-describe("the lease of a worker that dies", () => {
-  test("is taken over when it ends, and not before", async () => {
+describe("a delivery leased by a worker that dies", () => {
+  test("is sent by another worker after the lease ends, and not before", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(receiver.url);
     const [dead, alive] = [eventsOn(lenderId, "LN-1", 1, 2), eventsOn(lenderId, "LN-2", 1, 1)];
@@ -119,7 +119,7 @@ describe("the lease of a worker that dies", () => {
 });
 
 describe("a lender whose signing key cannot be read", () => {
-  test("has its event sent after the lease ends, as the first attempt", async () => {
+  test("gets its event after the lease ends, still as the first attempt", async () => {
     await using receiver = await openReceiver();
     const lenderId = await trial.addLender(receiver.url);
     const { promise: wasAsked, resolve: asked } = Promise.withResolvers<void>();
@@ -160,7 +160,7 @@ describe("a dispatcher that stops", () => {
     expect(await query(database.em(), selectLeased, [lenderId])).toEqual([]);
   });
 
-  test("aborts attempts after its grace time, and another process sends their events without a lost attempt", async () => {
+  test("aborts attempts after its grace time, and another process repeats them with the same attempt number", async () => {
     await using receiver = await openReceiver((response, _, number) => {
       if (number > 1) response.writeHead(200).end();
     });

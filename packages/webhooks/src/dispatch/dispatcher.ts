@@ -15,9 +15,14 @@ import { createSlots } from "./slots.ts";
 const DEFAULT_MAX_IN_FLIGHT = 512;
 const DEFAULT_MAX_PER_ENDPOINT = 32;
 const DEFAULT_POLL_INTERVAL_MS = 1_000;
-/** On a cluster, each poll queries every shard. Signals announce new events and retries, so only lost signals wait for it. */
+/**
+ * On a cluster, each poll queries every shard. Signals announce new events and retries, so only a lost signal needs a
+ * poll.
+ */
 const CLUSTER_POLL_INTERVAL_MS = 5_000;
-/** After the grace time, to give back leases. If the database is unavailable too, the leases end by themselves. */
+/**
+ * How long `stop` gives back leases after the grace time. If the database is unavailable, the leases end by themselves.
+ */
 const LAST_WRITES_MS = 2_000;
 
 /** The options of a dispatcher. It needs the database, the outbound client, and the key that signs each lender's events. */
@@ -33,11 +38,11 @@ export interface DispatcherOptions {
   readonly timeoutMs?: number;
   /** The most attempts under way in this process. Default 512. */
   readonly maxInFlight?: number;
-  /** The most attempts under way to one endpoint, so an endpoint that hangs holds no more slots. Default 32. */
+  /** The most attempts under way to one endpoint, so that an endpoint that hangs cannot hold more slots. Default 32. */
   readonly maxPerEndpoint?: number;
-  /** How often the rows are read without a signal. Default 1 second, and 5 seconds with `oneLenderABatch`. */
+  /** How often to look for due deliveries without a signal. Default 1 second, and 5 seconds with `oneLenderABatch`. */
   readonly pollIntervalMs?: number;
-  /** Never uses one transaction for several lenders: for a database that keeps their rows on several nodes. Default false. */
+  /** Whether each transaction is for one lender only. Set it if lenders' rows are on several nodes. Default false. */
   readonly oneLenderABatch?: boolean;
   readonly now?: () => Date;
   /** Returns a number in [0, 1), for the ladder's jitter. */
@@ -52,15 +57,19 @@ export interface DispatcherOptions {
 export interface Dispatcher {
   /** Begins to deliver, on signals and by polling. */
   start(): void;
-  /** Attempts in progress in this process, by lender. */
+  /** Returns the number of attempts under way in this process, by lender. */
   inFlight(): ReadonlyMap<string, number>;
-  /** Starts no further attempt, and waits for attempts under way and their results. Aborts what is left after `graceMs`. */
+  /**
+   * Starts no further attempt, and waits for attempts under way and their results. Aborts the attempts left after
+   * `graceMs`.
+   */
   stop(options: { graceMs: number }): Promise<void>;
 }
 
 /**
- * Creates the dispatcher of this process. It delivers what is due, each lender's events in a lane of their own. Any number of
- * processes may run one for the same database: a delivery is leased by one of them. contract: Delivery
+ * Creates the dispatcher of this process. It delivers due events, with a separate lane for each lender. Any number of
+ * processes may run a dispatcher on the same database, because each delivery is leased by only one of them.
+ * contract: Delivery
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { database, log = silentLog } = options;
@@ -114,14 +123,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** How often a process reads the rows without a signal. */
+/** Returns how often a process looks for due deliveries without a signal. */
 export function pollIntervalOf({ pollIntervalMs, oneLenderABatch = false }: DispatcherOptions): number {
   return pollIntervalMs ?? (oneLenderABatch ? CLUSTER_POLL_INTERVAL_MS : DEFAULT_POLL_INTERVAL_MS);
 }
 
 function laneMaker(options: DispatcherOptions, log: Log, abort: AbortSignal): (lenderId: string) => Lane {
   const { database, outbound, signingKeyOf, timeoutMs = DEFAULT_TIMEOUT_MS, now = () => new Date() } = options;
-  // One EntityManager for all queries: it loads no entities, and creating one per batch costs as much as a small batch.
+  // All queries share one EntityManager. It loads no entities, and creating one per batch would cost as much as a small
+  // batch.
   const em = database.em();
   const suspension = options.suspension ?? DEFAULT_SUSPENSION;
   const shared = {

@@ -35,9 +35,12 @@ describe("the contract's ladder", () => {
     [2, 1, 2.2 * minute],
     [6, 0, 21.6 * hour],
     [6, 1, 26.4 * hour],
-  ])("varies by a tenth from the third attempt on: after failure %i with random %d", (attempts, random, waitMs) => {
-    expect(waited(nextAttempt(ladder, { attempts, failedAt }, () => random))).toBe(waitMs);
-  });
+  ])(
+    "varies the wait by 10 % from the third attempt on: after failure %i with random %d",
+    (attempts, random, waitMs) => {
+      expect(waited(nextAttempt(ladder, { attempts, failedAt }, () => random))).toBe(waitMs);
+    },
+  );
 
   test.each([
     ["longer than the step replaces the step", 1, 45 * second, 45 * second],

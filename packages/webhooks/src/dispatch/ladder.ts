@@ -57,9 +57,9 @@ export function parseLadder(text: string): Ladder {
 }
 
 /**
- * The time of the next attempt after a failure, or "park" after the ladder's last step. From the third attempt on, the
- * wait varies by ±10 %, so that deliveries that failed together are not retried together. `random` returns a number in
- * [0, 1). contract: Retry and suspension
+ * Returns the time of the next attempt after a failure, or "park" after the ladder's last step. From the third attempt
+ * on, the wait varies by ±10 %, so that deliveries that failed together are not retried together. `random` returns a
+ * number in [0, 1). contract: Retry and suspension
  */
 export function nextAttempt(ladder: Ladder, failed: FailedAttempt, random: () => number): Date | "park" {
   const stepMs = ladder[failed.attempts];

@@ -16,7 +16,7 @@ const { database } = trial;
 const outbound = createOutbound({ allow: "127.0.0.1:*" });
 afterAll(() => outbound.close());
 
-/** A lane of a lender with the facts of its attempts. Without a dispatcher, it does nothing until it is woken. */
+/** Creates a lender's lane, and collects the facts of its attempts. The lane does nothing until the test wakes it. */
 function openLane(lenderId: string, options: Partial<LaneOptions> = {}) {
   const em = database.em();
   const facts: AttemptFacts[] = [];
@@ -47,7 +47,7 @@ async function publishLoans(lenderId: string, loans: number): Promise<void> {
   await trial.publish(Array.from({ length: loans }, (_, index) => eventsOn(lenderId, `LN-${index}`, 1, 1)).flat());
 }
 
-test("delivers what is due when it is woken, and nothing before", async () => {
+test("a lane delivers due events when it is woken, and nothing before", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await publishLoans(lenderId, 3);
@@ -59,7 +59,7 @@ test("delivers what is due when it is woken, and nothing before", async () => {
   expect(await countIn(database, lenderId, "delivered")).toBe(3);
 });
 
-test("begins with four attempts at a time", async () => {
+test("a lane begins with four attempts at a time", async () => {
   await using receiver = await openReceiver(() => {});
   const lenderId = await trial.addLender(receiver.url);
   await publishLoans(lenderId, 10);
@@ -72,7 +72,7 @@ test("begins with four attempts at a time", async () => {
   await lane.stop();
 });
 
-test("starts no attempt while unwritten failures may suspend the endpoint", async () => {
+test("a lane starts no attempt while failures that are not yet written may suspend the endpoint", async () => {
   await using receiver = await openReceiver((response) => void response.writeHead(404).end());
   const lenderId = await trial.addLender(receiver.url);
   await publishLoans(lenderId, 20);
@@ -80,12 +80,13 @@ test("starts no attempt while unwritten failures may suspend the endpoint", asyn
   lane.wake();
   await until(async () => (await leasedBy(lenderId)) === 0 && facts.length >= 3);
   await lane.stop();
-  // At most two failures are written before three others are not. Then, at most four attempts are under way.
+  // Two written failures do not suspend the endpoint. Three unwritten failures stop further attempts, of which four may
+  // be under way by then.
   expect(receiver.received.length).toBeLessThanOrEqual(2 + 3 + 4);
   expect(await countIn(database, lenderId, "waiting")).toBe(20 - receiver.received.length);
 });
 
-test("gives back at its stop what it has leased and not begun, and leases nothing afterwards", async () => {
+test("a lane that stops gives back leased deliveries that it has not begun, and leases nothing afterwards", async () => {
   await using receiver = await openReceiver(() => {});
   const lenderId = await trial.addLender(receiver.url);
   await publishLoans(lenderId, 10);

@@ -26,7 +26,7 @@ export interface LaneOptions {
   readonly ladder: Ladder;
   readonly suspension: SuspensionRule;
   readonly random: () => number;
-  /** The highest number of attempts under way to this endpoint, once it has shown that it can take them. */
+  /** The highest value of the concurrency limit. The limit starts lower, and rises with the endpoint's answers. */
   readonly maxInFlight: number;
   readonly log: Log;
   readonly onAttempt: (facts: AttemptFacts) => void;
@@ -36,9 +36,9 @@ export interface LaneOptions {
 
 /**
  * One endpoint's deliveries in this process. A lane leases more deliveries than it has slots, keeps its slots busy, and
- * writes results in batches. An attempt frees its slot when the answer has come. It frees its loan when the result is
- * committed, because the delivery stays leased until then. A lane never waits for another lane, except for a free slot.
- * Lanes with little to do share queries, which skip locked rows.
+ * writes results in batches. An attempt frees its slot as soon as the answer arrives. The next event of its loan can be
+ * sent after the result is committed, because the delivery stays leased until then. A lane waits for another lane only
+ * if no slot is free. Lanes with little to do share queries, which skip locked rows.
  */
 export class Lane {
   readonly #options: LaneOptions;
@@ -49,9 +49,11 @@ export class Lane {
   readonly #ahead = new LeaseAhead();
   readonly #cursor = new ScanCursor();
   readonly #running = new Set<Promise<void>>();
-  /** Deliveries that this lane has leased, and neither written nor given back. */
+  /** The number of leased deliveries whose result is not written and whose lease is not given back. */
   #held = 0;
-  /** Failures that are not written yet. They may suspend the endpoint, so too many of them stop further attempts. */
+  /**
+   * The number of failures that are not written yet. They may suspend the endpoint, so too many stop further attempts.
+   */
   #unwrittenFailures = 0;
   #isAsking = false;
   #isStopped = false;
@@ -82,7 +84,9 @@ export class Lane {
     return this.#running.size;
   }
 
-  /** Reads the rows, now or as soon as there is room: a signal or a poll says that deliveries may be due. */
+  /**
+   * Leases due deliveries, now or as soon as there is room. Call it when a signal or a poll says that some may be due.
+   */
   wake(): void {
     this.#cursor.signal();
     this.#leaseMore();
@@ -205,8 +209,9 @@ export class Lane {
     const { written, verdict, isSuspended, isFollowed } = await (isQuiet
       ? quietLanes.record({ lenderId, outcomes })
       : recordResults(em, lenderId, outcomes, suspension));
-    // A signal during the query may be about an event that the query did not see, and that no lease could have seen either,
-    // because it is behind a leased one. A refused result may have been written by a query whose answer was lost.
+    // A signal during the query may be about an event that the query did not see. No lease could have found this event
+    // either, if an earlier event of its loan was leased. A refused result may have been written by a query whose
+    // answer was lost.
     const isRefused = written.size < outcomes.length;
     if (isFollowed || isRefused || this.#cursor.signals !== signals) this.#cursor.hint();
     if (verdict === "suspend") log.warn({ lenderId }, "webhook endpoint suspended");
@@ -227,7 +232,10 @@ export class Lane {
     onAttempt(facts);
   }
 
-  /** An attempt that began before the suspension was answered 2xx. If this call fails, the next probe ends the suspension. */
+  /**
+   * Ends the suspension, because an attempt that began before it was answered 2xx. If this call fails, the next probe
+   * that passes ends the suspension.
+   */
   async #recover(url: string): Promise<void> {
     const { em, lenderId, log } = this.#options;
     try {

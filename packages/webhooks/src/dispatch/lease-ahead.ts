@@ -9,19 +9,26 @@ const MOST_AT_A_TIME = 256;
 /** Two leases within this time follow each other quickly. */
 const QUICK_MS = 250;
 
-/** How many more deliveries than slots a lane leases. Times are milliseconds of a monotonic clock. */
+/**
+ * Decides how many deliveries a lane leases before slots are free for them. Times are milliseconds of a monotonic
+ * clock.
+ */
 export class LeaseAhead {
   #perSlot = PER_SLOT;
   #leasedAt = -Infinity;
 
-  /** Whether the lane leases further ahead than at first: there are many loans, and leases follow each other quickly. */
+  /**
+   * Whether the lane leases more per slot than at first, because there are many loans and leases follow each other
+   * quickly.
+   */
   get isFar(): boolean {
     return this.#perSlot > PER_SLOT;
   }
 
   /**
-   * How many deliveries to lease now. `held` are leased and not written yet. `ready` of these wait for one of the `slots`.
-   * 0 while enough are ready, or while too many results are not written.
+   * Returns how many deliveries to lease now. `held` deliveries are leased and their results are not written yet.
+   * `ready` of these wait for one of the `slots`. Returns 0 while enough deliveries are ready, or while too many
+   * results are not written.
    */
   room({ slots, held, ready }: { slots: number; held: number; ready: number }): number {
     const most = slots * this.#perSlot;
@@ -30,8 +37,8 @@ export class LeaseAhead {
   }
 
   /**
-   * Notes a lease. If there are more loans than it took, and it followed quickly after the lease before, the next lease may
-   * be twice as large.
+   * Notes a lease. The next lease may be twice as large if there is more to lease and this lease followed quickly after
+   * the previous one. Otherwise the next lease has the first size again.
    */
   learn({ hasMore }: { hasMore: boolean }, now: number): void {
     const isQuick = now - this.#leasedAt < QUICK_MS;

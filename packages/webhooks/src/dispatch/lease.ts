@@ -8,13 +8,13 @@ import {
 } from "@collections/database";
 import { type Delivery, deliveryTable } from "../storage/delivery.ts";
 
-/** A lease ends this long after the longest attempt. */
+/** A lease lasts this much longer than the timeout of an attempt. */
 const LEASE_BEYOND_TIMEOUT_MS = 15_000;
-/** An attempt starts only while its lease leaves this much time to write the result. */
+/** An attempt starts only if its lease leaves this much time, after the attempt's timeout, to write the result. */
 const RECORDING_TIME_MS = 5_000;
-/** The most loans that one query reads, so that it stays short if few of many loans can be leased. */
+/** The most loans that one query reads, so that the query stays short if few of many loans have a delivery to lease. */
 const LOANS_PER_SCAN = 5_000;
-/** The same for each lender of a shared query: a lender with a larger backlog gets a query of its own. */
+/** The most loans of each lender that a shared query reads. A lender with a larger backlog gets a query of its own. */
 const LOANS_PER_SHARED_SCAN = 64;
 
 const LEASED = ["loan", "sequence", "kind", "attempts", "replay", "createdAt"] as const;
@@ -25,14 +25,18 @@ export interface LeasedDelivery extends Readonly<Pick<Delivery, (typeof LEASED)[
   readonly claimId: string;
   readonly body: string;
   readonly url: string;
-  /** The latest start of an attempt whose lease outlasts it, on this process's monotonic clock. */
+  /**
+   * The latest time, on this process's monotonic clock, at which an attempt may start and still end within its lease.
+   */
   readonly startBefore: number;
 }
 
 export interface LeaseRequest {
   readonly lenderId: string;
   readonly count: number;
-  /** Look after this loan, so that loans at the beginning of the order cannot starve later ones. "" for all loans. */
+  /**
+   * Read only loans after this one in the order, so that the first loans cannot starve later ones. "" reads all loans.
+   */
   readonly afterLoan: string;
   /** Skip retries and replays, and the loans whose next delivery is a retry or a replay. */
   readonly firstAttemptsOnly: boolean;
@@ -43,7 +47,7 @@ export interface Lease {
   readonly deliveries: readonly LeasedDelivery[];
   /** The last loan that was read, or null if all were. */
   readonly scannedUpTo: string | null;
-  /** The end of the endpoint's last suspension. Null if there was none, and if nothing was leased. */
+  /** The end of the endpoint's last suspension. Null if there was none, or if nothing was leased. */
   readonly recoveredAt: Date | null;
 }
 
@@ -55,9 +59,9 @@ type LeasedRow = ScannedRow & Omit<LeasedDelivery, "claimId" | "startBefore"> & 
 type ScanRow = LeasedRow | (ScannedRow & { readonly deliveryId: null });
 
 /**
- * Leases the next delivery of up to `count` loans, in the order of their loans. One query may end before it has found
- * `count`: the next one continues after `scannedUpTo`. Returns nothing for an endpoint that has no URL or is suspended.
- * Times are the database's, so that processes with different clocks agree when a lease ends.
+ * Leases the next delivery of up to `count` loans, in the order of the loans. The query may end before it has found
+ * `count` deliveries; the next lease then continues after `scannedUpTo`. Leases nothing for an endpoint that has no URL
+ * or is suspended. The database's clock decides when a lease ends, so that processes with different clocks agree.
  */
 export async function lease(em: EntityManager, request: LeaseRequest): Promise<Lease> {
   const claim = newClaim(request.timeoutMs);
@@ -66,7 +70,10 @@ export async function lease(em: EntityManager, request: LeaseRequest): Promise<L
   return leaseOf(claim, await query<ScanRow>(em, leaseHeads, values));
 }
 
-/** Leases for several lenders by one query, with one time limit. Returns one lease per request, in their order. */
+/**
+ * Leases deliveries of several lenders with one query, all for the same time. Returns one lease per request, in their
+ * order.
+ */
 export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
   const claim = newClaim(Math.max(...requests.map(({ timeoutMs }) => timeoutMs)));
   const rows = await query<ScanRow & { readonly place: bigint }>(em, leaseHeadsOfMany, [
@@ -110,13 +117,13 @@ export async function release(em: EntityManager, lenderId: string, leased: reado
   await query(em, releaseLeases, [lenderId, ids, claims]);
 }
 
-/** The lenders that may have a delivery due. Polling them finds deliveries whose signal was lost. */
+/** Returns the lenders that may have a due delivery. Polling with this query finds deliveries whose signal was lost. */
 export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
   const rows = await queryReachable<{ lenderId: string }>(em, selectBacklogs, []);
   return rows.map(({ lenderId }) => lenderId);
 }
 
-/** The parameters of a scan as SQL: parameters of the query, or columns of a list of scans. */
+/** The arguments of a scan as SQL expressions: parameters of the query, or columns of a list of scans. */
 interface ScanText {
   readonly lenderId: string;
   readonly afterLoan: string;
@@ -125,12 +132,12 @@ interface ScanText {
   readonly mostLoans: string;
 }
 
-// Each step of the recursion probes the index for the first waiting delivery (the head) of the next loan. The recursion goes
-// no further than the outer LIMIT reads.
-// A head that was tried before (a retry) also waits while a later event of its loan is in flight. After a recovery, an event
-// from before the recovery that waits for its retry holds back the later events of its loan: the backlog goes out in order.
-// A plan that was made while the tables were empty must use the right indexes when they are full. Hence ranges with ORDER BY
-// and LIMIT instead of joins, and `not in (…)`, which keeps the planner from choosing the partial index.
+// Each step of the recursion probes the index for the first waiting delivery (the head) of the next loan. The recursion
+// stops when the outer LIMIT is reached. A head that is a retry or a replay is not leased while a later event of its
+// loan is in flight. After a recovery, an event from before the recovery that waits for its retry blocks the later
+// events of its loan, so that the backlog is sent in order. A plan that was made while the tables were empty must use
+// the right indexes when they are full. The query therefore uses ranges with ORDER BY and LIMIT instead of joins. `not
+// in (…)` keeps the planner from choosing the partial index.
 function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: ScanText): string {
   return `recursive target as materialized (
      select id, url, drain_to, recovered_at from webhooks.endpoint
@@ -191,9 +198,10 @@ const STORED = deliveryTable.columnList(["id", "endpointId", "loan", "sequence",
 const LEASED_COLUMNS = deliveryTable.columnList(["id", ...LEASED]);
 const ANSWER = `l.id as "deliveryId", ${deliveryTable.selectList("l", LEASED)}, e.body`;
 
-// The UPDATE finds each locked delivery by its ctid, on any plan. A delivery that another transaction changed between the
-// query's start and the lock has a new ctid. It is left out, and the next scan leases it. Citus sends a SELECT to one node only
-// if its WITH has no INSERT. The LIMIT on the event makes the planner probe the event's own partition and no other.
+// The UPDATE finds each locked delivery by its ctid, with any plan. A delivery that another transaction changed between
+// the query's start and the lock has a new ctid. This query leaves it out, and the next scan leases it. The WITH
+// contains no INSERT, because Citus would not send such a SELECT to a single node. The LIMIT on the event makes the
+// planner probe only the partition of the event.
 export const leaseHeads = statement(
   "webhooks.lease",
   `with ${scanText(OF_ONE)}, leased as (
@@ -213,7 +221,7 @@ export const leaseHeads = statement(
    order by l.loan`,
 );
 
-// ON CONFLICT finds each locked delivery by the primary key, on any plan.
+// ON CONFLICT finds each locked delivery by the primary key, with any plan.
 export const leaseHeadsOfMany = statement(
   "webhooks.lease-of-many",
   `with look as materialized (
@@ -254,7 +262,8 @@ export const releaseLeases = statement(
    where d.lender_id = $1 and d.id = any ($2) and d.id = held.id and d.claim_id = held.claim_id`,
 );
 
-// ORDER BY and LIMIT make this one index probe per endpoint. An EXISTS may become a join that reads the whole backlog.
+// With ORDER BY and LIMIT this is one index probe per endpoint. PostgreSQL could run an EXISTS as a join that reads the
+// whole backlog.
 export const selectBacklogs = allLendersStatement(
   "webhooks.lenders-with-backlog",
   { ofSome: "e.lender_id = any ($1::uuid[])" },

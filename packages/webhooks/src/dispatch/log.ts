@@ -1,4 +1,4 @@
-/** Where the package writes its log. A pino logger fits. */
+/** The log that this package writes to. A pino logger has these methods. */
 export interface Log {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;

@@ -4,27 +4,28 @@ import { type DeliveredResults, type PartlyRecorded, recordDelivered } from "./r
 import { type Recorded, recordResults } from "./record-results.ts";
 import type { SuspensionRule } from "../endpoint/suspension.ts";
 
-/** The queries of lanes that have little to do: lanes share them. */
+/** The queries that lanes with little to do share. */
 export interface QuietLanes {
   lease(request: LeaseRequest): Promise<Lease>;
   record(results: DeliveredResults): Promise<Recorded>;
 }
 
-/** A query for 32 lanes costs each of them little, and is still short. */
+/** The limits of shared queries. A query for 32 lanes costs little per lane, and is still short. */
 const BATCH = { maxItems: 32, maxUnderWay: 8, minItems: 8 };
 
-/** A lane shares queries while it has no more deliveries at a time than this. */
+/** A lane shares its queries while it has at most this many deliveries at a time. */
 const SMALL = 8;
 
-/** Whether a lane with this many deliveries shares its queries. */
+/** Returns whether a lane with this many deliveries shares its queries. */
 export function isSmall(deliveries: number): boolean {
   return deliveries <= SMALL;
 }
 
 /**
- * Lets lanes share queries. One event for each of a thousand lenders would otherwise take two thousand queries, and a
- * small query costs nearly as much as a shared one. Shared queries skip locked rows, so no lender waits for another. With
- * `oneLenderABatch`, nothing is shared: that is for a database that keeps the rows of lenders on several nodes.
+ * Lets lanes share queries. Without sharing, one event for each of a thousand lenders would take two thousand queries,
+ * and a small query costs nearly as much as a shared one. Shared queries skip locked rows, so no lender waits for
+ * another. With `oneLenderABatch`, no queries are shared: use it for a database that stores lenders' rows on several
+ * nodes.
  */
 export function createQuietLanes(
   em: EntityManager,

@@ -22,7 +22,7 @@ export class Ready {
     return this.#repeated.length;
   }
 
-  /** Adds the deliveries. Returns the repeats that exceed `roomForRepeats`, which it does not add. */
+  /** Adds the deliveries, except the repeats that exceed `roomForRepeats`. Returns these repeats. */
   add(leased: readonly LeasedDelivery[], roomForRepeats: number): LeasedDelivery[] {
     const repeated = leased.filter(isRepeat);
     this.#first.push(...leased.filter((delivery) => !isRepeat(delivery)));
@@ -31,7 +31,7 @@ export class Ready {
   }
 
   /**
-   * Removes and returns the next delivery to attempt. Undefined if there is nothing to attempt, or only repeats
+   * Removes and returns the next delivery to attempt. Returns undefined if there is none, or if there are only repeats
    * and no repeat is allowed.
    */
   next(isRepeatAllowed: boolean): LeasedDelivery | undefined {

@@ -36,7 +36,7 @@ test("writes and logs delivered events of many lenders once, and reports loans w
   expect(await attemptsOf(results)).toEqual([1, 1, 1, 1]);
 });
 
-test("resets a count of failures, reports a suspended endpoint to recover, and refuses a lost claim", async () => {
+test("resets a count of failures, reports that a suspended endpoint recovers, and refuses a lost claim", async () => {
   const [sound, failing, suspended] = [
     await deliveredResults(["LN-1"]),
     await deliveredResults(["LN-1", "LN-2"]),
@@ -95,7 +95,10 @@ function record(results: readonly DeliveredResults[]): Promise<Recorded[]> {
   return Promise.all(results.map((one) => lanes.record(one)));
 }
 
-/** Makes a new lender with `events` events for each of these loans. Returns results that deliver the first events. */
+/**
+ * Makes a new lender with `events` events for each of these loans. Returns the results of delivering their first
+ * events.
+ */
 async function deliveredResults(loans: readonly string[], events = 1): Promise<DeliveredResults> {
   const lenderId = await trial.addLender("https://example.com/");
   await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 1, events)));

@@ -9,17 +9,17 @@ export interface DeliveredResults {
   readonly outcomes: readonly Outcome[];
 }
 
-/** What `recordDelivered` has written for one lender, and the outcomes that it has not written. */
+/** The changes that `recordDelivered` has made for one lender, and the outcomes that it has not written. */
 export interface PartlyRecorded {
   readonly recorded: Recorded;
   readonly left: readonly Outcome[];
 }
 
 /**
- * Writes delivered events of many lenders by one query, because a small query per lender would cost as much as one for all
- * of them. The query skips locked rows, so no lender waits for another. It leaves out three kinds of deliveries: those that
- * are locked, those that another dispatcher has taken over, and those of an endpoint with failures, whose count has to be
- * reset. The caller passes these to `recordResults`, lender by lender.
+ * Records delivered events of many lenders with one query, because a small query for one lender costs nearly as much as
+ * a query for all of them. The query skips locked rows, so no lender waits for another. It leaves out three kinds of
+ * deliveries: deliveries that are locked, deliveries that another dispatcher has taken over, and deliveries of an
+ * endpoint with failures, whose count has to be reset. The caller passes these to `recordResults`, lender by lender.
  */
 export async function recordDelivered(
   em: EntityManager,
@@ -52,7 +52,8 @@ function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolea
 
 const STORED = ["lenderId", "id", "endpointId", "loan", "sequence", "kind", "state"] as const;
 
-// ON CONFLICT finds each locked delivery by the primary key, on any plan. The row to insert is the stored row.
+// ON CONFLICT finds each locked delivery by the primary key, with any plan. The INSERT repeats the columns of the
+// stored row.
 export const recordDeliveredOfMany = statement(
   "webhooks.record-arrivals-of-many",
   `with arrival as materialized (

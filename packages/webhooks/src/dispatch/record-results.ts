@@ -22,16 +22,16 @@ export interface Recorded {
   /** The ids of the deliveries that were written. Another dispatcher had taken over the others. */
   readonly written: ReadonlySet<string>;
   readonly verdict: SuspensionVerdict["verdict"];
-  /** Whether the endpoint is now suspended, as far as this batch shows. Then no attempt may begin. */
+  /** Whether the endpoint is now suspended, as far as this batch shows. If so, no further attempt may begin. */
   readonly isSuspended: boolean;
-  /** Whether further events of the written loans wait. They could not be leased before. */
+  /** Whether a loan of a written delivery has further waiting events. They could not be leased before. */
   readonly isFollowed: boolean;
 }
 
 /**
  * Writes the results of one lender's attempts in one transaction: the log of attempts, the deliveries, the endpoint's count
  * of failures, the jobs of the retries, and the alerts. `outcomes` are in the order in which the attempts ended. A result is
- * refused if its claim is no longer the delivery's, so that no attempt counts twice.
+ * refused if the delivery no longer has its claim, so that no attempt counts twice.
  */
 export async function recordResults(
   em: EntityManager,
@@ -57,7 +57,9 @@ export async function recordResults(
   });
 }
 
-/** Repeats the query for deliveries that another transaction changed between the start of the query and its update. */
+/**
+ * Writes the results. Repeats the query for deliveries that another transaction changed after the start of the query.
+ */
 async function settle(tx: Tx, lenderId: string, outcomes: readonly Outcome[]): Promise<Settled[]> {
   const rows = await query<SettledRow | NoRow>(tx, settleDeliveries, [lenderId, ...resultColumns(outcomes)]);
   const settled = rows.flatMap((row) =>
@@ -99,9 +101,15 @@ function retriesOf(lenderId: string, rows: readonly Settled[]) {
   );
 }
 
-/** A delivery that was written, and its endpoint after the count. `state` is null if the batch did not change the endpoint. */
+/**
+ * A delivery that was written, and its endpoint after the attempts are counted. `state` is null if the batch did not
+ * change the endpoint.
+ */
 interface SettledRow extends Omit<EndpointAfter, "state"> {
-  /** How many deliveries had their claim when the query began. Greater than the number of rows if some have changed since. */
+  /**
+   * The number of deliveries that had the claim of their result when the query began. It is greater than the number of
+   * rows if some deliveries have changed since.
+   */
   readonly held: number;
   /** The position of the result in the batch, from 1. */
   readonly place: bigint;
@@ -116,13 +124,13 @@ interface Settled extends SettledRow {
   readonly outcome: Outcome;
 }
 
-/** The only row if no delivery was written. */
+/** The row that the query returns if no delivery was written. */
 interface NoRow {
   readonly id: null;
   readonly held: number;
 }
 
-/** The id, the deliveryId and the LOGGED properties of the attempts, one array for each. */
+/** Returns the values of the attempts, one array for each column: the id, the deliveryId and the LOGGED properties. */
 function attemptColumns(rows: readonly Settled[]): unknown[][] {
   const results = rows.map(({ outcome }) => outcome.result);
   return [
@@ -154,7 +162,7 @@ function resultColumns(outcomes: readonly Outcome[]): unknown[][] {
   ];
 }
 
-/** The headers as JSON. Headers beyond the first 2 KB are left out. */
+/** Returns the headers as JSON. Headers beyond the first 2 KB are left out. */
 export function keptHeaders(headers: Record<string, string>): string {
   const length = Object.keys(headers).reduce((sum, name) => sum + name.length + headers[name]!.length, 0);
   if (length <= KEPT_HEADER_CHARACTERS) return JSON.stringify(headers);
@@ -170,9 +178,9 @@ const logAttempts = oneLenderInsert("webhooks.log-attempts", {
 });
 
 // Only answers of the registered URL count for the endpoint.
-// `place` is the order in which the attempts ended. Failures count from the last 2xx among them, if there is one.
+// `place` is the order in which the attempts ended. If the batch has a 2xx, only the failures after the last 2xx count.
 // Only a delivery in state waiting has a claim. The sub-select finds each delivery by its primary key, and the UPDATE finds
-// it by its ctid, on any plan. The LIMIT makes the planner expect one row.
+// it by its ctid, with any plan. The LIMIT makes the planner expect one row.
 export const settleDeliveries = statement(
   "webhooks.record-results",
   `with clock as materialized (

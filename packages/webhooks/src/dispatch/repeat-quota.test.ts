@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { firstAttempt, replayed, retry } from "../../tests/leased-delivery.ts";
 import { RepeatQuota } from "./repeat-quota.ts";
 
-/** A quota of a lane with this limit, and this many repeats that are leased and have not begun. */
+/** Creates the quota of a lane with this concurrency limit and this many leased repeats that have not begun. */
 function openQuota(limit: number, repeats = 0) {
   const concurrency = { limit };
   const ready = { repeats };
@@ -21,7 +21,7 @@ test.each([
   expect({ isOpen: quota.isOpen, room: quota.room }).toEqual({ isOpen: facts.isOpen, room: facts.room });
 });
 
-test("counts retries and replays under way, and no first attempts", () => {
+test("counts retries and replays under way, but no first attempts", () => {
   const { quota } = openQuota(4);
   quota.start(firstAttempt("a"));
   quota.start(retry("b"));
@@ -39,7 +39,7 @@ test("repeats that wait for a slot count as leased, and not as under way", () =>
   expect([quota.mayStart, quota.isOpen]).toEqual([true, false]);
 });
 
-test("after a lease of repeats alone, leases no more than repeats have room for, but always one", () => {
+test("after a lease of only repeats, the next lease is limited to the room for repeats, but is at least one", () => {
   const { quota, ready } = openQuota(8, 1);
   expect(quota.countToLease(32)).toBe(32);
   quota.noteLease({ leased: [retry("a"), replayed("b")], firstAttemptsOnly: false, givenBack: 0 });

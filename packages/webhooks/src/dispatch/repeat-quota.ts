@@ -7,7 +7,7 @@ export interface LeaseResult {
   readonly leased: readonly LeasedDelivery[];
   /** Whether the lease was asked to leave repeats out. */
   readonly firstAttemptsOnly: boolean;
-  /** Repeats that were given back, because there was no room for them. */
+  /** The number of repeats that were given back because there was no room for them. */
   readonly givenBack: number;
 }
 
@@ -29,7 +29,7 @@ export class RepeatQuota {
     this.#ready = ready;
   }
 
-  /** Repeats that are leased and whose attempt has not ended. */
+  /** The number of repeats that are leased and whose attempt has not ended. */
   get leased(): number {
     return this.#ready.repeats + this.#running;
   }
@@ -49,7 +49,10 @@ export class RepeatQuota {
     return this.#running < this.#concurrency.limit / 2;
   }
 
-  /** How many deliveries to lease into `room`. After a lease of repeats alone, no more than repeats have room for. */
+  /**
+   * Returns how many deliveries to lease: normally `room`. After a lease that returned only repeats, the number is
+   * limited to the room for repeats, but is at least 1.
+   */
   countToLease(room: number): number {
     return this.#wereAllRepeats ? Math.min(room, Math.max(this.room, 1)) : room;
   }
@@ -59,7 +62,7 @@ export class RepeatQuota {
     this.#wereAllRepeats = leased.length > 0 && leased.every(isRepeat);
   }
 
-  /** True, once, if there is room again for repeats that a lease has skipped. A new scan then finds them. */
+  /** Returns true once if there is room again for repeats that a lease has skipped. A new scan then finds them. */
   takeSkipped(): boolean {
     if (!this.#hasSkipped || !this.isOpen) return false;
     this.#hasSkipped = false;

@@ -10,7 +10,10 @@ export interface EndpointAfter extends CountedEndpoint {
   readonly now: Date;
 }
 
-/** The alerts that follow from a batch. Their causes are always in the same order, so that two batches cannot deadlock. */
+/**
+ * Returns the alerts to raise after a batch. The causes are always in the same order, so that two batches cannot
+ * deadlock.
+ */
 export function alertsOf(
   written: readonly Outcome[],
   endpoint: EndpointAfter | null,

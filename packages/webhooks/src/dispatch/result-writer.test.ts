@@ -4,7 +4,7 @@ import { ResultWriter } from "./result-writer.ts";
 const unavailable = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const rejected = Object.assign(new Error("invalid byte sequence"), { code: "22021" });
 
-/** A writer with a fake database, the batches that it wrote, and the items that it is done with. */
+/** Creates a writer with a fake database. Returns also the batches that it wrote and the items that it is done with. */
 function openWriter(write: (batch: readonly string[], attempt: number) => Promise<void>, isBusy = () => false) {
   const abort = new AbortController();
   const written: string[][] = [];
@@ -35,7 +35,7 @@ test("items that come while a batch is being written go into the next batch", as
   expect(done).toEqual(["a", "b", "c"]);
 });
 
-test("while busy, a batch gathers until it is full or the writer is no longer busy", async () => {
+test("while the writer is busy, a batch collects items until it is full or the writer is no longer busy", async () => {
   let isBusy = true;
   const { writer, written } = openWriter(
     async () => {},
@@ -48,7 +48,7 @@ test("while busy, a batch gathers until it is full or the writer is no longer bu
   expect(written.map(({ length }) => length)).toEqual([201]);
 });
 
-test("while busy, a small batch is written after a moment without further items", async () => {
+test("while the writer is busy, a small batch is written after a short wait without further items", async () => {
   const { writer, written } = openWriter(
     async () => {},
     () => true,
@@ -69,7 +69,7 @@ test("retries until the database is available again, and loses nothing", async (
   expect(errors).toEqual([unavailable, unavailable]);
 });
 
-test("writes the other items of a batch in which PostgreSQL rejects one", async () => {
+test("writes the other items of a batch in which PostgreSQL rejects one item", async () => {
   const { promise: mayWrite, resolve: writeFirst } = Promise.withResolvers<void>();
   const { writer, written, done } = openWriter(async (batch) => {
     await mayWrite;

@@ -2,7 +2,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { isUnavailable, OverloadedError } from "@collections/database";
 
 const RETRY_DELAY_MS = 250;
-/** A transaction of 128 results costs little more than one of a single result. */
+/**
+ * A batch of this size waits for no more results. A transaction of 128 results costs little more than one of a single
+ * result.
+ */
 const FULL_BATCH = 128;
 /** How long a smaller batch waits for more results. */
 const GATHER_MS = 20;
@@ -15,13 +18,13 @@ export interface ResultWriterOptions<Item> {
   readonly onError: (error: unknown, batch: readonly Item[]) => void;
   /** Called for items that are written, or that the writer gives up on. */
   readonly onDone: (batch: readonly Item[]) => void;
-  /** Aborted when the process stops waiting: a batch is then tried once more at most. */
+  /** Aborted when the process stops waiting. A batch is then tried at most once more. */
   readonly abort: AbortSignal;
 }
 
 /**
- * Writes items in batches. While one batch is being written, the next one gathers. When busy, a small batch waits a moment
- * for more items; when idle, there is no delay.
+ * Writes items in batches. Items that arrive while a batch is being written go into the next batch. While `isBusy`
+ * returns true, a small batch waits a moment for more items. Otherwise there is no delay.
  */
 export class ResultWriter<Item> {
   readonly #options: ResultWriterOptions<Item>;
@@ -68,7 +71,10 @@ export class ResultWriter<Item> {
     clearTimeout(timer);
   }
 
-  /** Never rejects. Retries while the database is unavailable. Writes a batch that PostgreSQL rejects item by item. */
+  /**
+   * Never rejects. Retries while the database is unavailable. If PostgreSQL rejects a batch, writes its items one by
+   * one.
+   */
   async #write(batch: readonly Item[]): Promise<void> {
     const { write, onError, abort } = this.#options;
     for (;;) {

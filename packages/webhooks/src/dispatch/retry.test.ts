@@ -20,7 +20,7 @@ beforeAll(() => database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) =>
 afterAll(() => database.jobs.stop(1_000));
 
 describe("a delivery that fails", () => {
-  test("is retried up to the end of the ladder and parked, each time with the same bytes and a new valid signature", async () => {
+  test("is retried with the same bytes and a new valid signature up to the end of the ladder, then parked", async () => {
     await using receiver = await openReceiver((response) => {
       response.writeHead(503, { "X-Cause": "maintenance" }).end(Buffer.from("back\0soon \xff", "latin1"));
     });
@@ -72,7 +72,7 @@ describe("a delivery that fails", () => {
     expect(deliveries).toMatchObject([{ sequence: 2n, attempts: 1, lastError: expect.stringMatching(/^NON_2XX: /) }]);
   });
 
-  test("waits for the time of Retry-After", async () => {
+  test("waits for the time in the Retry-After header", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(429, { "Retry-After": "1800" }).end());
     const lenderId = await trial.addLender(receiver.url);
     const before = Date.now();
@@ -136,7 +136,7 @@ describe("the count of consecutive failures", () => {
     expect(await failures()).toBe(0);
   });
 
-  test("counts from the last 2xx of a batch, without faults of our own network", async () => {
+  test("begins after the last 2xx of a batch, and does not include faults of our own network", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(["a", "b", "c", "d", "e"].flatMap((loan) => eventsOn(lenderId, loan, 1, 1)));
     const leased = await leaseHeads(lenderId, 5);
@@ -148,7 +148,7 @@ describe("the count of consecutive failures", () => {
 });
 
 describe("a claim", () => {
-  test("completes a delivery once: the same result again changes nothing", async () => {
+  test("allows one result: recording the same result again changes nothing", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
     const [delivery] = await leaseHeads(lenderId, 1);
@@ -161,7 +161,7 @@ describe("a claim", () => {
     expect(detail?.log).toHaveLength(1);
   });
 
-  test("that another worker has taken over is refused, and the other worker's result counts", async () => {
+  test("is refused if another worker has taken over the delivery, and the other worker's result counts", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
     const [late] = await leaseHeads(lenderId, 1);
@@ -178,8 +178,8 @@ describe("a claim", () => {
   });
 });
 
-describe("the end of a wait", () => {
-  test("ignores repeated and outdated jobs, and a job that comes before the time in the row", async () => {
+describe("the wait for a retry", () => {
+  test("is not ended by repeated or outdated jobs, nor by a job that runs before the time in the row", async () => {
     const { lenderId, deliveryId } = await retryingDelivery();
     await retryDue(database.em(), { lenderId, deliveryId, attempts: 1 });
     expect(await countIn(database, lenderId, "retrying")).toBe(1);
@@ -192,7 +192,7 @@ describe("the end of a wait", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(1);
   });
 
-  test("comes by the sweep if its job is lost, when it is more than ten seconds late", async () => {
+  test("is ended by the sweep if its job is lost and the retry is more than ten seconds late", async () => {
     const { lenderId } = await retryingDelivery();
     await query(database.em(), makeLate, [lenderId, 8_000]);
     await sweep(database.em());
@@ -202,7 +202,7 @@ describe("the end of a wait", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(1);
   });
 
-  test("comes by one sweep for more deliveries than one transaction can take", async () => {
+  test("is ended by one sweep even for more deliveries than one transaction takes", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 2_001));
     await query(database.em(), loseJobs, [lenderId]);
@@ -210,7 +210,7 @@ describe("the end of a wait", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(2_001);
   });
 
-  test("comes for all deliveries when several processes sweep at the same time", async () => {
+  test("is ended once for each delivery when several processes sweep at the same time", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 4_001));
     await query(database.em(), loseJobs, [lenderId]);

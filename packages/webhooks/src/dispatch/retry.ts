@@ -13,7 +13,9 @@ import {
 } from "@collections/database";
 import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
 
-/** A delivery whose wait is over, unless it has had more than `attempts` attempts since. */
+/**
+ * A delivery whose wait for a retry is over. The job is outdated if the delivery has had more than `attempts` attempts.
+ */
 export interface RetryDue {
   readonly lenderId: string;
   readonly deliveryId: string;
@@ -22,16 +24,19 @@ export interface RetryDue {
 
 const JOB_EXPIRES_SECONDS = 60;
 /**
- * A retry that is this late has lost its job: its worker died, or PostgreSQL was unavailable. If the job comes after all, it
- * does nothing.
+ * If a retry is this late, its job is taken for lost: its worker died, or PostgreSQL was unavailable. If the job runs
+ * after all, it does nothing.
  */
 const OVERDUE_MS = 10_000;
-/** The sweep ends this many waits at a time. An outage can leave many, and dispatchers need the same rows. */
+/**
+ * The most waits that the sweep ends at a time. An outage can leave many overdue waits, and dispatchers need the same
+ * rows.
+ */
 const SWEEP_ROWS = 1_000;
 
 /**
- * Jobs that end the wait between two attempts of a delivery. The time in the delivery's row is the truth, and the job only
- * wakes a worker up. `sweep` replaces a lost job.
+ * Jobs that end the wait between two attempts of a delivery. The time in the delivery's row decides when the wait ends;
+ * the job only makes a worker check it. `sweep` replaces a lost job.
  */
 export const retryQueue = queue<RetryDue>("webhooks.retry", {
   retryLimit: 5,
@@ -48,7 +53,7 @@ export async function enqueueRetries(
   await enqueueAll(tx, retryQueue, retries);
 }
 
-/** Works a job of `retryQueue`: makes the delivery due again. A repeated or outdated job does nothing. */
+/** Processes a job of `retryQueue`: makes the delivery due again. A repeated or outdated job does nothing. */
 export async function retryDue(em: EntityManager, { lenderId, deliveryId, attempts }: RetryDue): Promise<void> {
   await transaction(em, async (tx) => {
     const ended = await query(tx, endWait, [lenderId, deliveryId, attempts]);
@@ -57,9 +62,9 @@ export async function retryDue(em: EntityManager, { lenderId, deliveryId, attemp
 }
 
 /**
- * Ends the waits whose job was lost: those overdue by more than ten seconds. Returns how many. The clock is the database's,
- * because a process whose clock is ahead must not shorten waits. Leases need no sweep: a dispatcher takes over what has
- * expired.
+ * Ends waits that are overdue by more than ten seconds, because their job was lost. Returns the number of ended waits.
+ * Uses the database's clock, because a process whose clock is ahead must not shorten waits. Leases need no sweep: a
+ * dispatcher takes over deliveries whose lease has expired.
  */
 export async function sweep(em: EntityManager): Promise<number> {
   let total = 0;
@@ -72,7 +77,8 @@ export async function sweep(em: EntityManager): Promise<number> {
       ended += await transaction(em, (tx) => endOverdue(tx, overdue));
     });
     total += ended;
-    // Another process may have ended some of these waits, and there may be more. If it has ended all, it continues the sweep.
+    // Another process may have ended some of these waits, so there may be more. If it has ended all of them, it
+    // continues the sweep itself.
     if (seen < SWEEP_ROWS || ended === 0) return total;
   }
 }

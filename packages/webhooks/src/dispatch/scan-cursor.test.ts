@@ -14,7 +14,7 @@ test.each(["signal", "hint"] as const)("a %s makes a scan due, until a lease has
   expect(cursor.isDue).toBe(false);
 });
 
-test("a scan goes on after the last loan of the lease before, without a further hint", () => {
+test("a scan continues after the last loan of the previous lease, without a further hint", () => {
   const cursor = new ScanCursor();
   cursor.signal();
   expect(cursor.begin()).toBe("");
@@ -25,7 +25,7 @@ test("a scan goes on after the last loan of the lease before, without a further 
   expect(cursor.isDue).toBe(false);
 });
 
-test("a hint before a later lease of a scan starts the scan again at its end, once", () => {
+test("a hint during a scan repeats the scan once after its end", () => {
   const cursor = new ScanCursor();
   cursor.signal();
   cursor.begin();
@@ -50,7 +50,7 @@ test("a hint during a lease leads to another lease", () => {
   expect(cursor.isDue).toBe(true);
 });
 
-test("a failed lease gives the scan up, and keeps a hint that came during it", () => {
+test("a failed lease ends the scan, and keeps a hint that came during the lease", () => {
   const cursor = new ScanCursor();
   cursor.signal();
   cursor.begin();
@@ -67,7 +67,7 @@ test("a failed lease gives the scan up, and keeps a hint that came during it", (
   expect(cursor.begin()).toBe("");
 });
 
-test("counts signals, and no hints of its own process", () => {
+test("signals counts signals, but not the hints of its own process", () => {
   const cursor = new ScanCursor();
   cursor.signal();
   cursor.hint();
@@ -75,7 +75,7 @@ test("counts signals, and no hints of its own process", () => {
   expect(cursor.signals).toBe(2);
 });
 
-test("is small after a lease that read all loans and returned at most eight deliveries", () => {
+test("isSmall is true after a lease that read all loans and returned at most eight deliveries", () => {
   const cursor = new ScanCursor();
   expect(cursor.isSmall).toBe(true);
   cursor.advance("LN-2", 2);

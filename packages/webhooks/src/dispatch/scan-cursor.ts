@@ -1,9 +1,9 @@
 import { isSmall } from "./quiet-lanes.ts";
 
 /**
- * How far a lane has read the loans of its endpoint. One scan goes through the loans in order, one lease after the other:
- * each lease begins after the last loan of the lease before. A scan is due after a hint, and as long as it has not
- * reached the last loan.
+ * Tracks how far a lane has read the loans of its endpoint. A scan reads the loans in order, in several leases: each
+ * lease begins after the last loan of the previous lease. The next lease is due after a hint, and while the scan has
+ * not reached the last loan.
  */
 export class ScanCursor {
   /** The next lease begins after this loan. "" is before the first loan: no scan is under way. */
@@ -25,7 +25,7 @@ export class ScanCursor {
     return this.#isSmall;
   }
 
-  /** How many signals have come. If the number has changed, the rows may have changed too. */
+  /** The number of signals so far. If the number has changed, the rows may have changed too. */
   get signals(): number {
     return this.#signals;
   }
@@ -36,19 +36,19 @@ export class ScanCursor {
     this.#isHinted = true;
   }
 
-  /** Asks for a scan because of something that this process did itself. */
+  /** Requests a scan because of a change that this process made itself. */
   hint(): void {
     this.#isHinted = true;
   }
 
-  /** Begins the next lease. Returns the loan after which it has to look. */
+  /** Begins the next lease. Returns the loan after which the lease begins to read. */
   begin(): string {
     this.#isRepeatedAtEnd ||= this.#isHinted && this.#afterLoan !== "";
     this.#isHinted = false;
     return this.#afterLoan;
   }
 
-  /** Notes what a lease has returned. `scannedUpTo` is the last loan that it read, or null if it read all of them. */
+  /** Notes the result of a lease. `scannedUpTo` is the last loan that it read, or null if it read all of them. */
   advance(scannedUpTo: string | null, leased: number): void {
     this.#isSmall = scannedUpTo === null && isSmall(leased);
     this.#afterLoan = scannedUpTo ?? "";

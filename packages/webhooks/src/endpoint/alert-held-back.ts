@@ -10,9 +10,9 @@ import {
 import { enqueueMail, RAISED_COLUMNS, type RaisedAlert } from "./alert.ts";
 
 /**
- * Enqueues the mails of alerts that were held back because there is at most one mail an hour, if what they say is still true.
- * Discards the other alerts. To be called every minute, by any number of processes: a row is released by one of them. Returns
- * how many mails were enqueued.
+ * Enqueues the mails of alerts that were held back, because each cause is mailed at most once an hour. Discards alerts
+ * that are no longer true. Call it every minute, in any number of processes: each alert is released by only one of
+ * them. Returns the number of enqueued mails.
  */
 export async function releaseHeldBack(em: EntityManager): Promise<number> {
   let mails = 0;
@@ -29,7 +29,7 @@ export async function releaseHeldBack(em: EntityManager): Promise<number> {
 }
 
 interface ReleasedAlert extends RaisedAlert {
-  /** Whether what the alert says is still true. An event that was parked, or answered 410, stays a fact. */
+  /** Whether the alert is still true. An alert about a parked event or about an answer 410 is always true. */
   readonly holds: boolean;
 }
 
@@ -40,8 +40,8 @@ const lendersWithHeldBack = allLendersStatement(
    where ${areTheLenders} and held_back > 0 and raised_at <= now() - interval '1 hour'`,
 );
 
-// The mail describes the newest occasion, so `others` is one less than `held_back`. The query says `case when`, because Citus
-// 13.2 sends a wrong spelling of `case x when …` to the node.
+// The mail describes the newest alert, so `others` is one less than `held_back`. The query uses `case when x = …`,
+// because Citus 13.2 rewrites `case x when …` incorrectly when it sends the query to a node.
 const release = statement(
   "webhooks.release-held-back",
   `with clock as materialized (

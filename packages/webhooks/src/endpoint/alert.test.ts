@@ -12,7 +12,7 @@ async function raise(on: Database, lenderId: string, cause: AlertCause, facts: P
   await transaction(on.em(), (tx) => raiseAlert(tx, { lenderId, cause, facts: { since: SINCE, ...facts } }));
 }
 
-/** The enqueued mails, oldest first. */
+/** Returns the enqueued mails to this lender, oldest first. */
 async function mailsTo(lenderId: string): Promise<AlertJob[]> {
   const jobs = await query<{ data: AlertJob }>(database.em(), selectJobs, [alertQueue.name, lenderId]);
   return jobs.map(({ data }) => data);
@@ -95,7 +95,7 @@ describe("an alert", () => {
     expect(await heldBack(lenderId)).toEqual({ gone: 11, parked: 11, suspended: 11 });
   });
 
-  test("contains any answer of a callback as storable text", async () => {
+  test("contains any answer of a callback as text that PostgreSQL can store", async () => {
     const lenderId = await addLender(null);
     await raise(database, lenderId, "gone", { body: "a\0b\u{D83D} ₹ \u{1F600}", location: "\0" });
     const [mail] = await mailsTo(lenderId);
@@ -104,7 +104,7 @@ describe("an alert", () => {
 });
 
 describe("an alert that was held back", () => {
-  test("is mailed an hour after the mail before, by one of many processes", async () => {
+  test("is mailed an hour after the previous mail, by only one of many processes", async () => {
     const lenderId = await addLender(null);
     for (const loan of ["LN-1", "LN-2", "LN-3", "LN-4"]) await raise(database, lenderId, "parked", { loan });
     expect(await releaseHeldBack(database.em())).toBe(0);
@@ -131,7 +131,7 @@ describe("an alert that was held back", () => {
     { cause: "parked", now: "suspended", isTold: true },
     { cause: "gone", now: "active", isTold: true },
   ])(
-    "of cause $cause, with an endpoint that is now $now: mailed $isTold, else discarded",
+    "of cause $cause, while the endpoint is $now: is mailed ($isTold) or else discarded",
     async ({ cause, now, isTold }) => {
       const lenderId = await addLender(null);
       await raise(database, lenderId, cause);

@@ -6,9 +6,12 @@ import type { AttemptErrorCode } from "./attempt.ts";
 /** Why a lender gets a mail. `gone`: the callback answered 410. contract: Retry and suspension */
 export type AlertCause = "suspended" | "parked" | "gone" | "recovered";
 
-/** The facts for the mail about an occasion. Times are in ISO 8601. */
+/** The facts of an alert, for its mail. Times are in ISO 8601. */
 export interface AlertFacts {
-  /** The first of the failures in a row. For `parked`: when the event was made. For `recovered`: when it was suspended. */
+  /**
+   * The time of the first of the consecutive failures. For `parked`: the time when the event was created. For
+   * `recovered`: the time when the endpoint was suspended.
+   */
   readonly since: string;
   readonly consecutiveFailures?: number;
   readonly nextProbeAt?: string;
@@ -43,13 +46,16 @@ export interface AlertJob {
   /** ISO 8601. Earlier than `raisedAt` if the mail was held back. */
   readonly happenedAt: string;
   readonly facts: AlertFacts;
-  /** How many earlier occasions no mail has mentioned. */
+  /** The number of earlier alerts of this cause that were held back and that no mail has mentioned. */
   readonly heldBack: number;
-  /** The technical contacts that have not got the mail yet. Absent: none of them has. */
+  /** The technical contacts that have not received the mail yet. If absent, none has received it. */
   readonly to?: readonly string[];
 }
 
-/** The facts of the newest occasion as the row keeps them, and how many earlier occasions its mail mentioned. */
+/**
+ * The facts of the newest alert as the row stores them. `heldBack` is the number of earlier alerts that its mail
+ * mentioned.
+ */
 type RememberedFacts = AlertFacts & Pick<AlertJob, "happenedAt"> & Partial<Pick<AlertJob, "heldBack">>;
 
 /** The latest alert of each cause. One row per lender and cause limits the mails to one an hour. */
@@ -64,7 +70,7 @@ export const AlertEntity = defineEntity({
     facts: p.json<RememberedFacts>(),
     /** When the latest mail was enqueued. */
     raisedAt: p.datetime().columnType("timestamptz"),
-    /** How many occasions since then had no mail. */
+    /** The number of alerts since then that were held back. */
     heldBack: p.integer(),
   },
 });
@@ -72,8 +78,8 @@ export const AlertEntity = defineEntity({
 export type Alert = InferEntity<typeof AlertEntity>;
 
 /**
- * Jobs that mail alerts to technical contacts. A job is retried for about a day, every hour at the end. `startWebhooks` works
- * the queue if it has `sendAlert`.
+ * Jobs that send alerts to technical contacts by mail. A job that fails is retried for about a day, in the end once an
+ * hour. `startWebhooks` processes the queue if it gets `sendAlert`.
  *
  * @example
  * await transaction(em, (tx) => enqueue(tx, alertQueue, { ...job, to: ["ops@lender.example"] }));
@@ -87,9 +93,10 @@ export const alertQueue = queue<AlertJob>("webhooks.alert", {
 });
 
 /**
- * Enqueues a mail to the lender's technical contacts, in the caller's transaction. If the last mail of the same cause was less
- * than an hour ago, the occasion is only counted, and `releaseHeldBack` mails it later. The row stays locked until the commit:
- * so raise alerts at the end of the transaction, and several causes always in the same order.
+ * Enqueues a mail to the lender's technical contacts, in the caller's transaction. If the last mail of the same cause
+ * was less than an hour ago, the alert is held back: it is only counted, and `releaseHeldBack` mails it later. The row
+ * stays locked until the commit. So raise alerts at the end of the transaction, and several causes always in the same
+ * order.
  * contract: Retry and suspension
  */
 export async function raiseAlert(
@@ -122,9 +129,9 @@ function storable(text: string): string {
 export const RAISED_COLUMNS = `a.lender_id as "lenderId", a.id as "alertId", a.cause, a.raised_at as "raisedAt",
   a.facts ->> 'happenedAt' as "happenedAt", a.facts - array['happenedAt', 'heldBack'] as facts`;
 
-// Whole milliseconds, because the time is a part of the mail's Message-ID.
-// Citus accepts only IMMUTABLE functions in DO UPDATE and RETURNING: the difference of two times, not a time minus an
-// interval, and no cast between text and a time.
+// Times are in whole milliseconds, because the time is a part of the mail's Message-ID. Citus accepts only IMMUTABLE
+// functions in DO UPDATE and RETURNING. So the query compares the difference of two times with an interval instead of
+// subtracting the interval from a time, and casts nothing between text and a time.
 const IS_DUE = `excluded.raised_at - a.raised_at >= interval '1 hour'`;
 
 const alerts = tableOf(AlertEntity);

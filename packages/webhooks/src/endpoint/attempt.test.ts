@@ -42,7 +42,7 @@ describe("the request", () => {
     expect(request).toMatchObject({ url: receiver.url, body });
   });
 
-  test("has a header if it is a replay", async () => {
+  test("has the X-Service-Replay header if it is a replay", async () => {
     await using receiver = await openReceiver();
     await makeAttempt(sender, { ...attemptTo(receiver.url), replay: true });
     expect(receiver.received[0]?.headers["x-service-replay"]).toBe("true");

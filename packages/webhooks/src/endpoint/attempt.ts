@@ -16,7 +16,7 @@ export interface WebhookKey {
   readonly secret: Secret;
 }
 
-/** Sends signed requests to callbacks: the outbound client, the signing keys, the time limit and the clock. */
+/** Everything that is needed to send signed requests to callbacks. */
 export interface WebhookSender {
   readonly outbound: Outbound;
   readonly signingKeyOf: (lenderId: string) => WebhookKey | Promise<WebhookKey>;
@@ -101,8 +101,8 @@ export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake)
 }
 
 /**
- * The request that an attempt would send now. A receiver accepts its signature for five minutes. Rejects if `signingKeyOf`
- * does. contract: Webhook signing, Delivery
+ * Returns the request that an attempt would send now. A receiver accepts its signature for five minutes. Rejects if
+ * `signingKeyOf` does. contract: Webhook signing, Delivery
  *
  * @example
  * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
@@ -157,7 +157,10 @@ function errorOfStatus(status: number): AttemptError | null {
   return { code: "NON_2XX", detail: `The callback answered ${status}; any 2xx acknowledges.` };
 }
 
-/** The first 2 KB as text that PostgreSQL can store: without NUL, invalid UTF-8, or the half of a character that was cut. */
+/**
+ * Returns the first 2 KB as text that PostgreSQL can store: without NUL, invalid UTF-8, or half of a character at the
+ * end.
+ */
 function textOf(body: Uint8Array): string {
   if (body.length === 0) return "";
   const isCut = body.length > KEPT_BODY_BYTES;

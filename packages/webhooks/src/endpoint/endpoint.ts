@@ -32,7 +32,9 @@ export const EndpointEntity = defineEntity({
     probeError: p.text().strictNullable(),
     /** The end of the last suspension. */
     recoveredAt: p.datetime().columnType("timestamptz").strictNullable(),
-    /** Events up to this one were made before the recovery. Those of one loan are sent strictly in sequence. */
+    /**
+     * The last event from before the recovery. Up to this event, the events of a loan are sent strictly in sequence.
+     */
     drainTo: p.uuid().strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     /** When the endpoint was last registered, suspended, probed or recovered. */
@@ -109,7 +111,7 @@ export async function changeEndpoint(tx: Tx, endpoint: { lenderId: string; url: 
 }
 
 /**
- * The lender's endpoint and its backlog, or undefined if the lender has no endpoint.
+ * Returns the lender's endpoint and its backlog, or undefined if the lender has no endpoint.
  *
  * @example
  * const endpoint = await endpointOf(em, lenderId);

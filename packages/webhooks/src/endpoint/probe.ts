@@ -5,15 +5,18 @@ import type { Ping } from "./test-endpoint.ts";
 
 /** A fault of our own network says nothing about the endpoint, so the next probe comes soon. */
 const AFTER_OWN_FAULT_MS = 60_000;
-/** A claim ends this long after the probe's timeout. Its process is then taken for dead, and another process probes. */
+/**
+ * A claim lasts this much longer than the probe's timeout. Then its process is taken for dead, and another one may
+ * probe.
+ */
 const CLAIM_BEYOND_TIMEOUT_MS = 15_000;
 const PROBES_AT_A_TIME = 64;
 
-/** What `probeDue` needs to ping suspended endpoints. */
+/** Everything that `probeDue` needs to ping suspended endpoints. */
 export interface Prober {
   readonly em: () => EntityManager;
   readonly sender: WebhookSender;
-  /** Makes the ping for a lender: an event id and a body that names it. */
+  /** Makes the ping for a lender: an event id, and a body that contains the id. */
   readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
   readonly probeIntervalMs: number;
   readonly onProbe?: (probed: ProbeFacts) => void;
@@ -81,8 +84,8 @@ const selectDue = allLendersStatement(
    limit $1`,
 );
 
-// Whole milliseconds, because the claim is compared with a time that JavaScript has read. A locked row is skipped: the other
-// transaction claims the probe, or changes what makes it due.
+// The time is in whole milliseconds, because `recordProbe` compares it with the value that JavaScript has read. A
+// locked row is skipped, because the other transaction claims the probe or changes the endpoint.
 const claimProbe = statement(
   "webhooks.claim-probe",
   `with due as materialized (

@@ -2,13 +2,13 @@ import { type EntityManager, newId, query, signal, statement, transaction, type 
 import { raiseAlert } from "./alert.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 
-/** The waits that one transaction ends. An endpoint may have many, and dispatchers need the same rows. */
+/** The most waits that one transaction ends. An endpoint may have many, and dispatchers need the same rows. */
 const ROWS_AT_A_TIME = 1_000;
 
 /**
  * Ends the suspension of a lender's endpoint. Its backlog is then sent, each loan in its sequence, slowly at first. Events that
  * waited for a retry become due too. With `url`, does nothing unless this URL is still registered, because the answer of
- * another URL says nothing. Returns whether the endpoint was suspended. contract: Retry and suspension
+ * another URL says nothing about this one. Returns whether the endpoint was suspended. contract: Retry and suspension
  *
  * @example
  * const wasSuspended = await recoverEndpoint(em, lenderId);
@@ -59,7 +59,8 @@ const endWaitsOfEndpoint = statement(
    returning d.id`,
 );
 
-// The clock of another process may be ahead, and so its ids may be higher than a new one.
+// `drain_to` is at least the newest delivery's id: the clock of another process may be ahead, so its ids may be higher
+// than a new id.
 const activate = statement(
   "webhooks.activate-endpoint",
   `with suspended as materialized (

@@ -10,7 +10,7 @@ const { database } = trial;
 const suspension = { suspendAfter: 6, probeIntervalMs: 200 };
 const ladder = parseLadder("0s,30ms,60ms,60ms,60ms,60ms");
 
-describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
+describe.each([1, 3])("an endpoint that fails, with %i workers", (workers) => {
   test("is suspended after failures, probed once an interval, gets its backlog in order after its recovery, and gets replays", async () => {
     let isUp = false;
     let isPoisonous = true;
@@ -57,7 +57,7 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
     }
     expect(receiver.atOnce.perLoan).toBe(1);
 
-    // An event that is refused in the backlog holds back its own loan, until it is delivered.
+    // An event of the backlog that the endpoint refuses blocks the later events of its loan until it is delivered.
     const poisoned = () =>
       attempts(receiver.received)
         .slice(spent)
@@ -73,7 +73,8 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
     expect((await endpoint()).recoveredAt).toBeInstanceOf(Date);
     expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 48, delivered: 48 });
 
-    // An event that is refused by every attempt is parked, and others are delivered. A replay delivers it, marked as such.
+    // An event that the endpoint refuses at every attempt is parked, and other events are delivered. A replay then
+    // delivers the event, with the header of a replay.
     const [event] = eventsOn(lenderId, "LN-3", 7, 7);
     refused = event!.eventId;
     await trial.publish([event!, ...eventsOn(lenderId, "LN-4", 7, 7)]);
@@ -111,13 +112,13 @@ describe("an endpoint that is suspended while many deliveries are leased", () =>
     await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 2, 2)));
     await until(async () => (await endpointOf(database.em(), lenderId))?.state === "suspended");
     await until(async () => (await countLeased(lenderId)) === 0);
-    // At most 32 attempts were under way, and some more began before six failures had come back.
+    // At most 32 attempts were under way, and some more began before six failures were known.
     expect(receiver.received.length - before).toBeLessThanOrEqual(32 + 2 * 6);
   });
 });
 
-describe("another callback URL", () => {
-  test("does not take over the failures or the answers of the URL before", async () => {
+describe("a new callback URL", () => {
+  test("does not inherit the failures or the answers of the previous URL", async () => {
     const { promise: mayAnswer, resolve: answerAll } = Promise.withResolvers<void>();
     await using old = await openReceiver((response) => void mayAnswer.then(() => response.writeHead(500).end()));
     await using other = await openReceiver();

@@ -17,7 +17,7 @@ describe("the verdict on an endpoint", () => {
     expect(judgeEndpoint({ state, consecutiveFailures }, rule, now).verdict).toBe(verdict);
   });
 
-  test("a suspension names its first probe, an interval from now", () => {
+  test("a suspension sets its first probe to one interval from now", () => {
     expect(judgeEndpoint({ state: "active", consecutiveFailures: 20 }, rule, now)).toEqual({
       verdict: "suspend",
       suspendedAt: now,

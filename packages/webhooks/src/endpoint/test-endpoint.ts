@@ -9,7 +9,7 @@ import {
 import { endpointOf } from "./endpoint.ts";
 import { recoverEndpoint } from "./recover.ts";
 
-/** A ping to send: a new UUIDv7, and the exact body that names it. */
+/** A ping to send: a new UUIDv7, and the exact body that contains it. */
 export interface Ping {
   readonly lenderId: string;
   readonly eventId: string;
