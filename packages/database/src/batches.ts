@@ -35,7 +35,7 @@ export interface BatchOptions<Item, Outcome> {
 }
 
 /**
- * The item was rejected because too many items wait already. The caller may try again in a moment.
+ * The item was rejected because too many items are already waiting. The caller may try again in a moment.
  *
  * @example
  * const settled = await settle(invoiceId).catch((error: unknown) => {
@@ -59,7 +59,7 @@ export class OverloadedError extends Error {
  * A batch that takes longer than this is late. It probably waits for a lock or for a connection that no longer answers.
  */
 const USUAL_MS = 100;
-/** The part of a batch's duration for which the next small batch of its kind waits. */
+/** How long the next small batch of a kind waits after a batch, as a part of that batch's duration. */
 const PAUSE_PART = 0.2;
 const MAX_PAUSE_MS = 5;
 /**
@@ -84,7 +84,7 @@ interface Lane<Item, Outcome> {
   readonly usual: Set<object>;
   /** The number of running batches of this kind. */
   underWay: number;
-  /** Runs while a small batch waits for more items. */
+  /** The timer that runs while a small batch waits for more items. */
   pause: NodeJS.Timeout | undefined;
 }
 
@@ -216,7 +216,7 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
       outcomes = await run(batch.map(({ item }) => item));
     } catch (error) {
       if (batch.length === 1 || isUnavailable(error)) return rejectAll(batch, error);
-      // One bad item may have failed the batch. One by one, only that item fails.
+      // One bad item may have failed the whole batch. Run the items one by one, so that only the bad item fails.
       for (const waiting of batch) await runItems([waiting]);
       return;
     }

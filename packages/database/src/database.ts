@@ -166,7 +166,10 @@ function listenToClients(pool: Pool, onError: (error: unknown) => void): () => v
   return () => pool.off("acquire", onAcquire).off("release", onRelease);
 }
 
-/** A client that reports each statement that it sends. Tests count the statements of the hot paths with it. */
+/**
+ * Returns a Client class that reports each statement that it sends. Tests use it to count the statements of the hot
+ * paths.
+ */
 function observedClient(onStatement: NonNullable<DatabaseOptions["onStatement"]>): typeof Client {
   return class ObservedClient extends Client {
     constructor(config: ConstructorParameters<typeof Client>[0]) {

@@ -73,7 +73,7 @@ class ListeningClient extends Client {
 
 const bill = (tx: Tx): Promise<void> => invoice(tx, cartId, () => enqueue(tx, reminders, { cartId }));
 
-/** The number of the cart's four rows that exist. */
+/** Returns how many of the cart's four rows exist. */
 async function rowsOf(id: string): Promise<number> {
   const { rows } = await database.pool.query<{ rows: number }>(`select * from (${ROWS_OF_CARTS}) c where id = $1`, [
     id,

@@ -27,7 +27,7 @@ export interface Earning {
   readonly payoutId: string | null;
 }
 
-/** A payment with the field partner that it was attributed to, or null if it was attributed to none. */
+/** A payment. `fieldPartnerId` is the field partner to whom it was attributed, or null if it was attributed to none. */
 export interface AttributedPayment {
   readonly lenderId: string;
   readonly caseId: string;

@@ -6,7 +6,10 @@ import { selectedEarning } from "./write-earnings.ts";
 import type { Payout } from "./payout.ts";
 import { EarningEntity, PayoutEntity, type PayoutRow } from "./schema.ts";
 
-/** The sum of a field partner's credited earnings at one lender in one currency that are not paid out. Minor units. */
+/**
+ * A field partner's credited earnings with one lender in one currency that are not paid out yet. The sum is in minor
+ * units.
+ */
 export interface CreditedSum {
   readonly lenderId: string;
   readonly currency: CurrencyCode;
@@ -15,7 +18,7 @@ export interface CreditedSum {
   readonly lastCreditedAt: Date;
 }
 
-/** The page of payouts to list. */
+/** Which payouts to list, and which page of them. */
 export interface PayoutFilter {
   readonly fieldPartnerId?: string | undefined;
   /** The id of the last payout of the previous page. */

@@ -13,7 +13,7 @@ const noOtherColumns = Array.from({ length: 15 }, () => "'{}'").join(", ");
 
 const byCase = /using earning_pending .*\n.*lender_id = .*case_id = /;
 
-// Prepared on an empty table, where a sequential scan costs the planner no more than an index scan.
+// The plans are prepared on empty tables, where a sequential scan seems to cost no more than an index scan.
 test.each([
   { ...selectPending.ofOne, values: "'{}', '{}', null", finds: byCase },
   { ...selectPending.ofMany, values: "'{}', '{}'", finds: byCase },

@@ -43,8 +43,8 @@ export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
 }
 
 /**
- * Credits earnings that `findPendingEarnings` has read, because their case has ended. Any number is written with one SQL
- * statement. An earning that was credited or paid out since it was read stays unchanged.
+ * Credits earnings that `findPendingEarnings` has read, because their case has ended. Writes any number of them with
+ * one SQL statement. An earning that was credited or paid out since it was read stays unchanged.
  *
  * @example
  * const pending = await findPendingEarnings(tx, [{ lenderId, caseId }]);

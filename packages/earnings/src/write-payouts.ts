@@ -38,7 +38,7 @@ export async function lockCredited(
 }
 
 /**
- * Inserts a payout and marks its earnings, which `lockCredited` has locked, as paid out.
+ * Inserts a payout and marks its earnings as paid out. Lock the earnings with `lockCredited` first.
  *
  * @example
  * const lines = await lockCredited(tx, { fieldPartnerId, currency: INR });
@@ -58,7 +58,7 @@ export function payOut(tx: Tx, payout: Payout, lines: readonly Earning[]): void 
   }
 }
 
-// The lock is on a 64-bit hash. If two references have the same hash, one only waits for the other.
+// The lock is on a 64-bit hash. If two references have the same hash, one payout only waits for the other.
 const lockReferenceHash = statement(
   "earnings.take-payout-reference",
   `select pg_advisory_xact_lock(hashtextextended('earnings.payout ' || $1, 0))`,

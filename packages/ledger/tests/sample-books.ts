@@ -61,7 +61,10 @@ export class SampleCase {
     return this.#book({ amountMinor, appliedMinor, inBalanceMinor: null }, { reference, earnedMinor });
   }
 
-  /** Adds a payment that the balance as of NOW already included. `appliedMinor` of it was owed. */
+  /**
+   * Adds a payment that the balance as of NOW already included. `appliedMinor` is the part of the payment that was
+   * owed.
+   */
   payInBalance(amountMinor: bigint, appliedMinor = amountMinor, reference: string = newId()): this {
     return this.#book({ amountMinor, appliedMinor, inBalanceMinor: appliedMinor }, { reference, earnedMinor: 0n });
   }

@@ -181,7 +181,7 @@ describe("an amount in minor units", () => {
   });
 });
 
-/** The same value with its decimal point moved and an exponent that moves it back. */
+/** Returns the same value with its decimal point moved, and with an exponent that moves it back. */
 function shiftPoint(decimal: string, shift: number): string {
   const [whole = "", fraction = ""] = decimal.split(".");
   const digits = (whole + fraction).replace(/^0+/, "");

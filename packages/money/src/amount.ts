@@ -20,7 +20,7 @@ const JSON_NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
  */
 export type AmountFault = "AMOUNT_PRECISION" | "AMOUNT_OUT_OF_RANGE";
 
-/** An amount in minor units, or its fault: a code, and a sentence for the sender. */
+/** An amount in minor units, or the fault of the text: a code, and a sentence for the sender. */
 export type AmountReading = { readonly minor: bigint } | { readonly fault: AmountFault; readonly detail: string };
 
 /**

@@ -27,7 +27,7 @@ export class InvalidCurrencyError extends Error {
 }
 
 /**
- * Whether `code` is an active ISO 4217 currency, in capitals.
+ * Returns whether `code` is an active ISO 4217 currency, in capitals.
  *
  * @example
  * isCurrency("INR"); // true
@@ -50,7 +50,8 @@ export function currency(code: string): CurrencyCode {
 }
 
 /**
- * The number of decimals between the major and the minor unit: JPY 0, INR 2, KWD 3. Throws InvalidCurrencyError.
+ * Returns the number of decimals between the major and the minor unit: JPY 0, INR 2, KWD 3. Throws
+ * InvalidCurrencyError.
  *
  * @example
  * exponentOf(currency("INR")); // 2

@@ -1,6 +1,6 @@
 import type { CurrencyCode } from "./currency.ts";
 
-/** An amount in minor units (paise, fils, yen) of one currency. A decrease is negative. */
+/** An amount in minor units (paise, fils, yen) of one currency. It is negative for a decrease. */
 export interface Money {
   readonly minor: bigint;
   readonly currency: CurrencyCode;

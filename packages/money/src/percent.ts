@@ -3,7 +3,7 @@ declare const percentBrand: unique symbol;
 /** A percentage from 0 to 100 in ten-thousandths of a percent: 2.5 % is `25000n`. */
 export type Percent = bigint & { readonly [percentBrand]: true };
 
-/** A percentage, or its fault. */
+/** A percentage, or the fault of the text: a code, and a sentence for the sender. */
 export type PercentReading =
   | { readonly percent: Percent }
   | { readonly fault: "INVALID_PERCENT"; readonly detail: string };

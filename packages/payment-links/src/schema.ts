@@ -52,8 +52,8 @@ export const paymentLinksSchema: PackageSchema = {
         // At most one link of a case is live, also when two transactions record links at the same time.
         `create unique index payment_link_live on payment_links.payment_link (lender_id, case_id)
           where status in ('minted', 'sent')`,
-        // The index does not begin with the lender: a plan made on an empty table would use it instead of the primary
-        // key.
+        // The index does not begin with the lender. Otherwise a plan made on an empty table would use it instead of the
+        // primary key.
         `create index payment_link_of_case on payment_links.payment_link (case_id, lender_id, id)`,
         `create index payment_link_of_field_partner on payment_links.payment_link (field_partner_id, id)`,
         // The id is part of the index. Otherwise a plan made on an empty table would read all links of the lender to

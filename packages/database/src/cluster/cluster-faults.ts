@@ -1,7 +1,7 @@
 import { escapeIdentifier, escapeLiteral } from "pg";
 import type { ReadRows } from "../migration/migrate.ts";
 
-/** The oldest version of Citus that the service was run on. */
+/** The oldest major version of Citus on which the service has been run. */
 const OLDEST_CITUS = 13;
 
 /** The role of the service, if it differs from the role that migrates. */
@@ -34,7 +34,7 @@ export async function clusterFaults(read: ReadRows, { runtimeUrl }: ClusterUse =
 }
 
 /**
- * The version of Citus in this database, or undefined if the extension is not installed.
+ * Returns the version of Citus in this database, or undefined if the extension is not installed.
  *
  * @internal
  */

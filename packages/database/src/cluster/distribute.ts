@@ -102,7 +102,9 @@ function throwFaults(faults: readonly string[]): void {
   if (faults.length > 0) throw new NotDistributableError(faults);
 }
 
-/** The tables in Citus's metadata. A table that Citus added itself because of a foreign key counts as `local`. */
+/**
+ * Returns the tables in Citus's metadata. A table that Citus added itself because of a foreign key counts as `local`.
+ */
 async function placedTables(client: Client): Promise<Table[]> {
   const { rows } = await client.query<Table>(
     `select format('%s.%s', n.nspname, c.relname) as name,

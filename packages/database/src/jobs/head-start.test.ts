@@ -100,7 +100,7 @@ test("a head start waits for a fetch under way, and runs only if the fetched job
     });
     server.signals.emit("jobs-at-once", JSON.stringify({ name, id: randomUUID(), data: { item: "heard" } }));
   }
-  // Signals arrive in their order.
+  // Signals arrive in the order in which they were sent.
   const { promise: heard, resolve } = Promise.withResolvers<string>();
   worker.signals.on("test.last", resolve);
   server.signals.emit("test.last", "");

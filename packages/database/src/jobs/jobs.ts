@@ -89,7 +89,10 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
   }
 }
 
-/** Checks first, because `create table if not exists` needs the right to create tables even if the table exists. */
+/**
+ * Creates JOB_COMMIT_TABLE if it does not exist. Checks that first, because `create table if not exists` needs the
+ * right to create tables even if the table exists.
+ */
 async function makeJobCommitTable(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
     JOB_COMMIT_TABLE,

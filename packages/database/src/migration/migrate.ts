@@ -32,7 +32,7 @@ export interface PackageSchema {
   name: string;
   entities: readonly EntitySchema[];
   migrations: readonly PackageMigration[];
-  /** Tables ("schema.table") of which the run-time role may never update or delete a row. */
+  /** Tables ("schema.table") whose rows the run-time role may never update or delete. */
   appendOnly?: readonly string[];
   /** Tables that the run-time role may only read. Functions of the schema's owner write them. */
   readOnly?: readonly string[];
@@ -78,7 +78,7 @@ export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 const TABLE = "collections_migration";
 const INSUFFICIENT_PRIVILEGE = "42501";
 const MAX_NAMED = 5;
-/** 100 pages. Autovacuum analyzes smaller tables soon enough. */
+/** The size from which tables are analyzed: 100 pages. Autovacuum analyzes smaller tables soon enough. */
 const ANALYZED_FROM_BYTES = 100 * 8_192;
 
 /**

@@ -181,7 +181,7 @@ describe("on a host's connections", () => {
     } finally {
       await hosted.close();
     }
-    // After our transaction, the host's own statements are not checked.
+    // When our `Database` is closed, the host's own statements are no longer checked.
     expect((await pool.query(short.text)).rows).toHaveLength(1);
     await pool.end();
   });
@@ -201,7 +201,7 @@ describe("on a host's connections", () => {
   });
 });
 
-/** Makes the database count as distributed, by the one table of Citus's catalog that isDistributed() reads. */
+/** Creates the only table of Citus's catalog that isDistributed() reads, so that the database counts as distributed. */
 const STAND_IN_FOR_CATALOG_OF_CITUS = [
   `create table public.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char")`,
   "insert into public.pg_dist_partition values ('shards.note', 'h', 's')",

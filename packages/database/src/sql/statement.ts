@@ -26,7 +26,8 @@ export function statement(name: string, text: string): Statement {
 }
 
 /**
- * All statements that the packages loaded in this process have named. Tests use it to check a rule on every statement.
+ * Returns all statements that the packages loaded in this process have named. Tests use it to check a rule on every
+ * statement.
  *
  * @example
  * const inserts = namedStatements().filter(({ text }) => text.startsWith("insert into billing."));

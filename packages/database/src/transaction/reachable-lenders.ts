@@ -36,8 +36,9 @@ export function allLendersStatement(
 
 /**
  * Reads rows of all lenders, for work that is done separately for each lender. While a node of a cluster is down, the
- * answer has only the rows of the lenders on other nodes. So do not use it where the caller would conclude that missing
- * rows do not exist. It needs the option `lenderIds` of `createDatabase`; without it the read fails while a node is down.
+ * answer contains only the rows of the lenders on other nodes. So do not use it where the caller would conclude that
+ * missing rows do not exist. It needs the option `lenderIds` of `createDatabase`. Without that option the read fails
+ * while a node is down.
  *
  * @example
  * for (const { lenderId, id } of await queryReachable<{ lenderId: string; id: string }>(em, dueInvoices, [100])) {
@@ -63,8 +64,8 @@ export async function queryReachable<Row>(
 }
 
 /**
- * Throws while a node of a cluster is known to be down. Call it before a read of rows of all lenders whose answer must be
- * complete, because such a read would wait for a silent node until its time limit. On one PostgreSQL it does nothing.
+ * Throws while a node of a cluster is known to be down; does nothing on plain PostgreSQL. Call it before a read of rows
+ * of all lenders whose answer must be complete, because such a read would wait for a silent node until its time limit.
  * @throws NodeAwayError
  *
  * @example

@@ -4,8 +4,8 @@ import { forHost } from "./host-client.ts";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
 
 /**
- * Tells other processes that rows may have changed, so that they read the rows again. A signal may be lost, so nothing
- * may depend on its arrival.
+ * Signals between processes. A signal is a hint that rows may have changed, so that the receiver reads them again. It
+ * may be lost, so nothing may depend on its arrival.
  *
  * @example
  * database.signals.listen();

@@ -2,7 +2,10 @@ import { insertFor, lenderInsert, send, tableOf, type Tx } from "@collections/da
 import { type CurrencyCode, exponentOf } from "@collections/money";
 import { AccountEntity, type AccountKind } from "../schema.ts";
 
-/** An account to open in a lender's ledger. Its id follows from kind and owner, so a posting does not read the account. */
+/**
+ * An account to open in a lender's ledger. Its id can be computed from its other fields, so a posting does not read the
+ * account.
+ */
 export interface AccountToOpen {
   readonly lenderId: string;
   readonly id: string;

@@ -76,7 +76,9 @@ export async function fieldPartnerBalances(em: EntityManager, lenderId: string):
   return query(em, selectFieldPartnerBalances, [lenderId], LONG_TIMEOUT);
 }
 
-/** The timeout of sums over many rows. It is as long as the server's own limit for a statement. */
+/**
+ * The client's time limit for sums over many rows. It is a little longer than the server's own limit for a statement.
+ */
 const LONG_TIMEOUT = { timeoutMs: 35_000 };
 
 const SUMS = `

@@ -98,7 +98,8 @@ export async function anchorState(em: EntityManager, lenderIds: readonly string[
   return state!;
 }
 
-// After a restore of the database, the head may differ from the anchored block without being newer. It is anchored too.
+// The query also returns a head that differs from the anchored block without being newer, as after a restore of the
+// database.
 const selectUnanchored = statement(
   "ledger.unanchored-head",
   `select h.lender_id as "lenderId", h.number, encode(h.hash, 'hex') as hash

@@ -10,8 +10,8 @@ export interface AnchoredHead {
 }
 
 /**
- * Heads of hash chains at one time. It is signed and kept outside the database, as proof of what the ledger contained at
- * that time.
+ * The content of an anchor: the heads of hash chains at one time. An anchor is signed and kept outside the database, as
+ * proof of what the ledger contained at that time.
  */
 export interface Anchor {
   /** The deployment's name. */

@@ -102,7 +102,7 @@ test(
   async () => {
     const sample = await writeLongBacklog();
     const client = await database.pool.connect();
-    // Otherwise PostgreSQL would read such a small table completely.
+    // Switches off other kinds of scan. Otherwise PostgreSQL would read such a small table completely.
     await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
     const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(
       `explain (analyze, timing off) ${selectNextBlocks.text}`,

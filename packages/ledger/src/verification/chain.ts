@@ -39,12 +39,14 @@ const BLOCK_ROWS = 10_000;
 const STEP_ROWS = 200_000;
 
 /**
- * How far back a call searches for rows that are in no block. A row becomes visible some time after its id was created. This
- * covers the longest transaction and the difference between the clocks of two processes.
+ * How far back a call searches for rows that are in no block. A row becomes visible some time after its id was created.
+ * These 15 minutes cover the longest transaction and the difference between the clocks of two processes.
  */
 const LOOK_BACK_MS = 15 * 60_000;
 
-/** The timeout of a step over many rows. It is as long as the server's own limit for a statement. */
+/**
+ * The client's time limit for a step over many rows. It is a little longer than the server's own limit for a statement.
+ */
 const LONG_TIMEOUT = { timeoutMs: 35_000 };
 
 /**

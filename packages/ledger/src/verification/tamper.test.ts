@@ -27,7 +27,7 @@ beforeEach(async () => {
   sample = new SampleCase(newId()).place(100_000n).pay(40_000n).adjust(-500n).pay(70_000n, { earnedMinor: 1_488n });
   await writeBooks(database, [sample]);
 });
-// DELETE, because with triggers disabled a TRUNCATE of a distributed table does not empty its shards.
+// Uses DELETE, because with triggers disabled a TRUNCATE of a distributed table does not empty its shards.
 afterEach(async () => {
   for (const table of ["account", "transfer", "payment_booking", "chain_block"]) {
     await forger.query(`delete from ledger.${table}`);

@@ -19,7 +19,10 @@ const em = database.em();
 const ME = newId();
 const OPEN = { hasAddress: true, isConfigured: true };
 
-/** Creates links of seven lenders, in the order of their ids: live and requested links of ME, and links of others. */
+/**
+ * Creates links of seven lenders, in the order of their ids: live and requested links of the field partner ME, and
+ * links of other field partners.
+ */
 async function linksOfLenders(): Promise<Record<"mine" | "requested" | "theirs", PaymentLink[]>> {
   const lenders = Array.from({ length: 7 }, () => newId());
   const links = { mine: [] as PaymentLink[], requested: [] as PaymentLink[], theirs: [] as PaymentLink[] };

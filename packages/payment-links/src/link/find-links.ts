@@ -9,7 +9,7 @@ import {
 import { deliveryColumns, type LinkDelivery } from "./link-delivery.ts";
 import { type LinkKey, linkColumns, type PaymentLink } from "./payment-link.ts";
 
-/** Identifies a case, by the columns of its links. */
+/** The key of a case: its lender and its id. */
 export interface CaseKey {
   readonly lenderId: string;
   readonly caseId: string;

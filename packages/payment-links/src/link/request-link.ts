@@ -105,7 +105,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Pro
 }
 
 interface EarlierLinks {
-  /** The number of links of the case within the last 24 hours. */
+  /** The number of links of the case within the last 24 hours, without those that are unavailable. */
   readonly asked: number;
   /** The mint key of the request that this one repeats, if there is one. */
   readonly mintKey: string | null;

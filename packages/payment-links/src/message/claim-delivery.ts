@@ -50,7 +50,7 @@ export async function claimDelivery(
 }
 
 /**
- * Releases a claim whose message the channel did not accept, so that a job may try again. `now` is as for the claim.
+ * Releases a claim if the channel did not accept its message, so that a job may try again. `now` is as for the claim.
  * The caller holds the lock on the case.
  *
  * @example

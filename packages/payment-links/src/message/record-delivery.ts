@@ -92,8 +92,8 @@ export interface DeliveryReport {
 }
 
 /**
- * A delivery after a report. `became` is the change of the link as a whole: `sent` at its first success, `undelivered`
- * when the last channel of a live link failed, otherwise null.
+ * A delivery after a report. `became` is how the link changed as a whole: to `sent` at its first success, to
+ * `undelivered` when the last channel of a live link failed, otherwise null.
  */
 export interface RecordedDelivery {
   readonly link: PaymentLink;

@@ -6,7 +6,7 @@ import type { UnavailableReason } from "../link/unavailable-reason.ts";
 const MAX_LINK_ID_CHARS = 128;
 const PRINTABLE = new RegExp(`^\\P{Cc}{1,${MAX_LINK_ID_CHARS}}$`, "u");
 
-/** The minted link, or the reason why there is none with a sentence for operators. */
+/** The minted link, or the reason why there is none and a sentence for operators. */
 export type MintAnswer =
   | { readonly minted: MintedLink }
   | { readonly unavailable: UnavailableReason; readonly detail: string };

@@ -14,7 +14,10 @@ export interface MintedLink {
   readonly paidAt?: Date | undefined;
 }
 
-/** A link after its mint. `changed`: the link became `minted`, so the caller emits the event and sends the link. */
+/**
+ * A link after its mint. If `changed` is true, the link became `minted`, and the caller has to emit the event and send
+ * the link.
+ */
 export interface RecordedMint {
   readonly link: PaymentLink;
   readonly changed: boolean;
