@@ -42,12 +42,12 @@ function rowsOf(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${index},Ravi Kumar,98200 00001,"1,23,456.50",,,,,`);
 }
 
-/** The environment of a command that runs in its own process. */
+/** Returns the environment of a command that runs in its own process. */
 function processEnv(databaseUrl: string): Record<string, string | undefined> {
   return { PATH: process.env["PATH"], MASTER_KEY: "a".repeat(64), ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
 }
 
-/** The as-of of the balance of a loan's case. */
+/** Returns the stored time up to which captured payments are included in the balance of the loan's case. */
 async function storedAsOf(loan: string): Promise<string | undefined> {
   const { id } = (await lenderByCode(service.app.database.em(), lender.code))!;
   return (await caseByLoan(service.app.database.em(), id, loan))?.outstandingAsOf?.toISOString();
@@ -69,7 +69,7 @@ async function eventsOf(prefix: string): Promise<number> {
 async function lockLoan(loan: string): Promise<Client> {
   const holder = new Client({ connectionString: service.databaseUrl });
   await holder.connect();
-  // If the test fails, its database is dropped while this connection is still open.
+  // If a test fails, its database is dropped while this connection is still open. Ignore the resulting error.
   holder.on("error", () => {});
   await lender.importCases([aRow("A-1")]);
   await holder.query("begin");
@@ -94,7 +94,7 @@ async function rollBackAndClose(holder: Client): Promise<void> {
 const noRows = { created: 0, updated: 0, unchanged: 0, reopened: 0, withdrawn: 0, rejected: 0 };
 
 describe("a file of cases", () => {
-  test("is read with usual column names, Indian number formats, and phones of the lender's country", async () => {
+  test("may have common column names, Indian number formats, and phone numbers without the country code", async () => {
     const path = aFile(HEADER, 'A-1,Ravi Kumar,098200 00001,"₹1,23,456.50",2500/-,45,05-Dec-26,Pune,ABCDE1234F');
     expect(await cli.json(...importArgs(path, "--yes", "--reason", "November"))).toMatchObject({
       lenderCode: lender.code,
@@ -138,7 +138,7 @@ describe("a file of cases", () => {
     expect((await cli(...importArgs(path, "--json"))).code).toBe(2);
   });
 
-  test("has its rejected rows written to a second file with line, column and reason, which can be corrected and imported", async () => {
+  test("with rejected rows gets a second file of these rows, with line, column and reason, to correct and import", async () => {
     const path = aFile(
       HEADER,
       "C-1,Ravi Kumar,98200,500,,,,,",
@@ -172,7 +172,7 @@ describe("a file of cases", () => {
     expect(await cli.json(...importArgs(mended, "--yes"))).toMatchObject({ summary: { created: 1, rejected: 0 } });
   });
 
-  test("has no formulas in its file of rejected rows, which still imports the original values when corrected", async () => {
+  test("gets a file of rejected rows without formulas, and the corrected file still imports the original values", async () => {
     const formula = `=HYPERLINK("https://evil.example","Pay")`;
     const quoted = `"${formula.replaceAll('"', '""')}"`;
     const path = aFile(
@@ -189,7 +189,7 @@ describe("a file of cases", () => {
     const mended = aFile(
       ...rejected.replace(",..,", ",G-1,").replace("'-1,", "'-G-2,").replace("5OO", "500").split("\r\n"),
     );
-    // The phone of the second row was invalid in the lender's file, and is as invalid when it is read back.
+    // The phone of the second row was invalid in the lender's file, and is still invalid in the corrected file.
     const { code, stdout } = await cli(...importArgs(mended, "--yes", "--json"));
     expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({
       code: 6,
@@ -204,7 +204,7 @@ describe("a file of cases", () => {
     ]);
   });
 
-  test("is rejected as a whole with 1, before anything is applied, when its columns are ambiguous or it cannot be parsed", async () => {
+  test("exits with 1 before anything is applied if its columns are ambiguous or it cannot be parsed", async () => {
     const ambiguous = aFile("Loan No,Customer Name,Mob No,Amount", "D-1,Ravi Kumar,9820000001,500");
     expect(await cli(...importArgs(ambiguous, "--yes"))).toMatchObject({
       code: 1,
@@ -222,7 +222,7 @@ describe("a file of cases", () => {
     expect((await cli(...importArgs(join(folder, "absent.csv"), "--yes"))).code).toBe(3);
   });
 
-  test("rejects a row with a wrong amount and an emoji across the 40th character of its action", async () => {
+  test("with an emoji across the 40th character of a rejected row's action is reported as valid text", async () => {
     const path = aFile(
       "Loan No,Customer Name,Mob No,POS,Action",
       `EMOJI-1,Ravi Kumar,9820000001,500.555,${"a".repeat(39)}😀`,
@@ -235,7 +235,7 @@ describe("a file of cases", () => {
     });
   });
 
-  test("withdraws, holds and releases cases by its action column", async () => {
+  test("withdraws, holds and releases cases if it has an action column", async () => {
     await cli.json(...importArgs(aFile(HEADER, ...rowsOf("F", 3)), "--yes"));
     const path = aFile("LAN;Action;Reason", "F-0;Withdraw;sold", "F-1;hold;dispute", "F-9;release;");
     const { code, stdout } = await cli(...importArgs(path, "--yes", "--json"));
@@ -244,7 +244,7 @@ describe("a file of cases", () => {
     expect((await lender.getCase("F-1")).body).toMatchObject({ status: "on_hold", statusReason: "dispute" });
   });
 
-  test("takes the as-of of its balances from --as-of", async () => {
+  test("has balances as of the time in --as-of", async () => {
     await cli.json(...importArgs(aFile(HEADER, ...rowsOf("G", 1)), "--yes"));
     await lender.confirm("G-0", { amount: 456.5, reference: "p", paidAt: "2026-11-20T12:00:00Z", mode: "upi" });
     const path = aFile(HEADER, ...rowsOf("G", 1));
@@ -255,8 +255,8 @@ describe("a file of cases", () => {
   });
 });
 
-describe("an import of a file that is killed", () => {
-  test("continues with --resume where it stopped, and applies or rejects every row once", async () => {
+describe("an import of a file whose process was killed", () => {
+  test("continues where it stopped with --resume, and applies or rejects every row once", async () => {
     const rows = rowsOf("K", 2_500);
     for (const index of [10, 1_200, 2_050, 2_400]) rows[index] = rows[index]!.replace("Ravi Kumar", "");
     const path = aFile(HEADER, ...rows);
@@ -351,13 +351,13 @@ test("an import of 5,000 rows works with a heap that cannot hold them all", asyn
   expect(await eventsOf("H")).toBe(5_000);
 });
 
-describe("a balance in a file whose as-of is a day without a time", () => {
+describe("a balance whose as-of in the file is a day without a time", () => {
   const header = "Loan No,Customer Name,Mob No,POS,Outstanding As Of";
   const aRowOf = (loan: string, asOf: string) => `${loan},Ravi Kumar,9820000001,5000,${asOf}`;
   const columns = ["--map", "Outstanding As Of=outstandingAsOf", "--yes", "--json"];
   const update = (cutoff: string) => cli("lender", "update", lender.code, "--balance-cutoff", cutoff, "--json");
 
-  test("is rejected without a balance cut-off, with advice", async () => {
+  test("is rejected, with advice, if the lender has no balance cut-off", async () => {
     const { code, stdout } = await cli(...importArgs(aFile(header, aRowOf("CUT-1", "20/11/2026")), ...columns));
     expect(code).toBe(6);
     expect(stdout).toMatch(
@@ -375,7 +375,7 @@ describe("a balance in a file whose as-of is a day without a time", () => {
     expect(await storedAsOf("CUT-3")).toBe("2026-11-20T12:30:00.000Z");
   });
 
-  test("is as of --as-of where that is given, also with a cut-off", async () => {
+  test("is as of the time in --as-of if that is given, even if the lender has a cut-off", async () => {
     const file = aFile(header, aRowOf("CUT-4", "20/11/2026"), aRowOf("CUT-5", "20/11/2026 18:00"));
     const asOf = ["--as-of", "2026-11-21 09:00"];
     expect(await cli(...importArgs(file, ...asOf, ...columns))).toMatchObject({ code: 0 });

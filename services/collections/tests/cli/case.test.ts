@@ -110,7 +110,7 @@ test("`field-partner create` with the phone of an active field partner names tha
   });
 });
 
-test("`field-partner clear-code-limit` allows a phone new one-time passwords, and records the reason", async () => {
+test("`field-partner clear-code-limit` lets a phone request one-time passwords again, and records the reason", async () => {
   const [fieldPartnerId, phone] = [await aRegisteredFieldPartner(cli, "+919820000077"), "+919820000077"];
   const app = new AppClient(service.url);
   const ask = async () => (await app.mutate("requestOtp", { phone }, "otpId")).__typename as string;
@@ -180,7 +180,7 @@ test("`case` exits with 1 when the case's state does not allow the order, and wi
   expect((await lender.getCase("LN/2")).body).toMatchObject({ sequence: 2 });
 });
 
-test("`endpoint show`, `delivery list` and `delivery show` show a callback, pages of deliveries and each attempt", async () => {
+test("`endpoint show` shows a callback, `delivery list` pages of deliveries, and `delivery show` each attempt", async () => {
   const list = ["delivery", "list", "--lender", lender.code, "--loan", "LN/2", "--state", "delivered", "--limit", "1"];
   const paid = lender.events.find(({ kind }) => kind === "payment.collected")!;
   const [endpoint, page, shown] = await Promise.all([
@@ -205,7 +205,7 @@ test("`endpoint show`, `delivery list` and `delivery show` show a callback, page
   });
 });
 
-test("`ledger statement` prints every line of the loan's account, and their sums", async () => {
+test("`ledger statement` prints every line of the loan's account, and the totals", async () => {
   const statement = await cli.json("ledger", "statement", lender.code, "LN/2");
   expect(statement).toMatchObject({
     lenderCode: lender.code,
@@ -224,7 +224,7 @@ test("`ledger statement` prints every line of the loan's account, and their sums
   });
 });
 
-test("`ledger verify` exits with 0, and with 1 and the row's id after a superuser has changed a byte", async () => {
+test("`ledger verify` exits with 0; after a superuser has changed a byte, it exits with 1 and names the row", async () => {
   expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({
     ok: true,
     counts: { bookings: 1, cases: 2 },
@@ -238,7 +238,7 @@ test("`ledger verify` exits with 0, and with 1 and the row's id after a superuse
   expect(problems).toContainEqual(expect.objectContaining({ table: "payment_booking", id: bookingId }));
 });
 
-/** Changes one byte of a booking with the triggers off, which only a superuser can do. */
+/** Changes one byte of a booking while triggers are disabled. Only a superuser can do that. */
 async function flipAByte(databaseUrl: string): Promise<string> {
   const superuser = new Client({ connectionString: databaseUrl });
   await superuser.connect();

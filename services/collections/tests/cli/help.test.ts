@@ -6,7 +6,7 @@ import { operatorsCli } from "../fixtures/processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** No database listens at this URL. A wrong command line is reported before the database is used. */
+/** No database listens at this URL: a wrong command line is reported before the database is used. */
 const cli = operatorsCli({ DATABASE_URL: "postgres://127.0.0.1:1/nowhere" });
 
 test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command] as const))(
@@ -109,7 +109,7 @@ test("an error is a sentence on stderr, one JSON document on stdout, and an exit
   expect(away.stderr).toBe("The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n");
 });
 
-/** All commands that are not groups of commands. */
+/** Returns all commands that are not groups of commands. */
 function commandsOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }

@@ -11,7 +11,7 @@ type Lender = Awaited<ReturnType<typeof aLender>>;
 
 const WITHIN_A_SECOND_MS = 1_000;
 
-/** Two instances of the service on one database; the second has a worker. */
+/** Two instances of the service on one database. The second has a worker. */
 let one: TestService;
 let other: TestService;
 let cli: Cli;
@@ -38,7 +38,7 @@ async function keysOf({ code }: Lender): Promise<ListedKey[]> {
   return (await cli.json("key", "list", code))["keys"] as ListedKey[];
 }
 
-/** The id of the key that signs a ping which the service sends now. */
+/** Lets the service send a ping, and returns the id of the key that signed it. */
 async function signerOfWebhooks(lender: Lender): Promise<string> {
   const { body } = await lender.testWebhook();
   const { headers } = body["request"] as { headers: Record<string, string> };
@@ -61,7 +61,7 @@ function statusesAt(lender: Lender, services: readonly TestService[]): Promise<n
   );
 }
 
-test("a key is replaced by create, use and retire, without losing a request or a webhook", async () => {
+test("replacing a key (create one, use it, retire the old one) loses no request and no webhook", async () => {
   const lender = await aLender(one);
   const [old] = await keysOf(lender);
   const newKey = await anotherKey(lender);
@@ -131,7 +131,7 @@ test("`key use-for-signing` makes webhooks use a key that the lender has not use
   await expect.poll(() => signerOfWebhooks(lender)).toBe(apiKeyId);
 });
 
-test("the last working key is retired or revoked only with --force", async () => {
+test("the last active key is retired or revoked only with --force", async () => {
   const lender = await aLender(one);
   const [{ apiKeyId } = { apiKeyId: "" }] = await keysOf(lender);
   for (const act of [
@@ -181,7 +181,7 @@ describe("a rejected key command", () => {
     ["key debug lk_nobody --minutes 61 --reason x", 2, "NOT_UNDERSTOOD", /Expected a number from 1 to 60/],
     ["lender update X --rate-limit confrm=1", 2, "NOT_UNDERSTOOD", /no limit confrm; there are confirm, get-case/],
     ["lender update X --rate-limit confirm=0", 2, "NOT_UNDERSTOOD", /Expected a limit such as confirm=60000/],
-  ])("exits with its code and a reason: %s", async (line, exitCode, code, detail) => {
+  ])("exits with a code and a reason: %s", async (line, exitCode, code, detail) => {
     const result = await cli(...line.split(" "), "--json");
     expect(result.code).toBe(exitCode);
     expect(JSON.parse(result.stdout)).toMatchObject({

@@ -48,7 +48,7 @@ beforeAll(async () => {
   );
 });
 
-test("`lender create` prints the key and its secret, and `show` and `list` never do", async () => {
+test("`lender create` prints the key's secret, but `lender show` and `lender list` never do", async () => {
   expect(created).toEqual({
     lenderCode: "ACME",
     apiKeyId: expect.stringMatching(/^lk_\w{16,}$/) as string,
@@ -128,13 +128,13 @@ describe("an option of `lender update` that takes a secret", () => {
     }
   }
 
-  /** Runs the command in its own process, with this text on its standard input. */
+  /** Runs the command in its own process, with `input` on its standard input. */
   function withInput(input: string, ...options: string[]) {
     const env = { PATH: process.env["PATH"], MASTER_KEY: OLD_KEY, ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
     return spawnSync(process.execPath, [CLI_MAIN, ...update, ...options], { input, env, encoding: "utf8" });
   }
 
-  test("reads it from a file and from standard input, without the line break at its end and without a warning", async () => {
+  test("reads the secret from a file or standard input, without a final line break and without a warning", async () => {
     const file = secretFile("X-Mint: from a file");
     const { status, stdout, stderr } = withInput(
       "token-of-input\r\n",
@@ -151,7 +151,7 @@ describe("an option of `lender update` that takes a secret", () => {
     });
   });
 
-  test("takes a literal value too, with a warning on stderr that does not show it", async () => {
+  test("accepts a literal secret, with a warning on stderr that does not show the secret", async () => {
     const { code, stdout, stderr } = await cli(...update, "--mint-auth-header", "X-Mint: literal-s3cret");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ lenderCode: "ACME" });
@@ -198,7 +198,7 @@ test("a rejected `lender create` changes nothing, exits with 1, and names the fi
   });
 });
 
-test("`lender update` changes the given fields, keeps the others, and removes those given as empty", async () => {
+test("`lender update` changes the given fields, keeps the others, and clears fields that are given as empty", async () => {
   const updated = await cli.json(
     ..."lender update ACME --commission-percent 3 --technical-contact new@acme.example --name".split(" "),
     "Acme Bank",
@@ -219,7 +219,7 @@ test("`lender update` changes the given fields, keeps the others, and removes th
   });
 });
 
-test("`lender suspend` and `resume` print the state, and exit with 3 for an unknown lender", async () => {
+test("`lender suspend` and `lender resume` print the state, and exit with 3 for an unknown lender", async () => {
   expect(await cli.json("lender", "suspend", "ACME", "--reason", "asked by their CTO")).toEqual({
     lenderCode: "ACME",
     state: "suspended",
@@ -235,7 +235,7 @@ test("`lender suspend` and `resume` print the state, and exit with 3 for an unkn
   });
 });
 
-test("`master-key rotate` seals every secret under the new key, and reports why it cannot", async () => {
+test("`master-key rotate` seals every secret with the new key, or reports why it cannot", async () => {
   const rotate = (settings: Record<string, string>) =>
     commandsInProcess({ DATABASE_URL: databaseUrl, ...settings })("master-key", "rotate", "--json");
   const stranger = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: "c".repeat(64) });

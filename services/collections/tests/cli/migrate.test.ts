@@ -58,7 +58,7 @@ describe("collections migrate", () => {
     );
   });
 
-  test("prints on stderr, not in its JSON, that it waits for another migration", async () => {
+  test("prints on stderr, and not in its JSON, that it is waiting for another migration", async () => {
     const holder = new Client({ connectionString: url });
     await holder.connect();
     const { rows } = await holder.query<{ pid: number }>(

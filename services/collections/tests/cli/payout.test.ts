@@ -30,7 +30,7 @@ beforeEach(async () => {
   app = new AppClient(service.url, accessToken);
 });
 
-/** Credits the field partner with 2.5 % of 5,000 at this lender. */
+/** Credits the field partner with 125 for a payment at this lender: 2.5 % of 5,000. */
 async function credit(lender = lenders[0]!): Promise<void> {
   const loan = `LN-${(loans += 1)}`;
   await lender.importCases([aRow(loan)]);
@@ -38,7 +38,10 @@ async function credit(lender = lenders[0]!): Promise<void> {
   await lender.confirm(loan, { amount: 5000, reference: "pay_1", paidAt: new Date().toISOString(), mode: "upi" });
 }
 
-/** The arguments of a command that records a payout of 125. A later `--amount` in `more` replaces that amount. */
+/**
+ * Returns the arguments of a command that records a payout of 125. If `more` has an `--amount`, that amount replaces
+ * 125.
+ */
 const recordArgs = (reference: string, ...more: string[]) => [
   "payout",
   "record",
@@ -61,7 +64,7 @@ async function refusal(...args: string[]) {
   return [code, error.code, error.detail];
 }
 
-test("a payout is previewed, recorded under its reference, listed and shown, and the app sees it", async () => {
+test("a payout is previewed, recorded with its reference, listed and shown, and is visible in the app", async () => {
   for (const lender of [...lenders, lenders[0]!]) await credit(lender);
   const parts = [
     { lenderCode: lenders[0]!.code, amount: "250.00", lines: 2 },
@@ -111,7 +114,7 @@ test("a payout is previewed, recorded under its reference, listed and shown, and
   );
 });
 
-test("--until with the previewed instant records exactly the previewed amount, whatever is credited meanwhile", async () => {
+test("--until with the time of a preview records exactly the previewed amount, whatever is credited since", async () => {
   await credit();
   const { asOf } = await cli.json("payout", "preview", fieldPartnerId);
   await credit();
@@ -124,7 +127,7 @@ test("--until with the previewed instant records exactly the previewed amount, w
   const after = await cli.json("payout", "preview", fieldPartnerId);
   expect(after).toMatchObject({ payable: [{ amount: "250.00" }] });
 
-  // An operator who no longer has the instant finds it in the error.
+  // The error message contains the time, for an operator who no longer has it.
   const [code, refused, detail] = await refusal(...recordArgs(`${reference}-2`));
   expect([code, refused]).toEqual([1, "AMOUNT_DIFFERS"]);
   expect(detail).toMatch(
@@ -161,7 +164,7 @@ test("payout commands without --json print readable text", async () => {
   expect((await cli("payout", "list", "--field-partner", fieldPartnerId)).stdout).toMatch(/^PAYOUT +FIELD PARTNER/);
 });
 
-test("a rejected payout changes nothing, and the error has a code and advice", async () => {
+test("a rejected payout changes nothing, and its error has a code and advice", async () => {
   await credit();
   const unknownId = publicId("fp", randomUUID());
   const reference = `UTR${randomUUID()}`;

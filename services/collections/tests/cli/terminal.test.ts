@@ -68,7 +68,7 @@ test("a line break in a value does not break a table row", () => {
   ).toBe("first second  a\nb             c");
 });
 
-test("only terminal.ts of the CLI's files writes to the terminal", () => {
+test("terminal.ts is the only file of the CLI that writes to the terminal", () => {
   const source = fileURLToPath(new URL("../../src/cli", import.meta.url));
   const names = readdirSync(source, { recursive: true, encoding: "utf8" });
   const files = names.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));

@@ -21,7 +21,7 @@ let lenderId: string;
 let cli: Cli;
 let parked: { eventId: string; sequence: number }[];
 
-/** Makes a lender whose callback failed until its endpoint was suspended, with two parked and two waiting events. */
+/** Creates a lender whose endpoint was suspended after failures. It has two parked and two waiting events. */
 beforeAll(async () => {
   service = await startTestService({ settings: { WEBHOOK_SUSPEND_AFTER: "6" } });
   lender = await aLender(service);
@@ -96,7 +96,7 @@ test("`endpoint probe` prints request and response, and exits with 1 until the c
   expect(text.stdout).toMatch(/^Cause {3}\S.*\nRemedy {2}\S/m);
 });
 
-test("the receiver accepts the event when the curl command of `delivery show` is run", async () => {
+test("the curl command that `delivery show` prints delivers the event, and the receiver accepts it", async () => {
   await cli.json("case", "hold", lender.code, "LN-4", "--reason", REASON);
   const { deliveries } = (await cli.json("delivery", "list", "--lender", lender.code, "--kind", "case.held")) as {
     deliveries: { eventId: string }[];
@@ -252,7 +252,7 @@ test("`delivery replay` sends one or many events again, after a dry run that cha
   ]);
 });
 
-test("`delivery cancel-replay` stops a running replay, which is listed, and leaves its other events alone", async () => {
+test("`delivery cancel-replay` stops a running replay that is listed, and the replay sends no further events", async () => {
   const many = [
     "delivery",
     "replay",
@@ -286,7 +286,7 @@ test("`delivery cancel-replay` stops a running replay, which is listed, and leav
   ]);
 });
 
-/** The operators' acts on the lender's webhooks since it was registered, newest first. */
+/** Returns what operators have done to the lender's webhooks since it was registered, newest first. */
 async function acts() {
   const all = await actsOn(service.app.database.em(), lenderId);
   return all.filter(({ act }) => /^(endpoint|delivery|replay)\./.test(act));

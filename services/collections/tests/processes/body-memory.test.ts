@@ -13,11 +13,14 @@ import { answersIn } from "../fixtures/raw-socket.ts";
 // Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
-/** `BODY_MEMORY_CONNECTIONS=500 vitest run processes/body-memory` opens as many connections as an attacker may. */
+/** `BODY_MEMORY_CONNECTIONS=500 vitest run processes/body-memory` opens as many connections as an attacker can. */
 const CONNECTIONS = Number(process.env["BODY_MEMORY_CONNECTIONS"] ?? 150);
 const MIB = 1_024 * 1_024;
 const BODY_BYTES = 5 * MIB;
-/** Bodies of one address take 32 MiB. Connections, buffers in transit and garbage take the rest, more on a busy machine. */
+/**
+ * Bodies from one address may take 32 MiB. The rest is for connections, buffers in transit and garbage, which take more
+ * on a busy machine.
+ */
 const MAX_GROWTH_BYTES = 200 * MIB;
 const IMPORT = "/api/v1/partner/cases";
 const INVENTED_KEY = "lk_000000000000000000000000";
@@ -29,7 +32,7 @@ beforeAll(async () => {
   const settings = { DATABASE_URL: (await emptyDatabase()).url };
   service = await startProcess({ ...settings, TRUST_PROXY: "loopback" });
   lender = await aRegisteredLender(commandsInProcess(settings), service.url);
-  // Warms the process up, so that memory which it takes only once does not count for the attack.
+  // Warm the process up, so that memory that it allocates only once does not count as growth.
   for (let round = 0; round < 20; round += 1) {
     await importAs("203.0.113.9", "x".repeat(MIB));
     await lender.importCases([aLoan(`LN-${round}`, 5_000)]);
@@ -45,7 +48,7 @@ function importAs(address: string, body: unknown): Promise<Answer> {
   return lender.call("POST", IMPORT, body as never, { headers: { "X-Forwarded-For": address } });
 }
 
-/** A connection that has sent an import of 5 MiB except for its last byte. */
+/** Opens a connection and sends an import of 5 MiB except for its last byte. */
 async function halfSent(keyId: string): Promise<{ socket: Socket; received: Buffer[] }> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
@@ -67,7 +70,10 @@ async function halfSent(keyId: string): Promise<{ socket: Socket; received: Buff
   return { socket, received };
 }
 
-/** Sends an incomplete import over each connection. Returns the largest growth of the process's memory meanwhile. */
+/**
+ * Sends an incomplete import over each connection. Returns the connections, and the largest growth of the process's
+ * memory meanwhile.
+ */
 async function attack(keyId: string) {
   const before = await residentBytes();
   const attackers = await Promise.all(Array.from({ length: CONNECTIONS }, () => halfSent(keyId)));
@@ -92,7 +98,8 @@ test(`${CONNECTIONS} concurrent imports with an unknown key take little memory, 
   for (const { socket } of attackers) socket.write(" ");
   const areDone = () => attackers.every(({ socket, received }) => socket.destroyed || received.length > 0);
   await expect.poll(areDone, { timeout: 30_000 }).toBe(true);
-  // After 60 failures in a minute the address gets RATE_LIMITED instead. On a busy machine some bodies arrive too slowly.
+  // After 60 failures in a minute the address gets RATE_LIMITED instead. On a busy machine some bodies arrive too
+  // slowly, so half of the answers are enough.
   const codes = codesOf(attackers).filter((code) => code === "UNKNOWN_KEY" || code === "RATE_LIMITED");
   expect(codes.length).toBeGreaterThan(CONNECTIONS / 2);
   for (const { socket } of attackers) socket.destroy();
@@ -111,7 +118,7 @@ test(`${CONNECTIONS} concurrent imports with a known key take little memory, and
   for (const { socket } of attackers) socket.destroy();
 });
 
-/** Prints the growth of a run that was started with BODY_MEMORY_CONNECTIONS. */
+/** Prints the growth if BODY_MEMORY_CONNECTIONS is set. */
 function report(growth: number): void {
   if (process.env["BODY_MEMORY_CONNECTIONS"] === undefined) return;
   process.stdout.write(`${CONNECTIONS} connections: ${(growth / MIB).toFixed(0)} MiB more\n`);

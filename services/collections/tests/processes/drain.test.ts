@@ -17,15 +17,17 @@ const SEED = seedOfRun();
 const WORKERS = 3;
 const LOANS = 40;
 const BACKLOG_PER_LOAN = 8;
-/** How many attempts of each kind the kills must interrupt. */
+/** How many attempts of each kind the kills must interrupt before the test is satisfied. */
 const MIN_INTERRUPTED = 2;
 const MOST_KILLS = 25;
-/** Long enough that a kill interrupts attempts even where a signal is slow, and well below the timeout. */
+/** Long enough that a kill interrupts attempts even if the signal arrives late, and well below the timeout. */
 const LONG = "slow:1200";
-/** The draining backlog does not grow, so it must last until slowly starting processes are ready. */
+/** The backlog does not grow while it drains. With these slower answers it lasts until replaced processes are ready. */
 const LONGER = "slow:2400";
 const LADDER = "0s,200ms,200ms,400ms";
-/** Leases of killed processes last 20 seconds; a retry whose job was lost with them waits for up to 25 seconds. */
+/**
+ * Leases of killed processes last 20 seconds. A retry whose job was lost with its process waits for up to 25 seconds.
+ */
 const SETTLED_WITHIN_MS = 120_000;
 
 const random = seededRandom(SEED);
@@ -51,7 +53,7 @@ test(`kill -9 of workers during attempts, retries and a drain loses no event and
   const [steady, flaky, drained] = await threeLenders(settings, server.url);
   const rows = webhookRows(settings["DATABASE_URL"]!);
 
-  // One lender answers slowly now and then, one rejects many first attempts, and one fails until it is suspended.
+  // STEADY answers slowly now and then, FLAKY rejects many first attempts, and DRAINED fails until it is suspended.
   let isUp = false;
   let isOver = false;
   const interrupted: InterruptedDeliveries = { drained: [], retries: [], attempts: [] };
@@ -67,7 +69,7 @@ test(`kill -9 of workers during attempts, retries and a drain loses no event and
   await payEach(drained, BACKLOG_PER_LOAN - 1);
   await expect.poll(async () => (await rows.endpoint("DRAINED")).state, { timeout: 30_000 }).toBe("suspended");
 
-  // The third lender is back, and its backlog drains. Workers are killed at random moments and replaced.
+  // DRAINED accepts events again, and its backlog drains. Workers are killed at random moments and replaced.
   const payments = [steady, flaky].map((lender) => keepPaying(lender, () => isOver));
   try {
     isUp = true;
@@ -98,7 +100,10 @@ async function threeLenders(settings: Settings, serviceUrl: string): Promise<[Le
   ];
 }
 
-/** Rejects each second event at its first attempt, and one event always, so that it is parked. */
+/**
+ * Returns whether to reject the event: every second event at its first attempt, and one event always, so that it is
+ * parked.
+ */
 function isRefused({ sourceLoanNumber, sequence, attempt }: ReceivedEvent): boolean {
   if (sourceLoanNumber === loans[0] && sequence === 1) return true;
   return attempt === 1 && (sequence ?? 0) % 2 === 0;
@@ -106,7 +111,7 @@ function isRefused({ sourceLoanNumber, sequence, attempt }: ReceivedEvent): bool
 
 const refusedInDrain = new Set<string>();
 
-/** Rejects one event of each loan once, and one event of some loans always. */
+/** Returns whether to reject the event: one event of each loan once, and one event of some loans always. */
 function isRefusedInDrain({ eventId, sourceLoanNumber, sequence }: ReceivedEvent): boolean {
   if (sequence === 3 && loans.indexOf(sourceLoanNumber!) % 8 === 0) return true;
   if (sequence !== 5 || refusedInDrain.has(eventId)) return false;
@@ -143,7 +148,10 @@ async function keepPaying(lender: LenderTwin, isOver: () => boolean): Promise<vo
 
 type Lenders = Record<"steady" | "flaky" | "drained", LenderTwin>;
 
-/** Kills workers until attempts of every kind were interrupted, the drain first. Otherwise the test proves nothing. */
+/**
+ * Kills workers until attempts of every kind were interrupted, beginning with the drain. Throws if that takes too many
+ * kills.
+ */
 async function killUntilInterrupted(
   interrupted: InterruptedDeliveries,
   crew: Crew,
@@ -166,7 +174,7 @@ async function killUntilInterrupted(
     await pause(random() * 100);
     const before = underWay();
     await crew.replaceOne(random);
-    // The operating system closes the killed process's connections, and the lenders notice.
+    // Wait until the operating system has closed the killed process's connections and the lenders have noticed.
     await pause(50);
     for (const kind of kinds) {
       interrupted[kind].push(...before[kind].filter((one) => [...lost].some((unanswered) => unanswered.includes(one))));
@@ -178,7 +186,10 @@ async function killUntilInterrupted(
   throw new Error(`${MOST_KILLS} kills interrupted ${counts}: too few of a kind, so the test proves nothing.`);
 }
 
-/** Every event was accepted, or parked after every step of the ladder; first attempts came in sequence. */
+/**
+ * Expects that every event was accepted, or parked after every step of the ladder, and that first attempts came in
+ * sequence.
+ */
 async function expectAllArrived(lenders: Record<string, LenderTwin>, rows: WebhookRows): Promise<void> {
   for (const [code, lender] of Object.entries(lenders)) {
     const published = await rows.published(code);
@@ -200,7 +211,7 @@ async function expectAllArrived(lenders: Record<string, LenderTwin>, rows: Webho
   }
 }
 
-/** The interrupted attempt was made again under its number by a process that took over the lease. */
+/** Expects that a process that took over the lease made the interrupted attempt again, with the same attempt number. */
 function expectMadeAgain({ eventId, attempt }: ReceivedDelivery, lenders: LenderTwin[]): void {
   const made = lenders.flatMap(({ deliveries }) => deliveries.filter((one) => one.eventId === eventId));
   expect(made.filter((one) => one.attempt === attempt).length, `${eventId}, attempt ${attempt}`).toBeGreaterThan(1);

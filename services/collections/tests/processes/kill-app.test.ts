@@ -22,13 +22,16 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const SEED = seedOfRun();
 const SERVERS = 3;
 const PEOPLE = 8;
-/** A case may have ten links a day. With three cases, a person reached that limit before the last kill. */
+/**
+ * High enough that no case reaches its limit of ten links a day before the last kill. Three cases per person were too
+ * few.
+ */
 const CASES_EACH = 12;
 const KILLS = 20;
-/** Enough kills on a busy machine, where a process takes ten seconds to start. */
+/** The number of kills that is enough on a busy machine, where a process takes ten seconds to start. */
 const KILLS_IF_SLOW = 6;
 const SLOW_MS = 40_000;
-/** A run in which the answer of no commit was lost proves nothing, so it continues up to this number. */
+/** A run proves nothing until a commit lost its answer. Until then it continues, up to this number of kills. */
 const MOST_KILLS = 60;
 const SIGN_INS = [1, 4];
 
@@ -40,7 +43,7 @@ let app: App;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let people: Person[];
 let kills = 0;
-/** Commits whose answer was lost, found in the database before the request was repeated. */
+/** The number of commits whose answer was lost. They were found in the database before the request was repeated. */
 let lostCommits = 0;
 
 interface Person {
@@ -56,7 +59,7 @@ interface Person {
 beforeAll(async () => {
   const postgres = await aDurablePostgres();
   settings = { DATABASE_URL: postgres.url, RATE_LIMITS: "off" };
-  // The worker sends the one-time passwords and mints the links. Other tests kill workers.
+  // The worker sends the one-time passwords and mints the links. This test does not kill it; other tests kill workers.
   worker = await startProcess({ ...settings, ROLE: "worker" });
   servers = await startCrew({ ...settings, ROLE: "server" }, SERVERS);
   app = await testApp(postgres.url);
@@ -96,7 +99,7 @@ test(`kill -9 of servers during every mutation leaves each acknowledged effect o
 
 let turn = 0;
 
-/** The URLs of running servers in turn; waits while there is none. */
+/** Returns the URLs of the running servers in turn. Waits while no server is running. */
 async function serverUrl(): Promise<string> {
   await servers.untilRunning(1);
   turn += 1;
@@ -104,7 +107,10 @@ async function serverUrl(): Promise<string> {
   return urls[turn % urls.length]!;
 }
 
-/** Makes rounds until the end: new tokens, a visit with its mutations, now and then a sign-in on another phone. */
+/**
+ * Repeats rounds until the end: refreshes the tokens, makes a visit with all its mutations, and in some rounds signs in
+ * on another phone.
+ */
 async function keepWorking(person: Person, isOver: () => boolean): Promise<void> {
   for (let round = 0; !isOver() || round <= Math.max(...SIGN_INS); round += 1) {
     await renew(person);
@@ -113,7 +119,7 @@ async function keepWorking(person: Person, isOver: () => boolean): Promise<void>
   }
 }
 
-/** Sends the requests of a visit, sometimes with its end before its start. */
+/** Sends the requests of a visit, sometimes the end before the start. */
 async function visit({ phone }: Person, caseId: string): Promise<void> {
   const [visitId, occurredAt] = [randomUUID(), new Date().toISOString()];
   const start = phoneRequest("startVisit", { visitId, caseId, occurredAt });
@@ -139,7 +145,10 @@ async function resend(phone: RetryingPhone, paymentLinkId: string): Promise<void
   expect(answer).toEqual({ __typename: "ResendPaymentLinkPayload", paymentLink: { id: paymentLinkId } });
 }
 
-/** Renews the session as docs/field-app says: the app keeps the idempotency key of the request with the refresh token. */
+/**
+ * Refreshes the session as docs/field-app says: the app stores the request's idempotency key together with the refresh
+ * token.
+ */
 async function renew(person: Person): Promise<void> {
   const { refreshToken } = person;
   const { tokens, code } = await person.phone.send(phoneRequest("refreshSession", { refreshToken }));
@@ -148,7 +157,10 @@ async function renew(person: Person): Promise<void> {
   takeTokens(person, tokens);
 }
 
-/** Signs in on another phone after wrong codes, then ends that session from the first phone or by signing out there. */
+/**
+ * Signs in on another phone after some wrong codes. Then ends that session, from the first phone or by a sign-out on
+ * the other phone.
+ */
 async function useAnotherPhone(person: Person, endsFromHere: boolean): Promise<void> {
   const other = new RetryingPhone(serverUrl, onLost);
   const { otpId } = await other.send(phoneRequest("requestOtp", { phone: person.number }));
@@ -175,11 +187,11 @@ async function useAnotherPhone(person: Person, endsFromHere: boolean): Promise<v
   expect((await other.attempt(phoneRequest("signOut", {}))) ?? { result: { error: "UNAUTHENTICATED" } }).toEqual({
     result: { error: "UNAUTHENTICATED" },
   });
-  // A sign-out cannot be repeated with the token of the ended session.
+  // Skip sign-outs: they cannot be repeated with the token of the ended session.
   person.phone.done.push(...other.done.filter(({ mutation }) => mutation !== "signOut"));
 }
 
-/** Repeats of acknowledged requests get the same answers. */
+/** Expects that repeats of acknowledged requests get the same answers. */
 async function expectSameAnswers({ phone }: Person): Promise<void> {
   for (const { mutation, input, answer } of phone.done) {
     if (["verifyOtp", "refreshSession"].includes(mutation)) continue;
@@ -206,14 +218,14 @@ async function expectOwnRows({ id, phone, wrongCodes }: Person): Promise<void> {
   for (const otpId of wrongCodes.keys()) expect(codesSent(otpId)).toHaveLength(1);
 }
 
-/** A used refresh token gets no new tokens, and its session ends. */
+/** Expects that a used refresh token gets no new tokens, and that its session ends. */
 async function expectNothingForThieves({ phone, refreshToken, usedRefreshToken }: Person): Promise<void> {
   const thief = new RetryingPhone(serverUrl, onLost);
   expect(await thief.send(phoneRequest("refreshSession", { refreshToken: usedRefreshToken }))).toEqual(ENDED);
   expect(await phone.send(phoneRequest("refreshSession", { refreshToken }))).toEqual(ENDED);
 }
 
-/** Minted links can be paid, and the verification of the books succeeds. */
+/** Expects that minted links can be paid, and that the verification of the books succeeds. */
 async function expectBooksHold(): Promise<void> {
   lender.connect({ serviceUrl: await serverUrl() });
   for (const linkId of [...lender.links.keys()].slice(-5)) expect((await lender.pay(linkId)).status).toBe(200);
@@ -224,7 +236,7 @@ async function expectBooksHold(): Promise<void> {
 
 const ENDED = { __typename: "SessionEnded", code: "SESSION_ENDED" };
 
-/** A field partner who has signed in and has cases. */
+/** Creates a field partner who has signed in and has cases. */
 async function aPerson(index: number): Promise<Person> {
   const number = `+91970000000${index}`;
   const { id } = await transaction(app.database.em(), (tx) =>
@@ -261,7 +273,7 @@ async function codeFor(otpId: string): Promise<string> {
   return codesSent(otpId)[0]!;
 }
 
-/** Checks after an attempt without an answer whether its effects were committed. */
+/** Called after an attempt without an answer. Counts the attempt if its effects were committed. */
 async function onLost({ input }: PhoneRequest): Promise<void> {
   const { idempotencyKey } = input;
   if ((await rowsOf(DONE_UNDER_KEY, [idempotencyKey])).length > 0) lostCommits += 1;

@@ -17,7 +17,7 @@ const SEED = seedOfRun();
 const RECORDER = fileURLToPath(new URL("fixtures/payout-process.ts", import.meta.url));
 const LOANS = 2;
 const KILLS = 10;
-/** A run continues until it killed this many processes within their transaction, and one after it. */
+/** A run continues until this many kills interrupted a transaction, and at least one kill came after the commit. */
 const KILLS_IN_TRANSACTION = 3;
 const MOST_KILLS = 60;
 
@@ -52,7 +52,7 @@ test(`kill -9 leaves a payout recorded completely or not at all, and a repeat co
     expect(traces).toBeOneOf([noTraces, allTraces]);
     if (hadBegun && traces === noTraces) seen.amid += 1;
     if (traces === allTraces) seen.recorded += 1;
-    // Adapts to the machine, so that about half of the kills come before the commit.
+    // Adapt the delay to the machine, so that about half of the kills come before the commit.
     withinMs *= traces === allTraces ? 0.7 : 1.3;
     const again = await recordPayout(service.app.database.em(), order);
     expect(again.kind).toBe(traces === allTraces ? "repeated" : "recorded");
@@ -62,7 +62,7 @@ test(`kill -9 leaves a payout recorded completely or not at all, and a repeat co
   await expectBooks();
 });
 
-test("concurrent `payout record` commands record a payout once, and each prints it", async () => {
+test("concurrent `payout record` commands record a payout once, and each command prints the payout", async () => {
   const { reference, paidOn } = await anOrder();
   const cli = operatorsCli({ DATABASE_URL: service.databaseUrl });
   const args = ["payout", "record", publicId("fp", fieldPartnerId), "--currency", "INR", "--amount", "500"];
@@ -74,7 +74,9 @@ test("concurrent `payout record` commands record a payout once, and each prints 
   await expectBooks();
 });
 
-/** Credits 2.5 % of 5,000 on new loans at each lender, and returns the payout to record for them. */
+/**
+ * Credits 2.5 % of 5,000 for each of some new loans at each lender. Returns the payout that must be recorded for them.
+ */
 async function anOrder(): Promise<PayoutToRecord> {
   orders += 1;
   for (const lender of lenders) {
@@ -103,7 +105,7 @@ async function startRecorder(): Promise<ChildProcess> {
   return recorder;
 }
 
-/** Kills a process, and waits until PostgreSQL has noticed. */
+/** Kills a process and waits until PostgreSQL has closed its session. */
 async function kill(recorder: ChildProcess): Promise<void> {
   const ended = once(recorder, "exit");
   recorder.kill("SIGKILL");
@@ -132,7 +134,7 @@ function nameOf({ pid }: ChildProcess): string {
 const noTraces = "0 parts, 0 lines, 0 transfers, 0 acts";
 const allTraces = `2 parts, ${2 * LOANS} lines, ${2 * LOANS} transfers, 2 acts`;
 
-/** Counts the payout's rows in each table. */
+/** Returns the number of the payout's rows in each table, as text. */
 async function tracesOf({ reference }: PayoutToRecord): Promise<string> {
   const { rows } = await service.app.database.pool.query<{ traces: string }>(
     `select format('%s parts, %s lines, %s transfers, %s acts',

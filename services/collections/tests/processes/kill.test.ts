@@ -17,7 +17,7 @@ const ASSIGNED_LOANS = 2;
 const PLACED = 2_000_000;
 const CONFIRMATIONS = 1_000;
 const KILLS = 5;
-/** A run in which the answer of no commit was lost proves nothing, so it continues up to this number. */
+/** A run proves nothing until a commit lost its answer. Until then it continues, up to this number of kills. */
 const MOST_KILLS = 30;
 
 interface Payment {
@@ -62,7 +62,8 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
   async function keepKilling(): Promise<void> {
     while (!hasKilledEnough()) {
       const enough = acknowledged.size + 60 + random() * 100;
-      // A repeat may reveal the lost answer only now. Then the clients stop, and `enough` is never reached.
+      // The answer to a repeat can complete the run at any time. The clients then stop, so `enough` would never be
+      // reached.
       while (acknowledged.size < enough && !isDone()) await pause(1);
       if (isDone()) return;
       await pause(random() * 10);
@@ -87,7 +88,7 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
   for (const client of clients) client.disconnect();
 });
 
-/** Another client of the same lender, with its own connections. */
+/** Returns another client of the same lender, with its own connections. */
 function aClientOf(lender: LenderTwin, serviceUrl: string): LenderClient {
   const client = new LenderClient();
   const [apiKeyId, hmacSecret] = [...lender.secrets][0]!;
@@ -127,7 +128,7 @@ async function confirmUntilAnswered(client: LenderClient, payment: Payment): Pro
   }
 }
 
-/** A repeat of each confirmation returns the original booking as it was acknowledged. */
+/** Expects that a repeat of each confirmation returns the original booking as it was acknowledged. */
 async function expectBookedOnce(clients: LenderClient[], acknowledged: Map<Payment, Answer>): Promise<void> {
   const all = [...acknowledged];
   await Promise.all(
@@ -160,13 +161,13 @@ async function expectTotals(
       outstandingAfter: isCleared ? 0 : (PLACED - totalMinor) / 100,
       excessAmount: isCleared ? (totalMinor - PLACED) / 100 : 0,
       status: isCleared ? "collected" : paid.length > 0 ? "in_progress" : assigned.includes(loan) ? "assigned" : "new",
-      // The events are the creation, the assignment, each payment and the end.
+      // The events are the creation, the assignment, each payment and the end of the case.
       sequence: 1 + Number(assigned.includes(loan)) + paid.length + Number(isCleared),
     });
   }
 }
 
-/** Every event arrives. Some are leased by killed processes and come once their leases have expired. */
+/** Expects that every event arrives. Events that killed processes had leased arrive after their leases have expired. */
 async function expectEveryEvent(lender: LenderTwin, loans: string[]): Promise<void> {
   for (const loan of loans) {
     const { body } = await lender.getCase(loan);

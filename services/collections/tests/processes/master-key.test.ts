@@ -18,14 +18,14 @@ beforeEach(async () => {
   settings = (masterKey, others = {}) => ({ DATABASE_URL: url, MASTER_KEY: masterKey, PORT: "0", ...others });
 });
 
-/** The result of a process with a wrong master key. */
+/** What a process with a wrong master key must return. */
 const REFUSED = {
   code: 2,
   stderr: expect.stringMatching(/is not this database's: .* Set MASTER_KEY to that key/) as string,
 };
 
 describe("a wrong MASTER_KEY", () => {
-  test("makes every start and command exit with 2 once the right key was used, and changes nothing", async () => {
+  test("makes every start and command exit with 2 and change nothing, once the right key has been used", async () => {
     const service = await startProcess(settings(RIGHT));
     for (const ROLE of ["all", "server", "worker"])
       expect(await runService(settings(WRONG, { ROLE }))).toMatchObject(REFUSED);
@@ -47,12 +47,12 @@ describe("a wrong MASTER_KEY", () => {
     expect(await service.ended).toMatchObject({ code: 0 });
   });
 
-  test("makes a start exit with 2 after a release step with the right key", async () => {
+  test("makes a start exit with 2 if the database was migrated with the right key", async () => {
     expect(await runService(settings(RIGHT), "migrate")).toMatchObject({ code: 0 });
     expect(await runService(settings(WRONG))).toMatchObject(REFUSED);
   });
 
-  test("does not migrate a database that is one migration behind", async () => {
+  test("prevents the migration of a database that is one migration behind", async () => {
     expect(await runService(settings(RIGHT), "migrate")).toMatchObject({ code: 0 });
     await asOwner("alter table lenders.lender drop column balance_cutoff");
     await asOwner("delete from collections_migration where name = 'lenders/0007-balance-cutoff'");
@@ -76,7 +76,7 @@ describe("a wrong MASTER_KEY", () => {
     });
   });
 
-  test("is rejected on a database of a version that had no check", async () => {
+  test("is rejected on a database of an earlier version, which did not check the key", async () => {
     await commandsInProcess(settings(RIGHT)).json(...LENDER, "--code", "ACME");
     await asOwner("delete from lenders.master_key_sentinel");
     expect(await runService(settings(WRONG))).toMatchObject(REFUSED);
@@ -87,7 +87,7 @@ describe("a wrong MASTER_KEY", () => {
   });
 });
 
-test("`master-key replace-lost` replaces a lost key, and `doctor` names what to register again before a rotation works", async () => {
+test("`master-key replace-lost` replaces a lost key, and `doctor` names the secrets to register again", async () => {
   const { apiKeyId } = await commandsInProcess(settings(RIGHT)).json(...LENDER, "--code", "ACME");
   const reason = ["--reason", "the old vault was destroyed"];
   expect(await commandsInProcess(settings(RIGHT))("master-key", "replace-lost", ...reason)).toMatchObject({ code: 1 });
@@ -106,7 +106,7 @@ test("`master-key replace-lost` replaces a lost key, and `doctor` names what to 
   expect(await cli.json("master-key", "rotate")).toMatchObject({ resealed: 0 });
 });
 
-test("a sandbox's release step without MASTER_KEY stores no sentinel", async () => {
+test("`migrate` in a sandbox without MASTER_KEY stores no sentinel", async () => {
   expect(await runService({ DATABASE_URL: url }, "migrate")).toMatchObject({ code: 0 });
   expect(await asOwner("select from lenders.master_key_sentinel")).toBe(0);
 });

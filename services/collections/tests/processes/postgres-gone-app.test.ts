@@ -41,14 +41,14 @@ test("mutations during five seconds without PostgreSQL get clear errors, have no
   isOver = true;
   await working;
 
-  // Every person got errors, and no request was left without an answer.
+  // Every person got errors, and every request got some answer.
   const faults = people.flatMap(({ phone }) => phone.faults);
   expect(people.filter(({ phone }) => phone.faults.length === 0)).toEqual([]);
   expect(noAnswers).toBe(0);
   for (const { status, headers, data, errors } of faults) {
     expect(errors).toMatchObject([{ extensions: { code: "INTERNAL", retryAfterS: 2, requestId: expect.any(String) } }]);
     const httpAnswer = { status, retryAfter: headers.get("retry-after") };
-    // Either the look-up of the token failed, or it succeeded and only the field has no result.
+    // If the lookup of the token failed, there is no data and the status is 503. Otherwise only the field failed.
     expect(httpAnswer).toEqual(data ? { status: 200, retryAfter: null } : { status: 503, retryAfter: "2" });
   }
 
@@ -75,7 +75,7 @@ test("mutations during five seconds without PostgreSQL get clear errors, have no
     return { phone, caseId: cases.edges[0].node.id, rounds: 0 };
   }
 
-  /** Waits until each person has made so many more rounds. */
+  /** Waits until each person has made `more` more rounds. */
   async function roundsOf(more: number): Promise<void> {
     const enough = people.map(({ rounds }) => rounds + more);
     while (people.some(({ rounds }, index) => rounds < enough[index]!)) await pause(5);

@@ -39,7 +39,7 @@ test(`delivery continues by itself after PostgreSQL restarts under load (SEED=${
   const lenders = { HEALTHY: healthy, FLAKY: flaky, BROKEN: broken };
   const rows = webhookRows(postgres.url);
 
-  // One lender is healthy, one accepts each second event only at a retry, and one is suspended.
+  // HEALTHY accepts every event, FLAKY accepts every second event only at a retry, and BROKEN is suspended.
   flaky.receiverBehaviour = ({ attempt, sequence }) => (attempt === 1 && sequence! % 2 === 0 ? "error500" : "ok");
   broken.receiverBehaviour = "error500";
   for (const lender of Object.values(lenders)) await lender.importCases(LOANS.map((loan) => aLoan(loan, 1_000_000)));
@@ -73,7 +73,7 @@ interface Payment {
 
 let payments = 0;
 
-/** Confirms a payment as a lender does: sends the same bytes again until they are booked. */
+/** Confirms a payment as a lender does: sends the same bytes again until the payment is booked. */
 async function pay(lender: LenderTwin): Promise<Payment> {
   payments += 1;
   const payment = { loan: LOANS[Math.floor(random() * LOANS.length)]!, reference: `pay_${payments}` };
@@ -103,7 +103,7 @@ async function keepPaying(lender: LenderTwin, isOver: () => boolean): Promise<Pa
 
 type Lenders = Record<"HEALTHY" | "FLAKY" | "BROKEN", LenderTwin>;
 
-/** Waits until there is enough load, and returns the events that then wait for their retry. */
+/** Waits until there is enough load, and returns the events that are waiting for their retry at that moment. */
 async function eventsBetweenAttempts({ HEALTHY, FLAKY }: Lenders): Promise<string[]> {
   const before = HEALTHY.events.length;
   const waiting = () => {
@@ -114,7 +114,10 @@ async function eventsBetweenAttempts({ HEALTHY, FLAKY }: Lenders): Promise<strin
   return waiting();
 }
 
-/** A new payment arrives, waiting retries are made, and probes of the suspended endpoint continue. */
+/**
+ * Expects that a new payment's event arrives, that waiting retries are made, and that the suspended endpoint is still
+ * probed.
+ */
 async function expectGoingOn({ HEALTHY, FLAKY, BROKEN }: Lenders, betweenAttempts: string[]): Promise<void> {
   const probes = () => BROKEN.deliveries.filter(({ kind }) => kind === "ping").length;
   const probesBefore = probes();
@@ -132,7 +135,9 @@ function arrivedPayments(lender: LenderTwin): Map<string, string> {
   return new Map(collected.map(({ data, sourceLoanNumber }) => [String(data?.["reference"]), sourceLoanNumber!]));
 }
 
-/** Each booked payment is in its case and has arrived, every event has arrived, and first attempts were in order. */
+/**
+ * Expects that each booked payment is in its case, that every event has arrived, and that first attempts were in order.
+ */
 async function expectNothingLost(lender: LenderTwin, published: PublishedEvent[], booked: Payment[]): Promise<void> {
   const arrived = arrivedPayments(lender);
   expect(booked.filter(({ reference, loan }) => arrived.get(reference) !== loan)).toEqual([]);
@@ -149,7 +154,7 @@ async function expectNothingLost(lender: LenderTwin, published: PublishedEvent[]
   }
 }
 
-/** No process has ended, and each exits with 0 on SIGTERM. */
+/** Expects that no process has ended, and that each exits with 0 on SIGTERM. */
 async function expectStillRunning(processes: ServiceProcess[]): Promise<void> {
   const states = processes.map(({ ended }) => Promise.race([ended, pause(1, "runs")]));
   expect(await Promise.all(states)).toEqual(processes.map(() => "runs"));

@@ -40,10 +40,10 @@ let service: ServiceProcess;
 let cli: Cli;
 let app: AppClient;
 let link: string;
-/** Secrets that only one party may know, by what they are. */
+/** Secrets that must not leak, keyed by a description. */
 const secrets: Record<string, string> = {};
 
-// A lender with every kind of registration works one case to its end. The service's database role owns nothing.
+// A lender with every kind of registration handles one case to its end. The service's database role owns nothing.
 beforeAll(async () => {
   const { ownerUrl, runtimeUrl } = await aDatabaseWithTwoRoles();
   secrets["WhatsApp token"] = `EAAG${randomBytes(24).toString("hex")}`;
@@ -59,7 +59,7 @@ beforeAll(async () => {
     SMTP_URL: mail.smtpUrl,
     LOG_LEVEL: "trace",
   };
-  // Only the release step above had the owner's URL.
+  // Only `migrate` above had the owner's URL.
   service = await startProcess(settings);
   cli = commandsInProcess(settings);
   const lender = await aRegisteredLender(cli, service.url, {
@@ -84,7 +84,8 @@ beforeAll(async () => {
   await whatsapp.waitForMessages((messages) => messages.length === 1);
   await mail.waitForMail(({ to }) => to.includes(BORROWER_EMAIL));
 
-  // The first attempt of a payment's event fails, so that a job retries it. Later a call has a wrong signature.
+  // The first attempt to deliver a payment's event fails, so that a job retries it. Further below, a call has a wrong
+  // signature.
   lender.receiverBehaviour = ({ kind, attempt }) => (kind === "payment.collected" && attempt === 1 ? "error500" : "ok");
   await lender.pay([...lender.links.keys()][0]!);
   await lender.confirm("LN-1", { amount: 2_500, reference: "cash_1", paidAt: new Date().toISOString(), mode: "cash" });
@@ -99,7 +100,7 @@ beforeAll(async () => {
   await lender.testWebhook();
 });
 
-test("the service handles a case to its end with a database role that owns nothing", async () => {
+test("the service can handle a case to its end with a database role that owns nothing", async () => {
   expect(await readLink(app, link)).toMatchObject({ status: "PAID" });
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, counts: { bookings: 2 } });
   const { rows } = await owner.query(
@@ -134,14 +135,14 @@ describe("a database role that owns nothing", () => {
     expect(await cli("lender", "list")).toMatchObject({ code: 0 });
   });
 
-  test("makes commands exit with 2 where the tables of pg-boss are older than this version", async () => {
+  test("makes commands exit with 2 if the tables of pg-boss are of an earlier version", async () => {
     await owner.query("update pgboss.version set version = version - 1");
     const stderr = expect.stringContaining("it lacks pg-boss.") as string;
     expect(await cli("lender", "list")).toMatchObject({ code: 2, stderr });
     await owner.query("update pgboss.version set version = version + 1");
   });
 
-  test("makes a start exit with 2 on an empty database, and on one that was migrated for another role", async () => {
+  test("makes a start exit with 2 on an empty database, and on a database that was migrated for another role", async () => {
     const [empty, foreign] = [await emptyDatabase(), await emptyDatabase()];
     expect(await runService({ DATABASE_URL: directUrl(foreign.url), MASTER_KEY }, "migrate")).toMatchObject({
       code: 0,
@@ -187,7 +188,7 @@ describe("append-only tables", () => {
 });
 
 describe("partitioned tables", () => {
-  test("are accessible to the run-time role only as a whole: it may not even read a partition", async () => {
+  test("are accessible to the run-time role only as a whole: the role may not even read a partition directly", async () => {
     await expect.poll(() => partitions().then((names) => names.length)).toBeGreaterThan(8);
     const [first, made] = [await partitions("_first"), await partitions("_2")];
     expect([first.length, made.length > 4]).toEqual([2, true]);
@@ -199,7 +200,7 @@ describe("partitioned tables", () => {
     expect(await sqlStateOf(runtime, "drop table webhooks.event_default")).toBe(INSUFFICIENT_PRIVILEGE);
   });
 
-  test("have partitions made and dropped for that role by functions, which keep what the contract promises to keep", async () => {
+  test("have functions with which that role makes and drops partitions, and which keep what the contract promises to keep", async () => {
     const before = await partitions();
     for (const call of [
       "select webhooks.advance_retention('event', 31)",
@@ -221,7 +222,7 @@ describe("partitioned tables", () => {
     );
   });
 
-  /** Partitions of events and attempts whose name contains `part`. */
+  /** Returns the partitions of events and attempts whose names contain `part`. */
   async function partitions(part = ""): Promise<string[]> {
     const { rows } = await owner.query<{ name: string }>(
       `select oid::regclass::text as name from pg_class
@@ -259,7 +260,7 @@ describe("secrets and personal data", () => {
   });
 });
 
-/** A database with an owner and with a role that has no rights in it yet. */
+/** Creates a database with an owner, and a role that has no rights in it yet. */
 async function aDatabaseWithTwoRoles(): Promise<{ ownerUrl: string; runtimeUrl: string }> {
   const database = await emptyDatabase();
   const role = `collections_runtime_${randomBytes(4).toString("hex")}`;
@@ -304,7 +305,7 @@ async function sqlStateOf(client: Client, text: string): Promise<string | undefi
   }
 }
 
-/** Every row of every table as text, including the job queue and the migrations. */
+/** Returns every row of every table as text, including the job queue and the migrations. */
 async function everyRow(): Promise<string> {
   const { rows: tables } = await owner.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -318,7 +319,7 @@ async function everyRow(): Promise<string> {
   return texts.join("\n");
 }
 
-/** The secret itself, in hex as bytea shows it, and in base64. */
+/** Returns the secret itself, and its hex form (as bytea shows it) and base64 form. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [secret, bytes.toString("hex"), bytes.toString("base64").replace(/=+$/, "").slice(0, -1)];

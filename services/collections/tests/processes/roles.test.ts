@@ -26,7 +26,7 @@ let cli: Cli;
 let servers: ServiceProcess[];
 let workers: ServiceProcess[];
 let lender: LenderTwin;
-/** The lender's client of the second server. The twin itself uses the first server. */
+/** The lender's client for the second server. The twin itself calls the first server. */
 let elsewhere: LenderClient;
 
 beforeAll(async () => {
@@ -131,7 +131,7 @@ test("no process is ready while PostgreSQL is unavailable, and all are ready aga
   await lender.waitForEvents(() => lender.loans.get("LN-1")?.sequence === 6);
 });
 
-test("every process stops in time although PostgreSQL is unavailable", async () => {
+test("every process stops in time even if PostgreSQL is unavailable", async () => {
   await expect.poll(recordedDeliveries).toBe(lender.deliveries.length);
   relay.cut();
   const all = [...servers, ...workers];

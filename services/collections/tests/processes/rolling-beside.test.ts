@@ -22,12 +22,15 @@ import {
 // Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-/** A checkout of the version before, set by `pnpm rolling`. Without it, this version plays the older one as well. */
+/**
+ * A checkout of the previous version, set by `pnpm rolling`. If it is not set, the older processes run this version,
+ * too.
+ */
 const CHECKOUT = process.env["OLDER_CHECKOUT"];
 const OLDER = CHECKOUT === undefined ? undefined : join(CHECKOUT, "services/collections/src/main.ts");
 const LOANS = Array.from({ length: 10 }, (_, index) => `LN-${index}`);
 
-/** The name of a migration of a later version, which adds an append-only table and a column. */
+/** The name of a migration that only a later version has. It adds an append-only table and a column. */
 const NEXT = "9999-next";
 const laterSchemas: readonly PackageSchema[] = schemas.map((schema) =>
   schema.name === "cases"
@@ -64,7 +67,7 @@ beforeAll(async () => {
 });
 
 describe("a database that a later version has migrated", () => {
-  test("is not changed by this version's migrate, which says so", async () => {
+  test("is not changed by this version's `migrate`, which reports the unknown migrations", async () => {
     const before = await schemaNow();
     const { code, stderr } = await runService({ ...settings(), LOG_LEVEL: "info" }, "migrate");
     expect({ code, stderr }).toMatchObject({
@@ -91,7 +94,8 @@ describe("a database that a later version has migrated", () => {
     }
     await lender.waitForEvents(() => LOANS.every((loan) => lender.loans.get(loan)?.sequence === 4));
     expect(lender.gaps).toEqual([]);
-    // Only a worker that is killed between sending and writing sends an event again, and no worker is killed here.
+    // A worker sends an event twice only if it is killed between sending the event and storing the result. No worker is
+    // killed here.
     expect(lender.deliveries).toHaveLength(LOANS.length * 4);
     expect(await commandsInProcess(settings()).json("ledger", "verify")).toMatchObject({ ok: true });
     await endWithoutFaults([...older, ...newer]);
@@ -120,7 +124,7 @@ describe("a database that a later version has migrated", () => {
   });
 });
 
-/** Stops the processes, so that the next test runs without them, and checks that they logged no error. */
+/** Stops the processes, so that they do not run during the next test, and checks that they logged no error. */
 async function endWithoutFaults(processes: readonly ServiceProcess[]): Promise<void> {
   for (const one of processes) one.send("SIGTERM");
   await Promise.all(processes.map(({ ended }) => ended));
@@ -129,7 +133,7 @@ async function endWithoutFaults(processes: readonly ServiceProcess[]): Promise<v
 
 let payments = 0;
 
-/** Confirms a payment for each loan at one server, and repeats it at the other, which answers 409. */
+/** Confirms a payment for each loan at the first server, and repeats it at the second server, which answers 409. */
 async function payAtBoth(lender: LenderTwin, first: ServiceProcess, second: ServiceProcess): Promise<void> {
   payments += 1;
   const payment = { amount: 100, reference: `pay_${payments}`, paidAt: new Date().toISOString(), mode: "upi" };
@@ -144,7 +148,7 @@ function settings() {
   return { DATABASE_URL: runtimeUrl, DATABASE_MIGRATION_URL: url };
 }
 
-/** Every column, and every privilege of the service's role. */
+/** Returns every column, and every privilege of the service's role. */
 async function schemaNow(): Promise<string[]> {
   const role = new URL(runtimeUrl).username;
   const { rows } = await owner.query<{ line: string }>(
@@ -158,7 +162,7 @@ async function schemaNow(): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
-/** A role that owns nothing, as the operators' guide recommends for the service. */
+/** Creates a role that owns nothing, as the operators' guide recommends for the service. */
 async function aRuntimeRole(): Promise<string> {
   const role = `rolling_${randomBytes(6).toString("hex")}`;
   const admin = new Client({ connectionString: inject("adminUrl") });

@@ -60,7 +60,7 @@ test.concurrent("SIGTERM under load answers accepted requests, accepts no new on
   service.send("SIGTERM");
   service.send("SIGINT");
   await Promise.all(clients);
-  // One answer may have been in transit, and the next one closes the connection.
+  // One answer may have been in transit, and the next answer closes the connection.
   expect(Math.max(0, ...afterRefusal.values())).toBeLessThanOrEqual(2);
   expect(await incompleteRequest.end()).toMatch(/^HTTP\/1\.1 503 [^]*"draining":true/);
 
@@ -69,7 +69,7 @@ test.concurrent("SIGTERM under load answers accepted requests, accepts no new on
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, counts: { bookings: answered } });
 });
 
-test.concurrent("SIGINT stops the service in time and loses nothing although a receiver and a mint endpoint hang", async ({
+test.concurrent("SIGINT stops the service in time and loses nothing, even if a receiver and a mint endpoint hang", async ({
   expect,
 }) => {
   const { url: databaseUrl } = await emptyDatabase();
@@ -94,7 +94,7 @@ test.concurrent("SIGINT stops the service in time and loses nothing although a r
   lender.connect({ serviceUrl: next.url });
   await lender.waitForEvents(() => lender.loans.get("LN-1")?.sequence === 3 && lender.loans.has("LN-2"));
   expect(lender.gaps).toEqual([]);
-  // The service cannot know whether the lender has made a link, so it does not call again.
+  // The service cannot know whether the lender made a link, so it does not repeat the call.
   expect(lender.mints).toHaveLength(1);
   const appNext = new AppClient(next.url, app.accessToken);
   await expect.poll(() => readLink(appNext, link)).toEqual({ status: "UNAVAILABLE", url: null });
@@ -119,7 +119,7 @@ async function expectEnd(service: ServiceProcess, signal: NodeJS.Signals): Promi
   expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
 }
 
-/** Requests /readyz without its last line. `end` sends that line and resolves with the answer. */
+/** Sends a request for /readyz without its last line. `end` sends that line and resolves with the answer. */
 async function anIncompleteRequest(serviceUrl: string): Promise<{ end(): Promise<string> }> {
   const socket = await connected(serviceUrl);
   let answer = "";
@@ -150,7 +150,7 @@ function connected(serviceUrl: string): Promise<Socket> {
   });
 }
 
-/** A copy of the service with its dependencies, so that the developer's `.data` is not touched. */
+/** Copies the service, with a link to its dependencies, so that the developer's `.data` folder is not used. */
 function aCheckout(): string {
   const root = temporaryDataDir("collections-checkout-");
   chmodSync(root, 0o755);

@@ -9,7 +9,7 @@ import { type ServiceProcess, startProcess } from "../fixtures/processes.ts";
 // Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-/** The figures of docs/decisions/0021 are from `SUBSCRIPTIONS=300 vitest run processes/subscriptions`. */
+/** `SUBSCRIPTIONS=300 vitest run processes/subscriptions` measures the figures in docs/decisions/0021. */
 const SUBSCRIPTIONS = Number(process.env["SUBSCRIPTIONS"] ?? 40);
 const PEOPLE = 20;
 const ROUNDS = 10;
@@ -20,10 +20,10 @@ interface Watcher {
   readonly loan: string;
   readonly linkId: string;
   readonly accessToken: string;
-  /** The ids of all links that the watcher got, and their statuses without repetitions. */
+  /** The ids of all links that the watcher got, and the statuses without consecutive repetitions. */
   readonly ids: Set<string>;
   readonly statuses: string[];
-  /** The number of streams that broke before the link had its final status. */
+  /** The number of streams that broke before the link reached its final status. */
   breaks: number;
 }
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
   processes = await Promise.all([1, 2].map(() => startProcess({ ...settings, ROLE: "server" })));
 });
 
-// Only Linux shows the open files of another process.
+// Only Linux lets a test see the open files of another process.
 test.runIf(process.platform === "linux")(
   "opened and closed subscriptions leak no connection and no memory",
   async () => {
@@ -53,13 +53,14 @@ test.runIf(process.platform === "linux")(
         openStream(new AppClient(one.url, accessToken), linkId),
       );
       await Promise.all(streams.map((stream) => stream.return(undefined)));
-      // Each person can open 20 streams again once the service has noticed the closed ones.
+      // Wait until the service has noticed the closed streams: then each person can open 20 streams again.
       await expect.poll(() => openFiles(one.pid), { timeout: 30_000 }).toBeLessThan(60);
       files.push(openFiles(one.pid));
       memoryMb.push(residentMb(one.pid));
     }
     process.stdout.write(`open files and resident MB after each round: ${files.join(" ")}; ${memoryMb.join(" ")}\n`);
-    // Node takes more memory at first and keeps it. A leak would keep growing. graphql/link-life measures the heap.
+    // Node allocates more memory at first and keeps it; a leak would keep growing. graphql/link-life measures the heap
+    // itself.
     expect(memoryMb.at(-1)! - memoryMb.at(-4)!, `resident MB: ${memoryMb.join(" ")}`).toBeLessThan(24);
   },
 );
@@ -69,11 +70,11 @@ test(`${SUBSCRIPTIONS} subscriptions over two processes each get all updates of 
   const watching = watchers.map((watcher, index) => watch(watcher, index % 2 === 0 ? [one, two] : [two, one]));
   await waitUntilAllSee("REQUESTED", watchers);
 
-  // A third process runs the jobs, so that every change happens in another process.
+  // The jobs run in a third process, so that every change happens in a process that has no subscriptions.
   const worker = await startProcess({ ...settings, ROLE: "worker" });
   await waitUntilAllSee("MINTED", watchers);
 
-  // Cuts the connections over which the processes listen for signals, so that no signal arrives for a second.
+  // Cut the connections on which the processes listen for notifications, so that no notification arrives for a second.
   const { rowCount } = await setUpService.app.database.pool.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'collections-signals' and datname = current_database()",
   );
@@ -85,7 +86,7 @@ test(`${SUBSCRIPTIONS} subscriptions over two processes each get all updates of 
   await pay(paidFirst, one);
   await waitUntilAllSee("PAID", paidFirst);
 
-  // One of the two processes is killed, and its clients subscribe at the other.
+  // Kill one of the two processes. Its clients subscribe again at the other.
   two.send("SIGKILL");
   await two.ended;
   await pay(paidLater, one);
@@ -100,7 +101,7 @@ test(`${SUBSCRIPTIONS} subscriptions over two processes each get all updates of 
   worker.send("SIGTERM");
 });
 
-/** Watches as an app does: subscribes again at any process that answers until the link has its final status. */
+/** Watches as an app does: subscribes again at any process that answers, until the link has its final status. */
 async function watch(watcher: Watcher, from: readonly ServiceProcess[]): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const client = new AppClient(from[attempt % from.length]!.url, watcher.accessToken);
@@ -114,7 +115,7 @@ async function watch(watcher: Watcher, from: readonly ServiceProcess[]): Promise
         if (watcher.statuses.at(-1) !== status) watcher.statuses.push(status);
       }
     } catch {
-      // The stream broke, or the process was not there.
+      // The stream broke, or the process was not running.
     }
     if (FINAL.has(watcher.statuses.at(-1)!)) return;
     if (!isRefused) watcher.breaks += 1;
@@ -122,7 +123,10 @@ async function watch(watcher: Watcher, from: readonly ServiceProcess[]): Promise
   }
 }
 
-/** Opens a stream that has sent the link. Tries again when there is no place or no connection. */
+/**
+ * Opens a stream and waits for its first update. Tries again if the limit on streams is reached or the connection
+ * fails.
+ */
 async function openStream(client: AppClient, id: string): Promise<ReturnType<AppClient["watch"]>> {
   for (;;) {
     const stream = client.watch(WATCH, { id });
@@ -151,7 +155,7 @@ async function waitUntilAllSee(status: string, some: readonly Watcher[]): Promis
   await expect.poll(missing, { timeout: 60_000 }).toEqual([]);
 }
 
-/** Lets the lender confirm a payment by each of the links at one process. */
+/** Lets the lender confirm a payment for each of the links at one process. */
 async function pay(some: readonly Watcher[], { url }: ServiceProcess): Promise<void> {
   lender.connect({ serviceUrl: url });
   for (const { loan } of some) {
@@ -160,7 +164,7 @@ async function pay(some: readonly Watcher[], { url }: ServiceProcess): Promise<v
   }
 }
 
-/** Requests a link for each case of several field partners. No worker has minted the links yet. */
+/** Requests a link for each of the cases, which belong to several field partners. No worker mints the links yet. */
 async function requestedLinks(): Promise<Watcher[]> {
   const loans = Array.from({ length: SUBSCRIPTIONS }, (_, index) => `WATCHED-${index}`);
   await lender.importCases(loans.map((loan) => aRow(loan)));

@@ -82,7 +82,7 @@ describe("JSON that is too complex", () => {
     expect(await lender.getCase("LN-3")).toMatchObject({ status: 404 });
   });
 
-  test("is not what an import of 1,000 rows with every field counts as", async () => {
+  test("does not include an import of 1,000 rows with every field filled", async () => {
     const answer = await lender.call<{ summary: object }>("POST", CASES, { dryRun: true, rows: fullRows(1_000) });
     expect(answer).toMatchObject({ status: 200, body: { success: true, summary: { created: 1_000 } } });
   });
