@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promi
 import { expect, test } from "vitest";
 import { inBatches } from "./batches.ts";
 
-test("starts a batch for a single item at once, and puts the items that arrive while it runs into one batch", async () => {
+test("inBatches starts a batch for a single item at once, and puts the items that arrive meanwhile into one batch", async () => {
   const batches: number[][] = [];
   const double = inBatches<number, number>({
     maxItems: 64,
@@ -205,7 +205,7 @@ test("only the bad item of a batch fails", async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
 });
 
-test("a batch with fewer outcomes than items fails without a second run", async () => {
+test("a batch whose run returns fewer outcomes than items fails and is not run again", async () => {
   let runs = 0;
   const short = inBatches<number, number>({
     maxItems: 8,
@@ -236,7 +236,7 @@ test("all items of a batch fail after one run when the database is unavailable",
 });
 
 test.for([{ lockOf: undefined }, { lockOf: () => "one" }])(
-  "rejects an item at once with OverloadedError while 5,000 items wait",
+  "inBatches rejects an item at once with OverloadedError while 5,000 items wait",
   async (locks) => {
     let finish = (): void => {};
     const stalled = inBatches<number, number>({
@@ -254,7 +254,7 @@ test.for([{ lockOf: undefined }, { lockOf: () => "one" }])(
   },
 );
 
-test("minItems counts items and running batches of the same kind only", async () => {
+test("only items and running batches of the same kind count for minItems", async () => {
   const batches: string[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<string, string>({

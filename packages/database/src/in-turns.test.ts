@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { inTurns } from "./in-turns.ts";
 
-test("processes the items in order, and lets other work of the process run in between", async () => {
+test("inTurns processes the items in order, and lets other work of the process run in between", async () => {
   let turns = 0;
   const ticking = setInterval(() => (turns += 1), 1);
   const order: number[] = [];
@@ -17,7 +17,7 @@ test("processes the items in order, and lets other work of the process run in be
   expect(turns).toBeGreaterThanOrEqual(3);
 });
 
-test("rejects with the error of the first item that throws", async () => {
+test("inTurns rejects with the error of the first item that throws", async () => {
   const worked: number[] = [];
   const failing = inTurns([1, 2, 3], (item) => {
     worked.push(item);

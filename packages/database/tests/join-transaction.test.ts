@@ -238,7 +238,7 @@ describe("in the transaction of a host's EntityManager", () => {
     expect(await rowsOf(cartId)).toBe(4);
   });
 
-  test("a failed statement of ours is the host's error, and its rollback removes all our rows", async () => {
+  test("a failed statement of ours fails the host's transaction, and the rollback removes all our rows", async () => {
     const undone = hostTransaction(async (em) => {
       await em.execute("insert into shop.cart (id) values (?)", [cartId]);
       await joinTransaction(database, em, bill);

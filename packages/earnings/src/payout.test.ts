@@ -18,14 +18,17 @@ test.each([
   [3n, at(1)],
   [10n, at(2)],
   [19n, at(3)],
-])("finds the credit time at which the earnings add up to %d", (amountMinor, time) => {
+])("creditTimeReaching finds the credit time at which the earnings add up to %d", (amountMinor, time) => {
   expect(creditTimeReaching(lines, amountMinor)).toEqual(time);
 });
 
-test.each([0n, 2n, 6n, 11n, 20n])("finds no credit time for %d, which the earnings never add up to", (amountMinor) => {
-  expect(creditTimeReaching(lines, amountMinor)).toBeUndefined();
-});
+test.each([0n, 2n, 6n, 11n, 20n])(
+  "creditTimeReaching finds no credit time for %d, which the earnings never add up to",
+  (amountMinor) => {
+    expect(creditTimeReaching(lines, amountMinor)).toBeUndefined();
+  },
+);
 
-test("finds no credit time without any earning", () => {
+test("creditTimeReaching finds no credit time without any earning", () => {
   expect(creditTimeReaching([], 0n)).toBeUndefined();
 });

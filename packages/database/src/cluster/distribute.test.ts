@@ -54,11 +54,11 @@ test("a dry run returns the statements, with each table after the tables that it
   });
 });
 
-test("sends nothing if Citus is not installed", async () => {
+test("distribute sends nothing if Citus is not installed", async () => {
   expect(await distribute({ url, schemas })).toEqual({ citus: undefined, statements: [] });
 });
 
-test("throws NotDistributableError for a table that has no lender_id and is not listed in undistributed", async () => {
+test("distribute throws NotDistributableError for a table that has no lender_id and is not listed in undistributed", async () => {
   const other = { ...schema, undistributed: [] };
   await expect(distribute({ url, schemas: [other], dryRun: true })).rejects.toMatchObject({
     code: "NOT_DISTRIBUTABLE",
@@ -68,7 +68,7 @@ test("throws NotDistributableError for a table that has no lender_id and is not 
   });
 });
 
-test("sends only the missing statements after an interrupted call, and none when all is done", async () => {
+test("distribute sends only the missing statements after an interrupted call, and none when all is done", async () => {
   await installFakeCitus();
   await client.query("create table shop.held (id int); insert into refused values ('shop.a_line')");
   const stillOurs = {
@@ -91,7 +91,7 @@ test("sends only the missing statements after an interrupted call, and none when
   });
 });
 
-test("runs beforeDistribution at each call, but not in a dry run", async () => {
+test("distribute runs beforeDistribution at each call, but not in a dry run", async () => {
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const beforeDistribution = ["insert into shop.country values ('IN') on conflict do nothing"];
   const completed = [{ ...schema, undistributed: [...schema.undistributed!, held], beforeDistribution }];
@@ -134,7 +134,7 @@ test.each([
     `update answers set result = jsonb_set(result::jsonb, '{roleMayLogIn}', 'false') where nodeid = 2`,
     /^The role shop_app may not log in on the node worker:5433/,
   ],
-])("rejects a cluster that is not ready, and changes nothing, after: %s", async (fault, sentence) => {
+])("checkCluster rejects a cluster that is not ready, and changes nothing, after: %s", async (fault, sentence) => {
   await client.query("begin");
   const read = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   await client.query(fault);
@@ -143,7 +143,7 @@ test.each([
   await client.query("rollback");
 });
 
-test("refuses to distribute while tables of pg-boss are in Citus's metadata", async () => {
+test("distribute fails while tables of pg-boss are in Citus's metadata", async () => {
   await client.query(`create schema pgboss; create table pgboss.job (id int);
     insert into pg_dist_partition values ('pgboss.job', 'n', 's')`);
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
@@ -164,7 +164,7 @@ test("two calls at the same time send each statement once", async () => {
   expect(both.flatMap(({ statements }) => statements)).toHaveLength(SETTINGS.length + 1);
 });
 
-test("distributes a table that is only in Citus's metadata, and reports tables that Citus has placed differently", async () => {
+test("distribute accepts a table that is only in Citus's metadata, and reports tables that Citus has placed differently", async () => {
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
   await placeAs("shop.a_line", "n", "s");

@@ -42,7 +42,7 @@ async function faultsAfter(statements: string): Promise<string[]> {
   }
 }
 
-test("finds no fault if each lender's table has lender_id in every key and all other tables are listed in undistributed", async () => {
+test("there is no fault if each lender's table has lender_id in every key and all other tables are listed in undistributed", async () => {
   expect(await faultsAfter("")).toEqual([]);
 });
 
@@ -100,7 +100,7 @@ describe("names the fault after", () => {
   });
 });
 
-test("names each table of a cycle of foreign keys, because none of them can be distributed first", async () => {
+test("the faults name each table of a cycle of foreign keys, because none of them can be distributed first", async () => {
   const faults = await faultsAfter(`alter table shop.orders add column first_line uuid,
     add foreign key (lender_id, first_line) references shop.line (lender_id, id)`);
   expect(faults).toEqual([

@@ -4,7 +4,7 @@ import { every } from "./every.ts";
 const HOUR_MS = 3_600_000;
 const log = { warn() {} };
 
-test("runs again after the pause that the work returned, otherwise after the interval", async () => {
+test("a routine runs again after the pause that its work returned, otherwise after the interval", async () => {
   const { promise: thirdRun, resolve } = Promise.withResolvers<void>();
   let runs = 0;
   const routine = every(HOUR_MS, log, "trial", async () => {
@@ -17,7 +17,7 @@ test("runs again after the pause that the work returned, otherwise after the int
   expect(runs).toBe(3);
 });
 
-test("runs again after the interval when the work failed", async () => {
+test("a routine runs again after the interval when its work failed", async () => {
   const { promise: secondRun, resolve } = Promise.withResolvers<void>();
   let runs = 0;
   const routine = every(1, log, "trial", async () => {

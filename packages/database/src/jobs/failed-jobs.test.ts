@@ -9,7 +9,7 @@ const letters = queue<{ to: string }>("test.letters", { ...options, retryLimit: 
 const calls = queue<{ to: string }>("test.calls", { ...options, retryLimit: 5 });
 const schemas = [{ name: "test", entities: [], migrations: [], queues: [mails, letters, calls] }];
 
-test("lists a job that has failed for good and a job that is retried often, with their errors", async () => {
+test("failedJobs lists a job that has failed for good and a job that is retried often, with their errors", async () => {
   const { url } = await emptyDatabase();
   await migrate({ url: directUrl(url), schemas, jobs: true });
   await using opened = new AsyncDisposableStack();

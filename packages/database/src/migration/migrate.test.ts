@@ -33,7 +33,7 @@ test("onWait receives a message with the PostgreSQL process that holds the lock"
   );
 });
 
-test("onWait is not called without a wait", async () => {
+test("onWait is not called if the lock is free", async () => {
   const messages: string[] = [];
   await migrate({ url, schemas, onWait: (message) => messages.push(message) });
   expect(messages).toEqual([]);

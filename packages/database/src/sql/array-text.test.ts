@@ -50,7 +50,7 @@ test("PostgreSQL returns numbers, booleans and nested array literals unchanged",
   expect(rows).toEqual([{ n: ["12", "3", null], b: [true, false, null], t: ['a "quoted" \\ text', null] }]);
 });
 
-test("does not change a parameter that is no array, or an array of objects", () => {
+test("parameterOf changes neither a single value nor an array of objects or arrays", () => {
   const date = new Date(0);
   const bytes = [Buffer.from("a")];
   for (const value of [null, undefined, "a", 1, date, [date], bytes, [["a"]]]) expect(parameterOf(value)).toBe(value);

@@ -108,7 +108,7 @@ test("values of every type are read back unchanged, even if they look like SQL",
   for (const sample of samples) expect(await stored(sample.id)).toEqual(sample);
 });
 
-test("inserts many rows in one statement, and updates them in another", async () => {
+test("MikroORM inserts many rows in one statement, and updates them in one more", async () => {
   const samples = Array.from({ length: 50 }, (_, index) => aSample({ text: `row ${index}` }));
   sent.length = 0;
   await create(samples);
@@ -178,7 +178,7 @@ test("raw SQL keeps its parameters, identifiers and operators", async () => {
   expect(await connection.execute(`select '{"a":1}'::jsonb ? 'a' as has`)).toEqual([{ has: true }]);
 });
 
-test("rejects undefined values, too many values and stream() before anything is sent", async () => {
+test("BoundDriver rejects undefined values, too many values and stream() before anything is sent", async () => {
   sent.length = 0;
   const many = Array.from({ length: 65_536 }, () => "x");
   await expect(database.em().find(SampleEntity, { text: { $in: many } })).rejects.toThrow(

@@ -63,7 +63,7 @@ async function stored() {
   return rows;
 }
 
-test("inserts a row for each element of the arrays, with the given values", async () => {
+test("lenderInsert inserts a row for each element of the arrays, with the given values", async () => {
   const [text, values] = insertFor(addInvoices, [[mine, mine, mine], ...columnsOf(["A", "B", "C"])]);
   expect(await query(database.em(), text, values)).toEqual([{ number: "A" }, { number: "B" }, { number: "C" }]);
   const made = { lender_id: mine, currency: "INR", total: "250", made_at: "2026-11-20 10:00:00+00" };
@@ -80,7 +80,7 @@ test("inserts a row for each element of the arrays, with the given values", asyn
   ]);
 });
 
-test("sends one lender as a value, and several lenders as an array", async () => {
+test("insertFor sends one lender as a value, and several lenders as an array", async () => {
   await query(database.em(), ...insertFor(addInvoices, [[mine], ...columnsOf(["A"])]));
   await query(database.em(), ...insertFor(addInvoices, [[mine, yours], ...columnsOf(["A", "B"], 900n)]));
   expect(sent.map(({ name }) => name)).toEqual(["test.add-invoices", "test.add-invoices-of-many"]);

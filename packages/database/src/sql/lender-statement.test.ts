@@ -15,7 +15,7 @@ const find = lenderStatement(
     on ${isTheLenders} and t.name = k.name order by t.name`,
 );
 
-test("sends the text with the lender as a value for keys of one lender, and the other text for several", async () => {
+test("forLenders uses ofOne for keys of one lender, and ofMany for keys of several lenders", async () => {
   const [mine, yours] = [newId(), newId()];
   await database.pool.query("insert into toy values ($1, 'ball'), ($1, 'kite'), ($2, 'ball')", [mine, yours]);
   sent.length = 0;

@@ -113,7 +113,7 @@ describe("a warning of Citus that rows are missing", () => {
     expect(sqlState(error)).toBe("22012");
   });
 
-  test("ignores other warnings", async () => {
+  test("is the only warning that makes a query fail", async () => {
     const answer = await database.pool.query("do $$ begin raise warning 'something else'; end $$");
     expect(answer.command).toBe("DO");
   });
@@ -140,7 +140,7 @@ describe("a transaction in which rows were missing", () => {
     expect(await isStored(id)).toBe(false);
   });
 
-  test("commits nothing when the last send() of a transaction on distributed tables gets the warning", async () => {
+  test("commits nothing when its last send() gets the warning and tables are distributed", async () => {
     const url = directUrl((await emptyDatabase()).url);
     const client = new Client({ connectionString: url });
     await client.connect();

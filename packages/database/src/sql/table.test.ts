@@ -103,7 +103,7 @@ describe("the SQL made from an entity", () => {
   });
 });
 
-describe("refuses", () => {
+describe("a table made from an entity refuses", () => {
   test("a property that the entity does not have, with an error that lists the entity's properties", () => {
     // @ts-expect-error The type of the list rejects "amount" as well; callers in plain JavaScript get the error below.
     const select = () => invoices.selectList("i", ["id", "amount"]);

@@ -26,19 +26,19 @@ async function seenWhenOddItemsFail(failure: Error): Promise<{ seen: number[]; o
   return { seen, outcome };
 }
 
-test("processes every item in order, and throws all failures at the end", async () => {
+test("oneAfterAnother processes every item in order, and throws all failures at the end", async () => {
   const { seen, outcome } = await seenWhenOddItemsFail(refused);
   expect(seen).toEqual([1, 2, 3, 4]);
   expect(outcome).toMatchObject({ message: "2 of 4 items failed.", errors: [refused, refused] });
 });
 
-test("stops when the database is unavailable and not distributed", async () => {
+test("oneAfterAnother stops when the database is unavailable and not distributed", async () => {
   const { seen, outcome } = await seenWhenOddItemsFail(lost);
   expect(seen).toEqual([1]);
   expect(isUnavailable(outcome)).toBe(true);
 });
 
-test("continues when a node is unavailable and tables are distributed", async () => {
+test("oneAfterAnother continues when a node is unavailable and tables are distributed", async () => {
   // A table named as Citus's catalog makes `isDistributed` true without Citus.
   const { url } = await testDatabase("one-after-another", async () => {});
   const cluster = await createDatabase({ url, schemas: [] });
@@ -56,6 +56,6 @@ test("continues when a node is unavailable and tables are distributed", async ()
   await cluster.close();
 });
 
-test("does not throw when nothing fails", async () => {
+test("oneAfterAnother does not throw when nothing fails", async () => {
   await expect(oneAfterAnother(database.em(), [1, 2], async () => {})).resolves.toBeUndefined();
 });

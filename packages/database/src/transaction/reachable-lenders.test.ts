@@ -90,12 +90,12 @@ async function read(from: Database = database): Promise<string[]> {
   return rows.map(({ lenderId }) => lenderId);
 }
 
-test("while all nodes answer, one statement reads the rows of all lenders", async () => {
+test("queryReachable reads the rows of all lenders in one statement while all nodes answer", async () => {
   expect(await read()).toEqual([NEAR, FAR]);
   expect(sent).toEqual(["reach.invoices"]);
 });
 
-test("a read fails while a node is down if the option lenderIds is not set", async () => {
+test("queryReachable fails while a node is down if the option lenderIds is not set", async () => {
   await setAway(2);
   await expect(read(without)).rejects.toMatchObject({ code: "08006" });
 });
@@ -114,7 +114,7 @@ const ofLender = statement(
 const sleep = statement("reach.sleep", "select pg_sleep(4) is not null as slept");
 const invoicesOf = (lenderId: string) => query<{ amount: number }>(database.em(), ofLender, [lenderId]);
 
-test("reads the other lenders' rows while a node is down, and checks the nodes once for several reads", async () => {
+test("queryReachable reads the other lenders' rows while a node is down, and checks the nodes once for several reads", async () => {
   await setAway(2);
   expect(await Promise.all([read(), read(), read()])).toEqual([[NEAR], [NEAR], [NEAR]]);
   // The nodes were checked once, or twice if two seconds have passed meanwhile.
@@ -123,7 +123,7 @@ test("reads the other lenders' rows while a node is down, and checks the nodes o
   expect(sent.at(-1)).toBe("reach.invoices-of-some");
 });
 
-test("while a node is down, statements for its lenders are not sent and fail, and others are sent", async () => {
+test("while a node is down, statements for its lenders fail without being sent, and other statements are sent", async () => {
   sent = [];
   await expect(invoicesOf(FAR)).rejects.toBeInstanceOf(NodeAwayError);
   await expect(database.em().execute("select ?::uuid", [FAR])).rejects.toSatisfy(isUnavailable);
@@ -134,13 +134,13 @@ test("while a node is down, statements for its lenders are not sent and fail, an
   expect(await invoicesOf(NEAR)).toHaveLength(2);
 });
 
-test("reads no rows when all nodes are down", async () => {
+test("queryReachable reads no rows when all nodes are down", async () => {
   await setAway(1, 2);
   // The nodes are checked again at once, although the last check was less than two seconds ago.
   expect(await read()).toEqual([]);
 });
 
-test("reads all rows by one statement again once the nodes answer", async () => {
+test("queryReachable reads all rows in one statement again once the nodes answer", async () => {
   await setAway();
   await expect.poll(() => read(), { timeout: 10_000 }).toEqual([NEAR, FAR]);
   sent = [];
@@ -150,7 +150,7 @@ test("reads all rows by one statement again once the nodes answer", async () => 
   expect(await invoicesOf(FAR)).toHaveLength(1);
 });
 
-test("after a transaction failed because a node is down, statements for its lenders are not sent and fail", async () => {
+test("after a transaction failed because a node is down, statements for the node's lenders fail without being sent", async () => {
   await setAway(2);
   const failure = () =>
     transaction(database.em(), (tx) => query(tx, ofLender, [FAR])).then(
@@ -163,7 +163,7 @@ test("after a transaction failed because a node is down, statements for its lend
   await expect.poll(failure, { timeout: 10_000 }).toBeUndefined();
 });
 
-test("closes connections that wait for a silent node, so that statements for other lenders succeed", async () => {
+test("connections that wait for a silent node are closed, so that statements for other lenders succeed", async () => {
   await without.pool.query("update pg_dist_node set silent = groupid = 2");
   const longOfOther = transaction(database.em(), async (tx) => {
     await query(tx, ofLender, [NEAR]);
@@ -180,7 +180,7 @@ test("closes connections that wait for a silent node, so that statements for oth
   await expect.poll(() => invoicesOf(FAR).catch(() => []), { timeout: 10_000 }).toHaveLength(1);
 });
 
-test("a read that fails while all nodes answer throws its own error", async () => {
+test("queryReachable throws the error of the query if the query fails while all nodes answer", async () => {
   const failing = allLendersStatement("reach.failing", { ofSome: "$2::uuid[] is null" }, (areTheLenders) => {
     return `select reach.fail() where ${areTheLenders} and $1::int > 0`;
   });

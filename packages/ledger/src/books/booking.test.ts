@@ -148,7 +148,7 @@ describe("a loan's payments", () => {
     expect(await paymentsAfter(database.em(), [ofAnotherLender])).toEqual([]);
   });
 
-  test("are returned page by page for all loans of a lender", async () => {
+  test("are returned page by page together with those of the lender's other loans", async () => {
     const sample = new SampleCase(newId()).place(1_000n).pay(1n).pay(2n).pay(3n);
     const ids = sample.bookings.map(({ id }) => id);
     await writeBooks(database, [sample]);

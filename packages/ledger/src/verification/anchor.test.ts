@@ -76,7 +76,7 @@ describe("a changed line", () => {
     expect(accepted).toEqual([]);
   });
 
-  test("counts as torn if it is cut off after any character", () => {
+  test("counts as torn wherever it is cut off", () => {
     const line = anchorLine(anchor, keys);
     for (let length = 1; length < line.length; length += 1) {
       expect([length, readAnchorLine(line.slice(0, length))]).toEqual([length, "torn"]);
@@ -99,13 +99,13 @@ describe("a changed line", () => {
 });
 
 test.each([[""], ["hunter2"], ["A".repeat(44)], [`${"A".repeat(43)}=\n`], [Buffer.alloc(31).toString("base64")]])(
-  "rejects %j as a public key and says which format it expects",
+  "readAnchorPublicKey rejects %j and says which format it expects",
   (text) => {
     expect(() => readAnchorPublicKey(text)).toThrow(/expected 32 bytes in base64/);
   },
 );
 
-test("rejects a master key that is not 64 hex digits, and does not show it", () => {
+test("createAnchorKeys rejects a master key that is not 64 hex digits, and the error does not contain the key", () => {
   expect(() => createAnchorKeys({ masterKey: "hunter2" })).toThrow(/64 hex digits/);
   expect(() => createAnchorKeys({ masterKey: "hunter2" })).not.toThrow(/hunter2/);
 });

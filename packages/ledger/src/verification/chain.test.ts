@@ -17,7 +17,7 @@ async function problemsOf(lenderId: string): Promise<string[]> {
 const extend = (lenderId: string, options = {}) =>
   extendChain(database.em(), lenderId, { now: new Date(), ...options });
 
-test("each call adds the new rows to the chain, and writes nothing if there are none", async () => {
+test("each call of extendChain adds the new rows to the chain, and writes nothing if there are none", async () => {
   const sample = new SampleCase(newId()).place(1_000n).pay(400n);
   await writeBooks(database, [sample]);
   expect(await problemsOf(sample.lenderId)).toHaveLength(3);
@@ -64,7 +64,7 @@ test("a row that becomes visible after a day is reported by verify, and is chain
   expect(await problemsOf(sample.lenderId)).toEqual([]);
 });
 
-test("concurrent calls during writes add each row to the chain once", async () => {
+test("concurrent calls of extendChain during writes add each row to the chain once", async () => {
   const lenderId = newId();
   const cases = Array.from({ length: 12 }, () => new SampleCase(lenderId).place(1_000n).pay(10n).pay(20n));
   const extensions = await Promise.all(
@@ -75,7 +75,7 @@ test("concurrent calls during writes add each row to the chain once", async () =
   expect(await problemsOf(lenderId)).toEqual([]);
 });
 
-test("one call splits a backlog into blocks of at most 10,000 rows", async () => {
+test("one call of extendChain splits a backlog into blocks of at most 10,000 rows", async () => {
   const lenderId = newId();
   const sample = new SampleCase(lenderId).place(1n);
   for (let line = 0; line < 10_000; line += 1) sample.adjust(1n);

@@ -7,7 +7,7 @@ import { aMintedLink, aRequestedLink, linksDatabase, minutesLater, NOON } from "
 
 const database = await linksDatabase();
 
-test("returns the links that were requested or changed since the given time", async () => {
+test("changedLinks returns the links that were requested or changed since the given time", async () => {
   const fieldPartnerId = newId();
   const [first, second] = [await aRequested(fieldPartnerId), await aRequested(fieldPartnerId)];
   await aRequested(newId());
@@ -19,7 +19,7 @@ test("returns the links that were requested or changed since the given time", as
   expect(await changed(fieldPartnerId, minutesLater(1))).toEqual([second.id]);
 });
 
-test("returns a link when one of its messages has changed since the given time", async () => {
+test("changedLinks returns a link when one of its messages has changed since the given time", async () => {
   const fieldPartnerId = newId();
   const link = await aMintedLink(database, { fieldPartnerId });
   const reachable = { hasAddress: true, isConfigured: true };
@@ -34,7 +34,7 @@ test("returns a link when one of its messages has changed since the given time",
   expect(await changed(fieldPartnerId, minutesLater(61))).toEqual([]);
 });
 
-test("returns at most `limit` links with ids greater than the given id", async () => {
+test("changedLinks returns at most `limit` links with ids greater than the given id", async () => {
   const fieldPartnerId = newId();
   const links = [await aRequested(fieldPartnerId), await aRequested(fieldPartnerId), await aRequested(fieldPartnerId)];
   const page = (limit: number, after?: string) =>
@@ -44,7 +44,7 @@ test("returns at most `limit` links with ids greater than the given id", async (
 });
 
 test(
-  "uses the index on the field partner, also in a plan that was made while the table was empty",
+  "changedLinks uses the index on the field partner, also in a plan that was made while the table was empty",
   { tags: "one-node-plan" },
   async () => {
     const plan = await genericPlan(database.pool, selectChanged.text, `'${newId()}', now(), null, 51`);

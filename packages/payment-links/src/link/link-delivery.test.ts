@@ -54,7 +54,7 @@ describe("createDeliveries", () => {
     expect(undelivered).toBe(true);
   });
 
-  test("of a link without channels does not report it as undelivered", async () => {
+  test("does not report a link without channels as undelivered", async () => {
     const link = await aMintedLink(database, { channels: [] });
     expect(await deliver(link)).toEqual({ deliveries: [], undelivered: false });
   });

@@ -55,7 +55,7 @@ test.each([
   "https://pay.acme.example/\ta",
   " https://pay.acme.example/a",
   `https://pay.acme.example/${'"'.repeat(1_000)}`,
-])("rejects %j outside a sandbox", (text) => {
+])("checkLinkUrl rejects %j outside a sandbox", (text) => {
   expect(checkLinkUrl(text, LIVE)).toEqual({ ok: false, reason: expect.stringMatching(/^[A-Z].*\.$/) });
 });
 

@@ -106,17 +106,17 @@ describe("a lender that implements only the contract", () => {
   });
 });
 
-test("does not call a lender without a mint-link URL", async () => {
+test("mintLink does not call a lender without a mint-link URL", async () => {
   expect(await mintLink(aCall({ url: null }))).toMatchObject({ unavailable: "not_configured" });
 });
 
-test("does not call an address that the operator has not allowed", async () => {
+test("mintLink does not call an address that the operator has not allowed", async () => {
   const closed = createOutbound();
   expect(await mintLink(aCall({ outbound: closed }))).toMatchObject({ unavailable: "blocked_address" });
   await closed.close();
 });
 
-test("checks the link's URL by linkUrlRule, not by the hosts that outbound may call", async () => {
+test("mintLink checks the link's URL by linkUrlRule, not by the hosts that outbound may call", async () => {
   expect(await mintLink(aCall({ linkUrlRule: { allow: { entries: [] }, hosts: [] } }))).toMatchObject({
     unavailable: "bad_url",
   });
