@@ -52,7 +52,7 @@ export const CHAPTERS: readonly Chapter[] = [
   .map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }))
   .filter(({ pages }) => pages.length > 0);
 
-/** The README of each package; none if the service is installed without the repository. */
+/** Returns a page for the README of each package, or none if the service is installed without the repository. */
 function packagePages(): Page[] {
   const packages = new URL("../packages/", DOCS);
   if (!existsSync(packages)) return [];

@@ -11,7 +11,7 @@ export const VECTORS = {
   file: new URL(import.meta.resolve("@collections/signing/vectors.json")),
 };
 
-/** The complete HTML of a page that is a Markdown file. */
+/** Returns the complete HTML of a page that is a Markdown file. */
 export async function documentPage({ path, title, file }: Page & { file: string }, base: string): Promise<string> {
   const url = new URL(file, DOCS);
   const text = await readFile(url, "utf8");
@@ -19,7 +19,7 @@ export async function documentPage({ path, title, file }: Page & { file: string 
   return layoutPage({ path, title, main: html, headings, scripts: ["pages/document.ts"] }, base);
 }
 
-/** Turns links between files into links between pages. A file that the site does not serve has no target. */
+/** Converts a link to another file into a link to its page. Returns undefined if the site does not serve the file. */
 function targetOf(href: string, from: URL, base: string): string | undefined {
   if (href.startsWith("#") || URL.canParse(href)) return href;
   const { href: target, hash } = new URL(href, from);

@@ -4,18 +4,18 @@ import type { Heading } from "./markdown.ts";
 
 /** The content of a page; `layoutPage` adds the frame. */
 export interface PageContent {
-  /** Its path in the navigation, such as /docs/reference; missing for a page that the navigation does not list. */
+  /** The page's path in the navigation, such as /docs/reference; missing if the navigation does not list the page. */
   readonly path?: string;
   readonly title: string;
   /** The HTML of the main part, including its h1. */
   readonly main: string;
-  /** Its headings. The navigation lists those of level 2 below the page. */
+  /** The page's headings. The navigation lists the headings of level 2 below the page. */
   readonly headings?: readonly Heading[];
-  /** The modules that it runs, such as `pages/document.ts`, below /docs/modules. */
+  /** The modules that the page runs, such as `pages/document.ts`, below /docs/modules. */
   readonly scripts?: readonly string[];
   /** Further style sheets, as paths of this site. */
   readonly styles?: readonly string[];
-  /** True for the whole width, for a page that is not running text. */
+  /** True if the page uses the whole width, because it is not running text. */
   readonly wide?: boolean;
 }
 
@@ -25,7 +25,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
     `<path d="M9 17.5l4.5 4.5L23 11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/></svg>`,
 )}`;
 
-/** A complete HTML page. `base` is the path that a proxy in front removes, or empty. */
+/** Returns a complete HTML page. `base` is the path prefix that a proxy in front of the service removes, or empty. */
 export function layoutPage(content: PageContent, base: string): string {
   const { title, main, scripts = [], styles = [], wide = false } = content;
   return `<!doctype html>
@@ -66,7 +66,7 @@ function navigation({ path, headings = [] }: PageContent, base: string): string 
   }).join("\n");
 }
 
-/** A link; for the open page, which has `sections`, also links to its sections. */
+/** Returns the link to a page. Only the open page has `sections`; links to them are added. */
 function navigationItem({ path, title }: Page, sections: readonly Heading[] | undefined, base: string): string {
   const link = `<a href="${base}${path}"${sections ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a>`;
   if (!sections || sections.length === 0) return `<li>${link}</li>`;

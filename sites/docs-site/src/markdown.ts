@@ -15,11 +15,15 @@ export interface RenderedDocument {
 }
 
 /**
- * Where a link leads on the site. Undefined if the site does not have the target; then only the link's text is kept.
+ * Returns where a link leads on the site. Returns undefined if the site does not have the target; then only the link's
+ * text is kept.
  */
 export type LinkTarget = (href: string) => string | undefined;
 
-/** A code alone in a cell becomes the id of its row: `#LOAN_NOT_FOUND` leads there. */
+/**
+ * Matches a cell that contains only an error code. The code becomes the row's id, so `#LOAN_NOT_FOUND` leads to the
+ * row.
+ */
 const ROW_NAME = /^`([A-Z][A-Z0-9_]{3,})`$/;
 
 /** Renders one of our own Markdown files. HTML in it is not escaped, so the text must be trusted. */
@@ -60,7 +64,7 @@ function renderedHeading(parser: Parser, token: Tokens.Heading, before: readonly
   return { html, heading: { level: token.depth, text, anchor } };
 }
 
-/** An anchor like GitHub's, so that a link within a file works in both places. */
+/** Returns the same anchor as GitHub, so that a link within a file works on GitHub and on this site. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -81,8 +85,8 @@ function renderedCode(text: string, language: string): string {
 }
 
 /**
- * In a table with three or more columns, each cell has the name of its column, because on a phone the cells are below
- * each other.
+ * Renders a table. If it has three or more columns, each cell also gets the name of its column, because on a phone the
+ * cells of a row are below each other.
  */
 function renderedTable(parser: Parser, { header, rows, align }: Tokens.Table, rowNames: Set<string>): string {
   const labels = header.map(({ tokens }) => escapeHtml(parser.parseInline(tokens, parser.textRenderer)));
@@ -94,7 +98,7 @@ function renderedTable(parser: Parser, { header, rows, align }: Tokens.Table, ro
   };
   const cells = (tag: string, row: readonly Tokens.TableCell[]) =>
     row.map((each, column) => cell(tag, column, each)).join("");
-  // These tables are not displayed as tables, so their roles must be given explicitly.
+  // CSS lays out these tables as blocks. Screen readers then recognize the table only by explicit roles.
   const [tableRole, rowRole] = isWide ? [' role="table" class="wide"', ' role="row"'] : ["", ""];
   const head = `<thead><tr${rowRole}>${cells("th", header)}</tr></thead>`;
   const body = rows.map((row) => `<tr${rowId(row, rowNames)}${rowRole}>${cells("td", row)}</tr>`).join("\n");

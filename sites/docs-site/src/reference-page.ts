@@ -23,7 +23,7 @@ const FORM = `<form id="key" autocomplete="off" novalidate>
 </div>
 </form>`;
 
-/** The complete HTML of the API reference; `version` is Swagger UI's. */
+/** Returns the complete HTML of the API reference. `version` is the version of Swagger UI. */
 export function referencePage(base: string, version: string): string {
   return layoutPage(
     {
@@ -42,7 +42,7 @@ ${FORM}
   );
 }
 
-/** The installed version of Swagger UI. */
+/** Returns the installed version of Swagger UI. */
 export async function swaggerUiVersion(): Promise<string> {
   const manifest = await readFile(new URL("package.json", SWAGGER_UI), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;

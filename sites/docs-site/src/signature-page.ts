@@ -84,7 +84,7 @@ ${FORM}
 </div>
 <noscript><p class="fault">This page needs JavaScript, because the search runs in your browser.</p></noscript>`;
 
-/** The complete HTML of the signature debugger. It works in the browser only (contract: Signature debugger). */
+/** Returns the complete HTML of the signature debugger. It works in the browser only (contract: Signature debugger). */
 export function signaturePage(base: string): string {
   return layoutPage(
     {

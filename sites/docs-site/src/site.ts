@@ -22,7 +22,7 @@ const PAGES = new URL("./pages/", import.meta.url);
 const ENTRIES = ["document.ts", "reference.ts", "signature-debugger.ts"].map((name) => new URL(name, PAGES));
 
 export interface SiteOptions {
-  /** The path that a proxy in front removes, or empty. */
+  /** The path prefix that a proxy in front of the service removes, or empty. */
   readonly publicBasePath: string;
   readonly log: Logger;
   /** Makes the OpenAPI document for that base path. */
@@ -48,7 +48,7 @@ export function documentationSite({ publicBasePath, log, openApi }: SiteOptions)
   );
   router.use(swaggerUiFiles());
   router.get("/docs/guide", (_, response) => response.redirect(301, `${publicBasePath}/docs`));
-  // The `type` of a problem is a URL with this path.
+  // The `type` of an error answer is a URL with this path.
   router.get("/errors/:code", ({ params }, response) => {
     response.redirect(301, `${publicBasePath}/docs/errors#${encodeURIComponent(params.code)}`);
   });

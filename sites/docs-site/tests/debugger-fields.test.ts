@@ -78,7 +78,7 @@ describe("the fields of the debugger", () => {
   });
 });
 
-test("invisible characters get a picture", () => {
+test("visibleParts replaces each invisible character with a named picture", () => {
   expect(visibleParts("\uFEFFa\r\nb")).toEqual([
     { picture: "BOM", name: "byte order mark" },
     "a",

@@ -6,7 +6,7 @@ const html = (text: string, targetOf: (href: string) => string | undefined = now
   renderMarkdown(text, targetOf).html;
 
 describe("a document", () => {
-  test("has GitHub's anchors, made unique", () => {
+  test("has the same anchors as on GitHub, each of them unique", () => {
     const { headings, html } = renderMarkdown("# A\n\n## 5. Receive `events`, *now*!\n\n### Go\n\n## Go\n", nowhere);
     expect(headings).toEqual([
       { level: 1, text: "A", anchor: "a" },
@@ -36,7 +36,7 @@ describe("a document", () => {
     expect(html("```bash run\nexport A=1 # b\n```")).toContain('<span class="hljs-comment"># b</span>');
   });
 
-  test("uses a code alone in a cell as the id of its row, once per code", () => {
+  test("uses an error code that fills a cell as the id of its row, once per code", () => {
     const table =
       "| HTTP | Code |\n| --: | --- |\n| 404 | `LOAN_NOT_FOUND` |\n| 404 | `LOAN_NOT_FOUND` |\n| 401 | see `BAD` |\n";
     const rendered = html(table);

@@ -74,7 +74,7 @@ describe("the documentation in Chromium", { timeout: BROWSER_TIMEOUT_MS }, () =>
     await open.page.getByRole("heading", { level: 1, name: "Integrate in an afternoon" }).waitFor();
   });
 
-  test("the type of an error leads to its row, which the top bar does not cover", async () => {
+  test("the link to an error code leads to its row, which the top bar does not cover", async () => {
     const { page } = await browser.open(`${origin}/errors/BAD_SIGNATURE`);
     const { top } = await page.locator("tr:target").evaluate((row) => row.getBoundingClientRect());
     const bar = await page.locator("header").evaluate((header) => header.getBoundingClientRect());

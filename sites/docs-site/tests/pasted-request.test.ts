@@ -7,7 +7,7 @@ const BODY = `{"amount":2500,"note":"Ravi's"}`;
 
 describe("shellWords", () => {
   test.each([
-    ["plain ones", "a  b\tc", ["a", "b", "c"]],
+    ["plain words", "a  b\tc", ["a", "b", "c"]],
     ["single quotes", `'a "b" \\n' c`, [`a "b" \\n`, "c"]],
     ["double quotes", `"a 'b' \\"c\\" \\\\ \\n"`, [`a 'b' "c" \\ \\n`]],
     ["ANSI quotes", `$'it\\'s \\u0905\\n\\x41'`, ["it's अ\nA"]],
@@ -15,11 +15,11 @@ describe("shellWords", () => {
     ["an escaped space", "a\\ b", ["a b"]],
     ["an empty word", `a '' b`, ["a", "", "b"]],
     ["continued lines", "a \\\n  b \\\r\n c", ["a", "b", "c"]],
-    ["the end of the first command", "a b | c", ["a", "b"]],
-    ["the end of the line", "a b\nc", ["a", "b"]],
+    ["only the first command", "a b | c", ["a", "b"]],
+    ["only the first line", "a b\nc", ["a", "b"]],
     ["a missing closing quote", "a 'b c", ["a", "b c"]],
-    ["nothing", "", []],
-  ])("%s", (_, text, words) => {
+    ["an empty text", "", []],
+  ])("splits %s", (_, text, words) => {
     expect(shellWords(text).words).toEqual(words);
   });
 
@@ -52,12 +52,12 @@ describe("a curl command", () => {
 
   test.each([
     ["GET without a body", "curl https://a.example/b", "GET"],
-    ["POST with one", "curl -d x https://a.example/b", "POST"],
-    ["what -X says, also joined to it", "curl -XPUT https://a.example/b -d x", "PUT"],
-    ["what -X says, also behind other flags", "curl -sSX DELETE https://a.example/b", "DELETE"],
-    ["HEAD by -I", "curl -I https://a.example/b", "HEAD"],
-    ["POST by --json", "curl --json '{}' https://a.example/b", "POST"],
-    ["POST with a file", "curl -d @body.json https://a.example/b", "POST"],
+    ["POST with a body", "curl -d x https://a.example/b", "POST"],
+    ["PUT from -XPUT", "curl -XPUT https://a.example/b -d x", "PUT"],
+    ["DELETE from -sSX DELETE", "curl -sSX DELETE https://a.example/b", "DELETE"],
+    ["HEAD from -I", "curl -I https://a.example/b", "HEAD"],
+    ["POST from --json", "curl --json '{}' https://a.example/b", "POST"],
+    ["POST with a body from a file", "curl -d @body.json https://a.example/b", "POST"],
   ])("has the method: %s", (_, text, method) => {
     expect(readPasted(text)).toMatchObject({ method, path: "/b" });
   });
@@ -78,9 +78,9 @@ describe("a curl command", () => {
   });
 
   test.each([
-    ["a file", "curl -d @/tmp/body.json https://a.example/b", "The body is in the file /tmp/body.json"],
-    ["data to encode", "curl --data-urlencode a=ä https://a.example/b", "--data-urlencode cannot be read"],
-  ])("with %s has a note that the body is missing", (_, text, note) => {
+    ["in a file", "curl -d @/tmp/body.json https://a.example/b", "The body is in the file /tmp/body.json"],
+    ["data that curl would encode", "curl --data-urlencode a=ä https://a.example/b", "--data-urlencode cannot be read"],
+  ])("whose body is %s has a note that the body is missing", (_, text, note) => {
     const { body, notes } = readPasted(text);
     expect(body).toBeUndefined();
     expect(notes.join()).toContain(note);
@@ -104,10 +104,10 @@ describe("an HTTP request", () => {
   });
 
   test.each([
-    ["a last line end that pasting added", `${BODY}\n`, BODY.length, BODY],
-    ["a last line end that pasting lost", BODY, BODY.length + 1, `${BODY}\n`],
-    ["CRLF that pasting made LF", "{\n}\n", 6, "{\r\n}\r\n"],
-  ])("is restored by its Content-Length: %s", (_, pasted, length, body) => {
+    ["pasting added a line end", `${BODY}\n`, BODY.length, BODY],
+    ["pasting removed the last line end", BODY, BODY.length + 1, `${BODY}\n`],
+    ["pasting changed CRLF to LF", "{\n}\n", 6, "{\r\n}\r\n"],
+  ])("has its body restored by Content-Length: %s", (_, pasted, length, body) => {
     expect(readPasted(`${head}Content-Length: ${length}\r\n\r\n${pasted}`)).toMatchObject({ body, notes: [] });
   });
 
@@ -140,7 +140,7 @@ describe("an HTTP request", () => {
 });
 
 test.each(["hello", "curl", "curl -s", "{}", "GET", "select * from t", ""])(
-  "%j is neither, and throws UnreadablePasteError",
+  "readPasted throws UnreadablePasteError for %j, which is neither a curl command nor a request",
   (text) => {
     expect(() => readPasted(text)).toThrow(UnreadablePasteError);
   },

@@ -26,7 +26,7 @@ beforeAll(async () => {
   open = await browser.open(url);
 });
 
-/** A signature made by Node's HMAC over the given parts. */
+/** Returns a signature made by Node's HMAC over the given parts. */
 function signed(parts: {
   method?: string;
   path?: string;
@@ -70,8 +70,8 @@ describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
     ["a secret with a newline", { secret: `${SECRET}\n` }, ["SECRET_WITH_NEWLINE"]],
     ["a body that was serialised again", { body: JSON.stringify(JSON.parse(BODY), null, 2) }, ["BODY_PRETTY"]],
     ["a path that was decoded", { path: decodeURIComponent(PATH) }, ["PATH_DECODED"]],
-    ["seconds", { timestamp: TIMESTAMP.slice(0, -3) }, ["TIMESTAMP_IN_SECONDS"]],
-    ["two at once", { method: "post", secret: `"${SECRET}"` }, ["METHOD_IN_LOWER_CASE", "SECRET_QUOTED"]],
+    ["a timestamp in seconds", { timestamp: TIMESTAMP.slice(0, -3) }, ["TIMESTAMP_IN_SECONDS"]],
+    ["two mistakes at once", { method: "post", secret: `"${SECRET}"` }, ["METHOD_IN_LOWER_CASE", "SECRET_QUOTED"]],
   ])("names %s", async (_, mistake, expected) => {
     await ask(open, { Signature: signed(mistake) });
     expect(await verdict(open)).toBe(expected.length === 1 ? "Found the mistake" : "Found the mistakes");
@@ -269,7 +269,8 @@ function request(signature: string): RequestToDiagnose {
 }
 
 /**
- * Runs in the page, which has no Node and nothing of this file. It is a text because the test runner rewrites imports.
+ * A script that runs in the page, where Node and this file do not exist. It is a string, because the test runner would
+ * rewrite the imports of a function.
  */
 const SIGN_AND_DIAGNOSE = `
 const { sign, diagnose } = await import("/docs/modules/signing/index.ts");

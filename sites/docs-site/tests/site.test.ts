@@ -28,7 +28,7 @@ test("every guide for lenders is a page, and the first one is the home page", as
 });
 
 test.each(["database", "flows", "ledger", "money", "webhooks"])(
-  "the page of the package %s shows its README with its program",
+  "the page of the package %s shows its README with the example program",
   async (name) => {
     const html = await htmlAt(`/docs/packages/${name}`);
     expect(html).toContain(`<h1 id="collections${name}">@collections/${name} `);
@@ -91,7 +91,7 @@ async function isThere(target: string, ownHtml: string): Promise<boolean> {
   return text !== undefined && (anchor === undefined || text.includes(` id="${anchor}"`));
 }
 
-test("the type of every error leads to its remedy", async () => {
+test("the type URL of every error leads to its row on the page of errors", async () => {
   const errors = await htmlAt("/docs/errors");
   const named = new Set([...errors.matchAll(/<tr id="([^"]+)"/g)].map(([, name]) => name));
   expect(PROBLEM_CODES.filter((code) => !named.has(code))).toEqual([]);

@@ -1,16 +1,19 @@
 import { escapeHtml } from "@collections/web-pages";
 
-/** An open door. It is embedded in the page, so that no image is loaded. */
+/** The app's icon: an open door. It is embedded in the page, so that no image is loaded. */
 const ICON = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#0b6b63"/>` +
     `<path d="M11 24V9.5l9-2V24M8 24h16M17 15.5v1.5" fill="none" stroke="#fff" stroke-width="2.4" ` +
     `stroke-linecap="round" stroke-linejoin="round"/></svg>`,
 )}`;
 
-/** The style sheets below /app/assets, in an order in which later ones may override earlier ones. */
+/** The style sheets below /app/assets, in the order in which the page loads them: later ones override earlier ones. */
 export const STYLES = ["base.css", "frame.css", "controls.css", "parts.css", "cases.css", "door.css"];
 
-/** The only page of the app; its modules create all content. `base` is the path that a proxy removes. */
+/**
+ * Returns the only page of the app; its modules create all content. `base` is the path prefix that a proxy in front of
+ * the service removes, or empty.
+ */
 export function appPage(base: string): string {
   return `<!doctype html>
 <html lang="en" data-base="${escapeHtml(base)}">

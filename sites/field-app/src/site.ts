@@ -17,7 +17,7 @@ const ASSETS = new URL("./assets/", import.meta.url);
 const WORKER_MODULE = "worker/offline.ts";
 
 export interface FieldAppOptions {
-  /** The path that a proxy in front removes, or empty. */
+  /** The path prefix that a proxy in front of the service removes, or empty. */
   readonly publicBasePath: string;
 }
 
@@ -47,7 +47,7 @@ const modulesMade = madeOnce(() =>
 );
 const modulesServed = madeOnce(async () => serveBrowserModules(await modulesMade()));
 
-/** The files that the service worker stores, so that the app opens without a network. */
+/** Returns the files that the service worker stores, so that the app opens without a network. */
 function shell(modules: BrowserModules, base: string): string[] {
   const scripts = [...modules.keys()].filter((path) => path !== WORKER_MODULE);
   const files = [...STYLES.map((name) => `assets/${name}`), ...scripts.map((path) => `modules/${path}`)];

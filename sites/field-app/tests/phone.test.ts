@@ -35,7 +35,7 @@ describe("the app's colours have enough contrast", () => {
 /** The least contrast of text by WCAG 2. */
 const READABLE = 4.5;
 
-/** The relative luminance of a colour such as #0b6b63, by WCAG 2. */
+/** Returns the relative luminance of a colour such as #0b6b63, by WCAG 2. */
 function luminance(colour: string): number {
   const [red, green, blue] = [1, 3, 5].map((at) => {
     const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
@@ -67,7 +67,7 @@ describe("a typed amount", () => {
     ["5000", 0, "5000"],
     ["1.234", 3, "1234"],
     ["007", 2, "700"],
-  ])("%s with %i decimals is %s", (text, digits, minor) => {
+  ])("%j with %i decimals is %s in minor units", (text, digits, minor) => {
     expect(typedAmount(text, digits)).toEqual({ minor });
   });
 
@@ -81,11 +81,11 @@ describe("a typed amount", () => {
     ["1e3", 2],
     ["1.2.3", 2],
     ["25 00 rupees", 2],
-  ])("%s with %i decimals is rejected with a message", (text, digits) => {
+  ])("%j with %i decimals is rejected with a message", (text, digits) => {
     expect(typedAmount(text, digits)).toEqual({ fault: expect.stringMatching(/\.$/) });
   });
 
-  test("has the currency's number of decimals", () => {
+  test("may have the decimals of its currency, which digitsOf counts in another amount", () => {
     expect(["62.50", "5000", "1.234"].map((decimal) => digitsOf({ decimal }))).toEqual([2, 0, 3]);
   });
 });

@@ -7,13 +7,13 @@ import { pathToFileURL } from "node:url";
 import { init, parse } from "es-module-lexer";
 import { type RequestHandler, Router } from "express";
 
-/** The source folders of modules by the first part of the served path. Each is below the folder of its package.json. */
+/** Source folders of modules, by the first part of the served path. Each folder is below that of its package.json. */
 export type SourceFolders = Readonly<Record<string, URL>>;
 
 /** The modules' JavaScript by path: `pages/reference.ts`, `signing/index.ts`. */
 export type BrowserModules = ReadonlyMap<string, string>;
 
-/** A module cannot run in a browser; the message names it and says why. */
+/** Thrown if a module cannot run in a browser; the message names the module and says why. */
 export class BrowserModuleError extends Error {
   override readonly name = "BrowserModuleError";
   readonly code = "BROWSER_MODULE";
@@ -41,12 +41,12 @@ export async function browserModules(entries: readonly URL[], folders: SourceFol
 /** The folder with the modules of `@collections/web-pages/browser`. */
 export const SHARED_BROWSER_MODULES = new URL("./browser", import.meta.url);
 
-/** A folder's URL without the trailing slash, as `SourceFolders` requires. */
+/** Returns a folder's URL without the trailing slash, as `SourceFolders` requires. */
 export function sourceFolder(folder: URL): URL {
   return new URL(folder.href.replace(/\/$/, ""));
 }
 
-/** The folder of a package that the module `from` imports. */
+/** Returns the folder of a package that the module `from` imports. */
 export async function packageFolder(name: string, from: URL): Promise<URL> {
   return sourceFolder(new URL(".", await manifestOf(name, from)));
 }
@@ -90,7 +90,7 @@ async function resolved(specifier: string, from: URL): Promise<URL> {
   return inPackage(await manifestOf(name, from), "exports", `.${specifier.slice(name.length)}`);
 }
 
-/** The file that a package provides for browsers for one of its entry points. */
+/** Returns the file that a package provides to browsers for one of its entry points. */
 async function inPackage(manifest: URL, field: "imports" | "exports", entry: string): Promise<URL> {
   const { [field]: entries = {} } = JSON.parse(await readFile(manifest, "utf8")) as Manifest;
   const target = targetForBrowsers(entries[entry]);
@@ -114,14 +114,14 @@ function targetForBrowsers(target: Target | undefined): string | undefined {
   return targetForBrowsers(chosen);
 }
 
-/** The real path, because Node's resolution follows links too. */
+/** Returns the package.json of a package that `from` imports. Resolves symbolic links, as Node does. */
 async function manifestOf(name: string, from: URL): Promise<URL> {
   const path = findPackageJSON(name, from);
   if (path === undefined) throw new BrowserModuleError(`${from.pathname} imports ${name}, which is not installed.`);
   return pathToFileURL(await realpath(path));
 }
 
-/** The package.json of a module's package. */
+/** Returns the package.json of the package that a module belongs to. */
 function manifestAbove(file: URL): URL {
   for (let folder = new URL(".", file); ; folder = new URL("..", folder)) {
     const manifest = new URL("package.json", folder);

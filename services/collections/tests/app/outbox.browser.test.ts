@@ -127,10 +127,10 @@ test(
     await page.getByText("Something went wrong.").waitFor();
 
     await press("Dismiss");
-    await page.getByText("Not send it?").waitFor();
+    await page.getByText("Discard it without sending?").waitFor();
     await phone.look("dismiss");
     await press("Keep it");
-    await page.getByText("Not send it?").waitFor({ state: "detached" });
+    await page.getByText("Discard it without sending?").waitFor({ state: "detached" });
     await press("Dismiss");
     await press("Do not send");
     await page.getByText("Everything is sent").waitFor();

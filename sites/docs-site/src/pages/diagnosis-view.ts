@@ -5,7 +5,7 @@ import { visibleParts } from "./visible-text.ts";
 
 const MAX_CHARACTERS_SHOWN = 20_000;
 
-/** Shows the result of `diagnose`. */
+/** Returns the elements that show the result of `diagnose`. */
 export function diagnosisView(diagnosis: Diagnosis): HTMLElement[] {
   return [verdict(diagnosis), ...findings(diagnosis), signedText(diagnosis), facts(diagnosis)];
 }

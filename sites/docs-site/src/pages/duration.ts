@@ -5,7 +5,7 @@ const UNITS: readonly [name: string, ms: number][] = [
   ["second", 1_000],
 ];
 
-/** A duration in words, in the largest unit with a count of at least two: `3 hours`, `90 seconds`. */
+/** Returns a duration in words, in the largest unit with a count of at least two: `3 hours`, `90 seconds`. */
 export function duration(ms: number): string {
   for (const [name, unitMs] of UNITS) {
     const count = Math.floor(Math.abs(ms) / unitMs);

@@ -28,8 +28,8 @@ export type Asked =
   | { readonly ok: false; readonly faults: readonly FieldFault[] };
 
 /**
- * The request and the secrets from the fields, or the faults of the fields. Timestamp and signature may be in the
- * headers only.
+ * Returns the request and the secrets from the fields, or the faults of the fields. If the field of the timestamp or of
+ * the signature is empty, the value is taken from the headers.
  */
 export function askedIn(fields: Fields): Asked {
   const headers = headersIn(fields.headers.split("\n"));
@@ -62,7 +62,7 @@ function missing(field: FieldName, value: string, detail: string): FieldFault[] 
   return value === "" ? [{ field, detail }] : [];
 }
 
-/** The bytes of the body, or what is wrong with it. */
+/** Returns the bytes of the body, or a text that says what is wrong with it. */
 function bytesOf(body: Fields["body"]): Uint8Array | string {
   if ("text" in body) return new TextEncoder().encode(body.text);
   if ("file" in body) return body.file ?? "Choose the file that contains the body.";

@@ -21,7 +21,7 @@ interface CurlRead {
 
 /** Reads a curl command; undefined if the text is not one. */
 export function curlRequest(text: string): PastedRequest | undefined {
-  // The prompts of a shell are not part of the command.
+  // Removes the shell's prompts, which are not part of the command.
   const command = /(?:^|[\s;|&(])(curl\s[^]*)$/.exec(text.replaceAll(/^\s*[$>] /gm, ""))?.[1];
   if (command === undefined) return undefined;
   const { words, expansions } = shellWords(command);

@@ -23,7 +23,7 @@ export function rawRequest(text: string): PastedRequest | undefined {
   };
 }
 
-/** The sent lines in the output of `curl -v`; other texts unchanged. */
+/** Returns the lines that `curl -v` reports as sent. Returns any other text unchanged. */
 function sentLines(text: string): string {
   const sent = text.split(/\r?\n/).filter((line) => /^> ?/.test(line));
   return sent.length === 0 ? text : sent.map((line) => line.replace(/^> ?/, "")).join("\n");
@@ -37,7 +37,7 @@ function split(text: string): { head: string; rest: string } {
   return { head: text.slice(0, at), rest: text.slice(at + gap.length) };
 }
 
-/** The body. If pasting has changed its line ends, Content-Length shows how to restore them. */
+/** Returns the body. If pasting has changed its line ends, restores those that match Content-Length. */
 function bodyOfLength(body: string, contentLength: string | undefined): { body: string; note?: string } {
   const length = Number(contentLength);
   if (contentLength === undefined || bytesOf(body) === length) return { body };

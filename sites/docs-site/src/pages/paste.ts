@@ -2,7 +2,7 @@ import { curlRequest } from "./paste-curl.ts";
 import { rawRequest } from "./paste-http.ts";
 import type { PastedRequest } from "./pasted-request.ts";
 
-/** The text is neither a curl command nor an HTTP request. */
+/** Thrown if a text is neither a curl command nor an HTTP request. */
 export class UnreadablePasteError extends Error {
   override readonly name = "UnreadablePasteError";
   readonly code = "UNREADABLE_PASTE";

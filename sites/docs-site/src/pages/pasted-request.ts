@@ -12,12 +12,12 @@ export interface PastedRequest {
 
 export type Header = readonly [name: string, value: string];
 
-/** The value of a header, by its name in any case. */
+/** Returns the value of a header. The name may be in upper or lower case. */
 export function headerOf(headers: readonly Header[], name: string): string | undefined {
   return headers.find(([given]) => given.toLowerCase() === name.toLowerCase())?.[1];
 }
 
-/** The headers in a text, one per line. Other lines are ignored. */
+/** Returns the headers in a text, one per line. Ignores other lines. */
 export function headersIn(lines: readonly string[]): Header[] {
   return lines.flatMap((line): Header[] => {
     const [, name, value] = /^\s*([^\s:]+)\s*:([^]*)$/.exec(line) ?? [];

@@ -1,7 +1,7 @@
 import { byId } from "@collections/web-pages/browser";
 import { signedHeaders } from "./sign-request.ts";
 
-/** A request of Swagger UI. Loading the document is one of them. */
+/** A request that Swagger UI sends, such as the one that loads the OpenAPI document (`loadSpec`). */
 interface SwaggerRequest {
   url: string;
   method: string;
@@ -35,13 +35,13 @@ function show(swaggerUi: SwaggerUi): void {
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
     supportedSubmitMethods: ["get", "post"],
-    // Otherwise it would call a validator on the internet.
+    // Otherwise Swagger UI would send the document to a validator on the internet.
     validatorUrl: null,
     requestInterceptor: signed,
   });
 }
 
-/** The part of Swagger UI's system that plugins and layout components get, as far as it is used here. */
+/** The members that this page uses of the object that Swagger UI passes to plugins and layout components. */
 interface System {
   readonly React: { createElement(type: unknown, props?: object | null, ...children: unknown[]): object };
   readonly specSelectors: { loadingStatus(): string | undefined };
@@ -49,8 +49,8 @@ interface System {
 }
 
 /**
- * A layout with the operations and the webhooks only. The page has its own title, and there is no button to authorize,
- * because each request is signed.
+ * Returns a plugin whose layout shows only the operations, the webhooks and the schemas. The page has its own title.
+ * There is no button to authorize, because each request is signed.
  */
 function ourLayout({ React }: System): object {
   function ReferenceLayout({ getComponent, specSelectors }: System): object {
@@ -76,7 +76,7 @@ function signed(request: SwaggerRequest): SwaggerRequest {
   return request;
 }
 
-/** Loads Swagger UI, which is not a module but defines a global. */
+/** Loads Swagger UI, which is not a module but defines a global variable. */
 async function library(): Promise<SwaggerUi> {
   const script = document.createElement("script");
   script.src = reference.dataset["library"]!;

@@ -15,7 +15,8 @@ export interface Key {
 }
 
 /**
- * The headers that sign a request (contract: Authentication): over the path as a browser sends it, and the exact body.
+ * Returns the headers that sign a request. The signature covers the path as a browser sends it, and the exact body.
+ * contract: Authentication
  */
 export function signedHeaders(request: OutgoingRequest, { keyId, secret }: Key, nowMs: number): Record<string, string> {
   const timestamp = String(nowMs);

@@ -19,7 +19,7 @@ form.addEventListener("reset", () => {
   result.replaceChildren();
   say("");
   showFaults([]);
-  // A reset also resets the kind of body, but only after this event.
+  // Waits for the end of this event: only then has the browser reset the kind of body.
   setTimeout(showBodyKind);
 });
 paste.addEventListener("input", takePasted);
@@ -102,7 +102,7 @@ function base64Of(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** An example: a payment whose secret was read from a file including the newline at its end. */
+/** Fills the fields with an example: a payment whose secret was read from a file including the newline at its end. */
 function fillExample(): void {
   const exampleSecret = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
   const timestamp = String(Date.now());

@@ -67,6 +67,6 @@ function keepForOffline(): void {
   const base = document.documentElement.dataset["base"] ?? "";
   navigator.serviceWorker
     .register(`${base}/app/modules/worker/offline.ts`, { scope: `${base}/app` })
-    // Without the service worker only opening the app offline does not work.
+    // Without the service worker everything works except opening the app offline.
     .catch(() => undefined);
 }

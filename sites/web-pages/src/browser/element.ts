@@ -31,7 +31,7 @@ function isThere(content: Content): content is Node | string {
   return content !== null && content !== undefined && content !== false;
 }
 
-/** The page's element with this id. Throws if it is missing, which is a bug of the page. */
+/** Returns the page's element with this id. Throws if it is missing, which is a bug of the page. */
 export function byId<Type extends HTMLElement>(id: string, type: new () => Type): Type {
   const found = document.getElementById(id);
   if (!(found instanceof type)) throw new TypeError(`The page has no ${type.name} with the id ${id}.`);

@@ -23,7 +23,7 @@ export function forgetVisit(caseId: string): void {
   forget(mine() + caseId);
 }
 
-/** The open visits, newest first. */
+/** Returns the open visits, newest first. */
 export function currentVisits(): CurrentVisit[] {
   const visits = names(mine()).map((name) => read<CurrentVisit>(name));
   return visits
@@ -31,7 +31,7 @@ export function currentVisits(): CurrentVisit[] {
     .toSorted((one, other) => (one!.startedAt < other!.startedAt ? 1 : -1)) as CurrentVisit[];
 }
 
-/** The open visit of this case: from this phone, or one that was started on another phone. */
+/** Returns the open visit of this case. It was started on this phone or on another phone. */
 export function currentVisitOn({ id: caseId, borrower, visits }: WholeCase): CurrentVisit | undefined {
   const known = visits.edges.map(({ node }) => node);
   const ownHere = currentVisits().find((visit) => visit.caseId === caseId);
@@ -41,7 +41,7 @@ export function currentVisitOn({ id: caseId, borrower, visits }: WholeCase): Cur
   return elsewhere && { ...elsewhere, caseId, borrowerName: borrower.displayName };
 }
 
-/** Whether the visit is not too old and was not ended on this phone. */
+/** Returns whether the visit is not too old and was not ended on this phone. */
 function isOpen({ visitId, startedAt }: { readonly visitId: string; readonly startedAt: string }): boolean {
   const isEndedHere = outbox().some(
     ({ mutation, input, state }) =>

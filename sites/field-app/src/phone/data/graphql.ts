@@ -1,13 +1,13 @@
 /**
- * No answer arrived: no network, a time-out, or a service that is temporarily unavailable. The same request may be sent
- * again.
+ * Thrown if no usable answer arrived: no network, a time-out, or a service that is temporarily unavailable. The same
+ * request may be sent again.
  */
 export class NoAnswerError extends Error {
   override readonly name = "NoAnswerError";
   readonly code = "NO_ANSWER";
   /** How long the service asked to wait, if it did. */
   readonly retryAfterMs: number | undefined;
-  /** The service failed at this particular request; other requests may succeed. */
+  /** Whether the service failed to process this particular request; other requests may succeed. */
   readonly isFault: boolean;
 
   constructor(message = "There is no network just now.", retryAfterMs?: number, isFault = false) {
@@ -17,7 +17,7 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** The API refused the request; `code` is from the error's extensions. */
+/** Thrown if the API refused the request; `code` is from the error's extensions. */
 export class RefusedRequestError extends Error {
   override readonly name = "RefusedRequestError";
   readonly code: string;
@@ -56,18 +56,18 @@ export async function send<Data>(operation: string, variables: object, accessTok
   return dataOf(body, response);
 }
 
-/** The data of an answer. @throws NoAnswerError, RefusedRequestError */
+/** Returns the data of an answer. @throws NoAnswerError, RefusedRequestError */
 export function dataOf<Data>({ data, errors }: Body<Data>, response?: Response): Data {
   const [error] = errors ?? [];
   if (error === undefined && data !== undefined && data !== null) return data;
   const { code = "INTERNAL", retryAfterS } = error?.extensions ?? {};
-  const message = error?.message ?? "The service did not understand this.";
+  const message = error?.message ?? "The service sent an answer that this app cannot read.";
   if (!FOR_NOW.has(code)) throw new RefusedRequestError(code, message);
   const waitS = retryAfterS ?? Number(response?.headers.get("Retry-After") ?? 0);
   throw new NoAnswerError(message, waitS * 1_000 || undefined, code === "INTERNAL");
 }
 
-/** Sends a request, to be answered as JSON or as a stream of events. */
+/** Sends a request. `accept` chooses the form of the answer: JSON or a stream of events. */
 export function post(
   query: string,
   variables: object,

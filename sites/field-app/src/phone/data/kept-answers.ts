@@ -10,7 +10,7 @@ const ANSWERS = "answer.";
 /** About as many screens as are used in a day; the oldest answers are removed first. */
 const MAX_KEPT = 80;
 
-/** The last stored answer to the same question. */
+/** Returns the last stored answer to the same query. */
 export function keptAnswer<Data>(question: string): KeptAnswer<Data> | undefined {
   return read<KeptAnswer<Data>>(ANSWERS + question);
 }

@@ -9,7 +9,7 @@ export const FINAL: ReadonlySet<PaymentLink["status"]> = new Set(["PAID", "UNAVA
 
 export interface LinkWatch {
   onLink: (link: PaymentLink | null) => void;
-  /** Called with whether changes arrive as a stream; false means that the link is polled every few seconds. */
+  /** Called with true if changes arrive as a stream, and with false if the link is polled every few seconds. */
   onLive: (isLive: boolean) => void;
   /** Called with an error that will not go away. */
   onFault: (error: unknown) => void;

@@ -15,7 +15,9 @@ const LINK = `id status url unavailableReason paidAt
   fallback { ${FALLBACK} }`;
 const TOKENS = "tokens { accessToken refreshToken }";
 const REFUSED = "__typename ... on UserError { code message }";
-/** For a deed whose visit's start has not arrived: whether the service keeps the deed until then. */
+/**
+ * For a deed that arrived before the start of its visit: whether the service keeps the deed until the start arrives.
+ */
 const HELD = "... on VisitNotFound { isHeld }";
 
 export const WHO_AM_I = `query WhoAmI { viewer { id displayName } }`;

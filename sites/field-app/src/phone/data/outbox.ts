@@ -12,7 +12,7 @@ export interface Deed {
   readonly mutation: keyof typeof QUEUED;
   readonly input: { readonly visitId: string; readonly [field: string]: unknown };
   readonly caseId: string;
-  /** The borrower at that door. */
+  /** The name of the borrower at that door. */
   readonly borrowerName: string;
 }
 
@@ -25,7 +25,7 @@ export interface OutboxItem extends Deed {
   readonly message?: string;
   /** The id of the requested link, after the service has accepted the request. */
   readonly linkId?: string;
-  /** How often the service has failed at it. */
+  /** How often the service has failed to process the deed. */
   readonly faults?: number;
 }
 
@@ -36,7 +36,7 @@ interface Trouble {
 }
 
 const RETRY_MS = [2_000, 4_000, 8_000, 15_000, 30_000];
-/** A failure may be temporary. After this many, deeds of other visits no longer wait for this one. */
+/** After this many failures of a deed, deeds of other visits no longer wait for it. Fewer failures may be temporary. */
 const FEW_FAULTS = 3;
 const HELD_RETRY_MS = 30_000;
 /** After this time the field partner sees that the app will continue to send by itself. */
@@ -86,8 +86,8 @@ export function itemOf(key: string): OutboxItem | undefined {
 }
 
 /**
- * Removes a deed that is done, or was refused and read, or must not be sent. Removing a start also removes the later
- * deeds of its visit.
+ * Removes a deed: it is done, the user has read why it was refused, or the user does not want to send it. Removing the
+ * start of a visit also removes the later deeds of the visit.
  */
 export function dismiss(key: string): void {
   const who = signedInAs()?.fieldPartnerId;
@@ -108,7 +108,7 @@ export function flush(): Promise<void> {
   if (who === undefined) return Promise.resolve();
   flushing ??= exclusively("outbox", () => sendAll(who)).finally(() => {
     flushing = undefined;
-    // Another field partner has signed in meanwhile, who also has an outbox.
+    // Another field partner has signed in meanwhile: sends that person's waiting deeds.
     if (signedInAs()?.fieldPartnerId !== who) void flush();
   });
   return flushing;
@@ -129,7 +129,10 @@ async function sendAll(who: string): Promise<void> {
   if (againInMs < Infinity) timer = setTimeout(() => void flush(), againInMs);
 }
 
-/** The oldest deed that may be sent. A visit's start is sent before its other deeds, even if the clock was set back. */
+/**
+ * Returns the oldest deed that may be sent. A visit's start is sent before its other deeds, even if the clock was set
+ * back.
+ */
 function nextOf(who: string, passedOver: ReadonlySet<string>): OutboxItem | undefined {
   if (signedInAs()?.fieldPartnerId !== who) return undefined;
   const waiting = itemsOf(who).filter(({ state, input }) => state === "waiting" && !passedOver.has(input.visitId));
@@ -137,7 +140,7 @@ function nextOf(who: string, passedOver: ReadonlySet<string>): OutboxItem | unde
   return waiting.find((item) => isStart(item) || !starts.has(item.input.visitId));
 }
 
-/** Sends a deed and stores its new state. Returns the trouble if it still waits. */
+/** Sends a deed and stores its new state. If the deed still waits, returns the reason and when to send it again. */
 async function trySend(who: string, item: OutboxItem): Promise<Trouble | undefined> {
   try {
     const became = await sendItem(who, item);
@@ -155,7 +158,7 @@ async function trySend(who: string, item: OutboxItem): Promise<Trouble | undefin
   }
 }
 
-/** The new state of a sent deed. @throws NoAnswerError, SignedOutError */
+/** Sends a deed and returns its new state. @throws NoAnswerError, SignedOutError */
 async function sendItem(who: string, { mutation, input, key }: OutboxItem): Promise<Partial<OutboxItem>> {
   const started = itemsOf(who).find((item) => isStart(item) && isOf(item, input.visitId));
   if (mutation !== "startVisit" && started?.state === "refused") {
@@ -164,7 +167,8 @@ async function sendItem(who: string, { mutation, input, key }: OutboxItem): Prom
   try {
     const variables = { input: { ...input, idempotencyKey: key } };
     const { result } = await askAs<SentAnswer>(who, QUEUED[mutation], variables);
-    // It is not refused: the service processes it when the start arrives. Repeating the request returns the result.
+    // The deed is not refused: the service processes it when the start arrives. A repeated request then gets the
+    // result.
     if (result.isHeld === true) return { state: "waiting", message: HELD };
     if (result.code !== undefined) return { state: "refused", message: result.message };
     return { state: "done", ...(result.paymentLink && { linkId: result.paymentLink.id }) };
@@ -182,7 +186,7 @@ function retryMs(failed: number): number {
   return RETRY_MS[Math.min(failed, RETRY_MS.length) - 1] as number;
 }
 
-/** A key later than all existing ones: a phone's clock may go back, but the order of deeds must not. */
+/** Returns a key that sorts after all existing keys, even if the phone's clock was set back. */
 function nextKey(who: string): string {
   const last = itemsOf(who).at(-1);
   return uuid(last ? Math.max(Date.now(), madeAtMs(last.key) + 1) : Date.now());

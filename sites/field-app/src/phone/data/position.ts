@@ -6,18 +6,18 @@ export interface Position {
 const ASKED_MS = 10_000;
 const ASIDE_MS = 1_500;
 const FRESH_MS = 60_000;
-/** About eleven metres: exact enough, and equal for all pages of a list. */
+/** Four decimals are about eleven metres: exact enough, and the position stays the same for all pages of a list. */
 const DIGITS = 4;
 
-/** The phone's position. The browser may ask the user for permission; undefined if it is denied. */
+/** Returns the phone's position. The browser may ask the user for permission; undefined if it is denied. */
 export async function currentPosition(): Promise<Position | undefined> {
   const found = await located(ASKED_MS);
   return found && { latitude: rounded(found.latitude), longitude: rounded(found.longitude) };
 }
 
 /**
- * The phone's position with its accuracy in metres, only if permission was given before and the position is available
- * quickly.
+ * Returns the phone's position with its accuracy in metres, but only if permission was given before and the position is
+ * available quickly.
  */
 export async function positionWithoutPrompt(): Promise<(Position & { accuracyM: number }) | undefined> {
   try {

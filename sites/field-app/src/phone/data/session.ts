@@ -12,14 +12,14 @@ interface KeptSession {
     readonly token: string;
     /** The idempotency key of the request that will use the token, for all its attempts. */
     readonly key: string;
-    /** By this phone's clock, even if the clock is wrong. */
+    /** When to renew the tokens, by this phone's clock, even if the clock is wrong. */
     readonly renewAtMs: number;
   };
   readonly fieldPartnerId: string;
   readonly displayName: string;
 }
 
-/** The session has ended, or another person has signed in. The user has to sign in again. */
+/** Thrown if the session has ended, or another person has signed in. The user has to sign in again. */
 export class SignedOutError extends Error {
   override readonly name = "SignedOutError";
   readonly code = "SIGNED_OUT";
@@ -32,7 +32,7 @@ const RENEW_AFTER_MS = 13 * 60_000;
 
 const ended = new EventTarget();
 
-/** Who is signed in, or undefined. */
+/** Returns who is signed in, or undefined. */
 export function signedInAs(): { readonly fieldPartnerId: string; readonly displayName: string } | undefined {
   return read<KeptSession>(SESSION);
 }
@@ -42,7 +42,7 @@ export function onSessionEnd(listener: () => void): void {
   ended.addEventListener("end", listener);
 }
 
-/** The id of the signed-in field partner. @throws SignedOutError if nobody is signed in */
+/** Returns the id of the signed-in field partner. @throws SignedOutError if nobody is signed in */
 export function signedInId(): string {
   return kept().fieldPartnerId;
 }
@@ -98,7 +98,9 @@ export async function askAs<Data>(who: string, operation: string, variables: obj
   }
 }
 
-/** A valid access token of this person, renewed shortly before it expires. @throws NoAnswerError, SignedOutError */
+/**
+ * Returns a valid access token of this person, renewed shortly before it expires. @throws NoAnswerError, SignedOutError
+ */
 export async function accessToken(who: string): Promise<string> {
   const { accessToken: token, refresh } = keptOf(who);
   return refresh && Date.now() > refresh.renewAtMs ? renewed(who, token) : token;
@@ -130,7 +132,7 @@ export function isUnauthenticated(error: unknown): boolean {
   return error instanceof RefusedRequestError && error.code === "UNAUTHENTICATED";
 }
 
-/** The message to show for an error. After a sign-out the sign-in screen is shown instead. */
+/** Returns the message to show for an error. After a sign-out the sign-in screen is shown instead. */
 export function inWords(error: unknown): string {
   if (error instanceof NoAnswerError || error instanceof RefusedRequestError) return error.message;
   if (error instanceof SignedOutError) return "Sign in again.";
@@ -155,8 +157,8 @@ function endHere(used?: string): never {
 }
 
 /**
- * This device's last refresh token, even of an ended session: it identifies the device as known when a code is
- * requested.
+ * Returns this device's last refresh token, even of an ended session. In a request for a code it shows that the device
+ * was signed in before.
  */
 export function lastRefreshToken(): string | undefined {
   return read<string>(DEVICE);

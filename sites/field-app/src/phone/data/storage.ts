@@ -21,7 +21,7 @@ export function forget(name: string): void {
   localStorage.removeItem(PREFIX + name);
 }
 
-/** The stored names with this beginning. */
+/** Returns the stored names that begin with this text. */
 export function names(beginning: string): string[] {
   return Object.keys(localStorage)
     .filter((name) => name.startsWith(PREFIX + beginning))

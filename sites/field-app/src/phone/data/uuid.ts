@@ -1,12 +1,12 @@
 const BYTES = 16;
 const TIME_BYTES = 6;
 
-/** The creation time of a version 7 UUID, in Unix milliseconds. */
+/** Returns the creation time of a version 7 UUID, in Unix milliseconds. */
 export function madeAtMs(id: string): number {
   return Number.parseInt(id.replaceAll("-", "").slice(0, 2 * TIME_BYTES), 16);
 }
 
-/** A version 7 UUID: its order is the order of time. `now` is in Unix milliseconds. */
+/** Returns a version 7 UUID. Later UUIDs sort after earlier ones. `now` is in Unix milliseconds. */
 export function uuid(now: number = Date.now()): string {
   const bytes = crypto.getRandomValues(new Uint8Array(BYTES));
   for (let index = 0; index < TIME_BYTES; index += 1) {

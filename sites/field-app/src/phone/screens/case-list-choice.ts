@@ -26,7 +26,7 @@ export const USUAL: ListChoice = { view: "toVisit", search: "", sort: "PRIORITY"
 
 let choice = USUAL;
 
-/** The chosen list. It is kept while the app is open, so that the user returns from a case to the same list. */
+/** Returns the chosen list. It is kept while the app is open, so that the user returns from a case to the same list. */
 export function chosen(): ListChoice {
   return choice;
 }
@@ -35,12 +35,12 @@ export function remember(next: ListChoice): void {
   choice = next;
 }
 
-/** How many settings differ from the default, without view and search. */
+/** Returns how many of the sort and filter settings differ from the default. */
 export function filtersSet({ sort, filters }: ListChoice): number {
   return (sort === USUAL.sort ? 0 : 1) + Object.values(filters).filter((typed) => valuesOf(typed).length > 0).length;
 }
 
-/** The variables of `cases` for a choice. */
+/** Returns the variables of the query `cases` for a choice. */
 export function variablesOf({ view, search, sort, near, filters }: ListChoice): Record<string, unknown> {
   const typed = Object.entries(filters).map(([name, text]) => [name, valuesOf(text)] as const);
   const lists = Object.fromEntries(typed.filter(([, values]) => values.length > 0));

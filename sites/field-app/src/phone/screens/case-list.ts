@@ -24,7 +24,8 @@ export function caseListScreen(): Screen {
       fill(place.main, controls(show), list);
       show();
       reloadWhenever(() => {
-        // Does not send a user who has scrolled back to the top.
+        // Reloads only if the user is at the top: reloading scrolls to the top, and a user further down would lose the
+        // place.
         if (scrollY === 0) show();
       }, place.signal);
     },
@@ -137,7 +138,7 @@ function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): 
     if (after !== null) seen.observe(end);
   }
 
-  /** Whether another list has been chosen meanwhile. */
+  /** Returns whether another list has been chosen meanwhile. */
   function isOld(): boolean {
     return signal.aborted || JSON.stringify(variablesOf(chosen())) !== JSON.stringify(variables);
   }

@@ -166,7 +166,7 @@ function history({ visits }: WholeCase): HTMLElement | undefined {
   return entries.length === 0 ? undefined : titledCard("Visits", element("ul", { class: "lines" }, ...entries));
 }
 
-/** The main action of this screen. */
+/** Shows the main action of this screen. */
 function offerVisit({ actions }: Place, shown: WholeCase): void {
   if (!shown.workable) return fill(actions);
   const { id } = shown;

@@ -38,7 +38,7 @@ function bankView(account: NonNullable<Fallback["bankAccount"]>): HTMLElement {
   );
 }
 
-/** The payee's id in `upi://pay?pa=acme@okbank&…`. */
+/** Returns the payee's id in `upi://pay?pa=acme@okbank&…`. */
 function upiIdOf(upiUri: string): string {
   return new URLSearchParams(upiUri.split("?")[1]).get("pa") ?? upiUri;
 }

@@ -100,7 +100,7 @@ function outcomeOption(value: string, text: string, checked: boolean): HTMLEleme
   );
 }
 
-/** The fields for the promised amount and day. `read` returns them, or shows below a field what is wrong. */
+/** Creates the fields of a promise. `read` returns the amount and day, or shows below a field what is wrong. */
 function promiseFields({ outstanding }: WholeCase) {
   const amount = element("input", {
     id: "promised",

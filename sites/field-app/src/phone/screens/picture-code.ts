@@ -4,7 +4,7 @@ import { element } from "@collections/web-pages/browser";
 /** The standard requires four light modules around a code. */
 const BORDER_MODULES = 4;
 
-/** A QR code of a text, to be scanned from this screen. */
+/** Creates a QR code of a text, to be scanned from this screen. */
 export function codeOf(text: string, says: string): HTMLElement {
   return codePicture(renderSVG(text, { ecc: "M", border: BORDER_MODULES, pixelSize: 1 }), says);
 }

@@ -42,7 +42,10 @@ export function todayScreen(): Screen {
   };
 }
 
-/** A case that was visited today is not suggested again, although the service may still list it first. */
+/**
+ * Returns whether a visit to this case ended today. The case is then not suggested again, even if it is still the
+ * first.
+ */
 function endedToday(id: string): boolean {
   const today = isoDay(new Date());
   return outbox().some(

@@ -64,7 +64,7 @@ export async function withCase(id: string, place: Place, draw: (shown: WholeCase
   }
 }
 
-/** The service's answer if it arrives soon; else the stored one, if there is one. */
+/** Returns the service's answer if it arrives soon; else the stored answer, if there is one. */
 async function answerOrKept<Data>(asked: Promise<Data>, kept: Data | null | undefined): Promise<Data> {
   if (!kept) return asked;
   const late = new Promise<Data>((resolve) => setTimeout(() => resolve(kept), PATIENCE_MS));

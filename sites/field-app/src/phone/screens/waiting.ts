@@ -11,7 +11,7 @@ export function waitingScreen(): Screen {
     title: "To be sent",
     back: PATHS.today,
     open({ main, actions, signal }) {
-      /** The key of the deed for which the user must confirm that it is not sent. */
+      /** The key of the deed that the user wants to discard, until the user confirms this. */
       let doubted: string | undefined;
       const doubt = (key?: string) => {
         doubted = key;
@@ -61,12 +61,12 @@ function itemLine(item: OutboxItem, isDoubted: boolean, doubt: Doubt): HTMLEleme
 function question(item: OutboxItem, doubt: Doubt): HTMLElement {
   const loss =
     item.mutation === "startVisit"
-      ? "Then neither this visit nor what followed it is recorded."
-      : "Then it is not recorded.";
+      ? "This visit and everything that followed it will not be recorded."
+      : "It will not be recorded.";
   return element(
     "div",
     { role: "alert" },
-    element("small", { class: "fault" }, `Not send it? ${loss}`),
+    element("small", { class: "fault" }, `Discard it without sending? ${loss}`),
     element(
       "div",
       { class: "press two" },

@@ -54,7 +54,7 @@ export function follow<Data>({ main, signal }: Place, question: Question, draw: 
       return;
     }
     const asOf = `As it was at ${momentOf(new Date(atMs ?? Date.now()))}.`;
-    // Without a network the status line already says so.
+    // Without a network, the status line already says that there is none.
     fill(
       about,
       navigator.onLine ? notice("quiet", "offline", `${words} ${asOf}`) : element("p", { class: "hint" }, asOf),
@@ -67,13 +67,13 @@ export function follow<Data>({ main, signal }: Place, question: Question, draw: 
   reloadWhenever(() => void load(), signal);
 }
 
-/** The name under which the answer to a query is stored. */
+/** Returns the name under which the answer to a query is stored. */
 export function questionName({ operation, variables = {} }: Question): string {
   return `${/\w+ (\w+)/.exec(operation)?.[1] ?? ""}.${JSON.stringify(variables)}`;
 }
 
 /**
- * Calls `reload` when a deed has reached the service, when the network is back, and when the phone is looked at again.
+ * Calls `reload` when a deed has reached the service, when the network is back, and when the user returns to the app.
  */
 export function reloadWhenever(reload: () => void, signal: AbortSignal): void {
   let open = stillOpen();

@@ -115,7 +115,7 @@ export function nothing(picture: IconName, title: string, ...content: readonly C
   return element("div", { class: "nothing" }, icon(picture), element("p", { class: "title" }, title), ...content);
 }
 
-/** Pairs of a name and a value. */
+/** Creates a list of names with their values. */
 export function facts(...pairs: readonly (readonly [string, Content] | false)[]): HTMLElement {
   const rows = pairs.filter((pair) => pair !== false).map(([name, value]) => fact(name, value));
   return element("dl", { class: "facts" }, ...rows);

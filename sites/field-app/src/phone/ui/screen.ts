@@ -13,9 +13,9 @@ export interface Place {
 
 export interface Screen {
   readonly title: string;
-  /** Whether it shows the app's logo. */
+  /** Whether the screen shows the app's logo. */
   readonly mark?: boolean;
-  /** Its tab in the bar at the bottom, if it has one. */
+  /** The screen's tab in the bar at the bottom, if it has one. */
   readonly tab?: TabName;
   /** Where the back arrow leads. */
   readonly back?: string;

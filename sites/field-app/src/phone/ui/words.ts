@@ -61,7 +61,9 @@ const DEED_WORDS: Readonly<Record<OutboxItem["mutation"], string>> = {
   requestPaymentLink: "Payment link",
 };
 
-/** The app's texts are English. In other languages dates use the formats of English; an English locale is kept. */
+/**
+ * The app's texts are English, so dates are English too: in the phone's locale if it is English, else in plain English.
+ */
 const LANGUAGE = navigator.language.startsWith("en") ? navigator.language : "en";
 const DAY = new Intl.DateTimeFormat(LANGUAGE, { day: "numeric", month: "short" });
 const DAY_IN_FULL = new Intl.DateTimeFormat(LANGUAGE, { weekday: "long", day: "numeric", month: "long" });
@@ -74,7 +76,7 @@ export interface Label {
   readonly tone: "quiet" | "warn" | "good" | "tint";
 }
 
-/** The most important reason to look at this case now. */
+/** Returns the most important reason to look at this case now. */
 export function labelOf({ openPromise, dpd, workable, status, activeLink }: Omit<CaseRow, "outstanding">): Label {
   if (!workable) return { text: STATUS_WORDS[status] ?? "Not now", tone: status === "COLLECTED" ? "good" : "quiet" };
   if (activeLink?.status === "PAID") return { text: "Link paid", tone: "good" };
@@ -104,7 +106,7 @@ export function deedWords({ mutation, input }: OutboxItem): string {
   return `${DEED_WORDS[mutation]}: ${outcomeWords(String(input["disposition"])).toLowerCase()}`;
 }
 
-/** The amounts per currency, or a dash if there are none. */
+/** Returns the amounts of all currencies as one text, or a dash if there are none. */
 export function sums(amounts: readonly Shown[]): string {
   return amounts.length === 0 ? "–" : amounts.map(({ display }) => display).join(" + ");
 }
@@ -114,7 +116,7 @@ export function distance(metres: number): string {
   return `${(metres / METRES_PER_KM).toFixed(metres < 10 * METRES_PER_KM ? 1 : 0)} km`;
 }
 
-/** The day of a calendar day or a moment, such as 20 Nov. */
+/** Returns a date or the date of a moment as text, such as 20 Nov. */
 export function dayOf(at: string | Date): string {
   return DAY.format(at instanceof Date ? at : new Date(at.includes("T") ? at : `${at}T00:00`));
 }
@@ -123,13 +125,13 @@ export function dayInFull(at: Date): string {
   return DAY_IN_FULL.format(at);
 }
 
-/** The time of a moment, with its day if that is not today. */
+/** Returns the time of a moment as text, with the day if it is not today. */
 export function momentOf(at: Date): string {
   const time = TIME.format(at);
   return isoDay(at) === isoDay(new Date()) ? time : `${dayOf(at)}, ${time}`;
 }
 
-/** The day in the phone's time zone, such as 2026-11-20. */
+/** Returns the date in the phone's time zone, such as 2026-11-20. */
 export function isoDay(at: Date): string {
   const [month, day] = [at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, "0"));
   return `${at.getFullYear()}-${month}-${day}`;
