@@ -118,8 +118,8 @@ async function endProcessesOfTheService(): Promise<void> {
   const { rowCount } = await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'collections-all'`);
   ended += rowCount!;
-  // Wait until the sessions have ended that were waiting for the message. A transaction that has already committed is
-  // not undone.
+  // Wait until sessions that were waiting for the message have ended. A transaction that has already committed is not
+  // undone.
   await pause(20);
 }
 

@@ -182,7 +182,7 @@ test.each([
   expect(locksManyLenders(text, new Set(["cases.visit", "cases.promise"]))).toBe(many);
 });
 
-/** Returns the queries on tables that have a lender. A query of MikroORM is named after the table that it reads. */
+/** Returns the queries that use tables with a lender_id. A query of MikroORM is named after the table that it reads. */
 function ofLenders(): [name: string, text: string][] {
   return [...sent]
     .filter(([name, text]) => !SWEEPS.has(name) && lendersNamed(text, lenderTables).size > 0)

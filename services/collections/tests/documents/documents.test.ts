@@ -44,7 +44,8 @@ describe("document docs/interface.md", () => {
     const referred = texts.flatMap((text) => [...text.matchAll(/contract: ([A-Z][A-Za-z -]+)/g)].map(([, to]) => to!));
     expect(referred.length).toBeGreaterThan(20);
     const headings = headingsOf(contract);
-    // A line break in a comment may cut a name short, and a comment may go on after the name.
+    // A name that was found may be cut short by a line break in its comment, or be followed by other words of the
+    // comment.
     expect(
       referred.filter((to) => !headings.some((heading) => heading.startsWith(to.trim()) || to.startsWith(heading))),
     ).toEqual([]);

@@ -178,7 +178,7 @@ async function start(args: string[], env: Record<string, string>, until: RegExp)
       const match = until.exec(output);
       if (match) resolve(match[1]!);
     });
-    child.once("exit", (code) => reject(new Error(`${args[0]} ended with ${code} before it was ready.`)));
+    child.once("exit", (code) => reject(new Error(`${args[0]} exited with ${code} before it was ready.`)));
   });
   return { found, lines: () => output.trim().split("\n") };
 }

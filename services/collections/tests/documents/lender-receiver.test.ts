@@ -133,7 +133,7 @@ async function startReceiver(settings: Record<string, string> = {}): Promise<Rec
       const ready = /listening on (\S+)\n/.exec(output);
       if (ready) resolve(ready[1]!);
     });
-    child.once("exit", (code) => reject(new Error(`The receiver ended with ${code} before it was ready.`)));
+    child.once("exit", (code) => reject(new Error(`The receiver exited with ${code} before it was ready.`)));
   });
   return {
     kill: () => kill(child),

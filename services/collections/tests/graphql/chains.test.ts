@@ -9,7 +9,7 @@ import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 // `SEED=7 vitest run graphql/chains` repeats a run: the same visits in the same order.
 const VISITS = 500;
 const SEED = seedOfRun();
-/** Enough phones that the queued requests of each stay below their limit. */
+/** High enough that each phone stays below its limit of queued requests. */
 const PHONES = 8;
 const AT_ONCE = 12;
 const IN_AN_OPERATION = 6;
@@ -103,7 +103,7 @@ function drawPlans(): Plan[] {
   return plans;
 }
 
-/** The steps of one visit. Some visits of a case overlap, and some happen at the same moment. */
+/** Returns the steps of one visit. Some visits of a case overlap, and some happen at the same moment. */
 function stepsOfVisit(visit: number, disposition: string, linkRequests: number): Step[] {
   const minutes = Math.floor(draw() * 6) * 10;
   const until = minutes + Math.floor(draw() * 3) * 10;

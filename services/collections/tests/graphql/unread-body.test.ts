@@ -50,12 +50,12 @@ test.each([
     () => ({ "Transfer-Encoding": "chunked", Authorization: `Bearer ${tokenOverLimit}` }),
   ],
   ["100 bytes of another type", "BAD_INPUT", () => ({ "Content-Length": "100", "Content-Type": "text/plain" })],
-])("closes the connection after an answer that does not wait for the body: %s", async (_, code, headers) => {
+])("the connection is closed after an answer that does not wait for the body: %s", async (_, code, headers) => {
   const { body } = await answerToFirstByte({ "Content-Type": "application/json", ...headers() });
   expect(body).toMatchObject({ errors: [{ extensions: { code } }] });
 });
 
-test("keeps the connection open after a rejected request whose body has arrived", async () => {
+test("the connection stays open after a rejected request whose body has arrived", async () => {
   const { headers, errors } = await new AppClient(service.url, tokenOverLimit).ask("{ viewer { id } }");
   expect(errors).toMatchObject([{ extensions: { code: "RATE_LIMITED" } }]);
   expect(headers.get("connection")).not.toBe("close");

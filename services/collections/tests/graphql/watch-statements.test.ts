@@ -58,7 +58,7 @@ beforeAll(async () => {
   });
 });
 
-test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS}, and ends only the watchers of an ended session`, async () => {
+test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS}, and ends only the streams of an ended session`, async () => {
   const streams = [await openStream(watched[0]!)];
   expect(await queriesOfAPoll()).toEqual(POLL);
   streams.push(...(await Promise.all(watched.slice(1).map(openStream))));

@@ -94,7 +94,7 @@ const mistakes: [string, string, string][] = [
   ["LOG_LEVEL", "loud", "LOG_LEVEL is one of fatal, error, warn, info, debug, trace, silent"],
 ];
 
-test.each(mistakes)("%s=%j is rejected with one sentence on valid values", (name, value, sentence) => {
+test.each(mistakes)("%s=%j is rejected with one sentence that states the valid values", (name, value, sentence) => {
   expect(problemsOf({ [name]: value })).toEqual([sentence]);
 });
 

@@ -31,7 +31,9 @@ const KILLS = 20;
 /** The number of kills that is enough on a busy machine, where a process takes ten seconds to start. */
 const KILLS_IF_SLOW = 6;
 const SLOW_MS = 40_000;
-/** A run proves nothing until a commit lost its answer. Until then it continues, up to this number of kills. */
+/**
+ * A run proves nothing until the answer to some commit was lost. Until then it continues, up to this number of kills.
+ */
 const MOST_KILLS = 60;
 const SIGN_INS = [1, 4];
 
@@ -88,7 +90,9 @@ test(`kill -9 of servers during every mutation leaves each acknowledged effect o
   await Promise.all([keepKilling(), ...people.map((person) => keepWorking(person, hasKilledEnough))]);
   await servers.untilRunning(SERVERS);
   process.stdout.write(`${kills} kills, ${lostCommits} commits whose answer was lost\n`);
-  expect(lostCommits, `no commit lost its answer in ${kills} kills, so the test proves nothing`).toBeGreaterThan(0);
+  expect(lostCommits, `in ${kills} kills no answer to a commit was lost, so the test proves nothing`).toBeGreaterThan(
+    0,
+  );
 
   await Promise.all(people.map(expectSameAnswers));
   expect(await rowsOf(PARTIAL_EFFECTS)).toEqual([]);

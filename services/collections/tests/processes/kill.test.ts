@@ -17,7 +17,9 @@ const ASSIGNED_LOANS = 2;
 const PLACED = 2_000_000;
 const CONFIRMATIONS = 1_000;
 const KILLS = 5;
-/** A run proves nothing until a commit lost its answer. Until then it continues, up to this number of kills. */
+/**
+ * A run proves nothing until the answer to some commit was lost. Until then it continues, up to this number of kills.
+ */
 const MOST_KILLS = 30;
 
 interface Payment {
@@ -75,7 +77,9 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
 
   const clients = Array.from({ length: CLIENTS }, () => aClientOf(lender, serviceUrl));
   await Promise.all([keepKilling(), ...clients.map(keepConfirming)]);
-  expect(lostAnswers, `no commit lost its answer in ${kills} kills, so the test proves nothing`).toBeGreaterThan(0);
+  expect(lostAnswers, `in ${kills} kills no answer to a commit was lost, so the test proves nothing`).toBeGreaterThan(
+    0,
+  );
 
   await expectBookedOnce(clients, acknowledged);
   await expectTotals(lender, loans, assigned, acknowledged);

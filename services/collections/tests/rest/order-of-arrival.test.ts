@@ -118,7 +118,7 @@ describe("an imported balance and a confirmation, in either order", () => {
     expect(await balance(loan, 500, 23)).toMatchObject({ outcome: "unchanged", warnings: [] });
   });
 
-  test("T-7: confirming the payment before that balance is imported gives the same outstanding amount", async () => {
+  test("T-7: a payment confirmed before the import of a balance that includes it gives the same outstanding amount", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     expect(await pay(loan, 500, 21)).toMatchObject({ outstandingAfter: 500, inBalance: 0, warnings: [] });
