@@ -162,7 +162,7 @@ test.each([
   expect([namesOf(results, "WARN"), namesOf(results, "FAIL")]).toEqual([[`mint.${warnedBy}`], []]);
 });
 
-test("every check catches at least one fault", () => {
+test("every check of mint endpoints catches at least one fault", () => {
   const caught = new Set([...BROKEN.map(({ caughtBy }) => caughtBy), "wrong-signature", "content-type"]);
   const names = CHECKS.map(({ name }) => name).filter((name) => name.startsWith("mint."));
   expect(names.filter((name) => !caught.has(name.slice("mint.".length)))).toEqual([]);

@@ -47,7 +47,7 @@ test("reports a server's clock that is far off", async () => {
   expect(findings[0]?.mend).toMatch(/^Your server's clock is 60 minutes behind this machine's/);
 });
 
-test("every check catches at least one fault", () => {
+test("every check of receivers catches at least one fault", () => {
   const variants = [...SIGNATURES, ...ORDER, ...BODIES, ...ANSWERS];
   const caught = new Set(variants.map(({ caughtBy }) => `receiver.${caughtBy}`));
   const names = CHECKS.map(({ name }) => name).filter((name) => name.startsWith("receiver."));

@@ -73,12 +73,16 @@ describe("invalid arguments", () => {
   const KEY_ARGUMENTS = ["--key-id", "lk_1", "--secret", "sk_1"];
 
   test.each([
-    ["nothing", [], "Give the URL of your receiver with --receiver"],
+    ["no arguments", [], "Give the URL of your receiver with --receiver"],
     ["no secret", [...RECEIVER, "--key-id", "lk_1"], "--secret or in CONFORMANCE_SECRET"],
     ["no key id", [...RECEIVER, "--secret", "sk_1"], "--key-id"],
     ["the secret as key id", [...RECEIVER, "--key-id", "sk_1", "--secret", "sk_1"], "must be the key id"],
     ["a second key without its secret", [...RECEIVER, ...KEY_ARGUMENTS, "--second-key-id", "lk_2"], "needs both"],
-    ["no URL", ["--receiver", "lender.example", ...KEY_ARGUMENTS], "--receiver must be an absolute URL"],
+    [
+      "a URL without a scheme",
+      ["--receiver", "lender.example", ...KEY_ARGUMENTS],
+      "--receiver must be an absolute URL",
+    ],
     ["plain http", ["--receiver", "http://lender.example/hooks", ...KEY_ARGUMENTS], "must be https"],
     ["another protocol", ["--receiver", "ftp://lender.example/", ...KEY_ARGUMENTS], "absolute URL"],
     ["a user name", ["--receiver", "https://me:pw@lender.example/", ...KEY_ARGUMENTS], "user name or password"],
@@ -97,10 +101,10 @@ describe("invalid arguments", () => {
       '--timeout must be a number of seconds above 0 and up to 600, got "soon"',
     ],
     ["zero", [...RECEIVER, ...KEY_ARGUMENTS, "--timeout", "0"], "--timeout"],
-    ["no currency", [...RECEIVER, ...KEY_ARGUMENTS, "--currency", "rupees"], "ISO 4217"],
+    ["an invalid currency", [...RECEIVER, ...KEY_ARGUMENTS, "--currency", "rupees"], "ISO 4217"],
     ["an unknown option", [...RECEIVER, "--sceret", "sk_1"], "--sceret"],
     ["a file that cannot be written", [...RECEIVER, ...KEY_ARGUMENTS, "--junit", "/nowhere/at/all.xml"], "--junit"],
-  ])("%s: prints a sentence and exits with code 2", async (_what, args, sentence) => {
+  ])("%s: prints what is wrong and exits with code 2", async (_what, args, sentence) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(sentence);
@@ -112,12 +116,12 @@ describe("invalid arguments", () => {
     ["a malformed header", ["--mint-auth-header", "s3cret-value"]],
     ["a header with a line break", ["--mint-auth-header", "X-Auth: s3cret-value\nX: y"]],
     ["a misspelt option", ["--sceret", "s3cret-value"]],
-    ["a misspelt option with a sign", ["--sceret=s3cret-value"]],
+    ["a misspelt option with an equals sign", ["--sceret=s3cret-value"]],
     ["a switch with a value", ["--json=s3cret-value"]],
     ["a secret that looks like an option", ["--secret", "-s3cret-value"]],
     ["the secret as key id", ["--secret", "sk_1", "--key-id", "sk_s3cret-value"]],
     ["a key id with a line break", ["--secret", "sk_1", "--key-id", "s3cret-value\n"]],
-  ])("%s: does not repeat the value", async (_what, args) => {
+  ])("%s: the error does not repeat the value", async (_what, args) => {
     const { code, stdout, stderr } = await run([...RECEIVER, ...args]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).not.toContain("s3cret-value");

@@ -67,7 +67,7 @@ describe("the kit sends the form that docs/interface.md shows:", () => {
   });
 });
 
-/** The first JSON example in a section of the contract. */
+/** Returns the first JSON example in a section of the contract. */
 function exampleIn(heading: string): unknown {
   const [, json = "null"] = /^```json\n([\s\S]*?)^```$/m.exec(sectionOf(heading))!;
   return JSON.parse(json);
@@ -80,7 +80,9 @@ function headersIn(heading: string): string[] {
     .toSorted();
 }
 
-/** The headers from the table, which shortens the service's own header names and omits those of JSON. */
+/**
+ * Returns the headers in the contract's table. The table shortens the names of the service's headers and omits JSON's.
+ */
 function mintHeaders(): string[] {
   const short = headersIn("Mint-link request").map((name) => name.replace(/^-/, "x-service-"));
   return [...short, "content-type"].toSorted();
@@ -92,7 +94,7 @@ function sectionOf(heading: string): string {
 
 const ANYTHING = expect.anything() as unknown;
 
-/** A value with each leaf replaced by its type, and by "anything" if it may be null. */
+/** Returns a value with each leaf replaced by its type, or by "anything" if the leaf may be null. */
 function formOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value === null ? ANYTHING : typeof value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, formOf(part)]));

@@ -1,7 +1,7 @@
 import { CHECKS, runChecks, type CheckResult, type Settings } from "../src/index.ts";
 import { KEY, MINT_AUTH, SECOND_KEY, serve, type TestLender } from "./test-lender.ts";
 
-/** How a run differs from one with every option. */
+/** How a run differs from a run with every option. */
 export interface RunDetails {
   readonly endpoint?: "receiver" | "mint";
   readonly withState?: boolean;

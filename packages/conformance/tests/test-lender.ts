@@ -57,7 +57,7 @@ export class TestLender {
   readonly links: Map<string, MadeLink> = new Map();
   url = "";
 
-  /** Called first; returns true if it handles the response itself. */
+  /** The first step for each request. Returns true if this step sends the response itself. */
   intercept(_request: Received, _response: ServerResponse): boolean {
     return false;
   }
@@ -147,7 +147,7 @@ export class TestLender {
   }
 }
 
-/** A lender that differs in some steps. */
+/** Creates a lender that replaces some steps of a correct lender. */
 export function lenderWith(otherwise: Partial<TestLender> & ThisType<TestLender>): TestLender {
   return Object.assign(new TestLender(), otherwise);
 }
@@ -178,7 +178,7 @@ export async function serveHttp(server: Server): Promise<Served> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** A port that is free now and likely stays free: it is below the range that systems assign to connections. */
+/** Returns a free port. It likely stays free, because it is below the range that systems assign to connections. */
 export async function unusedPort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);

@@ -51,7 +51,7 @@ test.each([
   await expect(rejected).rejects.toMatchObject({ code, field: Object.keys(given)[0] });
 });
 
-test("of two concurrent registrations with the same phone, one is rejected", async () => {
+test("one of two concurrent registrations with the same phone is rejected", async () => {
   const outcomes = await Promise.allSettled(
     ["Farah", "Gita"].map((displayName) => create({ displayName, phone: "+919800000004" })),
   );

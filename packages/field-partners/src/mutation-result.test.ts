@@ -48,7 +48,7 @@ test("another input with the same key is a conflict; another key, mutation or fi
   }
 });
 
-test("of ten concurrent equal requests, one does the work and nine get its result", async () => {
+test("one of ten concurrent equal requests does the work, and the other nine get its result", async () => {
   const mutation = aMutation();
   let worked = 0;
   const runs = Array.from({ length: 10 }, () =>

@@ -99,7 +99,7 @@ export interface OtpRequest {
   /** The phone number in E.164, such as `+919800000001`. */
   readonly phone: string;
   readonly idempotencyKey: string;
-  /** A refresh token from an earlier session of the device with this phone. It may be expired or used. */
+  /** A refresh token from an earlier session of the same device and phone number. It may be expired or used. */
   readonly previousRefreshToken?: string | undefined;
 }
 
@@ -144,9 +144,9 @@ export async function requestOtp(tx: Tx, request: OtpRequest, now: Date): Promis
 }
 
 /**
- * Returns the id of the session that the device had with this phone, even if the session has ended. Returns undefined if
- * `previousRefreshToken` was never a refresh token of this phone. A refresh token cannot be guessed, so it proves that the
- * device was signed in.
+ * Returns the id of the session in which the device was signed in with this phone number, even if the session has
+ * ended. Returns undefined if `previousRefreshToken` was never a refresh token of this phone number. A refresh token
+ * cannot be guessed, so it proves that the device was signed in.
  *
  * @example
  * const sessionId = await knownDeviceOf(em, { phone: "+919800000001", previousRefreshToken: refreshToken });

@@ -99,7 +99,7 @@ describe("a code", () => {
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
-  test("stays the same until it is sent, and is not sent if it was sent, has expired or has no recipient", async () => {
+  test("stays the same until it is sent, and is not sent again, after its expiry or without a recipient", async () => {
     const person = await aPerson();
     const otpId = await aRequested(person.phone);
     const first = await otpToSend(database.em(), keys, otpId, NOW);
@@ -165,7 +165,7 @@ describe("for a phone without a field partner", () => {
   });
 });
 
-test("the database contains neither a code nor a token, and the job only an id", async () => {
+test("the database contains neither a code nor a token, and the job contains only an id", async () => {
   const { otpId, code } = await aSentCode();
   const signedIn = await verify(otpId, code);
   if (signedIn.kind !== "signed_in") throw new Error(signedIn.kind);

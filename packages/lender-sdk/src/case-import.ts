@@ -66,7 +66,7 @@ export interface OrderRow {
   readonly reason?: string | null;
 }
 
-/** A row of an import, by its `action`. contract: POST cases: import */
+/** A row of an import; `action` says which kind of row it is. contract: POST cases: import */
 export type CaseRow = UpsertRow | OrderRow;
 
 /** The result of a row. contract: POST cases: import */

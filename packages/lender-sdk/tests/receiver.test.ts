@@ -166,7 +166,7 @@ test("reads and applies the case if events are missing, and treats those events 
 test.each([
   ["cannot be read", () => Promise.reject(new Error("ECONNREFUSED")), "CASE_NOT_READ"],
   ["is older than the event", (loan: string) => Promise.resolve(aSnapshot(loan, 2)), "CASE_TOO_OLD"],
-  ["is another", () => Promise.resolve(aSnapshot("LN-2", 9)), "CASE_TOO_OLD"],
+  ["is that of another loan", () => Promise.resolve(aSnapshot("LN-2", 9)), "CASE_TOO_OLD"],
 ])("if events are missing and the case %s, applies nothing and asks for a retry", async (_, getCase, code) => {
   const { receive, updates, errors } = aReceiver({ client: { getCase } });
   expect(await receive(aWebhook(anEvent("LN-1", 3)))).toMatchObject({ status: 503, body: { code } });
@@ -187,7 +187,7 @@ test("processes other deliveries while it reads a case, which does not overwrite
   expect(late.map(({ sequence }) => sequence)).toEqual([3]);
 });
 
-test("an event that fails is answered 500 without the reason, is not recorded, and is applied when it is sent again", async () => {
+test("answers 500 without the reason if apply fails, and applies the event when it is sent again", async () => {
   const applied: number[] = [];
   let isBroken = true;
   const { receive, errors } = aReceiver({

@@ -7,7 +7,7 @@ import { PermitWindowEntity } from "./permit-window.ts";
 
 /** Whether a lender may use the service. */
 export type LenderState = "active" | "suspended";
-/** The state of a key. A `retiring` key is valid until its date. A `revoked` key is never valid again. */
+/** The state of a key. A `retiring` key is valid until its retirement date. A `revoked` key is never valid again. */
 export type ApiKeyState = "active" | "retiring" | "revoked";
 
 /** A bank account to which a borrower can pay without a link. IFSC is for Indian accounts, SWIFT for others. */
@@ -111,7 +111,10 @@ export const AuditEntryEntity = defineEntity({
   },
 });
 
-/** The only row holds a value that only this database's master key opens. It detects a process with another master key. */
+/**
+ * The only row holds a value that only this database's master key can decrypt. It detects a process with another master
+ * key.
+ */
 export const MasterKeySentinelEntity = defineEntity({
   name: "MasterKeySentinel",
   schema: "lenders",

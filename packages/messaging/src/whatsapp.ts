@@ -105,7 +105,7 @@ function codeButton(code: string): object {
   return { type: "button", sub_type: "url", index: "0", parameters: [{ type: "text", text: code }] };
 }
 
-/** Meta rejects parameters with line breaks, tabs or several spaces in a row. */
+/** Replaces line breaks, tabs and runs of spaces by one space: Meta rejects parameters that have them. */
 function onOneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }

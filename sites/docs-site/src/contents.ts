@@ -1,6 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 
-/** A page of the site with its title in the navigation. A page with a `file` is that rendered file of docs/. */
+/**
+ * A page of the site, with its title in the navigation. If the page is a rendered file of docs/, `file` is its path.
+ */
 export interface Page {
   readonly path: string;
   readonly title: string;

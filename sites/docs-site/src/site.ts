@@ -30,8 +30,8 @@ export interface SiteOptions {
 }
 
 /**
- * The documentation for lenders, below /docs: the guides of docs/, the signature debugger, and the files that they
- * load. It loads nothing from other hosts, and makes each page at its first request.
+ * Serves the documentation for lenders below /docs: the guides of docs/, the signature debugger, and the files that
+ * they load. The pages load nothing from other hosts. Each page is created at its first request.
  */
 export function documentationSite({ publicBasePath, log, openApi }: SiteOptions): Router {
   const router = Router({ caseSensitive: true });

@@ -55,9 +55,9 @@ describe("the fields of the debugger", () => {
   });
 
   test.each([
-    ["base64", { base64: " e30\n= " }, bytes("{}")],
+    ["in base64", { base64: " e30\n= " }, bytes("{}")],
     ["a file", { file: bytes("\uFEFF{}") }, bytes("\uFEFF{}")],
-    ["nothing", { text: "" }, bytes("")],
+    ["empty", { text: "" }, bytes("")],
   ])("accept a body that is %s", (_, body, expected) => {
     expect(askedIn({ ...FILLED, body })).toMatchObject({ request: { body: expected } });
   });

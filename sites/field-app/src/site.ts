@@ -22,8 +22,8 @@ export interface FieldAppOptions {
 }
 
 /**
- * The field partners' app in a browser, below /app. Mount it in sandboxes only: it acts as a field partner on the
- * public GraphQL API, to demonstrate the product. It loads nothing from other hosts.
+ * Serves the field partners' app for browsers below /app. Mount it in sandboxes only: the app demonstrates the product
+ * and acts as a field partner on the public GraphQL API. It loads nothing from other hosts.
  */
 export function fieldApp({ publicBasePath }: FieldAppOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });

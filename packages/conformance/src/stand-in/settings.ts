@@ -21,7 +21,7 @@ export interface Settings {
   readonly stateAuthHeader: Header | undefined;
   /** The time that the lender may take after its answer until the state URL shows an event. */
   readonly stateLagMs: number;
-  /** The port on this machine where the kit answers for the service if a receiver reads a case. */
+  /** The local port on which the kit answers, in place of the service, when a receiver reads a case. */
   readonly servicePort: number | undefined;
   /** A loan number that the mint endpoint knows. */
   readonly loan: string | undefined;

@@ -62,7 +62,7 @@ export class StandIn {
     return `${prefix}-${this.#run}-${this.#loans}`;
   }
 
-  /** The loan of all link requests: the one from the settings, which the mint endpoint knows, or a default. */
+  /** Returns the loan of all link requests: the one from the settings, which the mint endpoint knows, or a default. */
   get mintLoan(): string {
     return this.settings.loan ?? "LN-1001";
   }

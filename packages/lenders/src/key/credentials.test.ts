@@ -176,7 +176,7 @@ test("the first use of a new key makes it the signing key, and later uses do not
   expect(used?.lastUsedAt).toEqual(new Date("2026-11-21T09:05:00Z"));
 });
 
-test("uses of a key are returned for recording at most once a minute", () => {
+test("createKeyUses returns the uses of a key for recording at most once a minute", () => {
   const uses = createKeyUses();
   const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21, 9, 0, seconds));
   const note = (keyId: string, seconds: number) => uses.note({ lenderId: "1", keyId, at: at(seconds) });

@@ -59,7 +59,7 @@ test("a code that another lender has is rejected, even if both lenders are creat
   await expect(create({ code: "TWINS" })).rejects.toMatchObject(duplicate);
 });
 
-test("mintRegistration, whatsappAccount and whatsappWebhook return secrets; a lender has none", async () => {
+test("mintRegistration, whatsappAccount and whatsappWebhook return secrets that a Lender lacks", async () => {
   const { lender } = await create({
     code: "SECRETS",
     mintLinkUrl: "https://lender.example/mint",

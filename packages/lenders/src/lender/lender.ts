@@ -99,7 +99,7 @@ const table = tableOf(LenderEntity);
 /** The select list of a LenderProfile, for queries that give lenders.lender the alias `l`. */
 export const profileColumns = table.selectList("l", PROFILE);
 
-// Prepared, because its lender is read for each displayed case and for each step of a payment link.
+// A prepared query, because every displayed case and every step of a payment link reads its lender.
 const selectByIds = statement(
   "lenders.by-ids",
   `select ${table.selectList("l")} from ${table.name} l where l.id = any ($1::uuid[])`,

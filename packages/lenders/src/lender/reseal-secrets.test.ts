@@ -102,7 +102,7 @@ test("after a rotation the new key opens every secret, and the database does not
   expect(await resealSecrets(database.em(), during), "a second call").toEqual({ resealed: 0, unreadable: [] });
 });
 
-test("during a rotation, both keys open every secret, and the old key alone opens those not resealed yet", async () => {
+test("during a rotation, both keys together open every secret, and the old key those not yet resealed", async () => {
   const lenders = await onlyLenders(["ACME", "BETA"]);
   const secrets = await secretsBy(before, lenders);
   const [acme, beta] = lenders.map(({ lender }) => lender.id) as [string, string];
@@ -119,7 +119,7 @@ test("during a rotation, both keys open every secret, and the old key alone open
   expect(await resealSecrets(database.em(), during)).toMatchObject({ resealed: 9 });
 });
 
-test("two concurrent rotations during updates and new keys lose no secret", async () => {
+test("two concurrent rotations lose no secret, even while lenders are updated and keys are created", async () => {
   const codes = Array.from({ length: 8 }, (_, index) => `RACE${index}`);
   const lenders = await onlyLenders(codes);
   const rotations = [resealSecrets(database.em(), during), resealSecrets(database.em(), during)];

@@ -100,7 +100,7 @@ async function opensSentinel(em: EntityManager, vault: Vault): Promise<boolean> 
   return true;
 }
 
-/** @throws WrongMasterKeyError */
+/** Checks that the vault can decrypt the sentinel. @throws WrongMasterKeyError */
 function openSentinel(vault: Vault, sealed: string): void {
   const plain = tryOpen(vault, sealed, masterKeySentinelContext());
   if (plain instanceof SealedValueError) throw new WrongMasterKeyError(vault, plain);

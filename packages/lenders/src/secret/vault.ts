@@ -15,7 +15,9 @@ const KEY_ID_HEX_DIGITS = 8;
 
 /** Encrypts secrets for storage. A sealed value can be decrypted only with the same master key and the same context. */
 export interface Vault {
-  /** The id of the master key that seals: the first 8 hex digits of its SHA-256. Each sealed value contains it. */
+  /**
+   * The id of the key that `seal` uses: the first 8 hex digits of the key's SHA-256. Each sealed value contains the id.
+   */
   readonly masterKeyId: string;
   /**
    * Encrypts a text and returns `v1:<masterKeyId>:<base64 of iv, tag and ciphertext>`. `context` names the row and column

@@ -54,7 +54,7 @@ function showScreen(): void {
   show(todayScreen());
 }
 
-/** Called after a sign-in: sends the deeds that waited for it. */
+/** Sends the deeds that waited for the sign-in, and shows the first screen. */
 function enter(): void {
   void flush();
   if (location.hash === PATHS.today) showScreen();

@@ -16,7 +16,7 @@ export interface Deed {
   readonly borrowerName: string;
 }
 
-/** A deed in the outbox. Its key is the idempotency key of every attempt, and defines its order. */
+/** A deed in the outbox. `key` is the idempotency key of every attempt; deeds are sent in the order of their keys. */
 export interface OutboxItem extends Deed {
   readonly key: string;
   readonly atMs: number;
@@ -61,7 +61,8 @@ export function startOutbox(): void {
 }
 
 /**
- * Stores a deed and sends it in its turn. Returns its state after a short time; `waiting` without a network. A deed
+ * Stores a deed and sends it after the deeds before it. Returns its state after a short time: `waiting` if there is no
+ * network. A deed
  * that is refused immediately is not kept: the caller shows the reason to the field partner. @throws SignedOutError
  */
 export async function perform(deed: Deed): Promise<OutboxItem> {
@@ -76,7 +77,9 @@ export async function perform(deed: Deed): Promise<OutboxItem> {
   return now;
 }
 
-/** This field partner's deeds, in order. Other field partners' deeds stay in the outbox until they sign in. */
+/**
+ * Returns this field partner's deeds, in order. Deeds of other field partners stay stored until those sign in again.
+ */
 export function outbox(): OutboxItem[] {
   return itemsOf(signedInAs()?.fieldPartnerId);
 }

@@ -3,7 +3,7 @@ import { element } from "@collections/web-pages/browser";
 import { field, working, faultBelow } from "../ui/parts.ts";
 import { type Position, currentPosition } from "../data/position.ts";
 
-/** Opens a sheet with the order and the filters of the list. `changed` is called when they were applied. */
+/** Opens a sheet with the order and the filters of the list. Calls `changed` after the user has applied them. */
 export function openFilters(changed: () => void): void {
   const { sort, filters } = chosen();
   const inputs = (Object.keys(FILTERS) as (keyof typeof FILTERS)[]).map((name) => {

@@ -13,7 +13,10 @@ import { ask, inWords, SignedOutError } from "../data/session.ts";
 
 const TYPING_PAUSE_MS = 300;
 
-/** All cases, in the chosen order and with the chosen filters; further pages load while scrolling. */
+/**
+ * Creates the screen with all cases, in the chosen order and with the chosen filters; further pages load while
+ * scrolling.
+ */
 export function caseListScreen(): Screen {
   return {
     title: "Cases",

@@ -4,7 +4,7 @@ import { pill } from "../ui/parts.ts";
 import { PATHS } from "../ui/screen.ts";
 import { distance, labelOf } from "../ui/words.ts";
 
-/** A case in a list: borrower, address, amount, and the reason to visit now. */
+/** Creates the row of a case in a list: borrower, address, amount, and the reason to visit now. */
 export function caseRow(shown: CaseRow): HTMLElement {
   const { id, borrower, outstanding, lender, loanTail, distanceM, isShrunk } = shown;
   const name = isShrunk ? `Ended case of ${lender.name}` : borrower.displayName;

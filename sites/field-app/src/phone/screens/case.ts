@@ -18,7 +18,7 @@ export interface CaseAnswer {
   readonly case: WholeCase | null;
 }
 
-/** One case: the amount, the address, and the start of a visit. */
+/** Creates the screen of one case: the amount, the address, and the start of a visit. */
 export function caseScreen(id = ""): Screen {
   return {
     title: "Case",
@@ -112,8 +112,8 @@ function amounts(shown: WholeCase): HTMLElement {
 }
 
 /**
- * The masked phone number, with a button that shows the whole number. The number is not stored, so it is requested each
- * time.
+ * Creates the masked phone number, with a button that shows the whole number. The number is not stored, so it is
+ * requested each time.
  */
 function hiddenContact({ id, borrower, workable }: WholeCase, place: HTMLElement): Node[] {
   const number = element("div", { class: "number" }, icon("phone"), element("b", {}, borrower.maskedPhone));

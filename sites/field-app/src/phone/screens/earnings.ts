@@ -11,7 +11,9 @@ const PERIODS = { TODAY: "Today", THIS_WEEK: "Week", THIS_MONTH: "Month" } as co
 
 let period: keyof typeof PERIODS = "THIS_WEEK";
 
-/** The field partner's own money: how much, how much of it is final, and how it was calculated. */
+/**
+ * Creates the screen with the field partner's own money: how much, how much of it is final, and how it was calculated.
+ */
 export function earningsScreen(): Screen {
   return {
     title: "Your money",

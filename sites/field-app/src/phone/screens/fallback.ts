@@ -4,7 +4,7 @@ import { element } from "@collections/web-pages/browser";
 import { facts } from "../ui/parts.ts";
 import { codePicture } from "./picture-code.ts";
 
-/** How the borrower can pay the lender without a link: by a code to scan, or by bank transfer. */
+/** Shows how the borrower can pay the lender without a link: by a code to scan, or by bank transfer. */
 export function fallbackView({ upiUri, qrSvg, bankAccount, instructions }: Fallback): Node[] {
   const parts = [
     qrSvg !== null &&

@@ -4,7 +4,7 @@ import { icon } from "../ui/icon.ts";
 import { PATHS } from "../ui/screen.ts";
 import { LINK_WORDS } from "../ui/words.ts";
 
-/** The case's live link in one line, which leads to the link's screen. */
+/** Shows the status of the case's live link in one line, which leads to the link's screen. */
 export function linkNotice(caseId: string, { id, status }: NonNullable<WholeCase["activeLink"]>): HTMLElement {
   return element(
     "a",

@@ -16,7 +16,7 @@ interface MeAnswer {
   readonly sessions: readonly Session[];
 }
 
-/** The signed-in person, and their sessions. */
+/** Creates the screen with the signed-in person and their sessions. */
 export function meScreen(): Screen {
   return {
     title: signedInAs()?.displayName ?? "Me",

@@ -13,7 +13,7 @@ const PROMISE = "PROMISE_TO_PAY";
 const A_WEEK_MS = 7 * 24 * 60 * 60_000;
 const MAX_NOTE_CHARS = 2_000;
 
-/** The outcome of a visit; `as` is the preselected one. */
+/** Creates the screen that asks for the outcome of a visit; the outcome `as` is preselected. */
 export function outcomeScreen(id = "", as = ""): Screen {
   return {
     title: "How did it end?",

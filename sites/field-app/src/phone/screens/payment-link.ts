@@ -24,7 +24,7 @@ const DELIVERY_WORDS: Readonly<Record<string, string>> = { QUEUED: "On its way",
 const STEPS = ["REQUESTED", "MINTED", "SENT", "PAID"] as const;
 const STEP_WORDS = { REQUESTED: "Asked", MINTED: "Ready", SENT: "Sent", PAID: "Paid" } as const;
 
-/** A requested link: its progress as it happens, and the ways to give it to the borrower. */
+/** Creates the screen of a requested link: its live progress, and the ways to give it to the borrower. */
 export function paymentLinkScreen(caseId = "", linkId = ""): Screen {
   return {
     title: "Payment link",
@@ -71,7 +71,10 @@ async function showGain(place: HTMLElement, caseId: string): Promise<void> {
   }
 }
 
-/** A link whose request has not been sent yet, because there is no network. The lender's own code needs no network. */
+/**
+ * Creates the screen of a link request that waits for a network or was refused. It also shows how to pay without a
+ * link, which needs no network.
+ */
 export function askedLinkScreen(caseId = "", key = ""): Screen {
   return {
     title: "Payment link",
@@ -207,7 +210,7 @@ function linkActions({ status }: PaymentLink, caseId: string): Node[] {
   return [element("a", { class: "button primary", href: PATHS.visit(caseId) }, "Ask for a link again"), end];
 }
 
-/** A failure code as readable text: `CONSENT_REFUSED` is "Consent refused". */
+/** Returns a failure code as readable text: "Consent refused" for `CONSENT_REFUSED`. */
 function failureWords(code: string): string {
   return sentence(code.replaceAll("_", " "));
 }

@@ -10,7 +10,7 @@ import { uuid } from "../data/uuid.ts";
 const DEVICE_NAME = "Browser";
 const CODE_DIGITS = 6;
 
-/** Sign-in by phone and code, or with an access token from an operator. `enter` is called after the sign-in. */
+/** Creates the screen for sign-in by phone and code, or with an operator's access token. Then calls `enter`. */
 export function signInScreen(enter: () => void): Screen {
   return {
     title: "Sign in",

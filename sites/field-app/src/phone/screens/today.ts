@@ -15,7 +15,7 @@ const NOON = 12;
 const EVENING = 17;
 const SHOWN_AFTER_NEXT = 3;
 
-/** The next case to visit, and the figures of the day so far. */
+/** Creates the first screen: the next case to visit, and the figures of the day so far. */
 export function todayScreen(): Screen {
   const now = new Date();
   const [firstName = ""] = (signedInAs()?.displayName ?? "").split(" ");

@@ -18,7 +18,7 @@ const TYPING_PAUSE_MS = 400;
 /** The longest wait for the service before the screen is drawn from stored data. */
 const PATIENCE_MS = 1_500;
 
-/** The screen during a visit: request a payment link, or end the visit. */
+/** Creates the screen during a visit: request a payment link, or end the visit. */
 export function visitScreen(id = ""): Screen {
   return {
     title: "At the door",

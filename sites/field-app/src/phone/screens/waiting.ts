@@ -5,7 +5,7 @@ import { button, nothing } from "../ui/parts.ts";
 import { currentVisits, forgetVisit } from "../data/current-visit.ts";
 import { PATHS, type Screen } from "../ui/screen.ts";
 
-/** The deeds that this phone has not sent yet, and those that the service has refused. */
+/** Creates the screen with the deeds that this phone has not sent yet or that the service has refused. */
 export function waitingScreen(): Screen {
   return {
     title: "To be sent",

@@ -2,7 +2,7 @@ import { element, writeToClipboard } from "@collections/web-pages/browser";
 import { icon } from "./icon.ts";
 import { showMessage } from "./shell.ts";
 
-/** A button that copies a text to the clipboard. */
+/** Creates a button that copies a text to the clipboard. */
 export function copyButton(text: string, what: string, words = "Copy"): HTMLElement {
   return element(
     "button",

@@ -29,7 +29,7 @@ export type IconName = keyof typeof PATHS;
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An icon beside a text with the same meaning. Screen readers ignore it. */
+/** Creates an icon. Screen readers ignore it, because the text beside it has the same meaning. */
 export function icon(name: IconName): SVGSVGElement {
   const picture = document.createElementNS(SVG, "svg");
   for (const [attribute, value] of Object.entries({ viewBox: "0 0 24 24", "aria-hidden": "true", class: "icon" })) {

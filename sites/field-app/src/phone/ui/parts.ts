@@ -8,14 +8,14 @@ const LONG_AMOUNT = 12;
 
 type Press = (button: HTMLButtonElement) => unknown;
 
-/** A button that cannot be pressed again while it works. An error is shown below it. */
+/** Creates a button that cannot be pressed again while its work runs. An error is shown below the button. */
 export function button(text: string, press: Press, kind = "primary", picture?: IconName): HTMLElement {
   const pressed = element("button", { type: "button", class: kind }, picture && icon(picture), text);
   pressed.addEventListener("click", () => void working(pressed, () => press(pressed)));
   return element("div", { class: "press" }, pressed);
 }
 
-/** A form with one button, which works like `button`. */
+/** Creates a form with one button, which works like `button`. */
 export function form(submitText: string, submit: Press, ...content: readonly Content[]): HTMLFormElement {
   const pressed = element("button", { type: "submit", class: "primary" }, submitText);
   const made = element("form", { novalidate: true }, ...content, element("div", { class: "press" }, pressed));
@@ -51,7 +51,7 @@ export function faultBelow(what: HTMLElement, text: string): void {
   if (isField) what.focus();
 }
 
-/** A labelled input. */
+/** Creates a labelled input. */
 export function field(label: string, input: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement, hint?: string) {
   const hintId = `${input.id}-hint`;
   if (hint !== undefined) input.setAttribute("aria-describedby", hintId);
@@ -64,7 +64,7 @@ export function field(label: string, input: HTMLInputElement | HTMLTextAreaEleme
   );
 }
 
-/** A choice of a few options, side by side. */
+/** Creates a choice of a few options, side by side. */
 export function choice<Value extends string>(
   name: string,
   label: string,
@@ -97,7 +97,7 @@ export function titledCard(title: string, ...content: readonly Content[]): HTMLE
   return element("section", { class: "card" }, element("h2", {}, title), ...content);
 }
 
-/** The main amount of a screen. */
+/** Creates the main amount of a screen. */
 export function bigAmount(display: string): HTMLElement {
   return element("p", { class: display.length > LONG_AMOUNT ? "amount long" : "amount" }, display);
 }
@@ -110,7 +110,7 @@ export function notice(kind: "quiet" | "warn" | "bad" | "good", picture: IconNam
   return element("div", { class: `notice ${kind}` }, icon(picture), element("div", {}, ...content));
 }
 
-/** Shown in place of an empty list. */
+/** Creates the text that is shown in place of an empty list. */
 export function nothing(picture: IconName, title: string, ...content: readonly Content[]): HTMLElement {
   return element("div", { class: "nothing" }, icon(picture), element("p", { class: "title" }, title), ...content);
 }
@@ -125,7 +125,7 @@ function fact(name: string, value: Content): HTMLElement {
   return element("div", {}, element("dt", {}, name), element("dd", {}, value ?? "–"));
 }
 
-/** Grey bars while something loads. */
+/** Creates grey bars to show while something loads. */
 export function skeleton(cards = 3): HTMLElement {
   const bars = Array.from({ length: cards }, () =>
     element("div", { class: "card ghost" }, element("i"), element("i"), element("i")),

@@ -15,7 +15,7 @@ const message = element("p", { class: "said", role: "status" });
 let leave = new AbortController();
 let messageTimer: number | undefined;
 
-/** The frame around every screen: a status line, and short messages. */
+/** Keeps the status line of every screen up to date when the network or the outbox changes. */
 export function startShell(): void {
   for (const event of ["online", "offline"]) globalThis.addEventListener(event, showStatus);
   onOutboxChange(showStatus);
