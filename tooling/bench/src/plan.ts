@@ -29,7 +29,7 @@ export interface StartPlan {
 export interface GrowthPlan {
   readonly rounds: number;
   readonly clients: number;
-  /** Confirmed and delivered in a round. The number is small because these events add to the smallest books. */
+  /** How many payments a round confirms and delivers. Small, because these events add to the smallest books. */
   readonly confirmations: number;
   /** The books that the others are compared with. */
   readonly smallest: BookSize;
@@ -54,13 +54,16 @@ export interface ListPlan {
   readonly clients: readonly number[];
   readonly roundMs: number;
   readonly warmUpMs: number;
-  /** The field partner's cases: at least a tenth of the links that all rounds request. */
+  /**
+   * The number of the field partner's cases: at least a tenth of the links that all rounds request, because a case gets
+   * at most ten links a day.
+   */
   readonly cases: number;
 }
 
 export interface LinkPlan {
   readonly clients: readonly number[];
-  /** Links that each client requests in a round, for each way to learn of them. */
+  /** How many links each client requests in a round by subscription, and again by polling. */
   readonly perClient: number;
   /** The lender's time to mint a link. */
   readonly mintMs: number;
@@ -86,7 +89,7 @@ export interface ConfirmationPlan {
   readonly loansPerLender: number;
 }
 
-/** Delays one answer of `oneOf` by `delayMs`. */
+/** Slow answers: one of every `oneOf` answers is delayed by `delayMs`. */
 export interface Stragglers {
   readonly oneOf: number;
   readonly delayMs: number;

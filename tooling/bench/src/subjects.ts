@@ -22,21 +22,21 @@ import { measureWebhooks, type WebhookFigures } from "./webhooks/webhooks.ts";
 export const subjects: readonly Subject[] = [
   subject({
     name: "confirmations",
-    about: "payments confirmed over HTTP, beside one bare statement each and a plain handler; 6 minutes",
+    about: "payments confirmed over HTTP, compared with one bare statement each and a plain handler; 6 minutes",
     measure: confirmations,
     text: (plan, report) => confirmationText(plan.confirmations, report),
     lines: (plan, report) => confirmationLines(plan.confirmations, report),
   }),
   subject({
     name: "webhooks",
-    about: "events delivered to lenders, beside a bare loop and pg-boss; 5 minutes",
+    about: "events delivered to lenders, compared with a bare loop and pg-boss; 5 minutes",
     measure: webhooks,
     text: (plan, figures) => webhookText(plan.webhooks, figures),
     lines: (plan, figures) => webhookLines(plan.webhooks, figures),
   }),
   subject({
     name: "import",
-    about: "files of cases over HTTP, beside COPY; 4 minutes",
+    about: "files of cases over HTTP, compared with COPY; 4 minutes",
     measure: imports,
     text: (plan, figures) => importText(plan.imports, figures),
     lines: (plan, figures) => importLines(plan.imports, figures),
@@ -57,7 +57,7 @@ export const subjects: readonly Subject[] = [
   }),
   subject({
     name: "start",
-    about: "from exec to ready, and memory, beside a bare process; 3 minutes",
+    about: "from exec to ready, and memory, compared with a bare process; 3 minutes",
     measure: ({ plan, server, onProgress }) => measureStart({ plan: plan.start, server, onProgress }),
     text: (plan, report) => startText(plan.start, report),
     lines: (plan, report) => startLines(plan.start, report),

@@ -18,7 +18,8 @@ export class ChromiumMissingError extends Error {
 }
 
 /**
- * The path of Chromium: the one of `CHROMIUM`, else the first usual name on the `PATH`. Throws ChromiumMissingError.
+ * Returns the path of Chromium: the path in `CHROMIUM`, else the first usual program name that is on the `PATH`. Throws
+ * ChromiumMissingError.
  */
 export function findChromium(env: NodeJS.ProcessEnv): string {
   const folders = (env["PATH"] ?? "").split(delimiter).filter(Boolean);

@@ -18,7 +18,7 @@ export interface Outcome {
   readonly acknowledged: number;
   readonly booked: number;
   readonly violations: readonly Violation[];
-  /** The measurements of a load that must not grow. */
+  /** The measurements under a constant load, during which no resource may grow. */
   readonly soak?: Soak;
 }
 

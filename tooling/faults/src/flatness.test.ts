@@ -52,6 +52,6 @@ test("rejects too few samples", () => {
   expect(() => flatnessOf([CALM, CALM])).toThrow(RangeError);
 });
 
-test("the quantile of no value is 0, of one value that value", () => {
+test("the quantile of no values is 0, and of one value it is that value", () => {
   expect([quantile([], 0.5), quantile([7], 0.95), quantile([3, 1, 2], 0.5)]).toEqual([0, 7, 2]);
 });

@@ -1,4 +1,4 @@
-/** The measurements that are taken repeatedly during a load. */
+/** The values that are measured at one moment during a load. */
 export interface Sample {
   readonly atS: number;
   readonly serverMiB: number;
@@ -46,8 +46,8 @@ const MEASURES: readonly Measure[] = [
 const FEWEST = 6;
 
 /**
- * Judges each measure. Medians tolerate single samples that met a checkpoint. A measure with fewer than 6 values counts
- * as grown. Throws RangeError for fewer than 6 samples.
+ * Compares the last third of the samples with the first third, for each measure. Medians tolerate single samples that a
+ * checkpoint disturbed. A measure with fewer than 6 values counts as grown. Throws RangeError for fewer than 6 samples.
  */
 export function flatnessOf(samples: readonly Sample[]): Flatness[] {
   if (samples.length < FEWEST)

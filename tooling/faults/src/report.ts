@@ -92,7 +92,9 @@ function figures({ counts, sent, acknowledged, booked, violations }: Outcome): s
   return [...numbers.map((number) => number.toLocaleString("en")), recovery, String(violations.length)];
 }
 
-/** For a fault whose kills wait for a commit: only a kill during a commit loses an answer. */
+/**
+ * Says how many kills hit a commit, for a fault whose kills wait for one. Only a kill during a commit loses an answer.
+ */
 function killsText({ name, counts }: Outcome & { readonly name: string }): string[] {
   return counts.killsTimed === 0 ? [] : [`${name}: ${counts.killsAmidCommit} of ${counts.killsTimed}`];
 }

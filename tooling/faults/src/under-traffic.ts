@@ -24,11 +24,11 @@ export interface Strikes {
 const TRAFFIC: TrafficOptions = { clients: 8, restMs: 120, linkRestMs: 100, importRestMs: 500 };
 const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
 /**
- * A delay of the lender: longer than a killed process takes to end on a busy machine, and within the answer's time
- * limit.
+ * A delay of the lender's answer. It is longer than a killed process takes to end on a busy machine, and shorter than
+ * the answer's time limit.
  */
 export const OUTLASTS_A_KILL = "slow:1000";
-/** A schedule that has not hit what it must continues, for up to this many more strikes than rounds. */
+/** A schedule whose `mustCount` counts are still 0 continues, for up to this many more strikes than rounds. */
 const MOST_MORE = 8;
 
 /** Runs a fault's strikes under traffic, waits until no work is left, and checks the invariants. */
@@ -72,7 +72,10 @@ async function strikeAll(stage: Stage, strikes: Strikes, { rounds, isQuick, onPr
   await traffic.stop();
 }
 
-/** If the state cannot be read any more, the oddities so far explain why. */
+/**
+ * Waits until the work has ended and checks the invariants. If the state cannot be read any more, reports that and the
+ * oddities so far, which explain why.
+ */
 async function settledOutcome(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
   try {
     await settle(stage, { hurries: isQuick });

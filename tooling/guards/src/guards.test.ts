@@ -20,7 +20,7 @@ interface Ran {
   output: string;
 }
 
-/** Runs a tool of the repository in `cwd`; reports whether it complained. */
+/** Runs a tool of the repository in `cwd`. Returns whether the tool failed, and its output. */
 function run(tool: string, args: string[], cwd: string): Promise<Ran> {
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1" };
   return new Promise((resolve) => {
@@ -100,7 +100,7 @@ describe("the dependencies between packages", () => {
     expect(ran).toMatchObject({ failed: true });
   });
 
-  test("contain no transports and no tooling among the packages' runtime dependencies", async () => {
+  test("include no transport library and no tooling at run time, in packages/", async () => {
     for (const { name, dependencies = {} } of await manifests("packages")) {
       const wrong = Object.keys(dependencies).filter(
         (dependency) =>
@@ -142,7 +142,7 @@ describe("lint", () => {
     expect(ran.output).toContain("no-restricted-properties");
   });
 
-  test("rejects circular imports, also of types only", async () => {
+  test("rejects circular imports, even if they import only types", async () => {
     const path = join(folder, "packages/ledger/src");
     await mkdir(path, { recursive: true });
     await writeFile(join(path, "one.ts"), 'import type { Two } from "./two.ts";\nexport type One = { two?: Two };\n');

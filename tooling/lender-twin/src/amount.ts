@@ -1,4 +1,4 @@
-/** The currencies that do not have two decimals (ISO 4217). */
+/** The currencies with no decimals, and those with three (ISO 4217). All others have two. */
 const WITHOUT_DECIMALS = new Set("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(" "));
 const WITH_THREE = new Set("BHD IQD JOD KWD LYD OMR TND".split(" "));
 

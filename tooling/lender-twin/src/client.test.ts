@@ -63,7 +63,7 @@ describe("a call", () => {
     expect(sent()).toMatchObject({ target: "//api/../v1//x", distrust: null });
   });
 
-  test("sends a query string unsigned", async () => {
+  test("sends a query string, but does not sign it", async () => {
     await twin.importCases([{ sourceLoanNumber: "LN-1" }], { dryRun: true, atomic: true });
     expect(sent()).toMatchObject({
       method: "POST",
@@ -108,14 +108,14 @@ describe("a call with overrides", () => {
     expect(sent().headers["x-service-signature"]).toBeUndefined();
   });
 
-  test("signs something else than it sends", async () => {
+  test("signs another body than it sends", async () => {
     await twin.call("POST", "/x", '{"a":1}', { signed: { body: '{"a": 1}' } });
     expect(sent()).toMatchObject({ rawBody: '{"a":1}', distrust: expect.stringContaining("does not match") });
     await twin.call("GET", "/x", "", { hmacSecret: "sk_sandbox_other" });
     expect(sent().distrust).toContain("does not match");
   });
 
-  test("omits, replaces and adds headers in any spelling", async () => {
+  test("omits, replaces and adds headers, whatever case their names have", async () => {
     await twin.call("POST", "/x", "{}", { authorization: null, contentType: "text/xml", headers: { "X-Extra": "1" } });
     expect(sent().headers).toMatchObject({ "content-type": "text/xml", "x-extra": "1" });
     expect(sent().headers.authorization).toBeUndefined();

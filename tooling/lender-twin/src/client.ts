@@ -21,7 +21,7 @@ export interface Answer<Body = Record<string, unknown>> {
 export interface CallOverrides {
   /** The timestamp to send and to sign. */
   timestamp?: string;
-  /** Sent instead of the correct signature, or computed from it. */
+  /** Is sent instead of the correct signature. A function computes the signature from the correct one. */
   signature?: string | null | ((right: string) => string);
   authorization?: string | null;
   contentType?: string | null;
@@ -196,7 +196,7 @@ function orElse(override: string | null | undefined, usual: string): string | nu
   return override === undefined ? usual : override;
 }
 
-/** Overrides may spell a header in another case; the last one wins. */
+/** Removes headers that are null. Overrides may write a header's name in another case; the last one counts. */
 function withoutNulls(headers: Record<string, string | string[] | null>): Record<string, string | string[]> {
   const kept = new Map<string, [string, string | string[] | null]>();
   for (const [name, value] of Object.entries(headers)) kept.set(name.toLowerCase(), [name, value]);

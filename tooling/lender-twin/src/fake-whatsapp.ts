@@ -183,7 +183,10 @@ export class FakeWhatsApp {
     return fault === null ? undefined : { status: 400, error: fault };
   }
 
-  /** Reports each status; repeats the call once if it was not answered 200. Meta repeats more often. */
+  /**
+   * Reports each status to the callback. Repeats the report once if the callback does not answer 200; Meta repeats it
+   * more often.
+   */
   async #reportJourney({ id, callbackData }: WhatsAppMessage): Promise<void> {
     for (const status of this.journey) {
       await delay(this.statusAfterMs, undefined, { ref: false });

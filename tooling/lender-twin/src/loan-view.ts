@@ -13,7 +13,7 @@ export interface WebhookEvent {
   data?: Record<string, unknown>;
 }
 
-/** The lender's state of a loan. `sequence` is the last applied one. */
+/** The lender's state of a loan. `sequence` is the sequence of the last applied event. */
 export interface LoanView {
   sourceLoanNumber: string;
   caseId: string | null;
@@ -30,7 +30,7 @@ export function verdictOn(sequence: number, lastApplied: number): "apply" | "old
   return sequence === lastApplied + 1 ? "apply" : "gap";
 }
 
-/** The loan's state from an event or a case snapshot. The values are absolute, so nothing is added up. */
+/** Makes the loan's state from an event or a case snapshot. The values are absolute, so nothing is added up. */
 export function viewFrom(loan: string, source: Omit<WebhookEvent, "eventId" | "kind">): LoanView {
   const { caseId, status, currency, totalCollected, outstandingAfter, sequence } = source;
   return {

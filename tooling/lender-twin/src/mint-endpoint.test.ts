@@ -112,7 +112,7 @@ describe("mintBehaviour", () => {
     expect((await mint("key-1")).body.link).toEqual(link);
   });
 
-  test("hugeBody answers eight megabytes", async () => {
+  test("hugeBody answers with eight megabytes", async () => {
     twin.mintBehaviour = "hugeBody";
     expect((await (await send("key-1")).text()).length).toBeGreaterThan(8_000_000);
   });

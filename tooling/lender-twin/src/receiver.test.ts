@@ -164,7 +164,7 @@ describe("receiverBehaviour", () => {
     expect(twin.events).toHaveLength(1);
   });
 
-  test("reset, hang and drip reset the connection, never answer, or never end the answer", async () => {
+  test("reset closes the connection, hang never answers, and drip never ends its answer", async () => {
     twin.receiverBehaviour = "reset";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "hang";
@@ -188,7 +188,7 @@ describe("receiverBehaviour", () => {
     expect(twin.events).toHaveLength(1);
   });
 
-  test("records only deliveries whose connection the sender closed as unanswered", async () => {
+  test("counts a delivery as unanswered only if the sender closed the connection", async () => {
     twin.receiverBehaviour = "reset";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "ok";

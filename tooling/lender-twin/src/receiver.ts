@@ -12,7 +12,7 @@ export interface ReceivedEvent extends WebhookEvent {
   rawBody: string;
 }
 
-/** A verified delivery. `refused`: a misbehaviour answered it, and the event was not recorded. */
+/** A verified delivery. `refused`: the configured misbehaviour answered it, and the event was not recorded. */
 export interface ReceivedDelivery extends ReceivedEvent {
   outcome: "accepted" | "duplicate" | "refused";
 }
@@ -26,7 +26,10 @@ export interface RejectedDelivery {
   reason: string;
 }
 
-/** Events were missing before this one. The case was read, or the event's own absolute values were used. */
+/**
+ * A gap: events of the loan are missing before this one. The gap was closed by reading the case, or else by the event's
+ * own absolute values.
+ */
 export interface Gap {
   sourceLoanNumber: string;
   lastApplied: number;

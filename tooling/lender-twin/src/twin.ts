@@ -133,7 +133,7 @@ export class LenderTwin extends LenderClient {
     return this.#receiver.underWay;
   }
 
-  /** Verified deliveries whose connection the service closed before our answer began: it gave up or died. */
+  /** Verified deliveries whose connection the service closed before our answer began: the service gave up or died. */
   get unanswered(): readonly ReceivedDelivery[] {
     return this.#receiver.unanswered;
   }
@@ -151,7 +151,7 @@ export class LenderTwin extends LenderClient {
     return this.#receiver.forget();
   }
 
-  /** The state of the loans from the events, by sourceLoanNumber. */
+  /** The state of each loan from its events, and from its case after a gap, by sourceLoanNumber. */
   get loans(): ReadonlyMap<string, LoanView> {
     return this.#receiver.loans;
   }

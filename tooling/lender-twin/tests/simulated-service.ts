@@ -21,7 +21,7 @@ export interface LenderRequest {
 /** The service's answer: a status and a body (a text if it is not JSON), or a reset connection. */
 export type SimulatedAnswer = { status: number; body?: object | string; headers?: Record<string, string> } | "reset";
 
-/** Simulates the service for a lender: `answers` decides, `requests` records. */
+/** Simulates the service for a lender. `answers` decides how each request is answered; `requests` has all requests. */
 export class SimulatedService {
   answers: (request: LenderRequest, attempt: number) => SimulatedAnswer | Promise<SimulatedAnswer> = () => ({
     status: 200,

@@ -20,8 +20,8 @@ export interface Account {
 }
 
 /**
- * The account for a data directory, given as an absolute path, which need not exist yet.
- * Errors: `unreachable_for_unprivileged_user`.
+ * Returns the account for a data directory. The path must be absolute; the directory need not exist yet. Errors:
+ * `unreachable_for_unprivileged_user`.
  */
 export function accountFor(dataDir: string, version: MajorVersion = 18): Account {
   if (process.getuid?.() !== 0) return { owner: {}, version, prefix: [] };
@@ -67,8 +67,9 @@ function isReadable(file: string): boolean {
 }
 
 /**
- * For a checkout under /root (0700), which other uids cannot enter. Linux can change the uid and keep root's right to
- * pass closed folders. The securebit is needed because PostgreSQL calls access(2), which would drop that right.
+ * Returns a command prefix for a checkout under /root (0700), which other uids cannot enter. On Linux, a process can
+ * change its uid and keep root's right to pass closed folders. The securebit is needed because PostgreSQL calls
+ * access(2), which would drop that right.
  */
 function keepingFileAccess(uid: number, gid: number, version: MajorVersion): string[] {
   const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--securebits=+no_setuid_fixup"];

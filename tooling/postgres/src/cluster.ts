@@ -100,11 +100,11 @@ function requireUnoccupied(dataDir: string): void {
   } catch (cause) {
     throw notOurs(dataDir, cause);
   }
-  // Another process may have put its cluster there since we looked.
+  // Another process may have put its cluster there since the check.
   if (entries.length > 0 && !hasCluster(dataDir)) throw notOurs(dataDir);
 }
 
-/** Waits for another process that makes the same cluster. That only saves work, so it gives up on a stuck process. */
+/** Waits while an earlier process makes the same cluster. Waiting only saves work, so it ends after YIELD_LIMIT_MS. */
 async function yieldToEarlierMaker(dataDir: string): Promise<void> {
   for (let waitedMs = 0; waitedMs < YIELD_LIMIT_MS; waitedMs += YIELD_POLL_MS) {
     if (!otherMakers(dataDir).some((maker) => maker < process.pid)) return;
@@ -112,7 +112,7 @@ async function yieldToEarlierMaker(dataDir: string): Promise<void> {
   }
 }
 
-/** The processes that are making a cluster here. Removes what dead ones left. */
+/** Returns the processes that are making a cluster here. Removes the drafts of dead processes. */
 function otherMakers(dataDir: string): number[] {
   const prefix = basename(draftPrefix(dataDir));
   const folder = dirname(dataDir);
@@ -121,7 +121,7 @@ function otherMakers(dataDir: string): number[] {
     const maker = Number.parseInt(entry.slice(prefix.length), 10);
     if (maker === process.pid) continue;
     if (isAlive(maker)) alive.push(maker);
-    // An initdb that outlived its maker may still be writing.
+    // Retries, because an initdb that outlived its maker may still be writing.
     else rmSync(join(folder, entry), { recursive: true, force: true, maxRetries: 10 });
   }
   return alive;

@@ -1,6 +1,6 @@
 /**
- * The process between an application and its embedded PostgreSQL. It lives exactly as long as the application: the
- * channel between the two closes when the application leaves or dies, even by kill -9.
+ * The process between an application and its embedded PostgreSQL. The guard ends with the application: the channel
+ * between the two closes when the application stops or dies, even by kill -9.
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -31,7 +31,9 @@ try {
   await applicationLeft;
 }
 
-/** Keeps a presence on the server. If the server crashes and is started again, enters it again. */
+/**
+ * Keeps this process registered as a user of the server. If the server crashes and is started again, registers again.
+ */
 async function stayPresent(initial: Presence): Promise<void> {
   let presence: Presence | undefined = initial;
   while (process.connected) {

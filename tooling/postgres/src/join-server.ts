@@ -18,7 +18,10 @@ import {
 
 /** After a kill -9 the data directory stays locked until the system has removed the dead process. */
 const LOCKED_LIMIT_MS = 10_000;
-/** Without a lock in the way, a failed start fails again, unless another process has just taken the free port. */
+/**
+ * A failed start that is not blocked by a lock will fail again, unless another process has just taken the free port. So
+ * it is tried twice.
+ */
 const UNLOCKED_ATTEMPTS = 2;
 const RETRY_MS = 100;
 
@@ -29,7 +32,10 @@ export interface Joined {
   attached: boolean;
 }
 
-/** Enters the server of a data directory. Creates and starts what is missing. Errors: `PostgresError`. */
+/**
+ * Registers this process as a user of the server of a data directory. Creates the cluster and starts the server if they
+ * are missing. Errors: `PostgresError`.
+ */
 export async function joinServer(options: LaunchOptions, log: (message: string) => void): Promise<Joined> {
   mkdirSync(dirname(options.dataDir), { recursive: true });
   const account = accountFor(options.dataDir, options.version);
@@ -55,13 +61,13 @@ export async function joinServer(options: LaunchOptions, log: (message: string) 
   }
 }
 
-/** Enters the server that runs on a data directory; undefined if none does. */
+/** Registers this process as a user of the server that runs on a data directory; undefined if no server runs. */
 export async function enterRunningServer(dataDir: string): Promise<Presence | undefined> {
   const found = await findServer(dataDir);
   return found.state === "ready" ? enter(found.server.url) : undefined;
 }
 
-/** Leaves the server; the last user stops it. */
+/** Ends this process's use of the server. The last user stops the server. */
 export async function leaveServer({ dataDir, version, temporary }: LaunchOptions, presence: Presence): Promise<void> {
   if (!(await presence.leave())) return;
   await stopServer(dataDir, accountFor(dataDir, version));

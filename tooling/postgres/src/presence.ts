@@ -1,20 +1,26 @@
 import { Client } from "pg";
 
 /**
- * Users of the server hold it shared; the process that stops the server holds it exclusively. The numbers are
- * arbitrary.
+ * The key of an advisory lock. Users of the server hold it shared; the process that stops the server holds it
+ * exclusively. The numbers are arbitrary.
  */
 const PRESENCE_LOCK = "1130980204, 1";
 
-/** The presence of one user on a server. The server keeps it, so it ends with the connection, even after a kill. */
+/**
+ * One process's use of a server. It is an advisory lock of a connection, so it ends with the connection, even after a
+ * kill.
+ */
 export interface Presence {
   /** Resolves when the connection is closed, also by `leave`. */
   ended: Promise<void>;
-  /** Ends the presence. Returns true if nobody else is present; then nobody can enter until the server is down. */
+  /**
+   * Releases this process's use of the server. Returns true if this was its last user; then no other process can start
+   * to use it until it has stopped.
+   */
   leave(): Promise<boolean>;
 }
 
-/** Enters a server; undefined if it went down meanwhile. */
+/** Starts to use a server; undefined if the server went down meanwhile. */
 export async function enter(url: string): Promise<Presence | undefined> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, application_name: "presence" });
   const ended = new Promise<void>((resolve) => {
@@ -32,8 +38,8 @@ export async function enter(url: string): Promise<Presence | undefined> {
 }
 
 /**
- * Releases the shared lock first. If two users leave at once, the later one then finds the lock free, so one is the
- * last.
+ * Releases the shared lock before it tries the exclusive one. So if two users leave at the same time, the later of them
+ * gets the exclusive lock and is the last user.
  */
 async function leave(client: Client): Promise<boolean> {
   try {

@@ -14,7 +14,7 @@ import { isAlive } from "./process-liveness.ts";
 export const RECOVERY_LIMIT_MS = 120_000;
 const POLL_MS = 20;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
-/** Starting up or shutting down (cannot_connect_now), or full (too_many_connections). */
+/** The server is starting up or shutting down (cannot_connect_now), or is full (too_many_connections). */
 const BUSY_SQLSTATES = new Set(["57P03", "53300"]);
 
 export interface RunningServer {
@@ -55,8 +55,8 @@ export async function findServer(dataDir: string): Promise<Found> {
 
 /**
  * Starts a server in its own session, so that no signal to our process group reaches it. Resolves when it answers.
- * Resolves with undefined if it gave up, for example because another server holds the data directory; the log has the
- * reason.
+ * Resolves with undefined if the server gave up, for example because another server holds the data directory; the log
+ * has the reason.
  */
 export async function launchServer(options: LaunchOptions, account: Account): Promise<RunningServer | undefined> {
   const port = options.port ?? (await choosePort(options.dataDir));
@@ -90,7 +90,7 @@ export async function stopServer(dataDir: string, account: Account): Promise<voi
   await once(child, "close");
 }
 
-/** Whether a server holds the data directory, or a dead one left its lock. */
+/** Whether the data directory is locked: by a running server, or by a dead server that left its lock file. */
 export function isLocked(dataDir: string): boolean {
   return existsSync(lockFile(dataDir));
 }
@@ -127,7 +127,10 @@ function readLockFile(dataDir: string): { pid: number; port: number } | undefine
   }
 }
 
-/** The last port, so that known URLs stay valid after a restart; another free one if it is taken. */
+/**
+ * Returns the last port, so that known URLs stay valid after a restart. If that port is taken, returns another free
+ * port.
+ */
 async function choosePort(dataDir: string): Promise<number> {
   try {
     return await bindOnce(Number(readFileSync(portFile(dataDir), "utf8")));

@@ -17,7 +17,7 @@ export interface Pooler {
 const NOBODY = 65534;
 const START_LIMIT_MS = 10_000;
 const POLL_MS = 20;
-/** Debian installs it in a folder that only root's PATH contains. */
+/** Where to look for pgbouncer. Debian installs it in a folder that only root's PATH contains. */
 const FOLDERS = ["", "/usr/sbin/", "/usr/local/sbin/"];
 /** Ends the pooler when its parent process has ended, for whatever reason: the parent's end of the pipe closes then. */
 const WITH_ITS_PARENT = '"$0" -q "$1" & read -r _; kill -KILL $!; wait';

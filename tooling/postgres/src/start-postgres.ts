@@ -21,7 +21,7 @@ export interface StartOptions {
   port?: number;
   /** Server settings by name, as in postgresql.conf. */
   settings?: Record<string, string>;
-  /** Called with one line each when something is created, started or attached to. Nothing is ever printed. */
+  /** Called with one line when something is created, started or attached to. Nothing is ever printed. */
   onLog?: (message: string) => void;
 }
 
@@ -31,20 +31,23 @@ export interface Postgres {
   port: number;
   /** The id of the server's process. */
   pid: number;
-  /** The id of the guard process, which leaves the server when this process ends. */
+  /** The id of the guard process, which ends the use of the server when this process ends. */
   guardPid: number;
   /** The path of the server's log. */
   logFile: string;
   /** Whether another process had started the server; its `durable`, `port` and `settings` then stay unchanged. */
   attached: boolean;
-  /** Leaves the server. Resolves when it is down, or immediately if another process still uses it. */
+  /**
+   * Ends this process's use of the server. Resolves when the server is down, or immediately if another process still
+   * uses it.
+   */
   stop: () => Promise<void>;
 }
 
 /**
- * Starts PostgreSQL on a data directory, or attaches to the server that runs there. Any number of processes may do so.
- * The last one to leave stops it; a process leaves by `stop()`, by ending, or by being killed.
- * Errors: `PostgresError`.
+ * Starts PostgreSQL on a data directory, or attaches to the server that runs there. Any number of processes may use it.
+ * A process ends its use by `stop()`, by ending, or by being killed. The last one stops the server. Errors:
+ * `PostgresError`.
  */
 export async function startPostgres(start: StartOptions): Promise<Postgres> {
   const { dataDir, version = 18, durable = true, temporary = false, port, settings = {}, onLog = () => {} } = start;
@@ -67,7 +70,8 @@ export async function startPostgres(start: StartOptions): Promise<Postgres> {
 
 function forkGuard(options: LaunchOptions): ChildProcess {
   return fork(fileURLToPath(new URL("./guard.ts", import.meta.url)), [JSON.stringify(options)], {
-    // Its own session, so that no signal from a terminal or to our group reaches it. It does not inherit our flags.
+    // The guard gets its own session, so that no signal from a terminal or to our process group reaches it. It does not
+    // inherit the flags of this process.
     detached: true,
     execArgv: ["--disable-warning=ExperimentalWarning"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -101,7 +105,8 @@ async function stop(guard: ChildProcess, options: LaunchOptions): Promise<void> 
     if (guard.connected) guard.disconnect();
     await exited;
   } else if (guard.exitCode !== 0) {
-    // The guard was killed before it could leave the server, so this process does.
+    // The guard was killed before it could end its use of the server, so this process stops the server if it is the
+    // last user.
     const presence = await enterRunningServer(options.dataDir);
     if (presence) await leaveServer(options, presence);
   }

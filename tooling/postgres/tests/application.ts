@@ -1,6 +1,6 @@
 /**
  * An application with an embedded PostgreSQL, which tests share, interrupt and kill. It prints its server as one line
- * of JSON, leaves when its standard input ends, and drains when it is interrupted.
+ * of JSON, stops when its standard input ends, and drains when it is interrupted.
  */
 import { once } from "node:events";
 import { Client } from "pg";

@@ -8,8 +8,8 @@ import { packAll, ROOT, type Tarball } from "./pack-all.ts";
 
 /*
  * `pnpm release:show`: lists what a release would publish, with the changesets. It publishes nothing and does not
- * change
- * the tree. It exits with 1 while a statement has no current verdict of a cluster, because a release must run on one.
+ * change the tree. It exits with 1 while a statement has no current verdict of a cluster: a release must run on a
+ * cluster.
  */
 interface Release {
   readonly name: string;
@@ -41,6 +41,6 @@ async function plannedReleases(): Promise<ReadonlyMap<string, Release>> {
 function lineOf({ name, version, bytes, files }: Tarball, release: Release | undefined): string {
   const change = release ? `${version} -> ${release.newVersion}` : `${version}, no change`;
   const size = `${Math.ceil(bytes / 1024)} KiB, ${files.length} files`;
-  const because = release && release.changesets.length > 0 ? `; told by ${release.changesets.join(", ")}` : "";
+  const because = release && release.changesets.length > 0 ? `; changesets: ${release.changesets.join(", ")}` : "";
   return `${name.padEnd(30)} ${change.padEnd(18)} ${size}${because}`;
 }

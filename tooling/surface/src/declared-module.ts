@@ -31,7 +31,10 @@ export interface DeclaredModule {
   readonly exports: ReadonlyMap<string, Place>;
 }
 
-/** This reader does not support a construct. It throws so that no export is silently missing. */
+/**
+ * A file contains a construct that this reader does not support. It is thrown so that no export is silently
+ * missing.
+ */
 export class UnreadableDeclarationError extends Error {
   readonly code = "UNREADABLE_DECLARATION";
 

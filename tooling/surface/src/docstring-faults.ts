@@ -8,7 +8,8 @@ const ALLOWED_RE_EXPORTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What is missing in a package's docstrings, one sentence each. A table needs no example, because its schema has one.
+ * Returns what is missing in a package's docstrings, one sentence each. A table needs no example, because its schema
+ * has one.
  */
 export function docstringFaults({ of, exports, reExports, schema }: Surface): string[] {
   return [

@@ -1,6 +1,9 @@
 import { parseSync, Visitor } from "oxc-parser";
 
-/** Matches the type of `defineEntity`: pages of builders, of which only the columns' names and types are useful. */
+/**
+ * Matches the declaration of an entity. Its type is pages of builders, of which only the columns' names and types are
+ * useful.
+ */
 const ENTITY = /^const (\w+): import\("@mikro-orm\/core"\)\.EntitySchemaWithMeta<"(\w+)", "(\w+)"/;
 const BUILDER = "UniversalPropertyOptionsBuilder";
 
@@ -33,7 +36,7 @@ function columns(declaration: string): string[] {
   return found ?? [];
 }
 
-/** The first type argument of the column's builder, however it is wrapped. */
+/** Returns the type of a column: the first type argument of its builder, even if other types wrap the builder. */
 function columnType(annotation: string): string {
   const text = `type X${annotation.replace(":", " =")}`;
   const { program } = parseSync("column.d.ts", text);

@@ -53,7 +53,7 @@ test("names two folders that import each other even if no two files do", () => {
   expect(importCircles(files)).toEqual(["p/src: high imports low, low imports high"]);
 });
 
-test("names a folder that imports a file above it which imports the folder", () => {
+test("names a folder and a file above it that import each other", () => {
   const files = [file("p/src/index.ts", "p/src/low/one.ts"), file("p/src/low/one.ts", "p/src/index.ts")];
   expect(importCircles(files)).toEqual(["p/src: index.ts imports low, low imports index.ts"]);
 });

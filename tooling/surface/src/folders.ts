@@ -3,13 +3,15 @@ import { join, posix } from "node:path";
 import { moduleSpecifiers } from "./module-specifiers.ts";
 import { ROOT } from "./workspace.ts";
 
-/** A file, and the files of its own package that it imports, including types. All paths start at the root. */
+/**
+ * A file, and the files of its own package that it imports, including imports of types. All paths start at the root.
+ */
 export interface ImportingFile {
   readonly path: string;
   readonly imports: readonly string[];
 }
 
-/** A newcomer cannot take in a longer list of files at one look. */
+/** A newcomer cannot grasp a longer list of files at a glance. */
 const MOST_SOURCES = 30;
 const MOST_TESTS = 40;
 
@@ -37,8 +39,8 @@ export function largeFolders(files: readonly ImportingFile[]): string[] {
 }
 
 /**
- * Reports each circular import between the files and folders in one folder. So of two folders, at most one may import
- * the other. Imports of tests do not count.
+ * Reports each circular import between the files and folders in one folder. If one of two folders imports the other,
+ * the other may not import it. Imports of tests do not count.
  */
 export function importCircles(files: readonly ImportingFile[]): string[] {
   const sources = files.filter(({ path }) => !isTest(path));
@@ -52,7 +54,7 @@ export function importCircles(files: readonly ImportingFile[]): string[] {
   });
 }
 
-/** The entries of a folder, and for each file or folder its siblings that it imports. */
+/** Returns the entries of a folder, each with the other entries of the folder that it imports. */
 function arrowsIn(folder: string, files: readonly ImportingFile[]): Map<string, Set<string>> {
   const arrows = new Map<string, Set<string>>();
   for (const { path, imports } of files) {
@@ -78,7 +80,9 @@ function circlesOf(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[][]
   return [...circles.values()];
 }
 
-/** The shortest path from `start` back to `start`. */
+/**
+ * Returns the entries on a shortest circle through `start`, beginning with `start`; undefined if there is no circle.
+ */
 function shortestWay(arrows: ReadonlyMap<string, ReadonlySet<string>>, start: string): string[] | undefined {
   const seen = new Set<string>();
   let ways = [[start]];

@@ -80,7 +80,7 @@ test(
   },
 );
 
-test("each package's README has ten to forty lines, references what is not in the package, and lists its tables", async () => {
+test("each package's README has ten to forty lines, says what is not in the package, and lists its tables", async () => {
   for (const { of } of surfaces) {
     const readme = await readFile(join(ROOT, of.folder, "README.md"), "utf8");
     const lines = readme.trimEnd().split("\n").length;
@@ -119,7 +119,7 @@ function hasCode(name: string, errors: ReadonlyMap<string, string>): boolean {
   return /\breadonly code\b/.test(text) || hasCode(/ extends (\w+)/.exec(text)?.[1] ?? "", errors);
 }
 
-/** The names of the tables of its entities. */
+/** Returns the table names of the package's entities. */
 async function tablesOf({ folder }: WorkspacePackage): Promise<string[]> {
   const sources = await readdir(join(ROOT, folder, "src"), { recursive: true });
   const texts = sources

@@ -80,7 +80,7 @@ export async function createClusterDatabase(urls: readonly string[], name: strin
 
 /**
  * Ends Citus' sessions in this database of a node and forbids new connections. A database can be copied and renamed
- * only while nobody is connected, and Citus' maintenance daemon would reconnect.
+ * only while no session is connected, and Citus' maintenance daemon would reconnect.
  */
 export async function sealDatabase(url: string, name: string): Promise<void> {
   await onNode(url, async (client) => {
@@ -93,7 +93,9 @@ export async function sealDatabase(url: string, name: string): Promise<void> {
   });
 }
 
-/** The empty database with the extension that every template of a run is copied from. */
+/**
+ * Returns the name of the empty database that has the extension. Every template of a run is copied from this database.
+ */
 export function clusterTemplate(databasePrefix: string): string {
   return `${databasePrefix}_cluster`;
 }
@@ -135,7 +137,7 @@ async function faultsOfNode(url: string): Promise<string[]> {
   }
 }
 
-/** Uses `pg_settings`, which hides superuser settings from other roles, while `current_setting` would fail. */
+/** Reads `pg_settings`, because it hides superuser settings from other roles. `current_setting` would fail instead. */
 const NODE_FACTS = `select current_user as role, current_setting('is_superuser')::bool as "isSuperuser",
   (select default_version from pg_available_extensions where name = 'citus') as citus,
   coalesce((select setting from pg_settings where name = 'shared_preload_libraries'), '') ~ '\\mcitus\\M' as "isPreloaded",

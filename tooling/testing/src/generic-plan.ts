@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
 
 /**
- * The generic plan of a prepared statement, which does not depend on the parameters. A pooled connection that prepared
- * the statement early uses this plan, so tests require it to use an index.
+ * Returns the generic plan of a prepared statement, which does not depend on the parameters. A pooled connection that
+ * prepared the statement early uses this plan, so tests require that the plan uses an index.
  *
  * @param values the parameters as SQL literals, separated by commas
  * @param options options of EXPLAIN, such as `analyze, timing off`

@@ -5,8 +5,8 @@ const LONG =
   /\/(tests\/(processes|cli|app)\/|killed-host|outside|delivery-contract|graphql\/chains|lender-guide|rest\/fuzz|invariants|.*\.browser\.)/;
 
 /**
- * Starts long test files first, so that at the end no file runs alone while the other workers are idle. If vitest has
- * the times of an earlier run, it sorts by them first; a fresh checkout has none.
+ * Starts long test files first. Otherwise one long file could run alone at the end while the other workers are idle. If
+ * vitest has the times of an earlier run, it sorts by them first; a fresh checkout has none.
  */
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const NEW = fileURLToPath(new URL("../../..", import.meta.url));
-/** These files must match: the setup of a run provides what test databases are made from. */
+/**
+ * These files of this checkout replace the older version's, because the setup of a run and the code that makes test
+ * databases must match.
+ */
 const HOOKS = ["test-database.ts", "cluster.ts", "global-setup.ts"].map((file) => `tooling/testing/src/${file}`);
 const BESIDE = "services/collections/tests/processes/rolling-beside";
-/** The default tests of the older version: its flows, and its API for lenders. */
+/** The tests of the older version that run by default: its flows, its API for lenders and its command line. */
 const USUAL = ["packages/flows", "services/collections/tests/rest", "services/collections/tests/cli"];
 
 const [ref, ...filters] = process.argv.slice(2);
@@ -21,8 +24,9 @@ if (ref === undefined) {
 process.exitCode = rolling(ref, filters.length > 0 ? filters : USUAL);
 
 /**
- * Tests the version of `ref` on the schema of this checkout: first its processes beside ours on one database, then its
- * own tests, each on a database that this checkout has migrated. The exit code is 0 if everything passed.
+ * Tests the version of `ref` on the schema of this checkout. First its processes run together with ours on one
+ * database. Then its own tests run, each on a database that this checkout has migrated. The exit code is 0 if
+ * everything passed.
  */
 function rolling(ref: string, filters: readonly string[]): number {
   const older = mkdtempSync(join(tmpdir(), "collections-older-"));
@@ -33,11 +37,13 @@ function rolling(ref: string, filters: readonly string[]): number {
     // The older version may not know the setting that makes a newer checkout migrate.
     for (const hook of HOOKS) copyFileSync(join(NEW, hook), join(older, hook));
     const name = `${ref} (${git("rev-parse", "--short", ref).trim()})`;
-    print(`Processes of ${name} beside this version's, on one database that this version has migrated:`);
+    print(`Processes of ${name} together with this version's, on one database that this version has migrated:`);
     const beside = vitest(NEW, [BESIDE], { OLDER_CHECKOUT: older });
     print(`The tests of ${name}, each on a database that this version has migrated: ${filters.join(" ")}`);
     const own = vitest(older, filters, { TEST_DATABASES_MIGRATED_BY: NEW });
-    print(`Processes beside each other: ${words(beside)}. Tests of ${name} on this version's schema: ${words(own)}.`);
+    print(
+      `Processes of both versions together: ${words(beside)}. Tests of ${name} on this version's schema: ${words(own)}.`,
+    );
     const elsewhere = onTheirOwnSchema(older, filters);
     if (elsewhere.length > 0)
       print(
@@ -59,7 +65,10 @@ function vitest(checkout: string, files: readonly string[], settings: Record<str
   return status ?? 1;
 }
 
-/** Tests that start with an empty database: they migrate it with their own version, so they do not test our schema. */
+/**
+ * Returns the tests that start with an empty database. They migrate it with their own version, so they do not test our
+ * schema.
+ */
 function onTheirOwnSchema(checkout: string, filters: readonly string[]): string[] {
   const search = ["grep", "-l", "emptyDatabase", "--", "*.test.ts"];
   const { stdout } = spawnSync("git", search, { cwd: checkout, encoding: "utf8" });

@@ -37,7 +37,7 @@ async function runAll(): Promise<void> {
   }
 }
 
-/** Runs a tool of the repository in its root, and takes over its exit code. */
+/** Runs a tool of the repository in its root. The tool's exit code becomes this process's. */
 async function run(tool: string, args: string[]): Promise<void> {
   const child = spawn(tool, args, { env: await environment(), stdio: "inherit", shell: isWindows() });
   // The terminal sends the signal to the child too, which has to clean up first.

@@ -11,7 +11,7 @@ test("a database has the template's content, and changes in it do not affect oth
   expect(await query(database.url, "select name from dogs")).toEqual([{ name: "Rex" }]);
 });
 
-test("makes a template once, even if several ask for it at the same time", async () => {
+test("makes a template once, even if several tests request it at the same time", async () => {
   let made = 0;
   const migrate = async (url: string): Promise<void> => {
     made += 1;

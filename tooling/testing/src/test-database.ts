@@ -43,7 +43,9 @@ export async function emptyClusterDatabase(): Promise<TestDatabase> {
   return copyOf(clusterTemplate(inject("databasePrefix")), allNodes());
 }
 
-/** The URL without the pooler, for what needs its own session; the same URL if there is no pooler. */
+/**
+ * Returns the URL without the pooler, for connections that need their own session; the same URL if there is no pooler.
+ */
 export function directUrl(url: string): string {
   const direct = new URL(url);
   if (!direct.searchParams.has("pgbouncer")) return url;
@@ -52,7 +54,10 @@ export function directUrl(url: string): string {
   return direct.href;
 }
 
-/** The first caller makes the template under a lock, and renames it when it is complete. */
+/**
+ * Makes the template if it does not exist. A lock makes later callers wait; the template gets its name when it is
+ * complete.
+ */
 async function ensureTemplate(template: string, migrate: (url: string) => Promise<void>): Promise<void> {
   await onNode(inject("adminUrl"), async (admin) => {
     await admin.query("select pg_advisory_lock(hashtextextended($1, 0))", [template]);
@@ -106,9 +111,9 @@ async function copyOf(template: string, nodes: readonly string[]): Promise<TestD
 }
 
 /**
- * Copying files takes about 20 ms and writes no write-ahead log; the checkpoint that it needs costs nothing without
- * fsync. Citus keeps its catalog in the database and finds the workers' databases by the same name, so copies of a
- * template on all nodes are a distributed database too.
+ * Creates a database as a copy of a template. Copying files takes about 20 ms and writes no write-ahead log; the
+ * checkpoint that it needs costs nothing without fsync. Citus keeps its catalog in the database and finds the workers'
+ * databases by the same name. So if all nodes copy the template, the copies are a distributed database too.
  */
 async function createDatabase(name: string, template: string, nodes: readonly string[]): Promise<void> {
   const [quotedName, quotedTemplate] = [escapeIdentifier(name), escapeIdentifier(template)];

@@ -8,14 +8,14 @@ import { busyText, milliseconds, rateText, ratioText, table, whole } from "../fi
 
 const LIST_COLUMNS = "clients,service/s,p50 ms,p99 ms,CPU µs,bare/s,p50 ms,p99 ms,CPU µs,ratio,others";
 const HOSTILE_COLUMNS = "caller,service ms,registered only ms,ratio";
-/** The limit of processor time, in milliseconds, for a document without a valid token. */
+/** The processor time, in milliseconds, that a document without a valid token may cost at most. */
 const HOSTILE_AIM_MS = 3;
 const LINK_COLUMNS = "at once,heard by,p50 ms,p99 ms,others";
 
 /** The report's tables as text. */
 export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links, hostile }: AppReport): string {
   return [
-    `The list of 20 cases of ${whole(list.cases)}, beside the same ${list.statements} statements by plain pg and a` +
+    `The list of 20 cases of ${whole(list.cases)}, compared with the same ${list.statements} statements by plain pg and a` +
       ` bare yoga that knows the answer; ${rounds} rounds in turn`,
     table(LIST_COLUMNS, list.figures.map(listRow)),
     "",

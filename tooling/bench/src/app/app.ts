@@ -12,8 +12,8 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
 /**
- * The field partners' app: its list of cases, the time until a link is minted, and documents that are expensive to
- * validate.
+ * The figures of what the field partners' app uses: its list of cases, the time until a link is minted, and documents
+ * that are expensive to validate.
  */
 export interface AppReport {
   readonly list: ListReport;
@@ -21,7 +21,10 @@ export interface AppReport {
   readonly hostile: readonly HostileFigures[];
 }
 
-/** The times of a link, without the lender's part: medians and spreads over the rounds. */
+/**
+ * The time from a link request until the app knows that the link is minted, minus the lender's own time: medians and
+ * spreads over the rounds.
+ */
 export interface LinkFigures {
   readonly clients: number;
   readonly hearsBy: LinkQuestion["hearsBy"];
@@ -36,7 +39,10 @@ export interface AppBench {
   readonly onProgress: (message: string) => void;
 }
 
-/** The first page contains every kind of case: with live links, with promises, with neither. */
+/**
+ * On the first page, this many cases have live links, the next PROMISES cases have promises, and the others have
+ * neither.
+ */
 const LINKS = 8;
 const PROMISES = 6;
 const WAYS = ["subscription", "polling"] as const;
@@ -121,7 +127,7 @@ interface LinkBench extends AppBench {
 
 async function measureLinks({ plan, server, service, loadProcess, caseIds, accessToken, onProgress }: LinkBench) {
   const { clients: numbers, perClient } = plan.links;
-  // Takes the cases in turn over all rounds, because a case may have only some links a day.
+  // Each link is for another case, and each round continues after the last case: a case has a daily limit of links.
   let used = 0;
   const measure = (clients: number, hearsBy: LinkQuestion["hearsBy"]) => {
     const wanted = Array.from({ length: clients * perClient }, () => caseIds[(used += 1) % caseIds.length]!);

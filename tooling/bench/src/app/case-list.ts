@@ -13,7 +13,9 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
-/** The list of cases and its limit at one number of clients: medians over the rounds. */
+/**
+ * The rates of the list of cases and of its limit (a bare server) at one number of clients: medians over the rounds.
+ */
 export interface ListFigures {
   readonly clients: number;
   readonly service: ListSide;

@@ -15,7 +15,7 @@ export function graphqlPost(host: string, accessToken: string, body: object): Bu
   );
 }
 
-/** The data of an answer; throws if it has errors. For a mutation this contains its payload. */
+/** Returns the `data` of an answer. Throws if the answer has `errors`; an error inside a mutation's payload is data. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the query's text decides the type
 export function dataOf(body: string): Record<string, any> {
   const { data, errors } = JSON.parse(body) as { data?: object | null; errors?: unknown };
@@ -28,7 +28,7 @@ export async function askGraphql(serviceUrl: string, accessToken: string, query:
   return dataOf(await graphqlText(serviceUrl, accessToken, { query, variables }));
 }
 
-/** The exact text of the answer; throws if it has errors. */
+/** Sends a request and returns the exact text of the answer. Throws if the answer has errors. */
 export async function graphqlText(serviceUrl: string, accessToken: string, body: object): Promise<string> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${accessToken}` };
   const answer = await fetch(`${serviceUrl}/graphql`, { method: "POST", headers, body: JSON.stringify(body) });

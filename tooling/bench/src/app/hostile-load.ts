@@ -3,7 +3,9 @@ import { closedLoop } from "../load/closed-loop.ts";
 import { graphqlPost } from "./graphql-call.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 
-/** Sends documents of 4 KB that are expensive to validate. Each is different, so that no cache has it. */
+/**
+ * A load of documents of 4 KB that are expensive to validate. Each document is different, so that no cache contains it.
+ */
 export interface HostileLoad {
   readonly url: string;
   readonly accessToken: string;

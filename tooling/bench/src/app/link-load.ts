@@ -8,13 +8,19 @@ import { answerQuestions } from "../load/child.ts";
 import { dataOf } from "./graphql-call.ts";
 import { quantile } from "../figures/statistics.ts";
 
-/** Makes this process the lender that mints, so that the same clock measures the lender's part of the time. */
+/**
+ * Asks the load process to act as the lender and to mint the links. The lender's share of the latency is then measured
+ * with the same clock as the rest.
+ */
 export interface LenderQuestion {
   readonly ask: "listen";
   readonly mintMs: number;
 }
 
-/** Makes this process the field partners: each starts a visit, requests a link and waits until it is minted. */
+/**
+ * Asks the load process to act as the field partners: each starts a visit, requests a link and waits until it is
+ * minted.
+ */
 export interface LinkQuestion {
   readonly ask: "links";
   readonly serviceUrl: string;
@@ -25,7 +31,7 @@ export interface LinkQuestion {
   readonly hearsBy: "subscription" | "polling";
 }
 
-/** The time from the request of a link until the app knows that it is minted, without the lender's part. */
+/** The time from a link request until the app knows that the link is minted, minus the time that the lender needed. */
 export interface LinkTimes {
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -38,7 +44,7 @@ const REQUEST = `mutation ($input: RequestPaymentLinkInput!) { requestPaymentLin
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { status url } }";
 const POLL = "query ($id: ID!) { paymentLink(id: $id) { status url } }";
 
-/** The lender's own time to mint the link of a visit, by the visit's REST id. */
+/** How long the lender took to mint the link of a visit, in milliseconds, by the visit's REST id. */
 const minted = new Map<string, number>();
 
 answerQuestions((question: LenderQuestion | LinkQuestion) =>

@@ -3,12 +3,15 @@ import { closedLoop } from "../load/closed-loop.ts";
 import { graphqlPost } from "./graphql-call.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 
-/** Sends the same query repeatedly. Each client waits for its answer. */
+/** A load of one query that is sent repeatedly. Each client waits for its answer before it sends the query again. */
 export interface ListLoad {
   readonly url: string;
   readonly accessToken: string;
   readonly query: string;
-  /** An example answer: each answer must have the same length. Its cursors differ, because they contain the time. */
+  /**
+   * An example answer. Each answer must have the same length; only the cursors in it may differ, because they contain
+   * the time.
+   */
   readonly answer: string;
   readonly clients: number;
   readonly durationMs: number;

@@ -7,7 +7,9 @@ import { Pool } from "pg";
 import { answerQuestions } from "../load/child.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
-/** The minimum work of a GraphQL server: runs the statements one after the other and returns a known answer. */
+/**
+ * A GraphQL server that does the minimum of work: it runs these statements one after the other and returns this answer.
+ */
 export interface ListRival {
   readonly databaseUrl: string;
   readonly statements: readonly BoundStatement[];
@@ -15,7 +17,7 @@ export interface ListRival {
 }
 
 const SCHEMA = new URL("../../../../services/collections/schema.graphql", import.meta.url);
-/** The service's number of connections. */
+/** As many database connections as the service has. */
 const CONNECTIONS = 10;
 
 answerQuestions(async ({ databaseUrl, statements, data }: ListRival) => {

@@ -5,7 +5,7 @@ import { CURRENCY, loanNumber, type Loans, loansOf, OUTSTANDING } from "../load/
 import { operator, startService } from "../server/service.ts";
 import { signedPost } from "../load/signed-request.ts";
 
-/** The first key of a lender. */
+/** A lender's first API key. */
 export interface LenderKey {
   readonly lenderCode: string;
   readonly apiKeyId: string;

@@ -24,9 +24,9 @@ const CHAIN_WITHIN_MS = 1_800_000;
 const POLL_MS = 500;
 
 /**
- * Fills a database with months of data. Lenders and loans come through the public interfaces. Payments come from the
- * bare statement, which writes what the service writes, for all loans of a lender at once. `ledger verify` finds no
- * problem.
+ * Fills a database with months of data. Lenders and loans are created through the public interfaces. Payments are
+ * booked by SQL that writes the same rows as the service, in one statement for all loans of a lender. `ledger verify`
+ * finds no problem in the result.
  */
 export async function growBooks(
   server: BenchServer,

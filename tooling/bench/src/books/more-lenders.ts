@@ -6,8 +6,8 @@ import { MASTER_KEY } from "../server/service.ts";
 import { timeOrderedId } from "./time-ordered-id.ts";
 
 /**
- * Copies the existing lender by SQL, because registering a thousand lenders one by one would take half an hour. Their
- * keys work: each secret is sealed as the service seals it.
+ * Copies the existing lender by SQL, because registering a thousand lenders one by one would take half an hour. The
+ * copies' keys work: each secret is sealed as the service seals it.
  */
 export async function addLenders(databaseUrl: string, count: number): Promise<LenderKey[]> {
   const client = await openClient(databaseUrl);

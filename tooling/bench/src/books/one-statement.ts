@@ -16,8 +16,8 @@ export const TRANSFER = `lender_id, id, debit_account, credit_account, amount_mi
 export const CONFIRM_IN_ONE_STATEMENT = paying("c.source_loan_number = $3", "'waiting', 0, null");
 
 /**
- * The same for every loan of a lender at once. The events count as delivered, or as waiting if `$6` is true. `$3` is
- * not used.
+ * The same statement for every loan of a lender at once. The events count as delivered, or as waiting if `$6` is true.
+ * `$3` is not used.
  */
 export const PAY_EVERY_LOAN = paying(
   "$3::text is null",

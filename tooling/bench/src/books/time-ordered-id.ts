@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** A UUIDv7 like the service's ids: other ids would be placed elsewhere in every index. */
+/** Returns a UUIDv7, as the service's ids are. With other ids, each index would be filled in another order. */
 export function timeOrderedId(nowMs: number): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(nowMs, 0, 6);

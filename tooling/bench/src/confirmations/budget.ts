@@ -47,12 +47,14 @@ export async function measureBudget(databaseUrl: string, key: LenderKey, loans: 
 }
 
 /**
- * Makes a batch of 32: the proxy holds back the statements of as many batches of 1 as may run at once, so that 32
- * confirmations gather behind them. The service's count of batches shows whether that worked.
+ * Makes a batch of 32. The proxy holds back the statements of `BATCHES_UNDER_WAY` batches of 1. No further batch may
+ * run at the same time, so the next 32 confirmations gather in one batch. The service's count of batches shows whether
+ * that worked.
  */
 async function largeBatch(proxy: CountingProxy, service: Service, confirm: Confirm): Promise<CountedTransaction> {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    // Waits until the key's cache has expired and refreshes it, because no query passes while the proxy holds.
+    // Wait until the cached key has expired, and confirm once to cache it again: the service could not read the key
+    // while the proxy holds back queries.
     await delay(KEY_KNOWN_FOR_MS);
     await confirm(1);
     const batchesBefore = await service.metric("collections_confirmation_batches_total");
@@ -76,7 +78,7 @@ async function gather(proxy: CountingProxy, confirm: Confirm): Promise<void> {
   await Promise.all(answers);
 }
 
-/** The transactions that book payments while `act` runs. */
+/** Returns the transactions that book payments while `act` runs. */
 async function batchesOf(proxy: CountingProxy, act: () => Promise<void>): Promise<CountedTransaction[]> {
   const before = proxy.transactions.length;
   await act();

@@ -20,7 +20,7 @@ const LEAST_OF_HANDLER = 3;
 /** The report's tables as text. */
 export function confirmationText({ rounds }: ConfirmationPlan, { figures, batches }: ConfirmationReport): string {
   return [
-    "Signed confirmations over HTTP, beside one data-modifying statement each over plain pg, and a handler of Express" +
+    "Signed confirmations over HTTP, compared with one data-modifying statement each over plain pg, and a handler of Express" +
       ` and awaited queries; ${rounds} rounds in turn`,
     table(COLUMNS, figures.flatMap(confirmationRows)),
     "",

@@ -14,7 +14,10 @@ import type { StatementLoad } from "./statement-load.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed, type Watched } from "../figures/undisturbed.ts";
 
-/** The service; its limit, one data-modifying statement by plain `pg`; its rival, a handler of awaited queries. */
+/**
+ * One value for each side: the service; its limit, one data-modifying statement per payment by plain `pg`; its rival, a
+ * handler of awaited queries.
+ */
 export interface EachSide<Value> {
   readonly service: Value;
   readonly statement: Value;
@@ -29,8 +32,8 @@ export interface Side {
   /** Microseconds of processor time per confirmation, including the database's but not the HTTP load generator's. */
   readonly processorUs: number | undefined;
   /**
-   * The load generator's own processor time. It is part of `processorUs` for the statement, whose client is the side
-   * itself.
+   * The load generator's own processor time. For the limit it is part of `processorUs`, because there the load
+   * generator is itself the database client.
    */
   readonly generatorUs: number;
 }
@@ -50,7 +53,7 @@ export interface ConfirmationFigures extends EachSide<Side> {
   readonly othersBusy: number | undefined;
 }
 
-/** The parts of the measurement. */
+/** What the measurement needs. */
 export interface ConfirmationBench {
   readonly plan: ConfirmationPlan;
   readonly server: BenchServer;
@@ -128,7 +131,10 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
   return figures;
 }
 
-/** One loan for a round. Each round takes another loan, because this many payments would settle one. */
+/**
+ * Returns the one loan that all clients pay in a round. Each round uses another loan, because the payments of all
+ * rounds together would settle one.
+ */
 function oneOf({ lenderCodes, perLender }: Loans, round: number): Loans {
   const lenderCode = lenderCodes[round % lenderCodes.length]!;
   return { lenderCodes: [lenderCode], perLender: 1, first: Math.floor(round / lenderCodes.length) % perLender };

@@ -8,7 +8,7 @@ test("each round begins with the next side and keeps the order of the sides", ()
 });
 
 test.each([2, 5, 6, 7])(
-  "over as many rows as sides, each side begins equally often, in rows of %i rounds",
+  "each side begins equally often if there are as many rows as sides, with %i rounds per row",
   (rounds) => {
     const begins = SIDES.flatMap((_, row) =>
       Array.from({ length: rounds }, (_, round) => inTurn(SIDES, row, round)[0]!),

@@ -50,7 +50,7 @@ export class NaiveBooks {
     this.#pool = pool;
   }
 
-  /** Books a payment once, in one transaction. The payment must leave an amount that is still owed. */
+  /** Books a payment once, in one transaction. The payment must not settle the loan. */
   async confirm(lender: Lender, payment: Payment): Promise<Confirmed> {
     const client = await this.#pool.connect();
     try {

@@ -13,15 +13,16 @@ export interface NaiveHandler {
   readonly lenderIds: Readonly<Record<string, string>>;
 }
 
-/** The fastest of 8, 16 and 32. */
+/** The fastest of 8, 16 and 32 connections. */
 const CONNECTIONS = 16;
 const BODY_LIMIT = "16kb";
 const TIMESTAMP_TOLERANCE_MS = 300_000;
 const PATH = "/api/v1/partner/cases/:loan/payments/confirm";
 
 /**
- * The handler that a good engineer would write in a day: Express, signature verification, a transaction of awaited queries that
- * locks the loan, books a reference once and writes the event. Keys are in memory, which favours this handler.
+ * The handler that a good engineer would write in a day: Express, signature verification, and a transaction of awaited
+ * queries that locks the loan, books a reference once and writes the event. Keys are in memory, which favours this
+ * handler.
  */
 answerQuestions(async ({ databaseUrl, keys, lenderIds }: NaiveHandler) => {
   const lenders = new Map(

@@ -5,8 +5,8 @@ import { CONFIRM_IN_ONE_STATEMENT } from "../books/one-statement.ts";
 import { type Loans, loansOf, type Payment, paymentSeries } from "../load/payment.ts";
 
 /**
- * Sends the same payments as a `ConfirmLoad`, each as one prepared statement by plain `pg`, with a connection per
- * client.
+ * A load of the same payments as a `ConfirmLoad`, each by one prepared statement over plain `pg`. Each client has its
+ * own connection.
  */
 export interface StatementLoad {
   readonly databaseUrl: string;

@@ -4,7 +4,7 @@ import { requireSameEffect } from "./effect.ts";
 const before = { service: new Map([["ledger.transfer +", 100]]), statement: new Map<string, number>() };
 const confirmations = { service: 1_000, statement: 500 };
 
-test("accepts different rates, updates shared by several payments, and housekeeping of one side", () => {
+test("accepts sides with different rates, with updates that cover several payments, and with housekeeping", () => {
   const service = new Map([
     ["ledger.transfer +", 2_100],
     ["cases.collection_case ~", 30],

@@ -1,11 +1,14 @@
 import { Client } from "pg";
 
-/** The rows inserted and updated in a database since its creation, by table: `ledger.transfer +`, `cases.… ~`. */
+/** The rows written in a database since its creation: inserts by `ledger.transfer +`, updates by `ledger.transfer ~`. */
 export type RowsWritten = ReadonlyMap<string, number>;
 
 /** A table with fewer inserts per piece of work than this counts as housekeeping. */
 const PART_OF_EVERY_PIECE = 0.5;
-/** One update of a case may cover several payments. Updates above this share are compared, but not their number. */
+/**
+ * A table counts as updated if it has at least this many updates per piece of work. How many is not compared, because
+ * one update of a case may cover several payments.
+ */
 const PART_OF_A_BATCH = 0.01;
 
 /** Reads PostgreSQL's statistics. They contain the writes of a connection only after it is closed. */
@@ -24,7 +27,7 @@ export async function rowsWritten(databaseUrl: string): Promise<RowsWritten> {
   );
 }
 
-/** Throws if one side of a comparison writes other rows per piece of work than another. */
+/** Throws if the sides of a comparison do not write the same rows per piece of work. */
 export function requireSameEffect<Side extends string>(
   before: Readonly<Record<Side, RowsWritten>>,
   after: Readonly<Record<Side, RowsWritten>>,

@@ -11,7 +11,7 @@ export interface Machine {
   readonly platform: string;
   readonly node: string;
   readonly postgres: string;
-  /** The median time of 100 to write a page to the disk. A commit takes at least that long. */
+  /** How long it takes to write a page to the disk: the median of 100 writes. A commit takes at least that long. */
   readonly fsyncUs: number;
   /** The load average of the last minute before the benchmark; 0 if the system does not report it. */
   readonly loadBefore: number;

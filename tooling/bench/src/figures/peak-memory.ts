@@ -5,7 +5,7 @@ export function peakMemoryMb(pid: number): number | undefined {
   return statusMb(pid, "VmHWM");
 }
 
-/** The present resident memory of a process in MB. */
+/** Returns the resident memory of a process now, in MB; undefined if the system does not report it. */
 export function residentMemoryMb(pid: number): number | undefined {
   return statusMb(pid, "VmRSS");
 }

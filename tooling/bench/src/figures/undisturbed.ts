@@ -3,15 +3,15 @@ import { availableParallelism } from "node:os";
 import { processorMs, TICK_MS } from "./processor-time.ts";
 
 /**
- * A round with the number of processors that other processes kept busy during it, such as 0.5. Undefined if the system
- * does not report it.
+ * A round, and how many processors other processes kept busy during it, such as 0.5; undefined if the system does not
+ * report that.
  */
 export interface Watched<Round> {
   readonly round: Round;
   readonly othersBusy: number | undefined;
 }
 
-/** The part of the machine that others may use before a round counts as disturbed. */
+/** The part of the machine that other processes may use before a round counts as disturbed. */
 const TOLERATED_PART = 0.1;
 /**
  * On a busy machine, up to this many times the number of rounds are measured, and the least disturbed ones are kept.
@@ -19,8 +19,8 @@ const TOLERATED_PART = 0.1;
 const TRIES_PER_ROUND = 2;
 
 /**
- * Measures `count` rounds, and more if others disturb some: on a busy machine the side with more processes gets a
- * larger share of the machine. `pids` are our processes; their children are included.
+ * Measures `count` rounds, and more if other processes disturb some: on a busy machine the side with more processes
+ * gets a larger share of the machine. `pids` are our processes; their children are included.
  */
 export async function leastDisturbed<Round>(
   count: number,
@@ -47,7 +47,7 @@ async function watch<Round>(pids: readonly number[], measure: () => Promise<Roun
   return { round, othersBusy: Math.max(0, othersMs / elapsedMs) };
 }
 
-/** Milliseconds that all processors have been busy so far; 0 if processes' own times are unknown. */
+/** Milliseconds that all processors have been busy so far; 0 on a system other than Linux. */
 function machineMs(): number {
   if (process.platform !== "linux") return 0;
   const [user, nice, system, , , interrupts, softInterrupts, stolen] = readFileSync("/proc/stat", "latin1")

@@ -10,7 +10,7 @@ import { busyText, rateText, ratioText, table } from "../figures/text-table.ts";
 import { type Drain, drain, gather, type Pace, paceOf, postAll } from "../webhooks/throughput.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** The delivery of a backlog on each of the given servers, beside a bare loop that uses no database. */
+/** The delivery of a backlog on each of the given servers, compared with a bare loop that uses no database. */
 export interface GivenWebhookFigures {
   /** One entry per server, in the order of the servers. */
   readonly sides: readonly { readonly service: Pace; readonly bare: Pace; readonly toBare: Spread }[];

@@ -21,7 +21,7 @@ export function growthText({ rounds }: GrowthPlan, { smallest, figures }: Growth
       busyText(othersBusy),
     ]),
   );
-  const title = `What confirmations and deliveries cost in larger books, beside ${sizeText(smallest)} of one lender`;
+  const title = `What confirmations and deliveries cost in larger books, compared with ${sizeText(smallest)} of one lender`;
   return [`${title}; ${rounds} rounds in turn`, table(COLUMNS, rows, "left")].join("\n");
 }
 

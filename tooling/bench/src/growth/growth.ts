@@ -23,7 +23,8 @@ export interface GrowthFigures {
 }
 
 /**
- * The cost of one operation. Each ratio compares a round in these books with the round in the smallest books beside it.
+ * The cost of one operation. Each ratio compares a round in these books with the round in the smallest books just
+ * before it.
  */
 export interface Cost {
   readonly perSecond: Spread;
@@ -43,7 +44,7 @@ export interface GrowthBench {
   readonly plan: GrowthPlan;
   readonly server: BenchServer;
   readonly onProgress: (message: string) => void;
-  /** The figures of an interrupted run. Their sizes are skipped. */
+  /** The figures of an interrupted run. Sizes that have figures are not measured again. */
   readonly begun: GrowthReport | undefined;
   readonly keep: (begun: GrowthReport) => void;
 }
@@ -58,9 +59,9 @@ interface Pace {
   readonly processorUs: number | undefined;
 }
 
-/** Above this number of events the books are not verified: the same statements make them. */
+/** Books with more events than this are not verified. The same SQL fills them as the verified smaller books. */
 const MOST_VERIFIED = 400_000;
-/** The time in which a worker gives up the deliveries that it has leased from a lender without a URL. */
+/** How long to wait after the removal of the URL, until the worker has released the deliveries that it had leased. */
 const GIVEN_BACK_MS = 400;
 
 /**
@@ -86,7 +87,7 @@ export async function measureGrowth(bench: GrowthBench): Promise<GrowthReport> {
   return { smallest: plan.smallest, figures };
 }
 
-/** @throws Error if the rows that SQL has made differ from what the service would have written */
+/** Throws if the rows that SQL has written differ from what the service would have written. */
 async function verified({ databaseUrl }: GrownBooks, onProgress: (message: string) => void): Promise<void> {
   onProgress("verifying the books");
   await operator(databaseUrl, "ledger", "verify");
@@ -129,7 +130,10 @@ interface GrowthSide {
   close(): Promise<void>;
 }
 
-/** Confirms payments while no event can be delivered, and then lets the worker deliver the events. */
+/**
+ * Starts a server and a worker on the books. Each round confirms payments while no event can be delivered, and then
+ * lets the worker deliver the events.
+ */
 async function openSide(books: GrownBooks, receiver: Child): Promise<GrowthSide> {
   const { databaseUrl } = books;
   const { prompt } = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);

@@ -5,7 +5,7 @@ import { type Client, closedLoop } from "../load/closed-loop.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 import { signedPost } from "../load/signed-request.ts";
 
-/** Imports new cases over signed HTTP, with a number of rows per request. Each client waits for its answer. */
+/** A load of imports of new cases over signed HTTP. Each client waits for its answer before its next import. */
 export interface ImportLoad {
   readonly serviceUrl: string;
   readonly key: LenderKey;

@@ -5,7 +5,7 @@ import { HttpConnection } from "./http-connection.ts";
 import { confirmBody, confirmPath, type Loans, loansOf, paymentSeries } from "./payment.ts";
 import { type Signer, signedPost } from "./signed-request.ts";
 
-/** Sends confirmations over signed HTTP. Each client waits for its answer. */
+/** A load of confirmations over signed HTTP. Each client waits for its answer before its next confirmation. */
 export interface ConfirmLoad {
   /** One server or several; each gets the same number of clients. */
   readonly serviceUrls: readonly string[];
@@ -16,7 +16,10 @@ export interface ConfirmLoad {
   readonly extent: Extent;
 }
 
-/** Requests that are signed before the clock starts. If they are used up, the rest is signed during the load. */
+/**
+ * How many requests per millisecond of load are signed before the clock starts. If they are used up, further requests
+ * are signed during the load.
+ */
 const SIGNED_AHEAD_PER_MS = 8;
 
 answerQuestions(async (load: ConfirmLoad) => {

@@ -26,7 +26,10 @@ export interface CountingProxy {
   close(): Promise<void>;
 }
 
-/** The delay of answers, as over a network. What a client sends during it did not wait for the answer. */
+/**
+ * The delay that the proxy adds to each answer, as a network would. A statement that the client sends during the delay
+ * was sent without waiting for the answer.
+ */
 const ANSWER_DELAY_MS = 5;
 const READY_FOR_QUERY = "Z";
 

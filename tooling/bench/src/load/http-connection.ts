@@ -10,8 +10,8 @@ export interface HttpAnswer {
 const HEAD_END = "\r\n\r\n";
 
 /**
- * One kept-alive connection that sends prepared bytes and reads answers that have a Content-Length. An HTTP client
- * library used as much processor time as the service, on the same cores.
+ * One kept-alive connection that sends prepared bytes and reads answers that have a Content-Length. It replaces an HTTP
+ * client library, which used as much processor time as the service, on the same cores.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -57,7 +57,7 @@ export class HttpConnection {
   }
 }
 
-/** The answer in the bytes, or undefined if it is incomplete. */
+/** Returns the answer that the bytes contain, or undefined if it is incomplete. */
 export function readAnswer(received: Buffer): HttpAnswer | undefined {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;

@@ -1,4 +1,4 @@
-/** A message of a PostgreSQL client, as far as the counting needs it. */
+/** A message of a PostgreSQL client, with only the fields that counting needs. */
 export type Sent =
   /** `text` is the text of a simple query or of a prepared statement. */
   | { readonly kind: "statement"; readonly text: string; readonly bound?: BoundStatement }
@@ -26,7 +26,7 @@ export class MessageReader {
     this.#isStarted = side === "server";
   }
 
-  /** The messages that become complete with these bytes. */
+  /** Returns the messages that these bytes complete. */
   read(chunk: Buffer): { type: string; payload: Buffer }[] {
     this.#pending = Buffer.concat([this.#pending, chunk]);
     const messages = [];

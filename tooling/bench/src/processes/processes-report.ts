@@ -10,7 +10,7 @@ const WORK = { server: "confirmations", worker: "deliveries" } as const;
 /** The report as a table. */
 export function processesText({ rounds, clients }: ProcessesPlan, figures: readonly ProcessesFigures[]): string {
   return [
-    `Confirmations of ${clients} clients by so many servers, deliveries by so many workers, on one PostgreSQL; ${rounds} rounds in turn`,
+    `Confirmations of ${clients} clients by several servers, and deliveries by several workers, on one PostgreSQL; ${rounds} rounds in turn`,
     table(
       COLUMNS,
       figures.map(({ role, processes, perSecond, ratio, othersBusy }) => [

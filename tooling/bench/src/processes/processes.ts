@@ -40,7 +40,8 @@ interface Stage extends ProcessesBench {
 
 const CODE = "SHARED";
 /**
- * A worker that has just started looks for waiting events at once; one whose lender has lost its URL gives back its
+ * Before the measured backlog, the workers deliver one that is smaller by this factor, because new workers look for
+ * waiting events at once. SETTLED_MS is how long to wait after the URL was removed, until a worker has released its
  * leases.
  */
 const WARM_UP_PART = 4;
@@ -74,7 +75,7 @@ export async function measureProcesses(bench: ProcessesBench): Promise<Processes
   }
 }
 
-/** The same clients over one, two and four servers. Unused servers stay idle. */
+/** Measures the same clients with one, two and four servers. Unused servers stay idle. */
 async function measureServers(stage: Stage, servers: readonly Service[]): Promise<ProcessesFigures[]> {
   const { plan, server, databaseUrl, onProgress } = stage;
   onProgress("servers: warming up");
@@ -93,12 +94,12 @@ async function measureServers(stage: Stage, servers: readonly Service[]): Promis
   return figuresOf("server", stage, round);
 }
 
-/** The same backlog delivered by one, two and four workers. */
+/** Measures one, two and four workers, which deliver the same backlog. */
 async function measureWorkers(stage: Stage, confirmer: Service): Promise<ProcessesFigures[]> {
   const { plan, server, databaseUrl, receiver, onProgress } = stage;
   const { prompt } = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);
   const client = await openClient(databaseUrl);
-  // The remaining events of the servers' part do not count.
+  // Events that are left from the measurement of the servers must not count.
   await client.query("update webhooks.delivery set state = 'delivered', settled_at = now() where state = 'waiting'");
   await server.analyze(databaseUrl);
   await server.checkpoint();
@@ -112,7 +113,7 @@ async function measureWorkers(stage: Stage, confirmer: Service): Promise<Process
     for (const number of plan.numbers) {
       const more = Array.from({ length: number - workers.length }, () => startService({ databaseUrl, role: "worker" }));
       workers.push(...(await Promise.all(more)));
-      // Some workers have just started, which the first backlog evens out. Only the second backlog counts.
+      // Some workers have just started. Delivering a first backlog evens that out; only the second backlog counts.
       await confirmAndDrain(plan.events / WARM_UP_PART);
       rates.push(await confirmAndDrain(plan.events));
     }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 
-/** On the checkout's disk, because commits in memory would cost nothing. */
+/** A folder on the checkout's disk: with a database in memory, commits would cost nothing. */
 export const DATA_DIR = fileURLToPath(new URL("../../../../.data/bench", import.meta.url));
 
 /** A PostgreSQL started for the benchmark, with durable commits. */

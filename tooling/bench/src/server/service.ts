@@ -16,7 +16,7 @@ export interface Service {
 export interface ServiceSettings {
   readonly databaseUrl: string;
   readonly role: "server" | "worker";
-  /** The URL for what needs its own session; default: `databaseUrl`. */
+  /** The database URL for connections that need a session of their own; default: `databaseUrl`. */
   readonly directUrl?: string;
   /** Further settings by their environment names. */
   readonly env?: NodeJS.ProcessEnv;

@@ -21,7 +21,7 @@ export interface StartReport {
   readonly idleMb: Spread | undefined;
   readonly bareMb: Spread | undefined;
   readonly idleRatio: Spread | undefined;
-  /** After a load of the planned duration and a short rest. */
+  /** The memory after a load of the planned duration and a short rest. */
   readonly loadedMb: number | undefined;
   readonly confirmations: number;
 }
@@ -104,7 +104,7 @@ export function startText({ rounds, loadMs }: StartPlan, report: StartReport): s
   const { serviceMs, bareMs, startRatio, idleMb, bareMb, idleRatio, loadedMb, confirmations } = report;
   const after = `resident MB after ${loadMs / 1_000} s and ${whole(confirmations)} confirmations`;
   return [
-    `A server process, beside a bare one of Express and pg; ${rounds} rounds in turn`,
+    `A server process, compared with a bare one of Express and pg; ${rounds} rounds in turn`,
     table(
       "figure,service,bare,ratio",
       [

@@ -12,7 +12,7 @@ export interface IsolationFigures {
   readonly ratio: Latency;
 }
 
-/** In milliseconds, or as a ratio. */
+/** Percentiles of a latency in milliseconds, or of a ratio. */
 export interface Latency {
   readonly p50: Spread;
   readonly p99: Spread;
@@ -32,7 +32,7 @@ export interface IsolationBench {
 /** The slow lender's time for an answer. */
 export const SLOW_ANSWER_MS = 3_000;
 
-/** The interval between events: without obstacles the previous event has arrived long before. */
+/** The interval between events. On an idle system an event arrives long before the next one is committed. */
 const EVENT_EVERY_MS = 25;
 const COMMITTING_CLIENTS = 32;
 

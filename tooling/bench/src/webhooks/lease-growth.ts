@@ -49,7 +49,10 @@ const LEASES_BEFORE = 10;
 const LAST_LOOK_MS = 250;
 const WAITING = { events: 2_000, loans: 1_000 };
 
-/** Fills two copies of the tables and times, in turn, the lease statement that a worker was seen to send. */
+/**
+ * Records the lease statement that a worker sends, fills two copies of the tables, and times the statement on both in
+ * turn.
+ */
 export async function measureLeaseGrowth(bench: LeaseGrowthBench): Promise<LeaseGrowth> {
   const { server, template, lenderId, few, many, rounds, onProgress } = bench;
   onProgress("the lease: recording the statement of a worker");

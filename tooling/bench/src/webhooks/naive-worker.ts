@@ -4,7 +4,7 @@ import { Agent } from "undici";
 import { answerQuestions } from "../load/child.ts";
 import { NAIVE_QUEUE, type NaiveJob } from "./naive-change.ts";
 
-/** Starts or stops the worker's processing of its queue. */
+/** A command that starts or stops the worker's processing of its queue. */
 export type NaiveWorkerQuestion =
   | { readonly ask: "work"; readonly databaseUrl: string; readonly settings: NaiveSettings }
   | { readonly ask: "rest" };
@@ -33,7 +33,7 @@ answerQuestions(async (question: NaiveWorkerQuestion) => {
   );
 });
 
-/** A batch ends with its slowest post, as in pg-boss. */
+/** Posts every event of a batch. The batch ends when its slowest post has ended, as in pg-boss. */
 async function postEach(jobs: Job<NaiveJob>[]) {
   return Promise.all(
     jobs.map(async ({ id, data }) => {

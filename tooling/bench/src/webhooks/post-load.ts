@@ -3,7 +3,7 @@ import { Pool } from "undici";
 import { answerQuestions } from "../load/child.ts";
 import { closedLoop } from "../load/closed-loop.ts";
 
-/** Posts event bodies in requests of the service's form, each as soon as a connection is free. */
+/** A load of event bodies, posted in requests like the service's, each as soon as a connection is free. */
 export interface PostLoad {
   readonly url: string;
   readonly connections: number;

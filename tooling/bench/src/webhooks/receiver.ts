@@ -2,15 +2,15 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerQuestions } from "../load/child.ts";
 
-/** The receiver's commands. An arrival counts once, the first time, and only at the prompt callback. */
+/** The receiver's commands. Only the first arrival of a delivery counts, and only at the prompt callback. */
 export type ReceiverQuestion =
   | { readonly ask: "callbacks" }
-  /** Resolves with the arrivals since the last `forget` when there are `expected` many. */
+  /** Resolves with the arrivals since the last `forget`, as soon as there are `expected` of them. */
   | { readonly ask: "arrivals"; readonly expected: number }
   | { readonly ask: "forget" }
-  /** From now on delays one answer of `oneOf` at the prompt callback; 0: none. */
+  /** From now on delays one of every `oneOf` answers at the prompt callback; 0: none. */
   | { readonly ask: "straggle"; readonly oneOf: number; readonly delayMs: number }
-  /** From now on delays each answer of the slow callback; 0 also answers the requests that wait. */
+  /** From now on delays each answer of the slow callback; 0 also answers the waiting requests. */
   | { readonly ask: "answerAfter"; readonly delayMs: number }
   /** Resolves when a request waits at the slow callback. */
   | { readonly ask: "keptWaiting" };

@@ -58,7 +58,10 @@ export interface ThroughputRound {
 const POSTS_UNDER_WAY = 32;
 const COMMITTING_CLIENTS = 32;
 
-/** The same with a few slow answers. A sender that waits for the slowest of a batch leaves most of its slots idle. */
+/**
+ * Measures the throughput while a few answers are slow. A sender that waits for the slowest answer of a batch leaves
+ * most of its slots idle.
+ */
 export async function measureUnevenThroughput(
   bench: ThroughputBench,
   stragglers: Stragglers,

@@ -11,7 +11,7 @@ import type { LenderRole, Sender } from "./sender.ts";
 import { type ServiceSender, startServiceSender } from "./service-sender.ts";
 import { measureThroughput, measureUnevenThroughput, type ThroughputFigures, throughputRound } from "./throughput.ts";
 
-/** The delivery of events to lenders, beside a naive sender on pg-boss and a bare loop of posts. */
+/** The delivery of events to lenders, compared with a naive sender on pg-boss and a bare loop of posts. */
 export interface WebhookFigures {
   readonly throughput: ThroughputFigures;
   readonly unevenThroughput: ThroughputFigures;
@@ -25,7 +25,7 @@ export interface WebhookBench {
   readonly books: Books;
   /** Each role is one lender. */
   readonly loans: Readonly<Record<LenderRole, Loans>>;
-  /** The URL of a database with the books that nothing else uses. */
+  /** The URL of a database with the books. Nothing else uses this database. */
   readonly databaseUrl: string;
   /** The name of a database with the same books, for copies. */
   readonly template: string;

@@ -81,8 +81,9 @@ async function run(client: Client, text: string, samples: readonly Sample[]): Pr
 }
 
 /**
- * Looks at the plan, because an INSERT … SELECT that finds no row sends no COPY. The values are written into the text,
- * because Citus cannot explain such a statement with parameters.
+ * Whether an INSERT … SELECT brings its rows to the coordinator first. Reads the plan, because such a statement that
+ * finds no row sends no COPY. Writes the values into the text, because Citus cannot explain the statement with
+ * parameters.
  */
 async function pullsRows(client: Client, text: string, samples: readonly Sample[]): Promise<boolean> {
   if (!/insert into[^]*select/i.test(text)) return false;
@@ -95,7 +96,7 @@ async function pullsRows(client: Client, text: string, samples: readonly Sample[
     const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${written}`);
     return rows.some((row) => Object.values(row)[0]?.includes("INSERT/SELECT method: pull to coordinator"));
   } catch {
-    // A refused statement is reported elsewhere.
+    // `runEach` reports a statement that the cluster refuses.
     return false;
   } finally {
     await client.query("rollback");

@@ -10,8 +10,9 @@ export interface SentStatements {
 }
 
 /**
- * Separates the statements that are never sent on a cluster. The linter, the audit and the verdicts make no other
- * exception. The product chooses between the two kinds by `isDistributed`.
+ * Splits the statements into those that can run on a cluster and those that run only on plain PostgreSQL. The product
+ * chooses between the two by `isDistributed`. The linter, the audit and the recorded verdicts skip the second kind, and
+ * no other statement.
  */
 export function sentOnCluster(statements: readonly Statement[]): SentStatements {
   const names = new Set(statements.map(({ name }) => name));
@@ -25,11 +26,11 @@ export function sentOnCluster(statements: readonly Statement[]): SentStatements 
 
 function reasonNotSent(name: string, names: ReadonlySet<string>): string | undefined {
   if (name.endsWith("-of-many")) return "for keys of several lenders; on a cluster a batch has one lender";
-  if (names.has(name + ON_CLUSTER)) return `a cluster is sent ${name}${ON_CLUSTER}`;
+  if (names.has(name + ON_CLUSTER)) return `on a cluster, ${name}${ON_CLUSTER} is sent instead`;
   return NOT_SENT.get(name);
 }
 
 const NOT_SENT: ReadonlyMap<string, string> = new Map([
-  ["lenders.keys-by-id", "a cluster finds the lender of a key first: lenders.lenders-of-keys, lenders.key-of-lender"],
-  ["lenders.signing-keys", "a cluster is sent lenders.signing-keys-of-lender"],
+  ["lenders.keys-by-id", "on a cluster, lenders.lenders-of-keys and then lenders.key-of-lender are sent instead"],
+  ["lenders.signing-keys", "on a cluster, lenders.signing-keys-of-lender is sent instead"],
 ]);

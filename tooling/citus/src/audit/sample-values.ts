@@ -21,7 +21,9 @@ const SAMPLES: Readonly<Record<string, string>> = {
   regclass: "pg_class",
 };
 
-/** Values for single parameters, by statement and number, if a statement does not accept just any value of the type. */
+/**
+ * Sample values for parameters that do not accept every value of their type, by statement name and parameter number.
+ */
 const SPECIAL: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   "ledger.record-anchored": { 3: "00" },
   "webhooks.advance-retention": { 1: "event", 2: "90" },
@@ -29,12 +31,12 @@ const SPECIAL: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   "webhooks.make-partitions": { 1: "event" },
 };
 
-/** A value for a parameter of a statement. `type` is the type's name from `format_type`. */
+/** Returns a value for a parameter of a statement. `type` is the type's name from `format_type`. */
 export function sampleParameter(statement: string, number: number, type: string): string {
   return SPECIAL[statement]?.[number] ?? sampleValue(type);
 }
 
-/** A value of a type. An array has one element. A text is a number, which casts accept. */
+/** Returns a value of a type. An array has one element. A text is "1", which can be cast to a number. */
 export function sampleValue(type: string): string {
   if (type.endsWith("[]")) return `{"${sampleValue(type.slice(0, -2)).replaceAll(/["\\]/g, "\\$&")}"}`;
   return SAMPLES[type] ?? "1";

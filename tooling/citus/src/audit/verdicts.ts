@@ -22,7 +22,7 @@ const RECORD_COMMAND = "pnpm citus:audit --record postgres://…@coordinator:543
 
 export const NOT_SENT_VERDICT = "not sent on a cluster";
 
-/** The statement stopped on the coordinator, so its commands are unknown. */
+/** The verdict if a made-up value stopped the statement on the coordinator, so that its commands are unknown. */
 export const STOPPED = "unknown, stopped on a made-up value";
 
 const HEADER = `# What a cluster of Citus does with each statement: name, hash of the text, verdict.

@@ -82,7 +82,7 @@ export function isRowsColumn({ node, query }: Placed): boolean {
   return !isConstantRow(column.source);
 }
 
-/** Whether the planner merges a sub-select's FROM items and conditions into the query around it. */
+/** Whether the planner merges a sub-select's FROM items and conditions into the outer query. */
 export function isPulledUp({ select, sources, arms }: Query): boolean {
   if (!select || arms.length > 0 || sources.length === 0) return false;
   const { limitCount, limitOffset, groupClause, distinctClause, havingClause, lockingClause, targetList } = select;

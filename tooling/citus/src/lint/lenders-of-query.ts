@@ -41,12 +41,12 @@ export function lendersOf(root: Query): Lenders {
   };
 }
 
-/** The lenders' tables in FROM of this query, and the one that the query changes. */
+/** Returns the lenders' tables in FROM of this query, including the table that the query changes. */
 export function lendersTables({ sources }: Query): Source[] {
   return sources.filter(({ kind }) => kind === "lender");
 }
 
-/** Whether the planner merges a sub-select into the query around it, so that equalities apply to both. */
+/** Whether the planner merges a sub-select into the outer query, so that equalities apply to both. */
 export function isMerged(query: Query): boolean {
   if (query.role === "exists" || query.role === "any") return !hasLimit(query) && query.arms.length === 0;
   return query.role === "from" && (isPulledUp(query) || query.sources.length === 0);
@@ -69,7 +69,10 @@ function hasLimit({ select }: Query): boolean {
   return select?.limitCount !== undefined || select?.limitOffset !== undefined;
 }
 
-/** The pairs that the query's conditions make equal. `isAcross`: one side belongs to a query around it. */
+/**
+ * Yields pairs of columns or parameters that the query's conditions make equal. The third item is true if one of the
+ * two belongs to an outer query.
+ */
 function* equalities(query: Query): Generator<[string, string, boolean]> {
   for (const [left, right] of query.equalColumns) yield [keyOf(left), keyOf(right), false];
   for (const condition of query.conditions.flatMap(conjuncts)) {
@@ -86,7 +89,7 @@ function* equalities(query: Query): Generator<[string, string, boolean]> {
   }
 }
 
-/** Pairs of a column of a sub-select or CTE and the inner column that it returns. */
+/** Yields pairs of a column of a sub-select or CTE and the inner column that it returns. */
 function* passedOn(query: Query): Generator<[string, string, boolean]> {
   for (const source of query.sources) {
     const inner = source.query;
@@ -124,7 +127,10 @@ export function isRecurring(query: Query, source: Source): boolean {
   return RECURRING.has(source.kind);
 }
 
-/** PostgreSQL merges a CTE that is referenced once and not MATERIALIZED. */
+/**
+ * Whether the item of FROM is merged into the query. PostgreSQL merges a CTE that is referenced once and not
+ * MATERIALIZED.
+ */
 export function isInlined(query: Query, source: Source): boolean {
   if (source.kind !== "cte") return true;
   for (let at: Query | undefined = query; at; at = at.parent) {
@@ -151,7 +157,9 @@ function equalNodes(node: Node): [Node, Node][] {
   return [[lexpr, rexpr]];
 }
 
-/** A column or a parameter. A name that no table has is a variable of a function, which counts like a parameter. */
+/**
+ * Returns a column or a parameter. A name that no table has is a variable of a function, and counts like a parameter.
+ */
 function operand(query: Query, node: Node): { readonly key: string; readonly isOuter: boolean } | undefined {
   if ("TypeCast" in node && node.TypeCast.arg) return operand(query, node.TypeCast.arg);
   if ("ParamRef" in node) return { key: `$${node.ParamRef.number}`, isOuter: false };
@@ -162,7 +170,7 @@ function operand(query: Query, node: Node): { readonly key: string; readonly isO
   return { key: keyOf(column), isOuter: !query.sources.includes(column.source) && !isOneRow(column.source) };
 }
 
-/** PostgreSQL replaces a VALUES list of one row by its values. */
+/** Whether the item is a VALUES list of one row, which PostgreSQL replaces by its values. */
 function isOneRow({ kind, query }: Source): boolean {
   return kind === "values" && query?.select?.valuesLists?.length === 1;
 }

@@ -40,7 +40,7 @@ test("reports a function with exists (select from …), also inside format()", a
   expect(await lintFunctions({ ...catalog, bodies: mended })).toEqual([]);
 });
 
-describe("a query is restricted to one lender", () => {
+describe("a query", () => {
   // Every lenders' table needs lender_id = $n; FOR UPDATE shows whether the linter has found it.
   test.each([
     ["by its own condition", "select d.id from webhooks.delivery d where d.lender_id = $1"],
@@ -62,7 +62,7 @@ describe("a query is restricted to one lender", () => {
       "through a CTE that is read once",
       "with v as (select lender_id from webhooks.event where lender_id = $1) select d.id from webhooks.delivery d join v on v.lender_id = d.lender_id",
     ],
-  ])("yes: %s", async (_case, text) => {
+  ])("is restricted to one lender: %s", async (_case, text) => {
     expect(await rulesBrokenBy(`${text} for update of d`)).toEqual([]);
   });
 
@@ -79,12 +79,12 @@ describe("a query is restricted to one lender", () => {
       "through a sub-select with LIMIT",
       "select d.id from webhooks.delivery d join (select lender_id from webhooks.event where lender_id = $1 limit 1) v on v.lender_id = d.lender_id",
     ],
-  ])("no: %s", async (_case, text) => {
+  ])("is not restricted to one lender: %s", async (_case, text) => {
     expect(await rulesBrokenBy(`${text} for update of d`)).toContain("lock-of-many-lenders");
   });
 });
 
-describe("an expression is immutable", () => {
+describe("an expression", () => {
   const update = (value: string): string =>
     `update webhooks.endpoint set probed_at = coalesce(probed_at, ${value}) where lender_id = $1`;
 
@@ -96,7 +96,7 @@ describe("an expression is immutable", () => {
     "url::timestamptz",
     "date_trunc('day', probed_at)",
     "($2::text)::timestamptz",
-  ])("no: %s", async (value) => {
+  ])("is not immutable: %s", async (value) => {
     expect(await rulesBrokenBy(update(value))).toContain("mutable-in-case");
   });
 
@@ -107,7 +107,7 @@ describe("an expression is immutable", () => {
     "'2026-01-05T10:00:00Z'::timestamptz",
     "to_timestamp(consecutive_failures)",
     "(created_at at time zone 'UTC' + interval '1 hour') at time zone 'UTC'",
-  ])("%s is", async (value) => {
+  ])("is immutable: %s", async (value) => {
     expect(await rulesBrokenBy(update(value))).toEqual([]);
   });
 });

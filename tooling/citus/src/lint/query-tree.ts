@@ -3,7 +3,9 @@ import type { Catalog } from "./catalog.ts";
 import { outputColumns } from "./output-columns.ts";
 import type { Cte, Query } from "./query.ts";
 
-/** Builds the tree of queries of one parsed statement; undefined if it is no query, like LOCK TABLE. */
+/**
+ * Builds the tree of queries of one parsed statement; undefined for a statement that is no query, such as LOCK TABLE.
+ */
 export function queryTree(statement: Node, catalog: Catalog): Query | undefined {
   return new TreeBuilder(catalog).query(statement, "statement", undefined, []);
 }

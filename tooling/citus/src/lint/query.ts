@@ -69,7 +69,7 @@ export interface Column {
   readonly name: string;
 }
 
-/** Finds the column that a reference means: first in the query itself, then in the queries around it. */
+/** Finds the column that a reference means: first in the query itself, then in the outer queries. */
 export function resolveColumn(query: Query, fields: readonly string[]): Column | undefined {
   const name = fields.at(-1)!;
   const alias = fields.at(-2);
@@ -90,7 +90,7 @@ export function columnFields(node: Node | undefined): string[] | undefined {
   return fields.includes(undefined) ? undefined : (fields as string[]);
 }
 
-/** The query around this one whose columns it may also use. A CTE can use none. */
+/** Returns the outer query whose columns this query may also use. A CTE may not use any. */
 function outerQuery(query: Query): Query | undefined {
   return query.role === "cte" || query.role === "insert-source" ? undefined : query.parent;
 }

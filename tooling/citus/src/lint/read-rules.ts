@@ -4,8 +4,8 @@ import { allQueries, childrenOf, columnFields, type Query, resolveColumn, type S
 import type { RuleName } from "./rules.ts";
 
 /**
- * The rules that a query breaks by what it reads and locks. A query of one lender is sent to the lender's node
- * unchanged, so most rules apply only to queries that Citus has to split. `isRouted` says which kind it is.
+ * The rules that a query breaks by what it reads and locks. A query of one lender (`isRouted`) is sent to the lender's
+ * node unchanged, so most rules apply only to the other queries, which Citus has to split.
  */
 export function* brokenByRead(query: Query, isRouted: boolean, lenders: Lenders): Generator<RuleName> {
   if (locksReference(query)) yield "lock-of-reference";
@@ -21,7 +21,7 @@ export function* brokenByRead(query: Query, isRouted: boolean, lenders: Lenders)
 function* brokenBySubselect(inner: Query, query: Query, lenders: Lenders): Generator<RuleName> {
   if (inner.role === "cte" || inner.role === "insert-source" || inner.role === "arm") return;
   const outside = outsideOf(inner);
-  // Citus executes a sub-select separately if it uses no column of the query around it.
+  // Citus executes a sub-select separately if it uses no column of an outer query.
   if (outside.length === 0 && hasEmptyList(inner)) yield "empty-select-list";
   const within = allQueries(inner).flatMap(lendersTables);
   if (outside.length === 0 || within.length === 0) return;

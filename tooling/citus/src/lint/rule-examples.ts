@@ -6,7 +6,7 @@ export interface RuleExample {
   readonly broken: string;
   readonly accepted: string;
   /**
-   * The cluster's reaction to the broken statement: refuses it, sends it by COPY, or locks rows on more than one node.
+   * What the cluster does with the broken statement: refuses it, sends it by COPY, or locks rows on more than one node.
    */
   readonly onCluster: "refuses" | "copies" | "locks-all-nodes";
 }

@@ -12,9 +12,12 @@ beforeAll(async () => {
   ({ url } = await migratedCatalog(await readRegistry()));
 });
 
-test.each(numbered)("a cluster $onCluster example $place, which breaks $rule", async ({ broken, onCluster }) => {
-  expect(await whatHappens(broken)).toBe(onCluster);
-});
+test.each(numbered)(
+  "what a cluster does with example $place, which breaks $rule: $onCluster",
+  async ({ broken, onCluster }) => {
+    expect(await whatHappens(broken)).toBe(onCluster);
+  },
+);
 
 test.each(numbered)("a cluster accepts the remedy for $rule in example $place", async ({ accepted }) => {
   expect(await whatHappens(accepted)).toBe("accepts");

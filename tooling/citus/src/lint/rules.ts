@@ -25,7 +25,7 @@ export const rules = {
   },
   "simple-case-in-change": {
     problem:
-      "Citus sends CASE x WHEN … of an INSERT, UPDATE or DELETE in a wrong spelling: operator does not exist (42883)",
+      "Citus rewrites CASE x WHEN … incorrectly when it sends an INSERT, UPDATE or DELETE to a node: operator does not exist (42883)",
     remedy: "write case when x = … then",
   },
   "volatile-in-change": {
@@ -69,7 +69,7 @@ export const rules = {
   },
   "lateral-of-all-rows": {
     problem:
-      "Citus refuses LIMIT, OFFSET, DISTINCT, UNION and aggregates in a lateral beside a function, a CTE or a reference table",
+      "Citus refuses LIMIT, OFFSET, DISTINCT, UNION and aggregates in a lateral sub-select that is joined to a function, a CTE or a reference table",
     remedy:
       "join the table by lender_id and rank with row_number() partitioned by lender_id, or restrict the lateral to the lender",
   },

@@ -2,9 +2,9 @@
 const EMITTED = ["webhooks.record-events", "webhooks.endpoint-to-emit-to", "webhooks.record-deliveries"];
 
 /**
- * The statements that every confirmation, mint, imported row, lease and recorded result sends. On a cluster each must
- * be one command on the lender's node. More commands mean more round trips inside the transaction, a COPY means
- * several, and a fan-out makes every lender wait for every node.
+ * The statements that are sent for every confirmation, mint, imported row, lease and recorded result. On a cluster each
+ * must be one command on the lender's node. More commands mean more round trips inside the transaction, a COPY means
+ * several, and a command to all nodes makes every lender wait for every node.
  */
 export const hotStatements: readonly { readonly path: string; readonly names: readonly string[] }[] = [
   {

@@ -5,8 +5,7 @@ import { ROOT } from "./root.ts";
 
 /*
  * Prints the product's registered statements and schemas as JSON. `readRegistry` runs this file in a separate process,
- * so
- * that the registry never contains what a test has registered.
+ * so that the registry never contains what a test has registered.
  */
 
 /** A source file that registers a statement calls `statement`, or a function whose name ends in Statement or Insert. */

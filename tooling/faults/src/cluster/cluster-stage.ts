@@ -29,7 +29,7 @@ export interface ClusterLender {
   /** The worker node that has the lender's rows: 1 or 2. */
   readonly node: number;
   readonly twin: LenderTwin;
-  /** The parts that the lender's traffic needs. */
+  /** What the lender's traffic needs: the service's URLs, the clients and the model. */
   readonly scene: Scene;
   /** How many of its payments were answered, and how many calls were answered 503. */
   readonly counts: { answered: number; refused: number };
@@ -43,9 +43,12 @@ export interface ClusterStage {
   readonly servers: Crew;
   readonly workers: Crew;
   readonly lenders: readonly ClusterLender[];
-  /** Starts the traffic of all lenders and of one field partner. Stop it by the result. */
+  /** Starts the traffic of all lenders and of one field partner. Call `stop` of the result to end it. */
   startTraffic(options: ClusterTraffic): TrafficEnd;
-  /** Resolves when every lender has this many more payments answered; returns the time until each had one. */
+  /**
+   * Resolves when the service has answered this many more payments of every lender. Returns the time until every lender
+   * had its first answer.
+   */
   untilEveryLenderIsAnswered(payments: number): Promise<number>;
   /** Waits until no work is left, and checks the invariants. */
   checkInvariants(onProgress: (message: string) => void): Promise<Outcome>;
@@ -189,7 +192,10 @@ function doorsOf(code: string): string[] {
   return Array.from({ length: DOORS }, (_, index) => `DOOR/${code}/${index}`);
 }
 
-/** Assigns all cases that are visited. An operator can only assign one case at a time, so SQL assigns the others. */
+/**
+ * Assigns the cases that the field partner visits. An operator can only assign one case at a time, so SQL assigns the
+ * others.
+ */
 async function assignDoors({ pool }: OwnCluster, fieldPartnerId: string): Promise<void> {
   const { rows } = await pool.query<{ id: string }>("select id from field_partners.field_partner");
   if (rows.length !== 1) throw new Error(`Expected one field partner, ${fieldPartnerId}; found ${rows.length}.`);
@@ -260,7 +266,10 @@ async function checkInvariants(
   }
 }
 
-/** Prepared transactions older than a minute. Citus should have ended them: here it looks every five seconds. */
+/**
+ * Returns prepared transactions older than a minute. Citus should have ended them: on this cluster it looks for them
+ * every five seconds.
+ */
 async function preparedFor({ pool }: OwnCluster): Promise<string[]> {
   const { rows } = await pool.query<{ what: string }>(
     `select format('node %s: %s', nodeid, result) as what from run_command_on_all_nodes($$

@@ -13,7 +13,7 @@ const READY_WITHIN_MS = 120_000;
 const NOBODY = 65534;
 const DATABASE = "collections";
 
-/** The settings that operators must make, and those for this machine. */
+/** The settings that operators must make on every cluster, and the settings that this machine needs. */
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -148,7 +148,7 @@ process.once("exit", () => {
   for (const node of running) node.quit();
 });
 
-/** A cluster for one run: a coordinator and two worker nodes, with durable commits. */
+/** A cluster for one run: a coordinator and two worker nodes, with durable commits. 0 is the coordinator's number. */
 export class OwnCluster {
   readonly #nodes: readonly Node[];
   readonly #folder: string;

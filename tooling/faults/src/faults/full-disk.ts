@@ -24,7 +24,7 @@ export const fullDisk: Fault = {
 
 export const fullDiskShim: Fault = {
   name: "full-disk-shim",
-  sentence: "The same without the right to mount: a preloaded library lets no file of PostgreSQL grow.",
+  sentence: "Like full-disk, without the right to mount: a preloaded library lets no file of PostgreSQL grow.",
   rounds: ROUNDS,
   unavailableReason: shimUnavailable,
   run: (leg) => onDisk(shimmedDisk(), leg),

@@ -9,7 +9,7 @@ import { type Command, type Settings, startMigration } from "../processes/servic
 import { ownFolder } from "../processes/run-folder.ts";
 
 const KILLS = 4;
-/** If no kill hit a migration between its steps, the schedule continues for up to this many times its rounds. */
+/** If no kill hit a migration between its steps, the schedule continues for up to this many times the given rounds. */
 const MOST_TIMES = 5;
 
 export const killMigration: Fault = {
@@ -72,7 +72,7 @@ async function timeOf(postgres: OwnPostgres, database: string, migration: Comman
   return performance.now() - startedAt;
 }
 
-/** Resolves when the migration has connected, or has ended before that was noticed. */
+/** Resolves when the migration has connected, or has ended before a poll could see its connection. */
 async function untilConnected(postgres: OwnPostgres, database: string, { done }: Command): Promise<void> {
   let hasEnded = false;
   void done.then(() => (hasEnded = true));
@@ -91,7 +91,7 @@ async function isMigrating({ pool }: OwnPostgres, database: string): Promise<boo
   return rows.length > 0;
 }
 
-/** Every object that a migration creates, one line each. */
+/** Returns every object that a migration creates, one line each. */
 async function shapeOf(postgres: OwnPostgres, database: string): Promise<string[]> {
   const url = new URL(postgres.url);
   url.pathname = `/${database}`;

@@ -7,14 +7,17 @@ import { underClusterTraffic } from "../cluster/under-cluster-traffic.ts";
 const NODES = 3;
 const COORDINATOR = 0;
 /**
- * The coordinator is stopped for so long before it is killed. The worker nodes carry out the COMMITs that it has sent, and
- * their answers reach no lender: such a payment must not be booked again when the lender repeats it.
+ * How long the coordinator is suspended before it is killed. Meanwhile the worker nodes carry out the COMMITs that it
+ * has sent, but no lender gets an answer. The lender repeats such a payment, and it must not be booked again.
  */
 const COMMITS_WITHIN_MS = 50;
-/** On a fast disk a COMMIT would be over before this run has seen it. */
+/**
+ * The delay of each COMMIT at the worker nodes. Without it, on a fast disk, a COMMIT would end before this run has seen
+ * it.
+ */
 const COMMIT_DELAY_US = 20_000;
 const NAMES = ["the coordinator", "the first worker", "the second worker"];
-/** A schedule that has lost no answer continues for up to this many more strikes. */
+/** A schedule in which no answer was lost continues for up to this many more strikes. */
 const MOST_MORE = 9;
 const PAYMENTS_BETWEEN = { quick: 5, long: 40 };
 

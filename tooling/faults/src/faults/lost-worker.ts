@@ -95,7 +95,7 @@ interface Seen {
   readonly eventsPerS: number;
 }
 
-/** The rates of both groups of lenders during this time. */
+/** Measures the rates of both groups of lenders for `forMs`. */
 async function seen(
   forMs: number,
   others: readonly ClusterLender[],

@@ -86,7 +86,7 @@ async function measureLoad(stage: Stage, leg: Leg): Promise<Outcome> {
   return { counts, sent: model.payments.size, acknowledged: model.acknowledged, booked, violations, soak: measured };
 }
 
-/** The sustainable rate: confirmations per second, including the time until all their events are delivered. */
+/** Returns the sustainable rate: confirmations per second, including the time until all their events are delivered. */
 async function capacityOf(stage: Stage, form: (typeof FORMS)["quick"]): Promise<number> {
   const { model } = stage;
   await runAtFullSpeed(stage, form, form.warmsUpMs);

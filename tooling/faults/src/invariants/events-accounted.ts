@@ -1,6 +1,6 @@
 import type { Invariant } from "./evidence.ts";
 
-/** Every event has a delivery, row by row, and every delivered event has arrived at the lender. */
+/** Every event has its own delivery, and every delivered event has arrived at the lender. */
 export const eventsAccounted: Invariant = {
   name: "every published event is delivered, waiting or parked",
   async violations({ rows, lender }) {

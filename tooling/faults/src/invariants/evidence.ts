@@ -12,7 +12,7 @@ export interface LenderSide {
   readonly arrived: ReadonlySet<string>;
   /** Ids of the links that the lender minted. */
   readonly madeLinks: ReadonlySet<string>;
-  /** Calls of its mint endpoint, by Idempotency-Key. */
+  /** The number of calls of the lender's mint endpoint, by Idempotency-Key. */
   readonly mintCalls: ReadonlyMap<string, number>;
 }
 
@@ -22,7 +22,7 @@ export interface Verification {
   readonly problems: readonly { readonly code: string; readonly id: string; readonly detail: string }[];
 }
 
-/** Everything that the invariants are checked against, after all work has ended. */
+/** The data that the invariants are checked against, after all work has ended. */
 export interface Evidence {
   readonly rows: Rows;
   readonly model: Pick<Model, "payments" | "batches" | "links" | "oddities">;

@@ -12,7 +12,7 @@ export const importedWhole: Invariant = {
       const there = loans.filter((loan) => times.has(loan)).length;
       if (there === loans.length || (there === 0 && !isAcknowledged)) return [];
       return [
-        `of the ${loans.length} loans from ${loans[0]} on, ${isAcknowledged ? "acknowledged" : "unacknowledged"}, ${there} exist`,
+        `${there} of ${loans.length} loans exist of the ${isAcknowledged ? "acknowledged" : "unacknowledged"} import that begins with ${loans[0]}`,
       ];
     });
     return [...twice, ...broken];

@@ -1,6 +1,6 @@
 import type { Invariant } from "./evidence.ts";
 
-/** Includes the case, whose sequence the next event continues. */
+/** Also compares the last sequence with the case's, which the next event continues. */
 export const sequencesGapless: Invariant = {
   name: "the events of each loan are numbered without a gap",
   async violations({ rows }) {

@@ -7,7 +7,7 @@ import { unsettled } from "./unsettled.ts";
 
 /** Longer than any call to a lender, including the time to record its result while PostgreSQL is available. */
 const CALM_MS = 4_000;
-/** A lost mint call is given up after a minute, a lost message after two; then a sweep must find it. */
+/** A mint call of a dead process counts as lost after a minute, a message after two; then a sweep must find it. */
 const GOES_ON_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 500;
 
@@ -40,7 +40,7 @@ async function deliveredOf({ postgres }: Stage): Promise<number> {
   return Number(rows[0]!.count);
 }
 
-/** Shifts the timestamps of unfinished work. After the calm, no living process works on it any more. */
+/** Shifts the timestamps of unfinished work. After CALM_MS, no running process works on it any more. */
 async function shiftTimestamps({ postgres }: Stage): Promise<void> {
   await postgres.pool.query(
     `update payment_links.payment_link set mint_started_at = mint_started_at - interval '2 minutes',

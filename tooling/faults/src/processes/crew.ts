@@ -33,12 +33,12 @@ export class Crew {
     return this.#places.map(({ port }) => `http://127.0.0.1:${port}`);
   }
 
-  /** The URLs of the living processes. */
+  /** The URLs of the running processes. */
   get livingUrls(): string[] {
     return this.#living.map(({ process }) => process!.url);
   }
 
-  /** The process ids of the living processes. */
+  /** The process ids of the running processes. */
   get pids(): number[] {
     return this.#living.map(({ process }) => process!.pid);
   }
@@ -52,7 +52,7 @@ export class Crew {
     await kill(oneOf(random, this.#places));
   }
 
-  /** Kills a random living process with SIGKILL, and starts its successor without waiting for it. */
+  /** Kills a random running process with SIGKILL. Starts its successor, but does not wait until it is ready. */
   async replaceOne(random: Random): Promise<void> {
     const place = oneOf(random, this.#living);
     const ending = await kill(place);
@@ -103,7 +103,7 @@ interface Place {
   readonly port: number;
   readonly settings: Settings;
   process: ServiceProcess | undefined;
-  /** The start of a successor, until it is ready. */
+  /** Resolves when the successor that was started here is ready. */
   starting: Promise<void> | undefined;
 }
 

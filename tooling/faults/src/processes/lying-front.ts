@@ -4,12 +4,12 @@ import type { AddressInfo, Socket } from "node:net";
 /** A proxy in front of a lender. Some of its answers have a length that does not match their headers. */
 export interface LyingFront {
   readonly url: string;
-  /** Called for each answer: whether to send a wrong one. By default none is wrong. */
+  /** Called for each answer. Returns whether to send a wrong answer instead; by default it never does. */
   lies: () => boolean;
   close(): void;
 }
 
-/** Ends of response heads, each with a body that is longer or shorter than announced. */
+/** The last lines of wrong responses: a body that is longer or shorter than its headers announce. */
 const LIES = [
   "Content-Length: 4096\r\n\r\n{}",
   "Content-Length: 1\r\n\r\n{}{}{}",
@@ -39,7 +39,7 @@ function passOn(behind: string, incoming: IncomingMessage, outgoing: ServerRespo
   const onward = httpRequest(new URL(url ?? "/", behind), { method, headers, agent: false });
   incoming.pipe(onward);
   onward.on("response", (answer) => {
-    // Only for a 200: a wrong answer says 200 and must not acknowledge what the lender rejected.
+    // Only replaces a 200: a wrong answer says 200, and must not acknowledge what the lender rejected.
     if (answer.statusCode === 200 && lies()) {
       answer.resume();
       liesSent += 1;

@@ -3,7 +3,7 @@ import { Client, Pool } from "pg";
 import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../deadline.ts";
 
-/** How a server is brought down: immediately, with its log replayed at the next start, or orderly. */
+/** SIGQUIT shuts the server down immediately, so that its next start replays the log. SIGINT shuts it down in order. */
 export type ShutdownSignal = "SIGQUIT" | "SIGINT";
 
 export interface OwnPostgresOptions {
@@ -90,7 +90,7 @@ export class OwnPostgres {
     const pool = this.#pool;
     this.#pool = undefined;
     await pool?.end();
-    // Each start has its own guard, and a guard may have registered a server that another start began.
+    // Stop every start, not only the last: each has its own guard, and any of the guards may be a user of the server.
     await Promise.all(this.#started.map(({ stop }) => stop()));
   }
 
@@ -100,7 +100,7 @@ export class OwnPostgres {
 
   async #start(): Promise<void> {
     const { dataDir, settings = {}, environment = {} } = this.#options;
-    // The server inherits this process's environment at this moment. No other code runs in between.
+    // startPostgres copies this process's environment when it is called, and no other code runs until it is restored.
     const before = { ...process.env };
     Object.assign(process.env, environment);
     const starting = startPostgres({ dataDir, durable: true, temporary: true, settings });

@@ -1,6 +1,9 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** A fixed address in front of a PostgreSQL that may move, like a virtual IP. It can be cut and then lead elsewhere. */
+/**
+ * A fixed address in front of a PostgreSQL that may move, like a virtual IP. Its connections can be cut, and it can
+ * then lead to another server.
+ */
 export class Relay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

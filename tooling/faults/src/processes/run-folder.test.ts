@@ -19,7 +19,7 @@ function leftFolder(name: string): string {
   return folder;
 }
 
-test("keeps the folder of a living run, and removes the folder of a dead one", () => {
+test("keeps the folder of a run whose process is running, and removes the folder of a dead run", () => {
   const own = ownFolder(dataDir);
   const left = leftFolder("faults-left");
   const beforeOwners = join(dataDir, "faults-without-owner");

@@ -36,7 +36,7 @@ export function ownFolder(dataDir: string = DATA_DIR): string {
 
 /**
  * Removes what killed runs left: their folders, filesystems that are mounted there, and processes that were started for
- * such a folder. Living runs are left alone. Returns the removed folders.
+ * such a folder. Runs that are still running are not touched. Returns the removed folders.
  */
 export function clearLeftovers(dataDir: string = DATA_DIR): string[] {
   const names = existsSync(dataDir) ? readdirSync(dataDir, { withFileTypes: true }) : [];
@@ -64,8 +64,8 @@ function isOwned(folder: string): boolean {
 }
 
 /**
- * The processes started for a folder: the service names it in its environment, PostgreSQL and its guard in their
- * arguments.
+ * Returns the processes that were started for a folder. The service has the folder's name in its environment;
+ * PostgreSQL and its guard have it in their arguments.
  */
 function processesOf(folder: string): number[] {
   if (!existsSync("/proc/self/environ")) return [];

@@ -9,7 +9,7 @@ import { makeShim, shimUnavailable } from "./shim.ts";
 const folder = mkdtempSync(join(tmpdir(), "collections-shims-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The output of a program that runs with a preloaded library. */
+/** Runs a program with a preloaded library and returns its output. */
 function printed(settings: Readonly<Record<string, string>>, program: string): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, ["-e", program], {
     encoding: "utf8",
@@ -20,7 +20,7 @@ function printed(settings: Readonly<Record<string, string>>, program: string): s
 }
 
 test.runIf(shimUnavailable() === undefined)(
-  "the clock shim shifts the clock of a running process and not its timers",
+  "the clock shim shifts the clock of a running process, but not its timers",
   () => {
     const [clock] = makeClocks(1, folder);
     const program = `
@@ -40,7 +40,7 @@ test.runIf(shimUnavailable() === undefined)(
 );
 
 test.runIf(shimUnavailable() === undefined)(
-  "the disk shim lets no file of its folder grow, but allows overwriting, and other folders can grow",
+  "the disk shim lets no file in its folder grow, but allows overwriting and growth in other folders",
   () => {
     const place = mkdtempSync(join(folder, "disk-"));
     const [full, inside, outside] = [join(folder, "is-full"), join(place, "inside"), join(folder, "outside")];

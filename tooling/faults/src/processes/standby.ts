@@ -29,7 +29,7 @@ export async function addStandby(primary: OwnPostgres, dataDir: string): Promise
   return standby;
 }
 
-/** Makes the standby a primary without a standby; resolves when it accepts writes. */
+/** Makes the standby the primary; resolves when it accepts writes. It has no standby of its own. */
 export async function promote(standby: OwnPostgres): Promise<void> {
   await standby.pool.query("select pg_promote(true, 60)");
   await until("the standby accepts writes", IN_STEP_WITHIN_MS, async () => {

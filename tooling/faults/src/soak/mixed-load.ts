@@ -16,7 +16,7 @@ export interface MixedLoadOptions {
   readonly linkEveryMs: number;
 }
 
-/** The parts of the load that are not counted elsewhere. */
+/** A running mixed load. `counts` are the requests that the model does not count. */
 export interface MixedLoad {
   readonly counts: { lists: number; listsOfDeliveries: number; updates: number };
   /** Starts nothing new; resolves when every open request has its answer. A missing answer is reported as odd. */

@@ -13,7 +13,7 @@ export function samplingUnavailable(): string | undefined {
   return process.platform === "linux" ? undefined : "measuring processes needs /proc, which only Linux has";
 }
 
-/** Measures the processes and PostgreSQL, and takes the durations durations since the last sample. */
+/** Measures the processes and PostgreSQL. Takes the durations since the last sample out of `durations`. */
 export async function takeSample(
   { servers, workers, postgres }: Stage,
   durations: Durations,

@@ -38,7 +38,7 @@ async function watch(stage: Stage, id: string, onUpdate: Pace["onAnswer"]): Prom
   }
 }
 
-/** The watch time is over. */
+/** Ignores the timeout that ends the watching, and throws any other error. */
 function ignoreEnd(error: unknown): void {
   if ((error as Error).name !== "TimeoutError") throw error;
 }

@@ -4,9 +4,12 @@ import type { Model } from "../traffic/model.ts";
 
 const WAITS_FOR_MS = 2_000;
 
-/** A transaction of a server of ours writes its COMMIT to the disk. */
+/** Matches a session of one of our servers that is writing its COMMIT to the disk. */
 const COMMITS_TO_DISK = "application_name = 'collections-server' and lower(wait_event) in ('walsync', 'walwrite')";
-/** A COMMIT of a server of ours at the coordinator, which waits for a worker node, or one of Citus at a worker node. */
+/**
+ * Matches one of our servers' COMMITs at the coordinator, which waits for a worker node, or a COMMIT of Citus at a
+ * worker node.
+ */
 const COMMITS_ON_NODE =
   "state = 'active' and query ilike 'commit%' and application_name similar to 'collections-server|citus_internal%'";
 
@@ -18,7 +21,7 @@ export function amidCommit({ postgres, model }: { postgres: { pool: Pool }; mode
   return untilCommitting(postgres.pool, COMMITS_TO_DISK, model);
 }
 
-/** As `amidCommit`, for a node of a cluster. `pool` is connected to that node. */
+/** Like `amidCommit`, for a node of a cluster. `pool` is connected to that node. */
 export function amidCommitOnNode(pool: Pool, model: Model): Promise<void> {
   return untilCommitting(pool, COMMITS_ON_NODE, model);
 }

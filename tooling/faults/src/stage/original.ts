@@ -23,7 +23,7 @@ export const MINT_AUTH = { name: "X-Lender-Auth", value: "only of this run" };
 const LOANS = 100;
 /** Each case may have ten links a day. */
 const DOORS = 100;
-/** More than an hour of soak pays on one loan: a loan that is paid off accepts no more links. */
+/** More than an hour of soak pays on one loan, so that no loan is paid off: such a loan accepts no more links. */
 const PLACED = 10_000_000;
 
 let original: Promise<Original> | undefined;

@@ -11,7 +11,7 @@ import { type OnClose, openInFolder, STAGE_SETTINGS } from "./open.ts";
 import { type Random, seededRandom } from "../traffic/seeded-random.ts";
 import type { Settings } from "../processes/service-process.ts";
 
-/** The parts of the stage that a fault can change. */
+/** What a fault can change about its stage. */
 export interface StageOptions {
   readonly settings?: Settings;
   /** One process for each entry, with these additional settings; by default one. */
@@ -21,13 +21,13 @@ export interface StageOptions {
   readonly postgresEnvironment?: Readonly<Record<string, string>>;
   /** The folder of the database; by default inside the stage's folder. */
   readonly dataDir?: string;
-  /** Connects the service to PostgreSQL only through a relay, which can lead elsewhere. */
+  /** Connects the service to PostgreSQL only through a relay, so that a fault can redirect it to another server. */
   readonly throughRelay?: boolean;
-  /** A proxy in front of the twin, which the service sees as the lender. */
+  /** Starts a proxy in front of the twin. The service calls the proxy as the lender. */
   readonly front?: (twinUrl: string) => Promise<LyingFront>;
   /** The mail server's URL; without one, links are only shown. */
   readonly smtpUrl?: string;
-  /** Which other answers than a 503 are allowed during the fault. */
+  /** Whether an answer other than a 503 is allowed during the fault. */
   readonly mayRefuse?: (answer: Answer) => boolean;
 }
 

@@ -7,7 +7,10 @@ import { UnansweredError } from "./traffic-end.ts";
 
 const LARGEST_MINOR = 50_000;
 const BY_LINK = 0.2;
-/** This share of payments with a lost answer is never sent again: they must be booked completely or not at all. */
+/**
+ * Of the payments whose answer was lost, the lender never repeats this share: they must be booked completely or not at
+ * all.
+ */
 const GIVEN_UP = 0.1;
 const RETRY_AFTER_MS = 100;
 

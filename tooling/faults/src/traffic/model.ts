@@ -17,7 +17,7 @@ export interface Batch {
   isAcknowledged: boolean;
 }
 
-/** A link that a field partner requested; its id after the service has answered. */
+/** A link that a field partner requested. `linkId` is undefined until the service has answered. */
 export interface LinkRequest {
   readonly idempotencyKey: string;
   linkId: string | undefined;
@@ -25,9 +25,9 @@ export interface LinkRequest {
 
 /** The counters of a run. */
 export interface Counts {
-  /** The number of strikes. */
+  /** How often the fault was caused. */
   strikes: number;
-  /** The hits of the strikes: killed processes, cut connections, stopped PostgreSQL servers. */
+  /** What the strikes hit: killed processes, cut connections, stopped PostgreSQL servers. */
   hits: number;
   /** Payments that were booked although no answer said so. */
   lostAnswers: number;

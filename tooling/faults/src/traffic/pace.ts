@@ -1,7 +1,7 @@
 import type { Answer, LenderClient, LenderTwin } from "@collections/lender-twin";
 import type { Model } from "./model.ts";
 
-/** The parts of a stage that the traffic needs: the service's URLs, the clients, and the model of what they know. */
+/** What the traffic needs of a stage: the service's URLs, the clients, and the model of what the clients know. */
 export interface Scene {
   readonly seed: number;
   readonly model: Model;
@@ -16,7 +16,7 @@ export interface Scene {
   client(): LenderClient;
 }
 
-/** The inputs of each part of the traffic: its own random numbers, its end and its pauses. */
+/** The settings of one part of the traffic: its random numbers, its end and its pauses. */
 export interface Pace {
   readonly random: () => number;
   readonly isOver: () => boolean;

@@ -82,7 +82,7 @@ test.each([
   ["has some", 200, '{"deliveries":[{}]}', 3],
   ["is empty", 200, '{"deliveries":[]}', 0],
   ["is always answered 503", 503, '{"code":"UNAVAILABLE"}', 0],
-])("a list of deliveries that %s leads to this many calls of onDeliveries", async (_, status, body, calls) => {
+])("calls onDeliveries only for lists that have deliveries: a list that %s", async (_, status, body, calls) => {
   let asked = 0;
   const scene = sceneAt(
     await serviceThat(({ url }, answer) => {
