@@ -5,7 +5,7 @@ import { createVault, type Lender, lenderByCode } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
 
-/** The lender of this example with two loans, created at the first run. */
+/** Returns this example's lender, which has two loans. The first run creates the lender and the loans. */
 export async function acmeWithLoans(em: EntityManager): Promise<Lender> {
   const known = await lenderByCode(em, "ACME");
   if (known) return known;

@@ -29,7 +29,7 @@ for (const [index, outcome] of (await confirmPayments(database.em(), payments, "
   console.log(payments[index]?.reference, wordsFor(outcome));
 }
 const { ok, counts } = await verifyBooks(database.em(), { now: new Date() });
-console.log(`${counts.bookings} payments are booked, ${ok ? "and the books hold" : "and something is wrong"}.`);
+console.log(`${counts.bookings} payments are booked, ${ok ? "and the books are correct" : "and something is wrong"}.`);
 await database.close();
 
 function wordsFor(outcome: ConfirmationOutcome): string {

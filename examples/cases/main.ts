@@ -10,9 +10,9 @@ const at = { url, schemas: [casesSchema] };
 await migrate(at);
 const database = await createDatabase(at);
 
-const lenderId = "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"; // your own id, the same every night
+const lenderId = "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"; // choose an id once, and use it in every run
 const file = await readFile(new URL("loans.json", import.meta.url), "utf8");
-const rows = parseJson(file, cases.AMOUNT_FIELDS) as unknown[]; // no amount becomes a double
+const rows = parseJson(file, cases.AMOUNT_FIELDS) as unknown[]; // keeps the exact digits of amounts
 const checked = cases.checkRows(rows, { currency: currency("INR"), country: "IN", language: "hi-IN" });
 const good = checked.flatMap((one) => ("row" in one ? [one.row] : []));
 
@@ -21,12 +21,12 @@ const plans = await transaction(database.em(), async (tx) => {
   const loans = good.map(({ sourceLoanNumber }) => ({ lenderId, loan: sourceLoanNumber }));
   const current = new Map((await cases.lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
   const plans = good.map((row) => {
-    // laterPayments is empty because this example books no payments. With a ledger, `paymentsAfter` returns those after the
-    // row's `outstandingAsOf`.
+    // laterPayments is empty because this example books no payments. With a ledger, `paymentsAfter` returns the
+    // payments after the row's `outstandingAsOf`.
     const facts = { lenderId, importId, newCaseId: newId(), laterPayments: [], now };
     return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };
   });
-  const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : [])); // contain the events to send and what to book
+  const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : [])); // with events to send and amounts to book
   const casesOf = (some: typeof changes) => some.map(({ caseAfter }) => caseAfter);
   const made = casesOf(changes.filter(isNew));
   const replaced = changes.flatMap(({ replaces }) => replaces ?? []);

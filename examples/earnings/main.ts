@@ -13,21 +13,21 @@ const [lenderId, INR, now] = ["019aa3b7-f01c-7d22-a1b2-c3d4e5f60718", currency("
 const commission = parsePercent("2.5");
 if ("fault" in commission) throw new RangeError(commission.detail);
 
-// The other system's bookings: each of these payments has closed its case. Amounts are minor units, as text.
+// Payments that another system has booked. Each of them closed its case. Amounts are minor units, as text.
 const file = await readFile(new URL("payments.json", import.meta.url), "utf8");
 const read = JSON.parse(file, (key, value: unknown) => (key === "appliedMinor" ? BigInt(value as string) : value));
 const payments = (read as earnings.AttributedPayment[]).map((one) => ({ ...one, lenderId, currency: INR }));
 const earned = payments.flatMap((payment) => earnings.earningOn(payment, commission.percent, now) ?? []);
 for (const earning of earned) {
   const credited = earnings.credited(earning, now);
-  const kept = transaction(database.em(), async (tx) => earnings.addEarnings(tx, [credited])); // one for each bookingId
+  const kept = transaction(database.em(), async (tx) => earnings.addEarnings(tx, [credited])); // one per bookingId
   await kept.catch((error: unknown) => {
     if (!isUniqueViolation(error)) throw error;
     console.log(`${earning.reference} was kept before.`);
   });
 }
 
-// The month's payout for each person. Its reference, in production the bank's, identifies it forever.
+// Records this month's payout to each person. The reference identifies a payout forever; in production, use the bank's.
 for (const fieldPartnerId of new Set(earned.map((earning) => earning.fieldPartnerId))) {
   const reference = `NOV/${fieldPartnerId}`;
   const order = { fieldPartnerId, currency: INR, reference, paidOn: now.toISOString().slice(0, 10), until: null };

@@ -10,7 +10,7 @@ const at = { url, schemas: [ledgerSchema] };
 await migrate(at);
 const database = await createDatabase(at);
 
-// A school's fees. To the ledger the school is a lender, and a pupil's year is a case.
+// The fees of a school. For the ledger, the school is the lender, and a school year of a pupil is a case.
 const [schoolId, yearId, INR, now] = [newId(), newId(), currency("INR"), new Date()];
 const change = { lenderId: schoolId, caseId: yearId, currency: INR, effectiveAt: now, recordedAt: now };
 await transaction(database.em(), async (tx) => {
@@ -31,7 +31,7 @@ for (const { kind, debitMinor, creditMinor, balanceMinor } of account?.lines ?? 
   console.log(kind.padEnd(10), show(debitMinor - creditMinor), show(balanceMinor));
 }
 const { ok, counts } = await ledger.verify(database.em(), { lenderId: schoolId, now: new Date() });
-console.log(`${counts.transfers} transfers: ${ok ? "the books hold" : "something is wrong"}`);
+console.log(`${counts.transfers} transfers: ${ok ? "the books are correct" : "something is wrong"}`);
 const forgery = database.pool.query("update ledger.transfer set amount_minor = 1");
 console.log("forged:", await forgery.catch((error: Error) => error.message));
 await database.close();

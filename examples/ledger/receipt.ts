@@ -6,12 +6,12 @@ export interface Receipt {
   /** The bank's reference of the payment. For each pupil, a reference is booked only once. */
   readonly reference: string;
   readonly amountMinor: bigint;
-  /** The amounts before this payment. Read them, and the year's sequence, under your own lock on the pupil's year. */
+  /** The amounts before this payment. Lock the pupil's year before you read them and the year's sequence. */
   readonly owedMinor: bigint;
   readonly collectedMinor: bigint;
 }
 
-/** The ledger's booking of a payment, in a product without visits and payment links. */
+/** Makes the ledger's booking of a payment, for a product that has no visits and no payment links. */
 export function bookingOf(change: CaseChange, receipt: Receipt): Booking {
   const { pupil, reference, amountMinor, owedMinor, collectedMinor } = receipt;
   const appliedMinor = amountMinor < owedMinor ? amountMinor : owedMinor;

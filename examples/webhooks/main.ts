@@ -14,8 +14,8 @@ const at = { url, schemas: [webhooksSchema] };
 await migrate({ ...at, jobs: true });
 const database = await createDatabase({ ...at, works: true });
 
-// To the webhooks package a merchant of this shop is a lender, and an order is a loan. The endpoint answers 503 five
-// times.
+// For the webhooks package, a merchant of this shop is a lender, and an order is a loan. The merchant's endpoint
+// answers the first five requests with 503.
 const merchantId = newId();
 const key = { keyId: "wk_2026_11", secret: randomBytes(32).toString("hex") }; // keep your secret sealed, out of code and logs
 const receiver = await startReceiver(key.secret, { down: 5 });
@@ -28,7 +28,7 @@ const webhooks = await startWebhooks({
   pingOf,
   ladder: parseLadder("0s,100ms,200ms"), // default: seven attempts in about 31 hours
   suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // default: 20 failures in a row, and 15 minutes
-  pollIntervalMs: 300, // default: a second. How soon a suspended endpoint is pinged, and a replay begins
+  pollIntervalMs: 300, // how often to look for pings and replays that are due; default: 1 s
   onAttempt: ({ loan, sequence, attempt, replay, state }) =>
     console.log(`${loan}/${sequence}, attempt ${attempt}${replay ? " of a replay" : ""}: ${state}`),
   onProbe: ({ passed }) => console.log(`suspended, ping: ${passed ? "answered" : "not answered"}`),
@@ -57,11 +57,11 @@ async function book(loan: string, sequence: bigint, isInStock = true): Promise<v
 
 // The rollback removes both the order and the event.
 await book("ORDER-0", 1n, false).catch((error: Error) => console.log(`ORDER-0/1: ${error.message}`));
-await book("ORDER-1", 1n); // all attempts fail, and it is parked
+await book("ORDER-1", 1n); // all attempts fail, so the event is parked
 await until(async () => (await deliveryTotals(database.em(), merchantId)).parked === 1);
 await book("ORDER-2", 1n); // the fourth failure in a row: the endpoint is suspended
 await until(async () => (await endpointOf(database.em(), merchantId))?.state === "suspended");
-await book("ORDER-2", 2n); // waits, and is delivered after the first event
+await book("ORDER-2", 2n); // waits until the first event of ORDER-2 is delivered
 await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 2);
 const { deliveries } = await listDeliveries(database.em(), { lenderId: merchantId, states: ["parked"] }, new Date());
 for (const { eventId } of deliveries) await transaction(database.em(), (tx) => replayDelivery(tx, merchantId, eventId));

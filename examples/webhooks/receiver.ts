@@ -5,7 +5,7 @@ import { checkTimestamp, HEADERS, verify } from "@collections/signing";
 /** A merchant's endpoint. It is down for the first `down` requests, and then processes each signed event once. */
 export async function startReceiver(secret: string, { down }: { down: number }) {
   let requests = 0;
-  const taken = new Set<string>(); // use a table instead, written in the transaction that processes the event
+  const taken = new Set<string>(); // in production: a table, written in the transaction that processes the event
   const server = createServer((request, response) => {
     const isDown = (requests += 1) <= down;
     const answer = (status: number) => response.writeHead(status).end();
@@ -16,7 +16,10 @@ export async function startReceiver(secret: string, { down }: { down: number }) 
   return { url: `http://127.0.0.1:${port}/hooks`, taken, close: () => server.close().closeAllConnections() };
 }
 
-/** Verifies the signature over the received bytes first. Even a signed event may arrive more than once. */
+/**
+ * Verifies the signature over the received bytes before it reads them. Stores the event's id, because an event may
+ * arrive again.
+ */
 async function receive(request: IncomingMessage, secret: string, taken: Set<string>): Promise<number> {
   const body = Buffer.concat((await request.toArray()) as Buffer[]);
   const [timestamp = "", signature = ""] = [HEADERS.timestamp, HEADERS.signature].map((name) =>

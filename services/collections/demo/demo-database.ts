@@ -7,7 +7,7 @@ export interface DemoDatabase {
   readonly url: string;
   /** Whether the extension citus is installed, so that the tables have to be distributed. */
   readonly hasCitus: boolean;
-  /** Stops and removes the demo's own PostgreSQL; leaves a given database as it is. */
+  /** Stops and removes the demo's own PostgreSQL. Does nothing to a given database. */
   release(): Promise<void>;
 }
 
@@ -17,8 +17,8 @@ export class DemoDatabaseError extends Error {
 }
 
 /**
- * The given database, which must be empty, or a new PostgreSQL that is removed after the demo. Throws
- * DemoDatabaseError.
+ * Returns the given database, which must be empty. Without a given database, starts a PostgreSQL that is removed after
+ * the demo. Throws DemoDatabaseError.
  */
 export async function demoDatabase(given: string | undefined): Promise<DemoDatabase> {
   if (given !== undefined) {

@@ -334,7 +334,7 @@ async function askForLink({ step }: Timeline, phone: Phone, visitId: string, min
   );
 }
 
-/** The first update with one of the states. */
+/** Watches a link until it has one of the states, and returns that update. */
 async function lastUpdate(phone: Phone, id: string, states: string[]): Promise<Link> {
   const subscription = `subscription ($id: ID!) { paymentLinkUpdated(id: $id) { ${LINK_FIELDS} } }`;
   const seen: string[] = [];
@@ -352,7 +352,7 @@ async function lastUpdate(phone: Phone, id: string, states: string[]): Promise<L
   }
 }
 
-/** The states of the WhatsApp message of a link, until it is read. */
+/** Watches the WhatsApp message of a link until it is read, and returns the states that it had. */
 async function messageRead(phone: Phone, id: string): Promise<string[]> {
   const subscription = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { deliveries { channel status } } }";
   const seen: string[] = [];

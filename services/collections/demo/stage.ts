@@ -16,7 +16,8 @@ export interface Stage {
   readonly whatsappToken: string;
   readonly whatsappNumberId: string;
   /**
-   * Runs an operator's command and returns its JSON. A part such as `--name=Asha Rao` is one argument, with its spaces.
+   * Runs an operator's command and returns its JSON. Each part is split at spaces, except a part such as `--name=Asha
+   * Rao`, which is one argument.
    */
   operator<Answer>(...parts: string[]): Promise<Answer>;
   close(): Promise<void>;
@@ -88,7 +89,7 @@ function pathOf(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
 }
 
-/** The address in the line that the service prints when it is ready. */
+/** Returns the URL from the line that the service prints when it is ready. */
 async function readyUrl(service: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: service.stdout! })) {
     const url = /is ready at (\S+)/.exec(line)?.[1];

@@ -19,13 +19,16 @@ import type { Metrics } from "./metrics/metrics.ts";
 import type { RateLimiter } from "./http/rate-limiter.ts";
 import type { Config } from "./settings/config.ts";
 
-/** The parts of the service, created once per process and handed on by name. */
+/** The parts of the service, created once per process. Functions receive the parts that they need by name. */
 export interface App {
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly database: Database;
-  /** True on a cluster: rows of several lenders are on several nodes, so a batch has payments of one lender only. */
+  /**
+   * True on a cluster. Different lenders' rows are on different nodes there, so a batch has payments of one lender
+   * only.
+   */
   readonly oneLenderABatch: boolean;
   readonly vault: Vault;
   readonly credentials: Credentials;
@@ -45,10 +48,10 @@ export interface App {
   readonly confirmPayment: (confirmation: Confirmation) => Promise<ConfirmationOutcome>;
   readonly importCases: (request: ImportRequest) => Promise<ImportResult>;
   readonly caseSnapshot: (lenderId: string, loan: string) => Promise<CaseSnapshot | undefined>;
-  /** A ping for a lender's callback, with a new event id. */
+  /** Makes a ping for a lender's callback, with a new event id. */
   readonly pingFor: (lenderId: string) => Promise<Ping>;
   readonly webhookTest: TestWebhook;
-  /** Aborts everything that still runs. The caller waits before it calls this. */
+  /** Aborts everything that still runs. Finish running requests and jobs before you call this. */
   close(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export interface AnchorAddress {
 }
 
 const TIMEOUT_MS = 10_000;
-/** The largest answer that is read. A larger one is an AnchorAddressError, which advises to download the anchors. */
+/** The maximum size of an answer. A larger one throws an AnchorAddressError that advises to download the anchors. */
 export const MAX_ANCHORS_BYTES = 64 * 1_024 * 1_024;
 const NAME_HEX_DIGITS = 16;
 
@@ -36,7 +36,7 @@ export async function putAnchor(outbound: Outbound, { url, headers }: AnchorAddr
   if (!isSuccess(answer)) throw new AnchorAddressError(`The address did not accept the anchor: ${whyNot(answer)}`);
 }
 
-/** The anchors that an address returns, one per line. */
+/** Returns the anchors that are stored at an address, one per line. */
 export async function getAnchors(outbound: Outbound, { url, headers }: AnchorAddress): Promise<string> {
   const answer = await outbound.request({
     method: "GET",
@@ -62,14 +62,14 @@ function whyNot(answer: OutboundAnswer): string {
   return answer.kind === "answer" ? `it answered ${answer.status}.` : describeFailure(answer);
 }
 
-/** Adds a name to the path of a URL. The query stays, so that a signed URL of a folder works. */
+/** Adds a name to the path of a URL. The query is kept, so that a signed URL of a folder works. */
 function under(url: string, name: string): string {
   const address = new URL(url);
   address.pathname = `${address.pathname.replace(/\/$/, "")}/${name}`;
   return address.href;
 }
 
-/** The name of an anchor. Names sort by time. */
+/** Returns the file name for an anchor. The names sort by time. */
 function nameOf(line: string): string {
   const { at } = JSON.parse(line) as { at: string };
   const hash = createHash("sha256").update(line).digest("hex").slice(0, NAME_HEX_DIGITS);

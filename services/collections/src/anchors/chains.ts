@@ -5,8 +5,8 @@ import { putAnchor } from "./address.ts";
 import type { App } from "../app.ts";
 
 /**
- * Anchors the heads of all lenders' chains that have grown. A failure is logged and counted, and the next run anchors
- * the heads of that time, which cover the same rows.
+ * Anchors the head of each lender's chain that has grown since its last anchor. A failure is logged and counted. The
+ * next run then anchors the newer heads, which cover the same rows.
  */
 export async function anchorChains(
   app: Pick<App, "anchorKeys" | "anchorOutbound" | "config" | "database" | "log" | "metrics">,
@@ -29,7 +29,7 @@ export async function anchorChains(
   }
 }
 
-/** How far the chains of all lenders are anchored. */
+/** Returns how far the chains of all lenders are anchored. */
 export async function anchorStateOfAll(app: Pick<App, "database">): Promise<AnchorState> {
   return anchorState(app.database.em(), await lenderIdsOf(app));
 }

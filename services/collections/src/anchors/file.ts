@@ -3,9 +3,9 @@ import { dirname } from "node:path";
 import { InvalidConfigError } from "../settings/config.ts";
 
 /**
- * Appends one line to a file by one write, and resolves when it is on the disk. Several workers on one machine may
- * append to the same file. A newline is written before the line too, so that it never continues a line that a killed
- * worker left half written. So there is a blank line between two anchors.
+ * Appends one line to a file in a single write, and resolves when the line is on disk. Several workers on one machine
+ * may append to the same file. The write begins with a newline, in case a killed worker left a half-written line.
+ * Therefore there is a blank line between two anchors.
  */
 export async function appendToAnchorFile(path: string, line: string): Promise<void> {
   const file = await open(path, "a", 0o644);
@@ -23,7 +23,7 @@ export async function appendToAnchorFile(path: string, line: string): Promise<vo
   }
 }
 
-/** Writes the directory to the disk. Otherwise a new file may be missing after a power failure. */
+/** Flushes the directory to disk. Otherwise a new file may be missing after a power failure. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {

@@ -15,7 +15,7 @@ export interface FaultyRow {
   readonly faults: readonly CellFault[];
 }
 
-/** The lines of one import. */
+/** The lines of the file that one import request applies. */
 export interface Batch {
   /** How many rows of the file come before this batch. */
   readonly firstRow: number;
@@ -23,14 +23,14 @@ export interface Batch {
   readonly faulty: readonly FaultyRow[];
 }
 
-/** How a file is read. */
+/** The columns of a file, and the rules for reading its cells. */
 export interface Reading extends ReadingRules {
   readonly columns: Columns;
 }
 
 /**
- * Reads a file in batches of `size` rows. Each reading forms the same batches. Of several rows about one loan only the
- * first is valid, because it is not known which of them is intended.
+ * Reads a file in batches of `size` rows. Every run over the same file forms the same batches. Of several rows about
+ * one loan only the first is valid, because nobody can know which of them is intended.
  * @param rowsDone rows that an earlier run has processed; a multiple of `size`, or all
  */
 export async function* batchesOf(

@@ -36,7 +36,7 @@ describe("an amount", () => {
     expect(readAmountCell(text, INR)).toEqual({ fault: expect.stringMatching(fault) as string });
   });
 
-  test("may have the symbol of its own currency only", () => {
+  test("may begin with the symbol of its own currency, but of no other", () => {
     expect(readAmountCell("KWD 1.125", currency("KWD"))).toEqual({ value: { source: "1.125" } });
     expect(readAmountCell("₹ 1.125", currency("KWD"))).toHaveProperty("fault");
   });
@@ -61,7 +61,7 @@ describe("a day", () => {
     expect(readDayCell(text, "dmy")).toEqual({ value: "2026-12-05" });
   });
 
-  test("has its month first with the order mdy, and a year of two digits from 80 on is in the 20th century", () => {
+  test("is read month first with the order mdy, and a two-digit year is 19xx from 80 on", () => {
     expect(readDayCell("12/05/2026", "mdy")).toEqual({ value: "2026-12-05" });
     expect(readDayCell("01/02/99", "dmy")).toEqual({ value: "1999-02-01" });
     expect(readDayCell("29/02/2028", "dmy")).toEqual({ value: "2028-02-29" });
@@ -89,7 +89,7 @@ describe("a moment", () => {
     ["01/07/2026 12:00", "Europe/Berlin", "2026-07-01T10:00:00.000Z"],
     ["01/11/2026 00:30", "America/New_York", "2026-11-01T04:30:00.000Z"],
     ["2026-11-20T18:00:00+05:30", "UTC", "2026-11-20T18:00:00+05:30"],
-  ])("%j on clocks of %s is %s", (text, zone, moment) => {
+  ])("%j in the time zone %s is read as %s", (text, zone, moment) => {
     expect(readMomentCell(text, "dmy", { timeZone: zone, balanceCutoff: null })).toEqual({ value: moment });
   });
 
@@ -106,7 +106,7 @@ describe("a moment", () => {
   });
 });
 
-test("a day without a time is the moment of the whole file, or else the lender's balance cut-off on that day", () => {
+test("reads a day without a time as the --as-of moment, or else as the lender's balance cut-off on that day", () => {
   const india = { timeZone: "Asia/Kolkata", balanceCutoff: "23:59" };
   const asOf = "2026-11-20T12:30:00.000Z";
   expect(readMomentCell("20/11/2026", "dmy", india)).toEqual({ value: "2026-11-20T18:29:00.000Z" });

@@ -59,9 +59,9 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
 }
 
 /**
- * Reads a moment. Without a zone it is local time of the lender. A day without a time does not say which payments its
- * balance includes, so it is read as `asOf`, the moment of the whole file, or else as the lender's balance cut-off on
- * that day.
+ * Reads a moment. Text without a zone is in the lender's local time. A day without a time does not say which payments
+ * its balance includes. Such a day is read as `asOf`, the moment of the whole file, or else as the lender's balance
+ * cut-off on that day.
  */
 export function readMomentCell(
   text: string,
@@ -132,7 +132,7 @@ function shortened(text: string): string {
   return `${shown(text)} has lost digits in a spreadsheet: format the column as text and export it again.`;
 }
 
-/** The beginning of a cell in quotation marks, for a sentence. Half an emoji at its end becomes U+FFFD. */
+/** Returns the beginning of a cell in quotation marks, for a message. An emoji that is cut in half becomes U+FFFD. */
 export function shown(text: string): string {
   return `"${text.slice(0, 40).toWellFormed()}"`;
 }

@@ -97,8 +97,8 @@ export const COLUMN_NAMES = {
 } as const satisfies Record<string, readonly string[]>;
 
 /**
- * Names that different lenders use for different targets. The operator has to choose, because a guess could be wrong
- * about money.
+ * Names that different lenders use for different targets. The operator has to choose the target, because a wrong guess
+ * could change amounts.
  */
 const AMBIGUOUS_NAMES: Readonly<Record<string, readonly Target[]>> = {
   Amount: ["outstandingAmount", "minimumAmount", "emiAmount"],
@@ -121,7 +121,7 @@ const AMBIGUOUS_NAMES: Readonly<Record<string, readonly Target[]>> = {
 /** Columns that the file of rejected rows adds. They are ignored when the corrected file is imported. */
 export const REJECTED_COLUMNS = ["Rejected line", "Rejected because"] as const;
 
-/** The name in a form that is the same for "Mob. No", "MOB_NO" and "mob no". */
+/** Returns a name in its normal form, which is the same for "Mob. No", "MOB_NO" and "mob no". */
 export function normalised(name: string): string {
   return name
     .normalize("NFKC")
@@ -139,17 +139,17 @@ const AMBIGUOUS: ReadonlyMap<string, readonly Target[]> = new Map(
   Object.entries(AMBIGUOUS_NAMES).map(([name, targets]) => [normalised(name), targets]),
 );
 
-/** The target that a column with this name usually has. */
+/** Returns the target that a column with this name usually has; undefined for an ambiguous or unknown name. */
 export function targetOf(name: string): Target | undefined {
   return BY_NAME.get(normalised(name));
 }
 
-/** The targets that a column with an ambiguous name may have; undefined for any other name. */
+/** Returns the targets that a column with an ambiguous name may have; undefined for any other name. */
 export function possibleTargetsOf(name: string): readonly Target[] | undefined {
   return AMBIGUOUS.get(normalised(name));
 }
 
-/** The target with this name in any case, as `--map` takes it; undefined if there is none. */
+/** Returns the target with this name, in upper or lower case, as `--map` accepts it; undefined if there is none. */
 export function targetNamed(text: string): Target | undefined {
   const pair = /^metadata\.(.+)$/i.exec(text.trim());
   if (pair) return `metadata.${pair[1]!}`;

@@ -12,7 +12,7 @@ function targets(columns: Columns): Record<string, string> {
   return Object.fromEntries(columns.used.map(({ name, target }) => [name, target]));
 }
 
-test("gives no name to two fields, and knows every field by its own name", () => {
+test("no column name means two fields, and every field can be addressed by its own name", () => {
   const names = Object.entries(COLUMN_NAMES).flatMap(([target, others]) => [target, ...others].map(normalised));
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   for (const target of Object.keys(COLUMN_NAMES)) expect(targetOf(target)).toBe(target);
@@ -73,7 +73,7 @@ test("lets --map override a name and settle an ambiguous one", () => {
   expect(columns.unknown).toEqual(["POS"]);
 });
 
-test("requires only a loan and an action of a file of control rows", () => {
+test("requires only a loan column and an action column in a file of control rows", () => {
   expect(targets(read(["LAN", "Action", "Reason"]))).toEqual({
     LAN: "sourceLoanNumber",
     Action: "action",
@@ -89,7 +89,7 @@ test.each([
   expect(readMapOption(text)).toEqual({ fault: expect.stringMatching(problem) as string });
 });
 
-test("names the column of a fault", () => {
+test("names the column for the JSON pointer of a fault", () => {
   const header = [...USUAL, "Alt Mobile", "Mobile 2", "Town", "Email Consent", "Zone"];
   const columns = read(header, "Zone=metadata.a/b");
   const places = [

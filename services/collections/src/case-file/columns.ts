@@ -31,7 +31,7 @@ export interface MapOption {
 }
 
 /**
- * The targets of the header's columns are not clear. The message has one sentence per problem, which says what to do.
+ * The header has columns whose targets are not clear. The message has one sentence per problem, which says what to do.
  */
 export class ColumnsNotUnderstoodError extends Error {
   override readonly name = "ColumnsNotUnderstoodError";
@@ -58,9 +58,7 @@ export function readMapOption(text: string): MapOption | { readonly fault: strin
   return { fault: `There is no field ${name}. ${hint}${nearest === undefined ? "." : "?"}` };
 }
 
-/**
- * Decides the target of each column of the header. Throws ColumnsNotUnderstoodError, which names everything unclear.
- */
+/** Decides the target of each column of the header. Throws ColumnsNotUnderstoodError, which names all problems. */
 export function readColumns(header: readonly string[], options: readonly MapOption[]): Columns {
   const problems = options.flatMap(({ column }) => unclearColumn(header, column));
   const mapped = new Map(options.map(({ column, target }) => [normalised(column), target]));
@@ -71,7 +69,7 @@ export function readColumns(header: readonly string[], options: readonly MapOpti
     const key = normalised(name);
     if (ignored.has(key) || (mapped.has(key) && mapped.get(key) === undefined)) continue;
     const target = mapped.get(key) ?? targetOf(name);
-    // If `--map` names the column of a target, a column that only has a name of that target is not used for it.
+    // If `--map` names another column for this target, do not use this column for it.
     if (target !== undefined && (mapped.has(key) || MANY.has(target) || !mappedTargets.has(target))) {
       used.push({ name, index, target });
       continue;
@@ -86,13 +84,13 @@ export function readColumns(header: readonly string[], options: readonly MapOpti
   return { header, used, unknown };
 }
 
-/** The column of a field of an import row, in quotation marks. `pointer` is `/rows/<index>/<field>…`. */
+/** Returns the name of the column that holds a field, in quotation marks. `pointer` is `/rows/<index>/<field>…`. */
 export function columnAt({ used }: Columns, pointer: string): string | undefined {
   const [field = "", part = "", inner] = pointer
     .split("/")
     .slice(3)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-  // Empty cells are not in the list, so an index in it does not lead to one column.
+  // The list leaves out empty cells, so an index in the list does not identify one column. Name all of them.
   if (field === "alternatePhones") return namesOf(used.filter(({ target }) => target === field));
   const target = field === "addresses" ? `address.${inner}` : part === "" ? field : `${field}.${part}`;
   const column = used.find((one) => one.target === target);
@@ -100,8 +98,8 @@ export function columnAt({ used }: Columns, pointer: string): string | undefined
 }
 
 /**
- * True if every possible target has another column with a clear name: "Amount" beside "Outstanding" and "EMI" is
- * neither.
+ * True if each possible target has a column with an unambiguous name already. Then the ambiguous column is none of
+ * them: for example "Balance" beside columns for outstandingAmount and minimumAmount.
  */
 function isSettled(possible: readonly Target[], header: readonly string[]): boolean {
   const clear = new Set(header.map(targetOf));
@@ -138,7 +136,7 @@ function namesOf(columns: readonly Column[]): string {
   return columns.map(({ name }) => `"${name}"`).join(" and ");
 }
 
-/** Required targets without a column. A file with actions needs no balance and no borrower. */
+/** Reports the required targets that have no column. A file with actions needs no balance and no borrower. */
 function missing(used: readonly Column[]): string[] {
   const found = new Set(used.map(({ target }) => target));
   const needed = found.has("action") ? [] : REQUIRED;

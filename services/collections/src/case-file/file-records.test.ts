@@ -44,7 +44,7 @@ describe("a file", () => {
     expect(records).toEqual([[2, "1", "2;,", "3"]]);
   });
 
-  test("is read with a given separator", async () => {
+  test("is read with the separator that the caller gives", async () => {
     expect((await read("a,b~c\n1,2~3", { separator: "~" })).records).toEqual([[2, "1,2", "3"]]);
   });
 
@@ -67,7 +67,7 @@ describe("a file", () => {
     expect(records).toEqual([[2, "Änne €", "Šibenik"]]);
   });
 
-  test("keeps characters and line breaks that two reads cut in half", async () => {
+  test("is read correctly if a chunk ends within a character or a line break", async () => {
     const row = `${"x".repeat(61)}€,${"y".repeat(61)}\r\n`;
     const { records } = await read(`a,b\r\n${row.repeat(3_000)}`);
     expect(records).toHaveLength(3_000);

@@ -66,8 +66,8 @@ export async function* rowsOf({ path, encoding, separator, header }: CaseFile): 
 }
 
 /**
- * Whether the file is a file of rejected rows, whose formulas were marked. In other files, an apostrophe is a part of
- * the cell.
+ * Returns true for a file of rejected rows, in which formulas were marked with an apostrophe. In other files, an
+ * apostrophe is a part of the cell.
  */
 function isOfRejectedFile(header: readonly string[]): boolean {
   const names = new Set(header.map(normalised));
@@ -119,7 +119,7 @@ function breaksIn(cells: readonly string[]): number {
   return cells.reduce((sum, cell) => sum + (cell.includes("\n") ? cell.split("\n").length - 1 : 0), 0);
 }
 
-/** The usual separator that is most frequent in the header, outside of quotation marks. */
+/** Returns the separator in SEPARATORS that is most frequent in the header, outside of quotation marks. */
 async function separatorOf(path: string, encoding: Encoding): Promise<string> {
   for await (const piece of textOf(path, encoding)) {
     const [header = ""] = piece.trimStart().split("\n", 1);

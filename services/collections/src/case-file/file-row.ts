@@ -30,7 +30,7 @@ export interface CellFault {
 
 type ImportRow = Record<string, unknown>;
 
-/** Reads a line of the file as a row of an import. An empty cell leaves the field of the case as it is. */
+/** Reads a line of the file as a row of an import. If a cell is empty, the field of the case keeps its value. */
 export function readFileRow(
   cells: readonly string[],
   columns: Columns,
@@ -50,7 +50,7 @@ export function readFileRow(
   return { row, faults };
 }
 
-/** The text without blanks at its ends. Invisible and non-breaking spaces count as blanks. */
+/** Removes blanks at both ends of the text. Invisible and non-breaking spaces count as blanks. */
 export function cellText(cell: string | undefined): string {
   return (cell ?? "").replaceAll(/[\u00A0\u200B\uFEFF]/g, " ").trim();
 }

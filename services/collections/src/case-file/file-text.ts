@@ -25,7 +25,7 @@ const OTHER_FORMATS: readonly (readonly [string, readonly number[]])[] = [
 ];
 const HEAD_BYTES = 4_096;
 
-/** The encoding of the file: that of its byte order mark, else `given`, else UTF-8. Throws FileNotReadableError. */
+/** Returns the encoding of the byte order mark, or else `given`, or else UTF-8. Throws FileNotReadableError. */
 export async function encodingOf(path: string, given: Encoding | undefined): Promise<Encoding> {
   const file = await open(path);
   const head = new Uint8Array(HEAD_BYTES);

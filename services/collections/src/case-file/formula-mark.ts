@@ -1,15 +1,15 @@
 /**
- * A cell that a spreadsheet would take for a formula, with any marks before it. The wide forms of = + - @ count too,
- * and so do blanks in front, since some spreadsheets remove both.
+ * Matches a cell that a spreadsheet would run as a formula, even if marks precede the formula. Full-width forms of = +
+ * - @ and leading blanks match too, because some spreadsheets convert the former and remove the latter.
  */
 const FORMULA = /^'*(?:[\t\r\n]|[\s\u200B]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/;
 
-/** The cell as text for a spreadsheet: an apostrophe before a cell that it would run, such as `=cmd` or `+9198…`. */
+/** Makes a spreadsheet show the cell as text: puts an apostrophe before a formula such as `=cmd` or `+9198…`. */
 export function markFormula(cell: string): string {
   return FORMULA.test(cell) ? `'${cell}` : cell;
 }
 
-/** The cell as it was before `markFormula`. A cell whose mark a spreadsheet has removed stays as it is. */
+/** Undoes `markFormula`. Returns the cell unchanged if a spreadsheet has already removed the mark. */
 export function unmarkFormula(cell: string): string {
   return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 }

@@ -12,7 +12,7 @@ import type { CellFault } from "./file-row.ts";
 import { openRejectedFile, type RejectedFile, type RejectedRow } from "./rejected-file.ts";
 import { type RejectedExample, Tally, withResult } from "./tally.ts";
 
-/** A file to be applied to a lender's cases, or rehearsed. */
+/** A file to apply to a lender's cases, or to check in a dry run. */
 export interface FileImport {
   readonly file: CaseFile;
   readonly reading: Reading;
@@ -39,19 +39,22 @@ export interface FileOutcome {
 /** The pauses between attempts while the database is unavailable or a case is locked. */
 const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
 
-/** The key of a file's progress: its content and the rules by which it is read. Other rules make another import. */
+/**
+ * Returns the key of a file's progress: a hash of its content and of the rules for reading it. With other rules, the
+ * same file is another import.
+ */
 export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: Reading): string {
   const { encoding, separator, sha256 } = file;
-  // Undefined is left out of the JSON, so that a file that an older version began keeps its key.
+  // JSON omits undefined, so a file whose import began in an older version keeps its key.
   const cutoff = lender.balanceCutoff ?? undefined;
   const how = JSON.stringify({ sha256, encoding, separator, used: columns.used, dateOrder, asOf, cutoff });
   return createHash("sha256").update(how).digest("hex");
 }
 
 /**
- * Applies a file by imports of limited size. Each import records the progress in the same transaction, and writes its
- * rejected rows before the commit. So a killed run can be resumed, and each row is applied once. Throws
- * LenderSuspendedError before the next import if the lender has been suspended.
+ * Applies a file in imports of limited size. Each import records the progress in its transaction, and writes its
+ * rejected rows before the commit. So a killed run can be resumed, and each row is applied once. Before each import,
+ * throws LenderSuspendedError if the lender has been suspended.
  */
 export async function importFile(asked: FileImport): Promise<FileOutcome> {
   const { file, reading, from, dryRun } = asked;
@@ -85,7 +88,7 @@ export async function importFile(asked: FileImport): Promise<FileOutcome> {
   return { tally, rejectedPath: rejectedFile.bytes > 0 ? rejectedFile.path : undefined };
 }
 
-/** The path of the file of rejected rows, beside the file. */
+/** Returns the path of the file of rejected rows, which is beside the imported file. */
 export function rejectedPathOf(path: string): string {
   return `${path.replace(/\.csv$/i, "")}.rejected.csv`;
 }
@@ -110,7 +113,7 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     rows: batch.read.map(({ row }) => row),
     dryRun,
     atomic: false,
-    // All attempts have the same id, so rows whose commit succeeded without an answer are not applied twice.
+    // All attempts use the same id. So rows are not applied twice if a commit succeeded but its answer was lost.
     importId: newId(),
     async beforeCommit(tx, result) {
       const rejected = rejectedOf(batch, result, reading.columns);
@@ -131,8 +134,8 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     batch.read.map(({ record }) => record.line),
     rejected,
   );
-  // An earlier attempt may have committed without an answer. Its counts are in the progress; the last attempt found the
-  // rows unchanged.
+  // An earlier attempt may have committed although its answer was lost. Then the last attempt found the rows unchanged,
+  // and only the recorded progress has the right counts.
   if (attempts > 1 && !dryRun)
     tally.correct((await fileProgress(asked.em(), lender.id, fileKeyOf(asked.file, reading)))!);
   asked.onProgress(rowsDone);

@@ -13,7 +13,7 @@ const how = { header: ["Loan No", "a;b"], separator: ";" };
 const row = (line: number, because = "why") => ({ line, cells: [`LN-${line}`, 'x "y"'], because });
 const written = (line: number) => `${line};why;LN-${line};"x ""y"""\r\n`;
 
-test("overwrites the rows after an earlier position", async () => {
+test("overwrites the rows that follow the given position", async () => {
   const path = join(folder, "again.csv");
   const file = await openRejectedFile(path, { ...how, bytes: 0 });
   await file.write(0, [row(2)]);

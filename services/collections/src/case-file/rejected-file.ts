@@ -27,8 +27,8 @@ export interface RejectedFile {
 const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
- * Opens the file to continue at `bytes`. Otherwise removes the file of an earlier run, and creates a new one with the
- * first rejected row.
+ * Opens the file of an earlier run to continue at `bytes`. If `bytes` is 0, or that file is missing or shorter, removes
+ * it. A new file is then created with the first rejected row.
  * @param bytes the recorded length; 0 to begin
  */
 export async function openRejectedFile(
@@ -63,7 +63,7 @@ export async function openRejectedFile(
   };
 }
 
-/** Opens the file to write, if it is at least `bytes` long; undefined otherwise. */
+/** Opens the file for writing if it has at least `bytes` bytes; returns undefined otherwise. */
 async function openFrom(path: string, bytes: number): Promise<FileHandle | undefined> {
   const file = await open(path, "r+").catch(() => undefined);
   if (!file || (await file.stat()).size >= bytes) return file;

@@ -4,9 +4,9 @@ const FIRST_SLOTS = 1 << 14;
 const MOST_FILLED = 0.6;
 
 /**
- * Remembers the first line of each loan in a file. It stores hashes of 8 bytes and no text, 20 to 40 bytes per loan
- * with free slots, so that a file of a million loans takes little memory. In one of ten thousand such files, two loans
- * have the same hash.
+ * Remembers the first line of each loan in a file. A file of a million loans takes little memory: only a hash of 8
+ * bytes and the line are stored, in 20 to 40 bytes per loan with free slots. In one of ten thousand such files, two
+ * loans have the same hash.
  */
 export class SeenLoans {
   #hashes = new BigUint64Array(FIRST_SLOTS);
@@ -38,7 +38,7 @@ export class SeenLoans {
   }
 }
 
-/** The slot of the hash, or the free slot for it. A free slot has 0. */
+/** Returns the slot that has the hash, or else the free slot where it belongs. A free slot contains 0. */
 function slotOf(hashes: BigUint64Array, hash: bigint): number {
   const last = hashes.length - 1;
   let slot = Number((hash >> 1n) & BigInt(last));

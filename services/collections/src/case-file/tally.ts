@@ -5,7 +5,7 @@ import type { WireNumber } from "@collections/money";
 type Summary = Readonly<Record<string, number>>;
 type Outcome = "created" | "updated" | "reopened" | "withdrawn";
 
-/** A row that changes something, to be shown. */
+/** A row that changes something, as an example to show. */
 export interface Example {
   readonly line: number;
   readonly sourceLoanNumber: string;
@@ -14,7 +14,7 @@ export interface Example {
   readonly changes?: readonly FieldChange[];
 }
 
-/** A rejected row, to be shown. */
+/** A rejected row, as an example to show. */
 export interface RejectedExample {
   readonly line: number;
   readonly sourceLoanNumber: string | null;
@@ -67,15 +67,15 @@ export class Tally {
     this.rejected.push(...rejected.slice(0, MAX_EXAMPLES - this.rejected.length));
   }
 
-  /** Replaces the counts by recorded ones. */
+  /** Replaces the counts with the recorded counts. */
   correct({ summary }: { readonly summary: Summary }): void {
     this.#summary = { ...NOTHING, ...summary };
   }
 }
 
 /**
- * The counts with those of a result added. `rejectedInAll` counts the rejections of the result and those before the
- * import.
+ * Adds the counts of a result to `before`. `rejectedInAll` counts the rows that the import rejected, and the rows that
+ * were rejected before the import because a cell could not be read.
  */
 export function withResult(before: Summary, { summary }: ImportResult, rejectedInAll: number): Summary {
   const added: Summary = {

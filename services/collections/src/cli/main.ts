@@ -1,5 +1,5 @@
 import { enableCompileCache } from "node:module";
 
-// As in the service, Node keeps compiled code between runs, so that commands start faster.
+// Caches compiled code between runs, as the service does, so that commands start faster.
 enableCompileCache();
 await import("./run.ts");

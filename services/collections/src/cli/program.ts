@@ -14,8 +14,8 @@ import { payoutCommand } from "./field-partner/payout.ts";
 import { tell } from "./terminal/terminal.ts";
 
 /**
- * All commands of the operators, with options and help. Parsing throws CommanderError for wrong arguments, and errors
- * of the command.
+ * Creates the command line with all of the operators' commands, their options and their help. Parsing throws
+ * CommanderError for wrong arguments, and any error that the command throws.
  */
 export function createProgram(): Command {
   const program = new Command("collections")

@@ -94,10 +94,10 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
   };
 }
 
-/** The status and message for a request that is not a GraphQL request; undefined for one that is. */
+/** Returns the status and message for a request that is not a GraphQL request; undefined for a GraphQL request. */
 function refusalOf(request: Request, sandbox: boolean): { status: number; message: string } | undefined {
   const host = request.get("host") ?? "";
-  // Yoga builds a URL from the host, and would throw.
+  // Yoga builds a URL from the host, and throws if the host is not valid.
   if (!URL.canParse(`http://${host}/`)) return { status: 400, message: "Send a valid Host header." };
   if (request.path !== "/") return { status: 404, message: "There is nothing at this path; send to /graphql." };
   if (sandbox && request.method === "GET" && request.get("accept")?.includes("text/html")) return undefined;

@@ -1,4 +1,4 @@
-/** The answer of an endpoint. Without `body` it has no body. */
+/** The answer of an endpoint. If `body` is absent, the answer has no body. */
 export interface Answer {
   status: number;
   body?: object;

@@ -9,7 +9,7 @@ export interface BodyMemoryLimits {
 
 /** Counts the memory of bodies whose senders are not authenticated yet, over all connections and by address. */
 export interface BodyMemory {
-  /** Starts the count of one request. The caller must call `release` in any case. */
+  /** Starts counting one request. The caller must call `release` in any case. */
   hold(address: string): HeldBody;
   /** Bytes that all requests hold now. */
   readonly heldBytes: number;
@@ -18,7 +18,7 @@ export interface BodyMemory {
 /** The memory of one request's body. */
 export interface HeldBody {
   /**
-   * Raises what the request holds to `bytes`.
+   * Raises the memory that the request holds to `bytes`.
    * @throws Problem RATE_LIMITED if its address holds too much, SERVICE_UNAVAILABLE if all addresses together do
    */
   grow(bytes: number): void;
@@ -43,13 +43,14 @@ interface Request extends HeldBody {
   bytes: number;
 }
 
-/** Makes the count of a process, which starts at 0. */
+/** Creates the count of one process. The count starts at 0. */
 export function createBodyMemory({ totalBytes, addressBytes }: BodyMemoryLimits = BODY_MEMORY_LIMITS): BodyMemory {
   const shares = new Map<string, Share>();
   let heldBytes = 0;
 
   /**
-   * Evicts the oldest request, likely the slowest, of the address that holds most, if that is more than the asking one.
+   * Frees `bytes` by evicting requests of the address that holds most. The oldest of its requests, likely the slowest,
+   * is evicted first. Throws SERVICE_UNAVAILABLE if the asking address would then hold as much as that address.
    */
   function makeRoom(bytes: number, asking: Share): void {
     while (heldBytes + bytes > totalBytes) {

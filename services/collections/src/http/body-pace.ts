@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { answerProblem } from "./error-answers.ts";
 import { tooSlow } from "./unreadable-request.ts";
 
-/** How fast the body of a request has to arrive. */
+/** The minimum speed at which the body of a request has to arrive. */
 export interface Pace {
   everyMs: number;
   /** The bytes that must arrive in each span of `everyMs` until the body is complete. */

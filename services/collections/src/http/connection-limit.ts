@@ -6,7 +6,8 @@ import { addressOf } from "./address-of.ts";
 export interface ConnectionLimit {
   readonly maxConnections: number;
   /**
-   * Whether this address is a trusted proxy: its connections carry many clients, so they are not limited by address.
+   * Whether this address is a trusted proxy. The connections of a proxy carry many clients, so they are not limited by
+   * address.
    */
   readonly isProxy: (address: string) => boolean;
   readonly log: Logger;
@@ -27,7 +28,7 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
   server.on("drop", () => {
     if (!isDue.inAll()) return;
     log.warn({ maxConnections }, "connections are refused: this process has as many as MAX_CONNECTIONS allows");
-    // A client with an idle connection opens another one when it needs it. A new client has no connection to reuse.
+    // Makes room for new clients. A client that loses an idle connection opens another one when needed.
     server.closeIdleConnections();
   });
   server.on("connection", (socket: Socket) => {
@@ -53,7 +54,7 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
   });
 }
 
-/** Whether AGAIN_AFTER_MS have passed since this was last true. */
+/** Returns a function that returns true at most once in AGAIN_AFTER_MS. */
 function rarely(): () => boolean {
   let lastMs = -Infinity;
   return () => {

@@ -19,7 +19,7 @@ export function answerProblem(problem: Problem, request: Request, response: Resp
   writeAnswer(request, response, { status: problem.status, body, headers: problemHeaders(problem) });
 }
 
-/** The problem for an error. An error that is no problem and no unavailability is logged as an internal error. */
+/** Returns the problem to answer for an error. Logs an unexpected error, which becomes INTERNAL_ERROR. */
 export function asProblem(error: unknown, log: Logger, requestId: string): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof URIError) {

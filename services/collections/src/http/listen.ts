@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { InvalidConfigError } from "../settings/config.ts";
 
-/** Where to listen, and the names of the settings that it comes from, for an error. */
+/** The address to listen on, and the names of its settings for an error message. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
   readonly settings: string;
 }
 
-/** Throws InvalidConfigError when another process uses the address, or when it is not an address of this machine. */
+/** Throws InvalidConfigError if another process uses the address, or if this machine does not have the address. */
 export async function listen(server: Server, { host, port, settings }: ListenAddress, log: Logger): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {

@@ -79,7 +79,7 @@ export class Problem extends Error {
   override readonly name = "Problem";
   readonly code: ProblemCode;
   readonly detail: string;
-  /** More members of the body, besides those that every problem has. */
+  /** Further members of the body, besides those that every problem has. */
   readonly members: Record<string, unknown>;
   readonly headers: Record<string, string>;
 
@@ -101,7 +101,10 @@ export class Problem extends Error {
   }
 }
 
-/** The problem of a request with wrong fields. A single fault gives the problem its code. */
+/**
+ * Returns the problem of a request with wrong fields. If only one field is wrong, the problem has the code of that
+ * fault.
+ */
 export function validationProblem(errors: FieldFault[], members: Record<string, unknown> = {}): Problem {
   const [only, ...others] = errors;
   if (only && others.length === 0) return new Problem(only.code, only.detail, { ...members, errors });

@@ -8,11 +8,11 @@ export type { Admission } from "@collections/rate-limits";
 /** Limits how often a subject may do something (contract: Limits), counted over all processes. */
 export interface RateLimiter {
   /**
-   * Takes one use from a subject's limit. `quota` replaces the configured limit. Undefined if limits are off. Rejects
-   * with the database's error while the database is unavailable.
+   * Takes one use from a subject's limit. `quota` replaces the configured limit. Resolves with undefined if limits are
+   * off. Rejects with the database's error while the database is unavailable.
    */
   admit(limit: LimitName, subject: string, quota?: number): Promise<Admission | undefined>;
-  /** Returns the permits that this process has reserved. */
+  /** Gives back the permits that this process has taken in advance. */
   close(): Promise<void>;
 }
 

@@ -92,8 +92,8 @@ function readParts(
 }
 
 /**
- * Copies the parts into one buffer that doubles. As separate buffers, parts of one byte would take 100 times their
- * size.
+ * Collects the parts of a body in one buffer, whose size doubles when it is full. If each part kept its own buffer,
+ * parts of one byte would take 100 times their size.
  */
 function keeper(held: HeldBody, mostBytes: number): { add(part: Buffer): void; body(): Buffer } {
   let buffer: Buffer = Buffer.alloc(0);
@@ -102,7 +102,7 @@ function keeper(held: HeldBody, mostBytes: number): { add(part: Buffer): void; b
     add(part) {
       const needed = length + part.length;
       if (length === 0 && needed === mostBytes) {
-        // The whole body in one part, as nearly every confirmation arrives: nothing to copy.
+        // The whole body is in one part, as for nearly every confirmation, so nothing has to be copied.
         held.grow(needed);
         buffer = part;
       } else {

@@ -3,7 +3,7 @@ import type { Response } from "express";
 
 const REQUEST_ID_PREFIX = "req";
 
-/** The id in `X-Request-Id` of an answer. It is made once per request, also when no endpoint takes the request. */
+/** Returns the `X-Request-Id` of an answer. Creates it at the first call, even if no endpoint takes the request. */
 export function requestIdOf(response: Response): string {
   const given = response.getHeader("X-Request-Id");
   if (typeof given === "string") return given;

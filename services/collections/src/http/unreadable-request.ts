@@ -16,13 +16,13 @@ const PROBLEMS: Readonly<Record<string, () => Problem>> = {
 
 /**
  * Makes a server answer malformed and incomplete requests with a problem, as it answers every other refused request
- * (contract: Errors). Node alone answers with a bare status line.
+ * (contract: Errors). Without this, Node answers with a bare status line.
  */
 export function answerUnreadable(server: Server): void {
   const answers = new WeakMap<Duplex, ServerResponse>();
   const refused = new WeakSet<Duplex>();
   server.on("request", ({ socket }, response) => answers.set(socket, response));
-  // Only the expectation 100-continue has a meaning here. A request with another one is served as if it had none.
+  // Only `Expect: 100-continue` has a meaning here. Any other `Expect` header is ignored.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_, socket) =>
     end(socket, new Problem("ROUTE_NOT_FOUND", "This server is not a proxy: CONNECT is not supported.")),
@@ -31,7 +31,7 @@ export function answerUnreadable(server: Server): void {
     // Each further part that a refused client sends causes another error.
     if (refused.has(socket)) return;
     refused.add(socket);
-    // The client would take these bytes for the rest of the answer that has begun.
+    // If an answer has begun, close the connection: the client would read a problem as the rest of that answer.
     if (isHalfway(answers.get(socket)) || !socket.writable) socket.destroy(error);
     else end(socket, PROBLEMS[error.code ?? ""]?.() ?? noHttp(error));
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { keepReading } from "./kept-reading.ts";
 
-/** A kept reading with a clock, a duration and failures that the test sets. */
+/** Creates a kept reading whose clock, duration and failures the test sets in `state`. */
 function aReading() {
   const state = { now: 0, reads: 0, tookMs: 0, fails: false, hangs: false, errors: 0 };
   const kept = keepReading(
@@ -23,7 +23,7 @@ function aReading() {
   return { state, kept };
 }
 
-test("returns one reading for ten seconds, and shares it among concurrent callers", async () => {
+test("returns the same reading for ten seconds, and shares it among concurrent callers", async () => {
   const { state, kept } = aReading();
   expect(await Promise.all([kept(), kept(), kept()])).toEqual([1, 1, 1]);
   state.now = 9_999;
@@ -32,7 +32,7 @@ test("returns one reading for ten seconds, and shares it among concurrent caller
   expect(await kept()).toBe(2);
 });
 
-test("keeps a reading that took one second for twenty seconds", async () => {
+test("keeps a reading for twenty seconds if reading took one second", async () => {
   const { state, kept } = aReading();
   state.tookMs = 1_000;
   expect(await kept()).toBe(1);
@@ -55,7 +55,7 @@ test("returns the last reading for a minute while new readings fail, then undefi
   expect(await kept()).toBe(4);
 });
 
-test("returns the last reading while a new one hangs, and starts no second one", async () => {
+test("returns the last reading while a new reading hangs, and does not start another", async () => {
   const { state, kept } = aReading();
   await kept();
   state.hangs = true;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface KeptReadingOptions {
-  /** How long a reading is returned without reading again. At least twenty times as long as the reading took. */
+  /** How long a reading is returned before it is read again. Slow readings are kept longer: see KEPT_DURATIONS. */
   readonly maxAgeMs: number;
   /** How long a caller waits for a new reading. */
   readonly patienceMs: number;
@@ -12,7 +12,9 @@ export interface KeptReadingOptions {
   readonly now?: () => number;
 }
 
-/** A reading is kept for this many times its duration, so that reading takes at most a twentieth of the time. */
+/**
+ * A reading is kept for at least this many times its duration, so that at most a twentieth of the time is spent on it.
+ */
 const KEPT_DURATIONS = 20;
 
 /**

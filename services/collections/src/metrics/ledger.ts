@@ -4,8 +4,8 @@ import { Counter, Gauge, type Registry } from "prom-client";
 export interface LedgerMetrics {
   onAnchor(outcome: "written" | "failed"): void;
   /**
-   * Reads the gauge by this function from now on: the age in seconds of the oldest block without an anchor, or
-   * undefined if it cannot be read.
+   * Sets the function that reads the gauge: it returns the age in seconds of the oldest block without an anchor, or
+   * undefined if the age cannot be read.
    */
   watch(readUnanchoredSeconds: () => Promise<number | undefined>): void;
 }
@@ -26,7 +26,7 @@ export function createLedgerMetrics(registry: Registry): LedgerMetrics {
     registers,
     async collect() {
       const seconds = await read();
-      // Otherwise the last value would look current.
+      // Without this, an old value would look current.
       if (seconds === undefined) unanchored.remove();
       else unanchored.set(seconds);
     },

@@ -11,7 +11,7 @@ export interface WebhookReadings {
 export interface WebhookMetrics {
   onAttempt(facts: AttemptFacts): void;
   onProbe(facts: ProbeFacts): void;
-  /** Reads the gauges by these functions from now on. Called once, by a process that delivers. */
+  /** Sets the functions that read the gauges. Called once, by a process that delivers events. */
   watch(readings: WebhookReadings): void;
 }
 
@@ -68,7 +68,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
 type Values = readonly (readonly [label: string, value: number])[];
 
 function watch(registry: Registry, { backlogs, inFlight }: WebhookReadings): void {
-  /** One value for each state of an endpoint; 0 for a state that no endpoint has. */
+  /** Returns one value for each state of endpoints; 0 for a state that no endpoint has. */
   async function byReach(valueOf: (backlog: Backlog) => number | null): Promise<Values | undefined> {
     const found = await backlogs();
     return found && REACHES.map((reach) => [reach, sum(found.filter((one) => one.reach === reach).map(valueOf))]);
@@ -100,7 +100,7 @@ interface GaugeToAdd {
   readonly read: () => Promise<Values | undefined>;
 }
 
-/** Registers a gauge. While its values cannot be read it has none, because the last ones would look current. */
+/** Registers a gauge. It has no values while they cannot be read, because old values would look current. */
 function addGauge(registry: Registry, { name, help, label, read }: GaugeToAdd): void {
   const gauge = new Gauge({
     name,

@@ -9,12 +9,12 @@ const WORDS: Record<FieldWorkRefusal, string> = {
   LENDER_SUSPENDED: "The lender is suspended: do not contact the borrower.",
 };
 
-/** The text that tells a field partner why a case may not be worked. */
+/** Returns the text that tells a field partner why a case is not workable. */
 export function blockedWords(reason: FieldWorkRefusal): string {
   return WORDS[reason];
 }
 
-/** The refusal of work on a case. A code of the state machine is a reason with the prefix `CASE_`. */
+/** Returns the refusal of work on a case. A code of the state machine is a reason with the prefix `CASE_`. */
 export function notWorkable(code: string): Refusal {
   if (code === "LENDER_SUSPENDED") return { code, message: WORDS[code] };
   const reason = code.replace(/^CASE_/, "");

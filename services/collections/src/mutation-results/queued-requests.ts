@@ -19,8 +19,8 @@ export async function runQueuedRequests(
 }
 
 /**
- * Runs requests that are still queued although their visits have started: a process of an older version recorded those
- * starts. A failure is logged, and the requests stay queued until the next call.
+ * Runs requests that are still queued although their visits have started. This happens if a process of an older version
+ * recorded the start. A failure is logged, and the requests stay queued until the next call.
  */
 export async function runLeftoverRequests(app: Pick<App, "config" | "database" | "log">): Promise<void> {
   const { database, log } = app;
@@ -36,7 +36,7 @@ export async function runLeftoverRequests(app: Pick<App, "config" | "database" |
   }
 }
 
-/** Undefined for input that turns out to be invalid. Nothing is stored then, so a repeat is validated again. */
+/** Returns the result to store; undefined if the input turns out to be invalid, so that a repeat is validated again. */
 function resultOf(processed: ProcessedRequest): Kept<unknown> | undefined {
   const outcome =
     processed.mutation === "requestPaymentLink" ? requested(processed.outcome) : completed(processed.outcome);

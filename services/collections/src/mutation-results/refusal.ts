@@ -26,7 +26,7 @@ export const REFUSAL_CODES = [
 /** One of REFUSAL_CODES. */
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** Why a mutation changed nothing. It is stored as JSON under the idempotency key of the mutation. */
+/** The reason why a mutation changed nothing, stored as JSON under the mutation's idempotency key. */
 export interface Refusal {
   readonly code: RefusalCode;
   readonly message: string;
@@ -41,12 +41,12 @@ export interface Refusal {
 }
 
 /**
- * The stored result of a mutation, as JSON. It has ids and no rows: a repeat reads the rows and shows their state at
+ * The stored result of a mutation, as JSON. It has only ids: a repeat reads the rows again and shows their state at
  * that time.
  */
 export type Kept<Done> = { readonly done: Done } | { readonly refusal: Refusal };
 
-/** The visit does not exist, or is another field partner's. */
+/** Returns the refusal for a visit that does not exist, or that belongs to another field partner. */
 export function visitNotFound(isHeld: boolean): Refusal {
   return { code: "VISIT_NOT_FOUND", message: "There is no such visit among your visits.", isHeld };
 }

@@ -85,7 +85,9 @@ async function recordReports(app: App, request: Request, response: Response): Pr
   response.status(200).json({ success: true });
 }
 
-/** The WhatsApp webhook of the lender in the path; without id and secrets if the lender has registered none. */
+/**
+ * Finds the WhatsApp webhook of the lender in the path. Id and secrets are absent if the lender has registered none.
+ */
 async function registeredBy({ database, vault }: App, request: Request) {
   const { lenderCode } = request.params as { lenderCode: string };
   const registered = /^[A-Z0-9]{2,16}$/.test(lenderCode)
@@ -101,7 +103,8 @@ async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
 }
 
 /**
- * Messages of this service carry the id of their delivery. A report without one is about a message of another sender.
+ * Messages of this service carry the id of their delivery. A report without such an id is about a message of another
+ * sender.
  */
 function reportOf({ messageId, status, failure, callbackData }: WhatsAppStatus) {
   return {

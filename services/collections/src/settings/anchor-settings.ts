@@ -71,7 +71,7 @@ export function allowHostOf(url: string): AllowList | undefined {
   }
 }
 
-/** The place with its header; undefined where anchoring is not set up. */
+/** Combines the target with the headers; undefined if anchoring is not set up. */
 export function anchorPlace(
   target: AnchorTarget | undefined,
   headers: Record<string, string>,

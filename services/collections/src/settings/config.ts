@@ -17,7 +17,7 @@ import {
 } from "./otp-settings.ts";
 import { parseRateLimits, type RateLimits } from "./rate-limits.ts";
 
-/** The address where metrics are served, if it is not that of the APIs. */
+/** The separate address at which metrics are served. */
 export interface MetricsAddress {
   readonly host: string;
   readonly port: number;
@@ -271,7 +271,9 @@ export function parseDuration(text: string): number | undefined {
   return ms <= LONGEST_DURATION_MS ? ms : undefined;
 }
 
-/** A sentence that names its setting. Messages of other packages are sentences already. */
+/**
+ * Returns a sentence that begins with the name of the setting. Messages of other packages may begin with it already.
+ */
 function problemOf({ path, message }: { path: PropertyKey[]; message: string }): string {
   const name = path.join(".");
   if (message.startsWith(name)) return message;
@@ -288,7 +290,7 @@ function isAddressOrRange(text: string): boolean {
   );
 }
 
-/** The value that another package's parser reads. Its error becomes an issue of the setting. */
+/** Returns what another package's parser reads. An error of the parser becomes an issue of the setting. */
 function parsed<Value>(context: z.RefinementCtx, read: () => Value): Value {
   try {
     return read();
@@ -300,21 +302,21 @@ function parsed<Value>(context: z.RefinementCtx, read: () => Value): Value {
 }
 
 /**
- * Any name but `sandbox` and `sandbox-…` is a production. For a mistyped name that is safer: operators notice what is
- * closed by mistake, and not what is open.
+ * Every name except `sandbox` and `sandbox-…` is a production. This is safer for a mistyped name: operators notice a
+ * feature that is closed by mistake, but not a feature that is open by mistake.
  */
 function isSandbox(environment: string): boolean {
   return environment === "sandbox" || environment.startsWith("sandbox-");
 }
 
-/** False for an invalid name, which has its own problem already. */
+/** Returns false for an invalid name too: another check reports the name. */
 function isProduction(environment = "sandbox"): boolean {
   return ENVIRONMENT_NAME.test(environment) && !isSandbox(environment);
 }
 
 /**
- * Problems with poolers. A pooler serves single transactions, so what needs a session needs an address without a
- * pooler.
+ * Returns problems of settings that lead to a pooler. A pooler shares sessions between transactions. Work that needs a
+ * session of its own needs an address that bypasses the pooler.
  */
 function poolerProblems(given: Record<string, string | undefined>): string[] {
   const problems = ["DATABASE_DIRECT_URL", "DATABASE_MIGRATION_URL"]

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
 
-/** Where a sandbox without settings keeps its database and its key: beside the code, ignored by version control. */
+/** The folder where a sandbox without settings stores its database and its key. Version control ignores this folder. */
 const DATA_DIR = fileURLToPath(new URL("../../../../.data", import.meta.url));
 const MASTER_KEY_BYTES = 32;
 
-/** The settings that every process needs: given, or made for a sandbox. */
+/** The settings that every process needs. They are given by the operator, or made for a sandbox. */
 export interface Essentials {
   databaseUrl: string;
   databaseDirectUrl: string;
@@ -20,8 +20,8 @@ export interface Essentials {
 }
 
 /**
- * The database and the master key. Without settings, these are an embedded PostgreSQL and a development key under
- * `.data/`, which all processes of this checkout share.
+ * Returns the database and the master key. Without settings, these are an embedded PostgreSQL and a development key
+ * under `.data/`, which all processes of this checkout share.
  */
 export async function essentials(config: Config, onLog?: (message: string) => void): Promise<Essentials> {
   const masterKey = config.masterKey ?? (await developmentMasterKey(DATA_DIR));
@@ -40,7 +40,10 @@ export async function essentials(config: Config, onLog?: (message: string) => vo
   };
 }
 
-/** The key of a data directory. It is made once; other processes see no key or the whole key, never a part. */
+/**
+ * Returns the key of a data directory, and makes it at the first call. Concurrent processes never see a part of the
+ * key.
+ */
 export async function developmentMasterKey(dataDir: string): Promise<string> {
   const file = join(dataDir, "master-key");
   const key = await readFile(file, "utf8").catch(unless("ENOENT"));
@@ -53,7 +56,7 @@ export async function developmentMasterKey(dataDir: string): Promise<string> {
   return (await readFile(file, "utf8")).trim();
 }
 
-/** An error handler that returns undefined for an error with this code and throws any other error. */
+/** Returns an error handler that returns undefined for an error with this code, and throws any other error. */
 function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
   return (error) => {
     if (error.code !== code) throw error;

@@ -24,7 +24,7 @@ const SECRET_FIELDS = [
   "to",
 ];
 
-/** The most errors of an AggregateError that are logged: mostly they have one cause. */
+/** The maximum number of errors of an AggregateError that are logged, because they mostly have one cause. */
 const MAX_ERRORS = 5;
 
 /** Writes structured logs to stderr, because stdout is for the answers of commands. */
@@ -43,8 +43,8 @@ export function createLog(level: string, base: Record<string, unknown> = {}): Lo
 }
 
 /**
- * The parts of an error that are safe to log. PostgreSQL writes the rejected row into `detail`, and some libraries
- * write the SQL with its values into the message, so `detail` is dropped and the message is cut.
+ * Returns the parts of an error that are safe to log. PostgreSQL writes the rejected row into `detail`, and some
+ * libraries write the SQL with its values into the message. Therefore `detail` is dropped and the message is cut.
  */
 export function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);

@@ -9,7 +9,7 @@ export function masterKeysOf({ masterKeyPrevious: previous }: Config, { masterKe
   return { masterKey, ...(previous !== undefined && { previous }) };
 }
 
-/** The option of `migrate` that refuses a wrong master key before anything is changed. */
+/** Returns the option of `migrate` that rejects a wrong master key before anything is changed. */
 export function masterKeyCheck(config: Config, given: Essentials): Pick<MigrateOptions, "check"> {
   const vault = createVault(masterKeysOf(config, given));
   return { check: (read) => checkMasterKeyBeforeMigration(read, vault) };

@@ -64,10 +64,12 @@ export const smsBody = z
 
 export const smsText = z
   .string()
-  .default("{code} is your code to sign in to Partner Collections. It is good for 5 minutes. Give it to nobody.")
+  .default(
+    "{code} is your code to sign in to Partner Collections. It is valid for 5 minutes. Do not share it with anyone.",
+  )
   .refine((text) => text.includes("{code}"), "has no place for {code}");
 
-/** The channels that valid settings describe. */
+/** Returns the channels that valid settings describe. */
 export function otpSettings(given: Given): OtpSettings {
   const { OTP_WHATSAPP_PHONE_NUMBER_ID: phoneNumberId, OTP_WHATSAPP_TOKEN: token, OTP_SMS_URL: url } = given;
   const { name: template, language } = given.OTP_WHATSAPP_TEMPLATE;
@@ -81,7 +83,7 @@ export function otpSettings(given: Given): OtpSettings {
   };
 }
 
-/** A problem if only one of the two settings of a WhatsApp account is given. */
+/** Returns a problem if only one of the two settings of a WhatsApp account is given. */
 export function missingForOtp(given: Record<string, string | undefined>): string[] {
   const account = ["OTP_WHATSAPP_PHONE_NUMBER_ID", "OTP_WHATSAPP_TOKEN"];
   const missing = account.filter((name) => given[name] === undefined);

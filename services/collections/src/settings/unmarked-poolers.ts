@@ -3,8 +3,8 @@ import { InvalidConfigError } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 
 /**
- * Checks at the start whether an address of the database leads to a pooler without saying so. Behind such a pooler,
- * queries would have no time limits, and signals of other processes would not arrive.
+ * Checks at the start that no address of the database leads to a pooler that is not marked with `pgbouncer=true`.
+ * Behind an unmarked pooler, queries would have no time limits, and signals of other processes would not arrive.
  * @throws InvalidConfigError that names each setting that leads to such a pooler
  */
 export async function refuseUnmarkedPoolers(given: Essentials): Promise<void> {

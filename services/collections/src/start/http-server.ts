@@ -20,7 +20,7 @@ export interface HttpServer {
   stop(graceMs: number): Promise<void>;
 }
 
-/** How long a client may take (contract: Limits). */
+/** Time limits for clients (contract: Limits). */
 export interface HttpTimes {
   /** From the opening of the connection, or from the first byte of a later request, to the end of the headers. */
   headersMs: number;
@@ -40,9 +40,9 @@ export const HTTP_TIMES: HttpTimes = {
   headersMs: 10_000,
   requestMs: 120_000,
   pace: { everyMs: 10_000, minBytes: 65_536 },
-  // A field partner at a door would send the request again by then.
+  // After this time, a field partner at a door would send the request again.
   operationMs: 20_000,
-  // Longer than the idle time of usual load balancers. They close first, so no request is sent into a closing socket.
+  // Longer than the idle time of common load balancers. They close first, so no request is sent into a closing socket.
   keepAliveMs: 75_000,
   checkEveryMs: 1_000,
 };
@@ -64,7 +64,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   web.disable("x-powered-by").disable("etag").set("trust proxy", config.trustProxy).set("query parser", false);
   web.use(helmet());
   web.use((_, response, next) => {
-    // Otherwise a busy client would keep using its connection.
+    // Without this, a busy client would keep using its connection.
     if (draining) response.setHeader("Connection", "close");
     next();
   });
@@ -80,7 +80,8 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
       response.type(app.metrics.registry.contentType).send(await app.metrics.registry.metrics());
     });
   }
-  const apis = config.role === "worker" ? undefined : (await import("./apis.ts")).serveApis(web, app, times.operationMs);
+  const apis =
+    config.role === "worker" ? undefined : (await import("./apis.ts")).serveApis(web, app, times.operationMs);
   web.use(answerErrors(app.log));
   const server = createServer(
     {

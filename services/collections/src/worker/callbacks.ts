@@ -4,7 +4,7 @@ import type { Credentials } from "@collections/lenders";
 import type { Outbound } from "@collections/outbound";
 import type { Ping, WebhookSender } from "@collections/webhooks";
 
-/** All keys of the lender are revoked, so nothing can be signed for it. */
+/** All keys of the lender are revoked, so the service cannot sign requests to the lender. */
 export class NoSigningKeyError extends Error {
   override readonly name = "NoSigningKeyError";
   readonly code = "NO_SIGNING_KEY";
@@ -23,7 +23,7 @@ export interface WebhookSenderParts {
 }
 
 /**
- * The functions that the webhooks package needs to sign and send events and pings. `signingKeyOf` rejects with
+ * Returns the functions that the webhooks package needs to sign and send events and pings. `signingKeyOf` rejects with
  * NoSigningKeyError.
  */
 export function createWebhookSender({ credentials, outbound, timeoutMs }: WebhookSenderParts): WebhookSender {
@@ -39,7 +39,7 @@ export function createWebhookSender({ credentials, outbound, timeoutMs }: Webhoo
   };
 }
 
-/** A ping for a lender's callback, with a new event id. */
+/** Creates a ping for a lender's callback, with a new event id. */
 export function pingTo(lender: { readonly id: string; readonly code: string }, environment: string): Ping {
   const eventId = newId();
   const origin = { lenderCode: lender.code, environment, now: new Date() };

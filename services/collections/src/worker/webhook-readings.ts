@@ -4,12 +4,12 @@ import type { App } from "../app.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
 import type { WebhookReadings } from "../metrics/webhook.ts";
 
-/** Several collectors may scrape at once, and each every second, so a reading is kept for a while. */
+/** Several collectors may each scrape every second. Therefore they share a reading, which is kept for a while. */
 export const KEPT = { maxAgeMs: 10_000, patienceMs: 2_000, uselessAfterMs: 60_000 };
 
 /**
- * The sources of the webhook metrics: backlogs from the database, attempts in flight from the webhooks of this
- * process.
+ * Returns the sources of the webhook metrics: the backlogs come from the database, and the attempts in flight come from
+ * the webhooks of this process.
  */
 export function readingsOf(
   { database, log }: Pick<App, "database" | "log">,

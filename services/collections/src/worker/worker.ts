@@ -127,7 +127,8 @@ function linkDeps(app: App): LinkDeps {
   return {
     database,
     outbound,
-    // Borrowers open these links. Outside a sandbox, OUTBOUND_ALLOW permits hosts for calls of the service only.
+    // Borrowers open the links. Outside a sandbox, no link may be plain http or lead to a private address:
+    // OUTBOUND_ALLOW permits hosts for calls of the service only.
     allow: config.isSandbox ? config.outboundAllow : { entries: [] },
     credentials,
     vault,

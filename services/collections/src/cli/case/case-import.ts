@@ -41,11 +41,15 @@ export function addImportCommand(command: Command): void {
       [],
     )
     .addOption(
-      new Option("--encoding <name>", "of the file; UTF-8 unless given or marked by a byte order mark").choices(
+      new Option("--encoding <name>", "of the file, by default UTF-8; a byte order mark overrides it").choices(
         ENCODINGS,
       ),
     )
-    .option("--separator <character>", "between cells, or the word tab; detected unless given", readSeparator)
+    .option(
+      "--separator <character>",
+      "the character between cells, or the word tab; by default detected",
+      readSeparator,
+    )
     .addOption(
       new Option("--date-order <order>", "order of day and month, as in 05/12/2026")
         .choices(["dmy", "mdy"])

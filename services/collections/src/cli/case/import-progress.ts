@@ -10,8 +10,8 @@ const TO_A_TERMINAL_EVERY_MS = 250;
 const TO_A_LOG_EVERY_MS = 10_000;
 
 /**
- * Shows rows, rate and time left: on one line of a terminal, or as a new line every 10 seconds if stderr is no
- * terminal.
+ * Shows rows, rate and time left. On a terminal this is one line that changes; otherwise it is a new line every 10
+ * seconds.
  */
 export function startProgress(rows: number, from: number): ImportProgress {
   const { isTTY } = process.stderr;
@@ -31,7 +31,7 @@ export function startProgress(rows: number, from: number): ImportProgress {
   };
 }
 
-/** Such as "312,000 of 1,000,000 rows, 5,100 a second, 2 min 15 s left". */
+/** Returns a text such as "312,000 of 1,000,000 rows, 5,100 a second, 2 min 15 s left". */
 export function progressText(at: { rows: number; rowsDone: number; from: number; seconds: number }): string {
   const perSecond = (at.rowsDone - at.from) / at.seconds;
   const secondsLeft = Math.ceil((at.rows - at.rowsDone) / perSecond);

@@ -92,7 +92,7 @@ async function token(given: string): Promise<void> {
 async function suspend(given: string, reason: string): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
-    // Counted while the field partner is locked: a concurrent assignment was counted or refused.
+    // Counts while the field partner is locked, so a concurrent assignment is either counted or refused.
     const held = await transaction(em(), async (tx) => {
       await suspendFieldPartner(tx, id, new Date(), reason);
       return assignedWorkOf(tx, id);

@@ -7,12 +7,12 @@ import { table } from "../terminal/with-database.ts";
 
 type Codes = ReadonlyMap<string, string>;
 
-/** The lenders' codes by their ids. */
+/** Returns a map from lender ids to lender codes. */
 export async function lenderCodes(em: EntityManager): Promise<Codes> {
   return new Map((await listLenders(em)).map(({ id, code }) => [id, code]));
 }
 
-/** Credited earnings as JSON: a sum for each currency, with the part of each lender. */
+/** Returns credited earnings as JSON: one sum for each currency, with the part of each lender. */
 export function payable(credited: readonly CreditedSum[], codes: Codes) {
   return [...Map.groupBy(credited, ({ currency }) => currency)].map(([currency, parts]) => ({
     currency,
@@ -71,7 +71,7 @@ export function payoutText(shown: ReturnType<typeof shownPayout>): string {
   ].join("\n");
 }
 
-/** An earning that a payout has paid. */
+/** Returns an earning of a payout as `--json` shows it. */
 export function shownLine(line: Earning, codes: Codes) {
   return {
     lenderCode: codes.get(line.lenderId) ?? "",

@@ -29,7 +29,7 @@ interface ListOptions {
   limit: number;
 }
 
-/** `payout …`: what field partners are owed, and what they were paid. */
+/** `payout …`: shows and records payouts of credited earnings to field partners. */
 export function payoutCommand(): Command {
   const command = new Command("payout").description("Pay field partners their credited earnings.");
   command
@@ -62,7 +62,7 @@ Example:
   command
     .command("list")
     .description("List payouts, the latest first.")
-    .option("--field-partner <id>", "of this person only")
+    .option("--field-partner <id>", "only payouts to this person")
     .option("--cursor <cursor>", "the nextCursor of the previous page", readCursor)
     .option("--limit <count>", "the size of a page", readCount(1, MAX_LIMIT), 50)
     .addHelpText("after", "\nExample:\n  pnpm collections payout list --field-partner fp_0192…")
@@ -104,7 +104,7 @@ async function record(given: string, { amount, ...said }: RecordOptions): Promis
   });
 }
 
-/** A day as it is, or a moment as ISO 8601 in UTC. */
+/** Returns a day unchanged, and a moment as ISO 8601 in UTC. */
 function untilOf(until: string | LocalMoment | undefined, timeZone: string): string | null {
   return typeof until === "function" ? until(timeZone).toISOString() : (until ?? null);
 }
@@ -179,7 +179,7 @@ function refusalOf(
   }
 }
 
-/** The remedy for an amount that was sent and differs from the credited one. */
+/** Says what to do if the amount that was sent differs from the credited amount. */
 function whatToDo(reachedAt: Date | undefined, sent: string): string {
   if (reachedAt === undefined) {
     return `not ${sent}. Check the bank and payout preview; "Pay field partners" in docs/operations.md says what to do.`;
@@ -200,8 +200,8 @@ function readSum(text: string, currency: CurrencyCode): bigint {
 }
 
 /**
- * Reads a reference, which is recorded in the books and shown to the field partner: trimmed, without control
- * characters.
+ * Reads and trims a reference. Control characters are rejected, because the reference is recorded in the books and
+ * shown to the field partner.
  */
 function readReference(text: string): string {
   const reference = text.trim();

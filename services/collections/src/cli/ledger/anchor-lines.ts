@@ -48,7 +48,7 @@ async function* linesOfAddress(url: string, { ledgerAnchor }: Config): AsyncGene
   if (allow === undefined) throw new Refusal("ANCHORS_NOT_READ", `${url} has no usable host.`, EXIT.notUnderstood);
   const outbound = createOutbound({ allow });
   try {
-    // The header of the settings is sent to the host of the settings only.
+    // The configured header is sent only to the configured host.
     const isOurs = ledgerAnchor?.kind === "address" && new URL(ledgerAnchor.url).origin === new URL(url).origin;
     const headers = isOurs ? ledgerAnchor.headers : {};
     yield* numbered(new URL(url).host, (await getAnchors(outbound, { url, headers })).split("\n"));

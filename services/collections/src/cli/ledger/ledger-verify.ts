@@ -20,7 +20,7 @@ import { answer, lenderNamed, type Operator, table, withDatabase } from "../term
 /** `ledger verify`: checks the books, and shows up to which block anchors prove them. */
 export function verifyCommand(): Command {
   return new Command("verify")
-    .option("--lender <code>", "of this lender only")
+    .option("--lender <code>", "verify only this lender")
     .option(
       "--anchor <places...>",
       "compare the hash chains with anchors: files, folders, URLs, or - for standard input",
@@ -104,7 +104,7 @@ async function verify(
   if (!report.json.ok) process.exitCode = EXIT.refused;
 }
 
-/** The report of both verifications. `codes` are the lenders' codes by their ids. */
+/** Reports the results of both verifications. `codes` maps lender ids to lender codes. */
 function reportOf(
   books: BooksVerification,
   anchors: AnchorVerification | undefined,

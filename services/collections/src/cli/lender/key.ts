@@ -108,7 +108,7 @@ function debugCommand(): Command {
     .argument("<key-id>", "lk_…")
     .requiredOption("--reason <text>", "why; recorded in the audit log")
     .option("--minutes <count>", "how long", minutes, DEBUGGER_OPEN_MINUTES)
-    .description("Open the signature debugger for one key, where the environment keeps it closed.")
+    .description("Open the signature debugger for one key. Outside a sandbox it is closed by default.")
     .addHelpText("after", '\nExample:\n  pnpm collections key debug lk_1f0c… --reason "their first deployment"')
     .action((keyId: string, { reason, minutes }: { reason: string; minutes: number }) =>
       withKey(
@@ -157,7 +157,7 @@ async function list({ em }: Operator, code: string): Promise<void> {
   );
 }
 
-/** Changes a key of any lender, and prints the new state of the key. */
+/** Changes a key, whichever lender it belongs to, and prints its new state. */
 async function withKey(
   keyId: string,
   act: (tx: Tx, lender: Lender) => Promise<unknown>,
@@ -191,7 +191,7 @@ function shown({ id: apiKeyId, ...key }: ApiKey): object {
   return { apiKeyId, ...key };
 }
 
-/** Reads a moment; a day without a time is its start in UTC. */
+/** Reads a moment. A day without a time means the start of that day in UTC. */
 function instant(text: string): LocalMoment {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return readPoint(text);
   const reading = readInstant(`${text}T00:00:00Z`);

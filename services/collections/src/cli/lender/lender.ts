@@ -212,7 +212,8 @@ function onboarding(config: Operator["config"], vault: Operator["vault"]) {
 }
 
 /**
- * The changes that the options ask for. An option that was not given is undefined; an empty one removes the setting.
+ * Returns the changes that the options request. An option that was not given is undefined; an empty option removes the
+ * setting.
  */
 function changesOf(options: LenderOptions) {
   const { technicalContact, paymentLinkHost, fallbackBank, callbackUrl, rateLimit, ...plainOptions } = options;
@@ -236,7 +237,7 @@ const SECRET_FIELDS = {
   whatsappVerifyToken: "--whatsapp-verify-token",
 } as const satisfies Partial<Record<keyof LenderOptions, string>>;
 
-/** The given secrets, as pairs of field and value. */
+/** Returns the secrets that were given, as pairs of field and value. */
 function secretsOf(options: LenderOptions): [string, string][] {
   const fields = Object.entries(SECRET_FIELDS) as [keyof typeof SECRET_FIELDS, string][];
   const given = fields.filter(([field]) => options[field] !== undefined);

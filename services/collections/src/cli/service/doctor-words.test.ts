@@ -10,13 +10,13 @@ import {
   problemsOfTables,
 } from "./doctor-words.ts";
 
-test("explains every code of doctor in docs/operations.md", async () => {
+test("has every problem code explained in docs/operations.md", async () => {
   const runbook = await readFile(new URL("../../../../../docs/operations.md", import.meta.url), "utf8");
   const section = runbook.slice(runbook.indexOf("**`doctor` finds something.**"));
   for (const code of PROBLEM_CODES) expect(section).toContain(`\`${code}\``);
 });
 
-test("names the lender of a problem by its code, also in the remedy", () => {
+test("shows the lender code instead of the lender id, also in the remedy", () => {
   const problem: WebhookProblem = {
     severity: "warning",
     code: "SUSPENDED",

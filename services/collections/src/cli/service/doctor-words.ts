@@ -14,7 +14,7 @@ export interface DoctorProblem {
     | "JOBS_FAILED"
     | "JOBS_RETRYING"
     | "SECRET_UNREADABLE";
-  /** Null for a problem of all lenders. */
+  /** Null if the problem is not about one lender. */
   readonly lenderCode: string | null;
   readonly detail: string;
   readonly remedy: string;
@@ -22,14 +22,14 @@ export interface DoctorProblem {
   readonly since: Date | null;
 }
 
-/** A problem of webhooks with its remedy. `codes` are the lenders' codes by their ids. */
+/** Adds the remedy to a problem of webhooks. `codes` maps lender ids to lender codes. */
 export function problemOfWebhooks(problem: WebhookProblem, codes: ReadonlyMap<string, string>): DoctorProblem {
   const { severity, code, lenderId, detail, count, since } = problem;
   const lenderCode = lenderId === null ? null : (codes.get(lenderId) ?? lenderId);
   return { severity, code, lenderCode, detail, remedy: REMEDIES[code](lenderCode ?? ""), count, since };
 }
 
-/** The problem that jobs of a queue fail. */
+/** Returns the problem to report for failing jobs of a queue. */
 export function problemOfJobs({ queue, state, count, attempts, lastError }: FailedJobs): DoctorProblem {
   const said = lastError === null ? "" : ` Last error: ${lastError.replace(/\.$/, "")}.`;
   const about = { lenderCode: null, count, since: null, remedy: JOBS[queue] ?? OTHER_JOBS };
@@ -41,7 +41,7 @@ export function problemOfJobs({ queue, state, count, attempts, lastError }: Fail
   return { severity: "warning", code: "JOBS_RETRYING", detail, ...about };
 }
 
-/** The problem that a secret cannot be opened. `codes` are the lenders' codes by their ids. */
+/** Returns the problem to report for a secret that cannot be opened. `codes` maps lender ids to lender codes. */
 export function problemOfSecret(
   { lenderId, kind, keyId, fault }: UnreadableSecret,
   codes: ReadonlyMap<string, string>,
@@ -83,7 +83,7 @@ const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: 
 
 type ClusterProblemCode = "NODE_AWAY" | "TRANSACTION_PREPARED" | "TABLES_NOT_DISTRIBUTED";
 
-/** The problems of the nodes of a cluster. */
+/** Returns one problem for each node that does not answer, and one for each node with old prepared transactions. */
 export function problemsOfCluster({ away, prepared }: ClusterHealth): DoctorProblem[] {
   const about = { severity: "fault", lenderCode: null } as const;
   const nodes = away.map((node): DoctorProblem => {
@@ -104,8 +104,8 @@ export function problemsOfCluster({ away, prepared }: ClusterHealth): DoctorProb
 }
 
 /**
- * The problem that `migrate --distribute` has something left to do or refuses it. `misplaced` has a sentence for each
- * table.
+ * Returns a problem if tables are not distributed as they should be. `misplaced` has one entry per statement that
+ * `migrate --distribute` would send, or per reason why it refuses to distribute.
  */
 export function problemsOfTables(misplaced: readonly string[]): DoctorProblem[] {
   if (misplaced.length === 0) return [];
@@ -124,12 +124,12 @@ const DISTRIBUTE_AGAIN =
 type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
 
 /**
- * How late an anchor may be. The interval is the setting of this process, so it must be the same as that of the
- * workers.
+ * How late an anchor may be, in addition to LEDGER_ANCHOR_INTERVAL. This process reads its own LEDGER_ANCHOR_INTERVAL,
+ * so the workers must have the same value.
  */
 const ANCHOR_LATE_MS = 15 * 60_000;
 
-/** The problem that the hash chains are not anchored outside the database, or too late. */
+/** Returns a problem if the hash chains are not anchored outside the database, or were anchored too long ago. */
 export function problemsOfAnchors(
   { anchoredAt, unanchoredSince }: AnchorState,
   {

@@ -23,7 +23,7 @@ import { answer, lenderNamed, type Operator, table, withDatabase } from "../term
 /** `doctor`: checks whether workers run, and finds events that are not delivered. */
 export function doctorCommand(): Command {
   return new Command("doctor")
-    .option("--lender <code>", "of this lender only")
+    .option("--lender <code>", "check only this lender")
     .description("Find problems with events, workers, secrets and anchors, and say what to do about each.")
     .addHelpText(
       "after",
@@ -41,7 +41,7 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   const { em, config, vault } = operator;
   const health = await clusterHealth(em());
   const ofCluster = health ? problemsOfCluster(health) : [];
-  // The other checks read the rows of all lenders, so they would fail.
+  // A node is away, so the other checks would fail: they read the rows of all lenders.
   if (health && health.away.length > 0) return answerFound(ofCluster, { at: new Date(), lenders: [] }, NOT_CHECKED);
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));
@@ -90,7 +90,7 @@ function answerFound(
   if (faults.length > 0) process.exitCode = EXIT.refused;
 }
 
-/** The statements that `migrate --distribute` would send, or its faults. */
+/** Returns the statements that `migrate --distribute` would send, or the reasons why it refuses to distribute. */
 async function misplacedTables({ config }: Operator): Promise<readonly string[]> {
   const { databaseUrl, databaseMigrationUrl: url = databaseUrl } = config;
   if (url === undefined) return [];

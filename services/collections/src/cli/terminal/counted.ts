@@ -1,5 +1,5 @@
 /**
- * A number with its noun, which gets an "s" unless the number is 1.
+ * Returns a number with its noun. The noun gets an "s" unless the number is 1.
  *
  * @example
  * counted(2, "open case"); // 2 open cases

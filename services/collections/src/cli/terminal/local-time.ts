@@ -1,7 +1,7 @@
 import { timeIn } from "@collections/local-time";
 
 /**
- * A moment as text: local time in the time zone, and UTC.
+ * Formats a moment in local time, with the time zone, and in UTC.
  *
  * @example
  * momentText(at, "Asia/Kolkata"); // 2026-11-20 15:11:07 Asia/Kolkata (2026-11-20T09:41:07.000Z)

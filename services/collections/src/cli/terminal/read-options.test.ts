@@ -3,7 +3,7 @@ import { readMoment, readPoint, readUntil } from "./read-options.ts";
 
 afterEach(() => vi.useRealTimers());
 
-describe("a moment of an option", () => {
+describe("an option that takes a time", () => {
   test.each([
     ["2026-11-20 18:00", "2026-11-20T12:30:00.000Z"],
     ["2026-11-20T18:00:30", "2026-11-20T12:30:30.000Z"],

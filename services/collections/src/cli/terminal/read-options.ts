@@ -7,12 +7,12 @@ import { isUuid } from "./with-database.ts";
 
 const REASON_CHARACTERS = 500;
 
-/** A moment in a time zone that is known only later. */
+/** Computes a moment as soon as the time zone is known. */
 export type LocalMoment = (timeZone: string) => Date;
 
 /**
- * Reads a moment: with Z or an offset, in local time (`2026-11-20 18:00`, or `09:00` for that time today), or as the
- * time that has passed since then (`24h`).
+ * Reads a moment in one of three forms: with Z or an offset; in local time (`2026-11-20 18:00`, or `09:00` for today);
+ * or as the time that has passed since then (`24h`).
  */
 export function readMoment(text: string): LocalMoment {
   const agoMs = parseDuration(text);
@@ -27,7 +27,7 @@ export function readMoment(text: string): LocalMoment {
   );
 }
 
-/** Reads a moment as `readMoment` does, but no duration such as `24h`. */
+/** Reads a moment as `readMoment` does, but rejects a duration such as `24h`. */
 export function readPoint(text: string): LocalMoment {
   const moment = readClockMoment(text);
   if (moment !== undefined) return moment;
@@ -83,7 +83,7 @@ export function readCursor(text: string): string {
   throw new InvalidArgumentError("Expected the nextCursor of a page.");
 }
 
-/** Reads a whole number between two others. */
+/** Returns a reader that accepts whole numbers from `from` to `to`. */
 export function readCount(from: number, to: number): (text: string) => number {
   return (text) => {
     const count = /^\d{1,9}$/.test(text) ? Number(text) : -1;

@@ -38,7 +38,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The refusal for a thing that does not exist. */
+/** Returns the refusal of a command that names something that does not exist. */
 export function notFound(what: string, name: string): Refusal {
   return new Refusal(
     `${what.toUpperCase().replaceAll(" ", "_")}_NOT_FOUND`,
@@ -47,7 +47,7 @@ export function notFound(what: string, name: string): Refusal {
   );
 }
 
-/** The code, the sentence and the exit code for an error. */
+/** Returns the code, the sentence and the exit code that report an error. */
 export function explain(error: unknown): { code: string; detail: string; exitCode: number } {
   if (error instanceof Refusal) return { code: error.code, detail: error.message, exitCode: error.exitCode };
   if (error instanceof CommanderError) {

@@ -6,9 +6,9 @@ import { tell } from "./terminal.ts";
 export const SECRET_HELP = "as @file, or - for standard input";
 
 /**
- * Reads the values of options that take a secret, by the options' names such as `--whatsapp-token`. `@file` is the
- * content of a file and `-` that of standard input, both without the line break at their end. Any other value is used
- * as it is, with a warning, because everybody on the machine can read the command line of a process.
+ * Reads the values of options that take a secret. `given` has the option's name, such as `--whatsapp-token`, as key.
+ * `@file` means the content of a file, and `-` means standard input, both without the line break at the end. Any other
+ * value is used as it is, with a warning, because everybody on the machine can read the command line of a process.
  */
 export function readSecrets(given: Readonly<Record<string, string>>): Record<string, string> {
   const fromInput = Object.keys(given).filter((option) => given[option] === "-");

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { harmless } from "@collections/flows";
 
-// Only this file of the command line writes to stdout and stderr. Names, reasons, headers of files and error messages
+// In the command line, only this file writes to stdout and stderr. Names, reasons, headers of files and error messages
 // come from outside. Control characters in them must not move the cursor, set the title of the terminal or hide other
 // text.
 
@@ -44,12 +44,12 @@ export function endProgress(): void {
   if (process.stderr.isTTY) process.stderr.write("\r\u001B[K");
 }
 
-/** Writes a bigint, such as a count, as a JSON number. All of them are far below the limit of exact numbers. */
+/** Writes a bigint, such as a count, as a JSON number. Such values are far below 2^53, so no digit is lost. */
 function plainNumbers(_: string, value: unknown): unknown {
   return typeof value === "bigint" ? Number(value) : value;
 }
 
-/** The JSON escape of a character. An escape has 16 bits, so a character beyond that takes two. */
+/** Returns the JSON escape of a character. One escape has 16 bits, so a character above U+FFFF takes two escapes. */
 function escapedInJson(character: string): string {
   const units = Array.from({ length: character.length }, (_, place) => character.charCodeAt(place));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");

@@ -21,7 +21,7 @@ export interface Operator {
 }
 
 /**
- * Opens the database of the settings, migrates it, runs `work` and closes it.
+ * Opens the configured database, migrates it, runs `work` and closes the database.
  * @throws WrongMasterKeyError if the master key is wrong, unless `acceptsWrongKey`
  */
 export async function withDatabase<T>(
@@ -61,19 +61,19 @@ export function answer(json: unknown, text: string): void {
   else print(text);
 }
 
-/** The lender with this code. Throws a Refusal if there is none. */
+/** Returns the lender with this code. Throws a Refusal if there is none. */
 export async function lenderNamed(em: EntityManager, code: string): Promise<Lender> {
   const lender = await lenderByCode(em, code.toUpperCase());
   if (!lender) throw notFound("lender", code);
   return lender;
 }
 
-/** The time zone of a field partner, or of this machine if there is no such field partner. */
+/** Returns the time zone of a field partner, or of this machine if there is no such field partner. */
 export async function timeZoneOfFieldPartner(em: EntityManager, id: string): Promise<string> {
   return (await fieldPartnerById(em, id))?.timeZone ?? machineTimeZone();
 }
 
-/** The UUID of a public id (`fp_…`) or of a UUID. Throws a Refusal for any other text. */
+/** Returns the UUID in a public id such as `fp_…`, or a UUID in lower case. Throws a Refusal for any other text. */
 export function idOf(prefix: string, what: string, text: string): string {
   const id = isUuid(text) ? text.toLowerCase() : parsePublicId(prefix, text);
   if (id === undefined) throw notFound(what, text);
@@ -84,7 +84,7 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
-/** A table as text. A column is as wide as its widest cell. Line breaks in a cell become blanks. */
+/** Formats a table. A column is as wide as its widest cell. Line breaks in a cell become blanks. */
 export function table(lines: readonly (readonly string[])[]): string {
   const rows = lines.map((cells) => cells.map((cell) => cell.replaceAll(/[\r\n]+/g, " ")));
   const widths = rows.reduce<number[]>(

@@ -4,8 +4,8 @@ import type { SentRequest } from "@collections/webhooks";
 const TIMEOUT_SECONDS = 10;
 
 /**
- * A command line for any POSIX shell that sends a request again, byte for byte, with any body. Options switch off what
- * curl would add or change.
+ * Returns a curl command for any POSIX shell that sends a request again, byte for byte, whatever its body contains.
+ * Options switch off what curl would add or change.
  */
 export function curlLine({ url, headers, body }: SentRequest): string {
   const given = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
@@ -20,7 +20,7 @@ export function curlLine({ url, headers, body }: SentRequest): string {
 
 /**
  * Quotes a text for a POSIX shell. Within single quotes, only the single quote needs escaping. Characters that control
- * a terminal become calls of `printf`, so that the line can be shown safely and still stands for the same bytes.
+ * a terminal become calls of `printf`: the line can then be shown safely, and the shell still produces the same bytes.
  */
 export function shellQuoted(text: string): string {
   const quoted = `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -46,16 +46,16 @@ export function addReplayCommands(delivery: Command): void {
     .command("replay")
     .argument("[event-id]", "this event; without it, all events that match the options")
     .option("--lender <code>", "events of this lender")
-    .option("--loan <loan>", "of this loan only")
-    .option("--kind <kind>", "of this kind only, such as payment.collected")
-    .addOption(new Option("--state <state>", "in this state; parked unless given").choices([...STATES]))
+    .option("--loan <loan>", "only events of this loan")
+    .option("--kind <kind>", "only events of this kind, such as payment.collected")
+    .addOption(new Option("--state <state>", "only events in this state; parked by default").choices([...STATES]))
     .option(
       "--since <moment>",
-      'made at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
+      'only events created at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
       readMoment,
     )
-    .option("--until <moment>", "made before this time", readMoment)
-    .option("--rate <count>", `events per second; ${DEFAULT_REPLAY_RATE} unless given`, readCount(1, MAX_REPLAY_RATE))
+    .option("--until <moment>", "only events created before this time", readMoment)
+    .option("--rate <count>", `events per second; ${DEFAULT_REPLAY_RATE} by default`, readCount(1, MAX_REPLAY_RATE))
     .option("--dry-run", "only count the events")
     .option("--wait", "show the progress until the replay has ended")
     .option("--reason <text>", "why; recorded in the audit log. Required without --dry-run", readReason)
@@ -73,7 +73,7 @@ Examples:
     .action((eventId: string | undefined, options: ReplayOptions) => replay(eventId, options));
   delivery
     .command("replays")
-    .requiredOption("--lender <code>", "of this lender")
+    .requiredOption("--lender <code>", "the lender of the replays")
     .description("List the last 50 replays of a lender with their progress.")
     .addHelpText("after", "\nExample:\n  pnpm collections delivery replays --lender ACME")
     .action(({ lender }: { lender: string }) => withDatabase((operator) => list(operator, lender)));

@@ -37,7 +37,7 @@ Example:
     .action((eventId: string) => withDatabase((operator) => show(operator, eventId)));
 }
 
-/** The JSON fields of a delivery in a list and by itself. */
+/** Returns the JSON fields of a delivery, for `delivery list` and `delivery show`. */
 export function shownDelivery(summary: DeliverySummary, lenderCode: string | undefined): object {
   const { eventId, kind, loan, sequence, state, attempts, nextAttemptAt, lastError, replay } = summary;
   return {
@@ -56,7 +56,7 @@ export function shownDelivery(summary: DeliverySummary, lenderCode: string | und
   };
 }
 
-/** The delivery of an event, and its lender. The id does not name the lender, so each one is asked. */
+/** Finds an event's delivery and its lender. The event id does not name the lender, so all lenders are searched. */
 export async function deliveryNamed(
   em: Operator["em"],
   given: string,
@@ -98,7 +98,8 @@ async function show(operator: Operator, given: string): Promise<void> {
 }
 
 /**
- * The request of the next attempt, or of the last one if no attempt follows; or a sentence that says why there is none.
+ * Returns the request of the next attempt, or of the last attempt if no other follows. If there is no such request,
+ * returns a sentence that says why.
  */
 async function requestOf(operator: Operator, delivery: DeliveryDetail): Promise<SentRequest | string> {
   const { lenderId, eventId, kind, body, url, replay, state, attempts } = delivery;

@@ -29,13 +29,13 @@ export function deliveryCommand(): Command {
   delivery
     .command("list")
     .description("List deliveries, the newest first.")
-    .option("--lender <code>", "of this lender only")
-    .option("--loan <loan>", "of this loan only; needs --lender")
-    .option("--kind <kind>", "of this kind only, such as payment.collected")
-    .addOption(new Option("--state <state>", "in this state only").choices([...STATES]))
+    .option("--lender <code>", "only deliveries of this lender")
+    .option("--loan <loan>", "only deliveries of this loan; needs --lender")
+    .option("--kind <kind>", "only events of this kind, such as payment.collected")
+    .addOption(new Option("--state <state>", "only deliveries in this state").choices([...STATES]))
     .option(
       "--since <moment>",
-      'made at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
+      'only events created at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
       readMoment,
     )
     .option("--cursor <cursor>", "the nextCursor of the previous page", readCursor)

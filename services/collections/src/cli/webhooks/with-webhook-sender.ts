@@ -5,7 +5,7 @@ import type { WebhookSender } from "@collections/webhooks";
 import { createWebhookSender } from "../../worker/callbacks.ts";
 import type { Operator } from "../terminal/with-database.ts";
 
-/** Calls `work` with a sender of webhooks as the service has one, and closes its sockets afterwards. */
+/** Calls `work` with a webhook sender like that of the service, and closes its sockets afterwards. */
 export async function withWebhookSender<T>(
   { config, em, vault }: Operator,
   work: (sender: WebhookSender) => Promise<T>,

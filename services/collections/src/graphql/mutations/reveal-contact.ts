@@ -83,8 +83,8 @@ builder.mutationField("revealContact", (t) =>
 );
 
 /**
- * Shows the current contact to a repeat, if it may still be seen. On a later day the repeat counts towards the limit of
- * that day.
+ * Checks whether a repeat may still see the current contact, and throws the refusal if not. On a later day the repeat
+ * counts towards the limit of that day.
  */
 async function seeAgain(caseId: string, context: Context): Promise<void> {
   const again = await transaction(context.reads.em, (tx) => reveal(tx, { caseId, isRepeat: true }, context));

@@ -10,13 +10,13 @@ import type { Context } from "./context.ts";
 import { decodeId, encodeId } from "./global-id.ts";
 
 /**
- * The most that one operation may select: fields, multiplied by the sizes of the lists around them, and levels of
- * nesting.
+ * Limits of one operation. Its complexity is the sum of its fields, each multiplied by the sizes of the lists around
+ * it. Its depth is the number of nested levels.
  */
 const MAX_COMPLEXITY = 1_000;
 const MAX_DEPTH = 10;
 
-/** A mutation makes a transaction and an event for the lender, so an operation has at most nine. */
+/** A mutation costs a transaction and an event for the lender. At this complexity, an operation has at most nine. */
 const MUTATION_COMPLEXITY = 100;
 
 /** An object may need a query. A value of a loaded object costs almost nothing. */

@@ -20,7 +20,7 @@ export class ClientError extends GraphQLError {
   }
 }
 
-/** The error for an input that is invalid at any time. `message` says what is expected. */
+/** Returns the error for an input that is always invalid, whatever the state. `message` says what is expected. */
 export function badInput(message: string): ClientError {
   return new ClientError("BAD_INPUT", message);
 }

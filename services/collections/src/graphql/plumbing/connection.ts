@@ -28,7 +28,7 @@ export function rootPageComplexity(args: PageArgs): { field: number; multiplier:
   return { ...pageComplexity(args), field: 10 };
 }
 
-/** The requested page. Throws BAD_INPUT. */
+/** Returns the requested page. Throws BAD_INPUT if `first` is out of range. */
 export function pageOf({ first, after }: PageArgs): { first: number; after?: string } {
   const size = first ?? DEFAULT_PAGE;
   if (size < 1 || size > MAX_PAGE) throw badInput(`\`first\` is from 1 to ${MAX_PAGE}; got ${size}.`);
@@ -51,7 +51,7 @@ export function connectionOf<Node>(
   };
 }
 
-/** Reads a page. Throws BAD_INPUT for a cursor that is not of this list. */
+/** Reads a page. Throws BAD_INPUT for a cursor that does not belong to this list. */
 export async function readPage<Page>(read: () => Promise<Page>): Promise<Page> {
   try {
     return await read();

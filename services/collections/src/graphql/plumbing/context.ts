@@ -21,9 +21,9 @@ export interface Context {
   readonly closing: AbortSignal;
   /** Reads the links of all subscriptions of this process. */
   readonly watchedLinks: WatchedLinks;
-  /** Each subscription takes a slot. */
+  /** Limits subscriptions: each one takes a slot. */
   readonly subscriptionSlots: SubscriptionSlots;
-  /** The loaders, with what they have read. Replaced after each change. */
+  /** The loaders and the rows that they have cached. Replaced after each change. */
   reads: Reads;
 }
 
@@ -55,7 +55,7 @@ export function resetReads(context: Context): void {
   context.reads = createReads(context.app.database, context.fieldPartner?.id);
 }
 
-/** The signed-in field partner. The schema lets no other request reach a resolver that calls this. */
+/** Returns the signed-in field partner. The schema authorizes each request before a resolver can call this. */
 export function viewer({ fieldPartner }: Context): FieldPartner {
   if (!fieldPartner)
     throw new Error("A field that needs a field partner was resolved without one: its type lacks the scope signedIn.");

@@ -5,12 +5,12 @@ export const NODE_TYPES = ["Case", "EarningLine", "FieldPartner", "PaymentLink",
 
 const PLAIN = new RegExp(`^(${NODE_TYPES.join("|")}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`);
 
-/** The global id of a node: its type and its UUID, opaque to clients. */
+/** Encodes the global id of a node: its type and its UUID, in a form that is opaque to clients. */
 export function encodeId(typename: string, id: string | number | bigint): string {
   return Buffer.from(`${typename}:${id}`).toString("base64url");
 }
 
-/** The type and the UUID in a global id. Throws BAD_INPUT for any other text, so that only UUIDs reach the database. */
+/** Returns the type and the UUID in a global id. Throws BAD_INPUT for other text, so only UUIDs reach the database. */
 export function decodeId(globalId: string): { typename: string; id: string } {
   const [, typename, id] = PLAIN.exec(Buffer.from(globalId, "base64url").toString("latin1")) ?? [];
   if (typename === undefined || id === undefined) {

@@ -14,9 +14,9 @@ const CONFLICT: Refusal = {
 };
 
 /**
- * Runs a mutation once per field partner and key. `work` and its stored result are one transaction, and a repeat gets
- * the stored result, also if that is a refusal. The one exception is VISIT_NOT_FOUND: the visit may have started since,
- * so `work` runs again. Nothing is stored if `work` throws. Throws RefusedError.
+ * Runs a mutation once per field partner and idempotency key. `work` and its stored result are one transaction. A
+ * repeat gets the stored result, even if that is a refusal. The one exception is VISIT_NOT_FOUND: the visit may have
+ * started since, so `work` runs again. If `work` throws, nothing is stored. Throws RefusedError for a refusal.
  */
 export async function once<Done>(
   context: Context,
@@ -33,8 +33,8 @@ export async function once<Done>(
     if (claim.kind === "repeat" && isFinal(claim.result as Kept<Done>)) return claim.result as Kept<Done>;
     const kept = await work(tx);
     saveMutationResult(tx, key, kept);
-    // The visit was started by a process of an older version, which did not run the queued request. This repeat has
-    // just run it.
+    // A process of an older version started the visit and did not run the queued request. This repeat has just run the
+    // request.
     if (claim.kind === "repeat" && isFinal(kept)) dropQueuedRequest(tx, key);
     return kept;
   });

@@ -29,11 +29,12 @@ import DataLoader from "dataloader";
 
 type Loader<Key, Value> = DataLoader<Key, Value, string>;
 
-/** One operation's EntityManager and its loaders. Each relation takes one query, however long the list is. */
+/** One operation's EntityManager and its loaders. Loading a relation takes one query, however long the list is. */
 export interface Reads {
   readonly em: EntityManager;
   /**
-   * A case of the field partner; undefined if it is another field partner's or does not exist. The same for `ownLink`.
+   * Finds a case of the field partner; undefined if the case does not exist or belongs to another field partner. The
+   * same applies to `ownLink`.
    */
   readonly ownCase: Loader<string, OwnCase | undefined>;
   readonly ownLink: Loader<string, PaymentLink | undefined>;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createSubscriptionSlots } from "./subscription-slots.ts";
 
-test("ends the oldest subscription of a field partner who takes more than the limit, and no other's", () => {
+test("ends the oldest subscription of a field partner who exceeds the limit, and no subscription of another", () => {
   const slots = createSubscriptionSlots({ perFieldPartner: 2, inAll: 9 });
   const ended: string[] = [];
   const take = (who: string, name: string) => slots.take(who, () => ended.push(name));
@@ -15,7 +15,7 @@ test("ends the oldest subscription of a field partner who takes more than the li
   expect(ended).toEqual(["first", "second"]);
 });
 
-test("limits the slots of all field partners together, and frees a slot once", () => {
+test("limits the slots of all field partners together, and ignores the second release of a slot", () => {
   const slots = createSubscriptionSlots({ perFieldPartner: 2, inAll: 3 });
   const take = (who: string) => slots.take(who, () => {});
   const first = take("asha");

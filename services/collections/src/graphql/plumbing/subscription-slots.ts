@@ -10,7 +10,10 @@ export interface SubscriptionSlots {
   take(fieldPartnerId: string, end: () => void): () => void;
 }
 
-/** More links than a phone shows at a time, and a number of connections that one process serves easily. */
+/**
+ * `perFieldPartner` is more than a phone shows at a time. `inAll` is a number of connections that one process serves
+ * easily.
+ */
 export const SUBSCRIPTION_SLOTS = { perFieldPartner: 20, inAll: 2_000 };
 
 export function createSubscriptionSlots({ perFieldPartner, inAll } = SUBSCRIPTION_SLOTS): SubscriptionSlots {
@@ -34,7 +37,7 @@ export function createSubscriptionSlots({ perFieldPartner, inAll } = SUBSCRIPTIO
       }
       if (all >= inAll)
         throw full("Too many links are watched at the moment: query your link every few seconds instead.");
-      // A new function for each slot: two slots may get the same `end`.
+      // Wrapped in a new function for each slot, because two slots may get the same `end`.
       const endThis = () => end();
       const own = taken.get(fieldPartnerId) ?? new Set();
       taken.set(fieldPartnerId, own.add(endThis));

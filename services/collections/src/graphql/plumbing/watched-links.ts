@@ -11,9 +11,9 @@ export interface OwnLinkKey extends LinkKey {
   readonly fieldPartnerId: string;
 }
 
-/** Reads the links of all subscriptions of a process together, by three queries for any number of them. */
+/** Reads the links of all subscriptions of a process together, with three queries for any number of links. */
 export interface WatchedLinks {
-  /** Calls `onTick` every few seconds, for all subscriptions at the same moment. The returned function ends that. */
+  /** Calls `onTick` every few seconds, for all subscriptions at the same moment. Call the returned function to stop. */
   everyTick(onTick: () => void): () => void;
   /** Whether an access token is valid now. */
   signedIn(accessToken: string): Promise<boolean>;
@@ -54,7 +54,7 @@ export function createWatchedLinks(database: Database): WatchedLinks {
 
   return {
     everyTick(onTick) {
-      // A new function for each call: two subscriptions may pass the same one.
+      // Wrapped in a new function for each call, because two subscriptions may pass the same function.
       const listener = () => onTick();
       listeners.add(listener);
       timer ??= setInterval(() => listeners.forEach((one) => one()), READ_EVERY_MS);

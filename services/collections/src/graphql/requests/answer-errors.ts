@@ -11,8 +11,8 @@ import type { ServerContext } from "../plumbing/caller.ts";
 const CODES: ReadonlySet<unknown> = new Set(CLIENT_ERROR_CODES);
 
 /**
- * Rewrites the errors of each answer, also of streamed ones, as the last step. Each error gets its code and the id of
- * the request. An unexpected error gets a general message.
+ * Rewrites the errors of each answer, including streamed answers, as the last step. Each error gets its code and the id
+ * of the request. An unexpected error gets a general message.
  */
 export function answerErrors(log: Logger): Plugin<object, ServerContext> {
   return {
@@ -38,7 +38,7 @@ function answered(
     const isTemporary = code === "INTERNAL" && isUnavailability(error.originalError);
     if (code === "INTERNAL") logError(log, isTemporary, { requestId, error: error.originalError ?? error, path });
     const retryAfterS = isTemporary ? RETRY_AFTER_S : (error.extensions["retryAfterS"] as number | undefined);
-    // Only an answer without data gets an HTTP status of an error, which monitoring and proxies see.
+    // Only an answer without data gets an HTTP error status. Monitoring and proxies see that status.
     const http = (data === undefined ? httpOf(code, retryAfterS) : undefined) ?? error.extensions["http"];
     return new GraphQLError(code === "INTERNAL" ? "Something went wrong here; try again in a moment." : message, {
       ...(nodes && { nodes }),
@@ -53,7 +53,7 @@ function answered(
   });
 }
 
-/** The HTTP status for a bug (500), an unavailable database (503) and too many operations (429). */
+/** Returns the HTTP status for a bug (500), an unavailable database (503) and too many operations (429). */
 function httpOf(code: ClientErrorCode, retryAfterS: number | undefined): object | undefined {
   if (retryAfterS === undefined) return code === "INTERNAL" ? { status: 500 } : undefined;
   return { status: code === "INTERNAL" ? 503 : 429, headers: { "Retry-After": String(retryAfterS) } };
@@ -71,8 +71,8 @@ function logError(log: Logger, isTemporary: boolean, facts: object): void {
 }
 
 /**
- * The code of an error. Errors of this service have one. An error of GraphQL without a path comes from before the
- * execution, so the request is wrong; one with a path comes from a bug of this service.
+ * Returns the code of an error. Errors of this service have one. A GraphQL error without a path occurred before the
+ * execution, so the request is wrong. A GraphQL error with a path is a bug of this service.
  */
 export function codeOf(error: GraphQLError): ClientErrorCode {
   const known = [error, error.originalError].find((link) => CODES.has((link as GraphQLError)?.extensions?.code));

@@ -13,7 +13,7 @@ import { bodyOf, bodyTooLarge, paramsOf } from "./request-body.ts";
 
 /** The largest body of a request with a valid access token. */
 export const MAX_BODY_BYTES = 256 * 1024;
-/** The largest body of a request without one. A sign-in takes less than 2 KiB. */
+/** The largest body of a request without a valid access token. A sign-in takes less than 2 KiB. */
 const MAX_OPEN_BODY_BYTES = 16 * 1024;
 
 /** Lookups of access tokens share queries, so that a flood of invalid tokens takes two connections at most. */
@@ -21,8 +21,9 @@ const LOOKUPS = { maxItems: 100, maxUnderWay: 2 };
 
 /**
  * Authenticates a request before its body is read, parsed or validated, and sets `caller`. Checks run in this order:
- * access token → the field partner's limit of operations → body. A request without a valid token goes on only if it
- * signs in. Any other request is counted for its address, and answered 429 if there were too many.
+ * access token → the field partner's limit of operations → body. Without a valid token, only operations that need no
+ * token are executed, such as a sign-in. Any other request without a valid token is counted for its address, and
+ * answered 429 if the address has sent too many.
  */
 export function authenticateFirst(
   { bodyMemory: memory, config, database, rateLimiter }: App,
@@ -32,7 +33,7 @@ export function authenticateFirst(
   const operationLimit = createOperationLimit(rateLimiter);
   const openParams = openRequests({ sandbox: config.isSandbox, registered });
 
-  /** Throws ClientError RATE_LIMITED. */
+  /** Returns the caller; undefined without a valid access token. Throws ClientError RATE_LIMITED. */
   async function callerOf({ req }: ServerContext): Promise<Caller | undefined> {
     const accessToken = /^Bearer +(\S+)$/i.exec(req.get("authorization")?.trim() ?? "")?.[1];
     if (accessToken === undefined) return undefined;
@@ -49,7 +50,7 @@ export function authenticateFirst(
   async function strangersParams(context: ServerContext): Promise<GraphQLParams> {
     const body = await bodyOf(context.req, { memory, limitBytes: MAX_OPEN_BODY_BYTES });
     try {
-      // A caller whose token has just expired may send a larger body, and needs to know that the token is the fault.
+      // A caller whose token has just expired may send a larger body. The answer must then name the token as the fault.
       if (!body) throw unauthenticated();
       return openParams(body);
     } catch (refusal) {
@@ -61,7 +62,8 @@ export function authenticateFirst(
   return {
     async onRequestParse({ serverContext, setRequestParser }) {
       serverContext.caller = await callerOf(serverContext);
-      // Nearly every operation of a field partner reads rows of all lenders, and would wait for an unavailable node.
+      // Nearly every operation of a field partner reads rows of all lenders, so it would wait for an unavailable node.
+      // Fail at once instead.
       if (serverContext.caller) failWhileNodeAway(database.em());
       const params = await (serverContext.caller ? callersParams(serverContext) : strangersParams(serverContext));
       setRequestParser(() => params);

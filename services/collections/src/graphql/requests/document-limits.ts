@@ -9,7 +9,7 @@ export const DOCUMENT_LIMITS: OutlineLimits & { readonly characters: number } = 
   tokens: 2_000,
   // graphql-js compares selections in pairs.
   selections: 400,
-  // graphql-js compares fragments in pairs, recursively: a circle of 100 overflows its stack.
+  // graphql-js compares fragments in pairs, recursively: 100 fragments in a circle overflow its stack.
   fragments: 50,
 };
 
@@ -37,7 +37,7 @@ export function parseWithinLimits(source: string | Source, options?: ParseOption
   const text = typeof source === "string" ? source : source.body;
   if (text.length > DOCUMENT_LIMITS.characters) throw tooLarge("characters");
   const outline = outlineOf(text, DOCUMENT_LIMITS);
-  // The parser stops at the same number of tokens and says so.
+  // For too many tokens, `parse` throws its own error at the same limit.
   if (outline?.exceeded !== undefined && outline.exceeded !== "tokens") throw tooLarge(outline.exceeded);
   const document = parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens });
   if (!outline) throw badInput("A document may define operations and fragments only, no types or directives.");

@@ -75,7 +75,7 @@ test.each([
   expect(outlineOf(`${document} a a ???`, limits)).toMatchObject({ exceeded: limit });
 });
 
-test("agrees with graphql-js about every document that it parses", () => {
+test("gives the same counts and root fields as graphql-js for random valid documents", () => {
   assert(
     property(infiniteStream(nat()), (numbers) => {
       const document = documentOf(() => numbers.next().value as number);
@@ -89,7 +89,7 @@ function counted({ selections, fragments, rootFields }: DocumentOutline) {
   return { selections, fragments, rootFields: [...rootFields].toSorted() };
 }
 
-/** The same as an outline, by the parser of graphql-js. */
+/** Computes an outline from a document that graphql-js has parsed, for comparison. */
 function parsed(document: DocumentNode) {
   const rootFields = new Set<string>();
   const roots = { query: "Query", mutation: "Mutation", subscription: "Subscription" };
@@ -116,7 +116,7 @@ function parsed(document: DocumentNode) {
   return { selections, fragments, rootFields: [...rootFields].toSorted() };
 }
 
-/** A valid document, each part of it chosen by the next number. */
+/** Generates a valid document. Each number that `next` returns makes one choice. */
 function documentOf(next: () => number): string {
   const pick = (...texts: string[]) => texts[next() % texts.length]!;
   const some = (most: number, make: () => string) => Array.from({ length: next() % (most + 1) }, make).join(" ");

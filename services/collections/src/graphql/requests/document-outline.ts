@@ -8,7 +8,7 @@ export interface DocumentOutline {
   readonly fragments: number;
   /** Fields of operations and of fragments on root types, without their aliases: `Mutation.requestOtp`. */
   readonly rootFields: ReadonlySet<string>;
-  /** The limit that ended the reading. What follows it in the document is not in the outline. */
+  /** The limit at which the reading stopped; undefined if none. The outline does not cover the rest of the document. */
   readonly exceeded: keyof OutlineLimits | undefined;
 }
 
@@ -27,9 +27,9 @@ const ROOT_TYPE_NAMES: ReadonlySet<string> = new Set(ROOT_TYPES.values());
 
 /**
  * Reads the tokens of a document once, in linear time and without recursion. The tokens come from the lexer of
- * graphql-js, so the parser sees the same ones. A document of operations and fragments that graphql-js can parse gets
+ * graphql-js, so the parser sees the same tokens. A document of operations and fragments that graphql-js can parse gets
  * exact counts and all of its root fields, unless it exceeds a limit. Returns undefined for a document that defines or
- * extends a type or a directive, and for most documents that graphql-js cannot parse; the others get an outline.
+ * extends a type or a directive, and for most documents that graphql-js cannot parse.
  */
 export function outlineOf(document: string, limits: OutlineLimits): DocumentOutline | undefined {
   const reader = new OutlineReader(document, limits);
@@ -42,7 +42,7 @@ export function outlineOf(document: string, limits: OutlineLimits): DocumentOutl
   }
 }
 
-/** Its methods return false where no operation or fragment can be read. */
+/** The `read…` and `skip…` methods return false at a token that cannot belong to an operation or a fragment. */
 class OutlineReader {
   readonly #lexer: Lexer;
   readonly #limits: OutlineLimits;
@@ -76,7 +76,7 @@ class OutlineReader {
 
   #readDefinition({ kind, value }: Token): boolean {
     if (kind === TokenKind.BRACE_L) return this.#readSelections("Query");
-    // The description of the definition that follows.
+    // This string is the description of the definition that follows.
     if (kind === TokenKind.STRING || kind === TokenKind.BLOCK_STRING) return true;
     if (kind !== TokenKind.NAME) return false;
     if (value === "fragment") return this.#readFragment();
@@ -101,7 +101,7 @@ class OutlineReader {
     }
   }
 
-  /** Reads from behind an opening brace to the brace that closes it. Records fields of `rootType`, unless undefined. */
+  /** Reads up to the brace that closes an already read opening brace. Records the fields of `rootType`, if given. */
   #readSelections(rootType: string | undefined): boolean {
     // One entry for each open brace: whether the fields in it are fields of the root type.
     const open = [rootType !== undefined];
@@ -142,7 +142,7 @@ class OutlineReader {
     return true;
   }
 
-  /** The name of a field, which follows its alias if it has one. */
+  /** Returns the name of a field. `first` is its name, or an alias that precedes its name. */
   #fieldName(first: Token): string {
     this.#selections += 1;
     if (this.#lexer.lookahead().kind !== TokenKind.COLON) return first.value;
@@ -150,7 +150,7 @@ class OutlineReader {
     return this.#next().value;
   }
 
-  /** Reads the fragment's name or the type condition behind three dots; an inline fragment may have neither. */
+  /** Reads what follows three dots: a fragment's name, a type condition, or nothing for a plain inline fragment. */
   #readSpread(): void {
     this.#selections += 1;
     if (this.#lexer.lookahead().kind !== TokenKind.NAME) return;

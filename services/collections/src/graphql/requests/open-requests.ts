@@ -10,10 +10,10 @@ import { schema } from "../schema.ts";
 /** The largest document without an access token. */
 const MAX_CHARACTERS = 4_096;
 const MAX_SELECTIONS = 50;
-/** The introspection query of graphql-js has 75. */
+/** The introspection query of graphql-js has 75 selections. */
 const MAX_INTROSPECTION_SELECTIONS = 200;
 
-/** Root fields that need no access token, such as `Mutation.requestOtp`: those that skip the scopes of their type. */
+/** Root fields that need no access token, such as `Mutation.requestOtp`. They skip the authorization of their type. */
 export const OPEN_FIELDS: ReadonlySet<string> = new Set(
   Object.values(schema.getTypeMap()).flatMap((type) => (type instanceof GraphQLObjectType ? openFieldsOf(type) : [])),
 );
@@ -29,9 +29,10 @@ export interface OpenRequestRules {
 }
 
 /**
- * Makes the check of requests without a valid access token. The check takes a body. It returns the parameters of a
- * request that needs no token: one that signs in, renews a session or, in a sandbox, reads the schema. For any other
- * request it throws ClientError UNAUTHENTICATED, or GraphQLError BAD_INPUT for a body that cannot be read.
+ * Returns a function that checks requests without a valid access token. The function takes a body, and returns the
+ * parameters of a request that needs no token: one that signs in, renews a session or, in a sandbox, reads the schema.
+ * For any other request it throws ClientError UNAUTHENTICATED, or GraphQLError BAD_INPUT for a body that cannot be
+ * read.
  *
  * The check is cheap for every input. It searches the bytes for the names of these fields before it parses the JSON,
  * and it reads the tokens of a short document without parsing it. It only saves work: resolvers authorize each field.

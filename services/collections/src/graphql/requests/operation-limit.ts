@@ -7,7 +7,7 @@ import { ClientError } from "../plumbing/client-error.ts";
 /** Limits the operations of a field partner per minute, counted over all phones and all processes. */
 export interface OperationLimit {
   /**
-   * Counts one operation of the field partner whom `lookUp` finds, and returns the session. Throws ClientError
+   * Counts one operation for the field partner whom `lookUp` finds, and returns what `lookUp` found. Throws ClientError
    * RATE_LIMITED.
    */
   admit(accessToken: string, lookUp: () => Promise<SignedIn | undefined>): Promise<SignedIn | undefined>;
@@ -47,8 +47,8 @@ function tooManyOperations({ quota, waitS }: Admission): ClientError {
 }
 
 /**
- * The error for requests without a valid token from an address that has sent too many. The code stays UNAUTHENTICATED,
- * so that a phone whose token has expired renews it, which is still allowed, and does not wait.
+ * Returns the error for a request without a valid token from an address that has sent too many. The code stays
+ * UNAUTHENTICATED. A phone whose token has expired then renews the token, which is still allowed, and does not wait.
  */
 export function tooManyStrangers({ quota, waitS }: Admission): ClientError {
   const message =

@@ -4,8 +4,8 @@ import { RETRY_AFTER_S } from "../../http/problem.ts";
 import { ClientError } from "../plumbing/client-error.ts";
 
 /**
- * Answers an operation with an error when it takes too long. The operation itself goes on: its queries and locks have
- * limits of their own. The same request with the same idempotency key gets its result.
+ * Answers an operation with an error when it takes too long. The operation itself continues: its queries and locks have
+ * limits of their own. A client gets the result by repeating the request with the same idempotency key.
  */
 export function limitTime(timeoutMs: number): Plugin {
   return {
@@ -16,7 +16,7 @@ export function limitTime(timeoutMs: number): Plugin {
           const message = `An operation took more than ${timeoutMs} ms.`;
           return { errors: [new ClientError("INTERNAL", message, { retryAfterS: RETRY_AFTER_S })] };
         });
-        // `ended.abort` rejects this promise, and no code awaits it then.
+        // `ended.abort` rejects this promise after the race, when no code awaits it any more.
         late.catch(() => undefined);
         try {
           return await Promise.race([executeFn(args), late]);

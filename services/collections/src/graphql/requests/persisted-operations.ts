@@ -14,8 +14,8 @@ export type PersistedOperations = ReadonlyMap<string, string>;
 const SEND = 'send {"extensions":{"persistedQuery":{"version":1,"sha256Hash":"…"}}} and your variables';
 
 /**
- * The registered documents; undefined if PERSISTED_OPERATIONS is off. Throws InvalidConfigError, which names every
- * fault.
+ * Returns the registered documents; undefined if PERSISTED_OPERATIONS is off. Throws InvalidConfigError, which names
+ * every fault.
  */
 export function registeredOperations(config: Config): PersistedOperations | undefined {
   const { persistedOperations: mode, persistedOperationsFile: file } = config;
@@ -55,7 +55,7 @@ export function hashOf(document: string): string {
   return createHash("sha256").update(document).digest("hex");
 }
 
-/** Why a document cannot be registered, as sentences; empty if it is valid for the schema. */
+/** Returns the reasons why a document cannot be registered, as sentences; empty if it is valid for the schema. */
 export function faultsOf(document: string): string[] {
   try {
     return validate(schema, parseWithinLimits(document)).map(({ message }) => message);

@@ -7,7 +7,7 @@ import { readBody, tooLarge } from "../../http/read-body.ts";
 import { Problem, RETRY_AFTER_S } from "../../http/problem.ts";
 import { badInput, ClientError } from "../plumbing/client-error.ts";
 
-/** Reads a body, which counts in `memory` until it is complete. Undefined if it has more than `limitBytes`. */
+/** Reads a body, and counts it in `memory` until it is complete. Returns undefined if it exceeds `limitBytes`. */
 export async function bodyOf(
   req: Request,
   { memory, limitBytes }: { readonly memory: BodyMemory; readonly limitBytes: number },
@@ -25,7 +25,9 @@ export async function bodyOf(
   }
 }
 
-/** Turns a problem of `readBody` into an error of GraphQL. `answerErrors` recognises SERVICE_UNAVAILABLE as it is. */
+/**
+ * Turns a problem of `readBody` into a GraphQL error. Returns SERVICE_UNAVAILABLE as it is: `answerErrors` handles it.
+ */
 function asGraphqlError(problem: Problem): Error {
   const { code, detail } = problem;
   if (code === "SERVICE_UNAVAILABLE") return problem;
@@ -38,7 +40,7 @@ export function paramsOf(body: Buffer): GraphQLParams {
   try {
     json = JSON.parse(body.toString());
   } catch {
-    // The specification of GraphQL over HTTP demands status 200 for clients that accept application/json.
+    // `spec`: clients that accept application/json get status 200, as the specification of GraphQL over HTTP demands.
     throw unreadable("The body is not JSON.", { spec: true, status: 400 });
   }
   if (typeof json !== "object" || json === null || Array.isArray(json)) {

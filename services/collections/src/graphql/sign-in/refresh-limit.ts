@@ -10,7 +10,7 @@ export async function admitRefresh({ app, address }: Context, refreshToken: stri
   const { rateLimits } = app.config;
   if (rateLimits === "off") return;
   const sessionId = await sessionOfRefreshToken(app.database.em(), refreshToken);
-  // Many phones share an address, and some have tokens of deleted sessions. So the limit is that of sign-ins.
+  // Many phones share an address, and some have tokens of deleted sessions. So an address gets the limit of sign-ins.
   const admission = sessionId
     ? await app.rateLimiter.admit("refresh", sessionId)
     : await app.rateLimiter.admit("refresh", address, rateLimits["sign-in"]);

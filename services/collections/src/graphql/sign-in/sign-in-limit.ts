@@ -13,7 +13,7 @@ export async function admitSignIn({ app, address }: Context, device: string | un
   const { rateLimits } = app.config;
   if (rateLimits === "off") return;
   if (device !== undefined) {
-    // Many devices share an address. Requests of strangers from there do not count for a known device.
+    // Many devices share an address. Requests of others at the address do not count for a known device.
     const admission = await app.rateLimiter.admit("known-device", device);
     if (admission?.granted !== false) return;
     throw tooOften(admission.waitS * 1_000, "This device has sent too many requests.");

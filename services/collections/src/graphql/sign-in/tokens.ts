@@ -21,7 +21,7 @@ const TokensRef = builder.objectRef<Tokens>("Tokens").implement({
   }),
 });
 
-/** The payload of a mutation that gives tokens. */
+/** Defines the payload of a mutation that returns tokens. */
 export function tokensPayload(name: string, description: string) {
   return builder.objectRef<{ readonly tokens: Tokens }>(name).implement({
     description,

@@ -74,7 +74,7 @@ interface FilterGiven {
   readonly workable?: Given<boolean>;
 }
 
-/** The filter in the form of the cases package. Throws BAD_INPUT. */
+/** Converts the filter for the cases package. Throws BAD_INPUT. */
 export function filterOf({ status, bucket, lender, city, postalCode, promiseDue, workable }: FilterGiven): CaseFilter {
   const due = promiseDue && { from: promiseDue.from ?? undefined, to: promiseDue.to ?? undefined };
   if (due?.from !== undefined && due.to !== undefined && due.from > due.to) {
@@ -96,12 +96,12 @@ function choices(name: string, given: Given<readonly string[]>): readonly string
   return given?.map((text) => plainText(name, text));
 }
 
-/** The search text; empty for a blank search. Throws BAD_INPUT. */
+/** Returns the search text; empty for a blank search. Throws BAD_INPUT. */
 export function searchOf(search: Given<string>): string {
   return plainText("search", search ?? "").trim();
 }
 
-/** A valid place and radius. Throws BAD_INPUT. */
+/** Checks and returns a place and a radius. Throws BAD_INPUT. */
 export function nearOf({ latitude, longitude, radiusM }: Near | typeof NearInput.$inferInput): Near {
   if (Math.abs(latitude) > 90 || Math.abs(longitude) > 180) {
     throw badInput("`near` has a latitude from -90 to 90 and a longitude from -180 to 180.");
@@ -111,7 +111,7 @@ export function nearOf({ latitude, longitude, radiusM }: Near | typeof NearInput
   return { latitude, longitude, radiusM };
 }
 
-/** A text of limited length without NUL, which PostgreSQL cannot store. Throws BAD_INPUT. */
+/** Returns a text of limited length without NUL, which PostgreSQL cannot store. Throws BAD_INPUT for any other text. */
 function plainText(name: string, text: string): string {
   if (text.length <= MAX_TEXT_CHARS && !text.includes("\0")) return text.normalize();
   throw badInput(`\`${name}\` takes texts of ${MAX_TEXT_CHARS} characters at most, without control characters.`);

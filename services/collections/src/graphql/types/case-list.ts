@@ -60,7 +60,7 @@ builder.queryField("cases", (t) =>
   }),
 );
 
-/** The lenders of the field partner's cases, by id. They come from the loader that the fields of cases use too. */
+/** Loads the lenders of the field partner's cases, by id, with the loader that the fields of cases use too. */
 async function ownLenders(context: Context): Promise<Map<string, Lender>> {
   const ids = await lenderIdsOfFieldPartner(context.reads.em, viewer(context).id);
   const lenders = await Promise.all(ids.map((id) => context.reads.lender.load(id)));

@@ -123,7 +123,7 @@ builder.node(CaseRef, {
       description: "Your link with which the borrower can pay now; null if there is none.",
       resolve(theCase, _, { reads }) {
         if (theCase.isShrunk) return null;
-        // The fields of the link load its case to check whether it may be seen, and it has just been read.
+        // The link's fields load its case to check whether the case may be seen. It has just been read, so cache it.
         reads.ownCase.prime(theCase.id, theCase);
         return reads.activeLink.load(keyOf(theCase));
       },
@@ -178,7 +178,10 @@ function keyOf({ lenderId, id }: OwnCase): CaseKey {
   return { lenderId, caseId: id };
 }
 
-/** Why the case may not be worked now. "Now" is the local time in the lender's country, where the borrower lives. */
+/**
+ * Returns the reason why the case is not workable now, if any. "Now" is the local time in the lender's country, where
+ * the borrower lives.
+ */
 export async function blockedNow(theCase: OwnCase, { reads }: Context) {
   return fieldWorkRefusal(theCase, await reads.lender.load(theCase.lenderId), new Date());
 }

@@ -19,7 +19,7 @@ export const EstimateRef = builder.objectRef<EarningEstimate>("EarningEstimate")
   }),
 });
 
-/** The earning for a payment. An amount beyond the outstanding amount earns nothing. Throws BAD_INPUT. */
+/** Returns the earning for a payment. An amount beyond the outstanding amount earns nothing. Throws BAD_INPUT. */
 export function estimatedEarning(
   { outstandingMinor, currency }: Case,
   { commission }: Lender,

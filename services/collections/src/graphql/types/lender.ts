@@ -55,7 +55,7 @@ export const FallbackRef = builder.objectRef<Fallback>("LenderFallback").impleme
   }),
 });
 
-/** How a borrower can pay without a link (contract: Errors, "falls back to the lender's QR/bank details"). */
+/** Returns the ways to pay without a link (contract: Errors, "falls back to the lender's QR/bank details"). */
 export function fallbackOf({ name, fallback }: Lender, payment: FallbackPayment): Fallback {
   const { upiId, bank, instructions } = fallback;
   return fallbackFor({ upiId, bankAccount: bank, instructions, payeeName: name }, payment);

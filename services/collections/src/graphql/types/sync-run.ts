@@ -1,6 +1,6 @@
 import { badInput } from "../plumbing/client-error.ts";
 
-/** The kinds of rows that a sync returns. Each kind is in the order of its ids. */
+/** The kinds of rows that a sync returns. Rows of one kind are sorted by id. */
 export const SYNC_KINDS = ["cases", "goneCases", "paymentLinks", "earningLines"] as const;
 
 export type SyncKind = (typeof SYNC_KINDS)[number];
@@ -18,9 +18,9 @@ export interface SyncRun {
 }
 
 /**
- * How far a sync looks back before the start of the previous one. The time of a row is taken before its transaction
- * commits, by the clock of the process that writes it. So a row can become visible after a sync, with a time from
- * before it. Transactions take seconds and clocks differ by seconds. Rows that changed within this overlap are returned
+ * How far a sync looks back before the start of the previous sync. A row gets its time before its transaction commits,
+ * by the clock of the process that writes it. So a row may become visible only after a sync, with a time from before
+ * that sync. Transactions take seconds and clocks differ by seconds. Rows that changed within this overlap are returned
  * twice.
  */
 const OVERLAP_MS = 15 * 60_000;
@@ -34,8 +34,8 @@ const PLACE = `(\\^|\\$|${ID})`;
 const CURSOR = new RegExp(`^(\\d{13})(?:/(\\d{13}|all)${`/${PLACE}`.repeat(SYNC_KINDS.length)})?$`);
 
 /**
- * The sync that a page belongs to: that of its cursor, or a new one if the cursor was the last of its sync. Throws
- * BAD_INPUT.
+ * Returns the sync that the requested page belongs to. Begins a new sync without a cursor, and after the last page of a
+ * sync. Throws BAD_INPUT.
  */
 export function runOf(cursor: string | undefined, now: Date): SyncRun {
   if (cursor === undefined) return beginning(null, now);
@@ -50,7 +50,7 @@ export function runOf(cursor: string | undefined, now: Date): SyncRun {
   return { startedAt, since, places: placesOf((_, index) => read(index)) };
 }
 
-/** The cursor of the next page, or of the next sync if this page is the last. */
+/** Returns the cursor of the next page, or of the next sync if this page is the last. */
 export function cursorOf({ startedAt, since, places }: SyncRun): string {
   const parts = [startedAt.getTime(), since?.getTime() ?? "all", ...SYNC_KINDS.map((kind) => textOf(places[kind]))];
   const text = isAtEnd(places) ? String(startedAt.getTime()) : parts.join("/");
@@ -62,7 +62,7 @@ export function isAtEnd(places: SyncRun["places"]): boolean {
   return SYNC_KINDS.every((kind) => places[kind] === "end");
 }
 
-/** The start time for links and earnings, which are never deleted. A full sync returns those of the last 30 days. */
+/** Returns the start time for gone cases, links and earnings. For links and earnings, a full sync goes back 30 days. */
 export function sinceForGood({ startedAt, since }: SyncRun): Date {
   return since ?? new Date(startedAt.getTime() - KEPT_MS);
 }

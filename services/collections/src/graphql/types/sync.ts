@@ -92,8 +92,8 @@ builder.queryField("sync", (t) =>
       const { first } = pageOf(args);
       const run = runOf(since ?? undefined, new Date());
       const fieldPartnerId = viewer(context).id;
-      // One snapshot for all kinds: a case that is assigned again meanwhile must not be both gone and present in the
-      // page.
+      // Read all kinds in one database snapshot: a case that is assigned again meanwhile must not be both gone and
+      // present in the page.
       return readSnapshot(context.reads.em, (tx) => readPage(tx, fieldPartnerId, run, first));
     },
   }),
@@ -126,7 +126,7 @@ async function cut<Item>(first: number, read: (limit: number) => Promise<Item[]>
   return { items: items.slice(0, first), hasNext: items.length > first };
 }
 
-/** The sync with the places after this page. */
+/** Returns the sync with the places where its next page starts. */
 function nextOf({ run, cases, goneCases, paymentLinks, earningLines }: SyncPage): SyncRun {
   const behind = ({ items, hasNext }: Page<{ readonly id: string } | string>): SyncPlace => {
     const last = items.at(-1);

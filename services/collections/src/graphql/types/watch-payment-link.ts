@@ -29,7 +29,8 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
     void stop.then(close);
     let releaseSlot = () => {};
     try {
-      // `stop` ends the stream at once. Over a dead connection, a push would never resolve.
+      // This function is called when a newer subscription takes the slot. `stop` ends the stream at once: over a dead
+      // connection, a push would never resolve.
       releaseSlot = context.subscriptionSlots.take(viewer(context).id, () => {
         close();
         stop();
@@ -61,13 +62,13 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
 
 interface Seen {
   readonly link: PaymentLink;
-  /** Changes whenever a client would see a change. */
+  /** Text that differs from the previous one if the client would see a change. */
   readonly fingerprint: string;
 }
 
 /**
- * The current link; undefined while the database is unavailable. Then the stream stays open, and the next reading sees
- * the change.
+ * Reads the current link. Returns undefined while the database is unavailable: the stream stays open, and the next
+ * reading sees the change.
  */
 async function readUnlessUnavailable(context: Context, key: LinkKey): Promise<Seen | undefined> {
   try {
@@ -78,7 +79,7 @@ async function readUnlessUnavailable(context: Context, key: LinkKey): Promise<Se
   }
 }
 
-/** Reads the current link and its messages, and gives them to the loaders. */
+/** Reads the current link and its messages, and puts them into the caches of the loaders. */
 async function readCurrent(context: Context, key: LinkKey): Promise<Seen> {
   const [isSignedIn, seen] = await Promise.all([
     context.isStillSignedIn(),

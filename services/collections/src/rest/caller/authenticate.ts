@@ -9,7 +9,7 @@ import type { NamedCaller, SignedCaller } from "./signed-request.ts";
 export interface AuthenticationRules {
   credentials: Credentials;
   keyUses: KeyUses;
-  /** The part of the path that a proxy in front has removed. It is prepended before the signature is verified. */
+  /** The part of the path that a proxy in front has removed. It is put back before the signature is verified. */
   publicBasePath: string;
   /** A sandbox answers a wrong signature with the text that had to be signed, and with the mistake. */
   sandbox: boolean;
@@ -28,7 +28,8 @@ export interface PresentedHeaders {
 }
 
 /**
- * Checks the headers, in this order: all present, timestamp valid and within the tolerance. Throws the first Problem.
+ * Checks that all headers are present, and then that the timestamp is valid and within the tolerance. Throws the
+ * Problem of the first check that fails.
  */
 export function presentedHeaders(request: Request, nowMs: number): PresentedHeaders {
   const keyId = bearer(request.headers.authorization);
@@ -50,8 +51,8 @@ export interface ArrivingBody {
 }
 
 /**
- * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication). Checks
- * first the key, then the signature. A suspended lender passes, because each endpoint decides about that.
+ * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication). Checks the
+ * key first, then the signature. Accepts suspended lenders, because each endpoint decides whether to refuse them.
  *
  * The key is looked up before the body is read. If the key is unknown or revoked, the body is hashed as it arrives and
  * not kept.
@@ -80,7 +81,8 @@ export async function authenticate(
 }
 
 /**
- * The caller by the key id alone. It proves nothing, so the answer must be harmless (contract: Signature debugger).
+ * Finds the caller by the key id, without a signature. A key id proves nothing, so the answer must be harmless
+ * (contract: Signature debugger).
  * @throws Problem MISSING_AUTHORIZATION, UNKNOWN_KEY, KEY_REVOKED
  */
 export async function identify(request: Request, { credentials }: AuthenticationRules): Promise<NamedCaller> {
@@ -133,7 +135,7 @@ function checkedTimestamp(timestamp: string, signature: string, nowMs: number): 
   const hint = verdict.hint === undefined ? "" : ` The value ${verdict.hint}.`;
   throw new Problem("TIMESTAMP_OUT_OF_RANGE", `Sign with a clock within 5 minutes of server time.${hint}`, {
     serverTime: new Date(nowMs).toISOString(),
-    // No exact difference exists for a huge timestamp. It is at least about this far ahead.
+    // For a huge timestamp no exact difference exists. The timestamp is at least about this far ahead.
     skewMs: verdict.skewMs ?? Number.MIN_SAFE_INTEGER,
   });
 }

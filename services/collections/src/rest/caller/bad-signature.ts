@@ -14,14 +14,16 @@ const MAX_DIAGNOSED_BYTES = 65_536;
 const DETAIL = "The signature is not the HMAC-SHA256 of what the server received.";
 
 /**
- * The problem of a wrong signature. `explained` adds the diagnosis. It takes work, so it is not done for an address
- * with too many failures, which gets RATE_LIMITED instead.
+ * The problem of a wrong signature. `explained` adds the diagnosis. The diagnosis takes work, so an address with too
+ * many failures gets RATE_LIMITED instead.
  */
 export class BadSignature extends Problem {
   readonly #request: RequestToDiagnose;
   readonly #secrets: (() => Promise<KeySecrets | undefined>) | undefined;
 
-  /** `secrets` reads the secrets to diagnose with. Given only in a sandbox, where the caller may know the mistake. */
+  /**
+   * `secrets` reads the secrets for the diagnosis. Given only in a sandbox, where the caller may be told the mistake.
+   */
   constructor(request: RequestToDiagnose, secrets?: () => Promise<KeySecrets | undefined>) {
     super("BAD_SIGNATURE", DETAIL);
     this.#request = request;
@@ -29,7 +31,7 @@ export class BadSignature extends Problem {
   }
 
   /**
-   * The problem with the hash of the received text and, in a sandbox, with the text that had to be signed and
+   * Returns the problem with the hash of the received text. In a sandbox, adds the text that had to be signed and the
    * `diagnosis`.
    */
   async explained(): Promise<Problem> {

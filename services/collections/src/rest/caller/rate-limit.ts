@@ -3,7 +3,7 @@ import type { LimitedEndpoint } from "../../settings/rate-limits.ts";
 import { type Admission, type RateLimiter, tooManyFailures, WINDOW_S } from "../../http/rate-limiter.ts";
 import { Problem } from "../../http/problem.ts";
 
-/** The caller that a limit counts for: a key, with the limits of its lender. */
+/** The caller whose requests are counted: a key, with the limits of its lender. */
 export interface Caller {
   readonly keyId: string;
   /**
@@ -15,7 +15,7 @@ export interface Caller {
 }
 
 /**
- * Counts one request for its key, and returns the headers with the remaining requests. No headers if limits are off.
+ * Counts one request for its key. Returns the headers with the remaining requests, or no headers if limits are off.
  * @throws Problem RATE_LIMITED
  */
 export async function admitCaller(

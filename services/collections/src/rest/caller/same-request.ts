@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { SignedRequest } from "./signed-request.ts";
 
 /**
- * The UUID of a signed request. A repeat of the request has the same UUID. It is derived from the key id and the
- * signature, which covers method, path, timestamp and body. The query string is not signed, so it does not count:
- * otherwise signed bytes with another query string would be a new request.
+ * Derives the UUID of a signed request. A repeat of the request has the same UUID. The UUID is derived from the key id
+ * and the signature, which covers method, path, timestamp and body. The query string is not signed, so it does not
+ * count: otherwise signed bytes with another query string would be a new request.
  */
 export function idOfRequest({ keyId, headers }: SignedRequest): string {
   const signature = String(headers["x-service-signature"]).trim().toLowerCase();

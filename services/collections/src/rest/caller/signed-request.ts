@@ -1,7 +1,7 @@
 import type { LenderProfile } from "@collections/lenders";
 import type { Request } from "express";
 
-/** A caller by the key that it names. It has not proved that it has the secret of the key. */
+/** A caller who names a key, and has not proved that it has the secret of the key. */
 export interface NamedCaller {
   readonly keyId: string;
   readonly lender: LenderProfile;
@@ -15,7 +15,7 @@ export interface NamedCaller {
 export interface SignedCaller extends NamedCaller {
   /** Server time minus the caller's timestamp. */
   readonly skewMs: number;
-  /** Server time at the arrival of the request, which its timestamp was compared with. */
+  /** Server time at the arrival of the request. The request's timestamp was compared with this time. */
   readonly acceptedAt: Date;
 }
 

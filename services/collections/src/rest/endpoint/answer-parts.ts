@@ -43,7 +43,7 @@ export const warningsAnswer = z
   .optional()
   .meta({ description: "Warnings about the request; absent if there are none." });
 
-/** The members of a union, as the keys of a record that `satisfies` it. */
+/** Returns the members of a union. `names` has each of them as a key, which the compiler checks. */
 export function keysOf<Name extends string>(names: Readonly<Record<Name, true>>): Name[] {
   return Object.keys(names) as Name[];
 }

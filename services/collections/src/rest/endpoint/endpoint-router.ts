@@ -21,8 +21,8 @@ import type { NamedCaller, RequestOf, SignedCaller } from "../caller/signed-requ
 import { DEFAULT_LIMIT_BYTES, type Endpoint } from "./endpoint.ts";
 
 /**
- * A router that serves endpoints. Checks run in a fixed order (contract: Authentication): path → size → authentication
- * → suspended lender → rate limit → method. Then the endpoint checks media type, JSON and schema.
+ * Creates a router that serves endpoints. Checks run in a fixed order (contract: Authentication): path → size →
+ * authentication → suspended lender → rate limit → method. Then the endpoint checks media type, JSON and schema.
  */
 export function endpointRouter(endpoints: readonly Endpoint[], app: App): Router {
   const router = createRouter({ caseSensitive: true, strict: true });
@@ -48,13 +48,13 @@ interface Route {
   /** The path as Express writes it: `/cases/:loan`. */
   readonly pattern: string;
   readonly endpoints: ReadonlyMap<string, Endpoint>;
-  /** Authenticates, limits and counts a request whose method the path does not take. */
+  /** The endpoint that handles authentication, rate limit and metrics for a method that the path does not support. */
   readonly first: Endpoint;
 }
 
 /**
- * The routes in the order in which Express tries them. A path with more literal segments is tried first, so
- * `/deliveries/replay` is not taken for `/deliveries/{eventId}`.
+ * Returns the routes in the order in which Express tries them. A path with more literal segments comes first, so that a
+ * request for `/deliveries/replay` does not match `/deliveries/{eventId}`.
  */
 function routesOf(endpoints: readonly Endpoint[]): Route[] {
   const byPath = [...Map.groupBy(endpoints, ({ path }) => path)];
@@ -105,7 +105,8 @@ function serve(route: Route, service: Service): RequestHandler {
 async function answerTo(exchange: Exchange, { app, rules }: Service): Promise<Answer> {
   const { endpoint, request } = exchange;
   const { limitBytes = DEFAULT_LIMIT_BYTES } = endpoint;
-  // Without authentication: a body that announces too many bytes is not read, so nothing can be verified.
+  // This check comes before authentication: a body that announces too many bytes is not read, so its signature cannot
+  // be verified.
   const length = request.get("content-length");
   if (Number(length) > limitBytes) throw tooLarge(limitBytes);
   const held = app.bodyMemory.hold(addressOf(request));

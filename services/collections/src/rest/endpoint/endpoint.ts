@@ -32,7 +32,8 @@ interface EndpointFor<Caller extends NamedCaller> {
   /** The largest body that it accepts; `DEFAULT_LIMIT_BYTES` unless given. */
   readonly limitBytes?: number;
   /**
-   * Answers 403 while the operator has suspended the lender. The others go on, because captured money must be recorded.
+   * Answers 403 while the operator has suspended the lender. Endpoints without this stay open, because captured money
+   * must be recorded.
    */
   readonly refusedWhileSuspended?: true;
   readonly operation: Operation;
@@ -53,7 +54,7 @@ export interface Operation {
   readonly request?: RequestBody;
   /** Answers of 2xx and 3xx, by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
-  /** Codes that it may answer besides those that every endpoint may answer. */
+  /** Error codes of this endpoint, besides those that every endpoint may answer. */
   readonly problems: readonly ProblemCode[];
 }
 
@@ -66,7 +67,7 @@ export interface Parameter {
 }
 
 export interface RequestBody {
-  /** The schema of the body, by its name in the document; after it, the parts of it that have names too. */
+  /** The schema of the body under its name in the document, followed by the schemas of its named parts. */
   readonly schemas: NamedSchemas;
   readonly required: boolean;
   readonly examples: Examples;
@@ -75,8 +76,8 @@ export interface RequestBody {
 export interface OperationAnswer {
   readonly description: string;
   /**
-   * The schema of the body, by its name in the document; after it, its named parts. Absent for an answer without a
-   * body.
+   * The schema of the body under its name in the document, followed by the schemas of its named parts. Absent for an
+   * answer without a body.
    */
   readonly schemas?: NamedSchemas;
   readonly examples?: Examples;

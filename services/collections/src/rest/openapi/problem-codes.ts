@@ -23,7 +23,7 @@ const ANY_REQUEST: readonly ProblemCode[] = [
   "MALFORMED_HTTP",
   "HEADERS_TOO_LARGE",
   "REQUEST_TIMEOUT",
-  // Only an import answers it today. All endpoints keep it, because no documented answer is removed within /v1.
+  // Only imports answer this code today. All endpoints keep it, because no documented answer is removed within /v1.
   "LENDER_SUSPENDED",
   "PAYLOAD_TOO_LARGE",
   "RATE_LIMITED",

@@ -158,7 +158,7 @@ export function headerReferences(names: readonly string[]): Record<string, objec
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The schema of a response: each kind of problem that has one of the codes, with those codes. */
+/** Returns the schema of a response: one alternative for each kind of problem, with the codes of that kind. */
 function schemaOf(status: number, codes: readonly ProblemCode[]): JsonSchema {
   const kinds = [...Map.groupBy(codes, (code) => problemShape(code, status))].map(([name, some]) => ({
     $ref: referenceTo(name),

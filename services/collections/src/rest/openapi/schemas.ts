@@ -7,8 +7,8 @@ export interface JsonSchema {
 }
 
 /**
- * The JSON Schemas of requests (`input`) or answers (`output`), from zod schemas. A named schema inside another becomes
- * a reference. Objects in answers stay open, because clients must ignore unknown fields.
+ * Converts zod schemas to the JSON Schemas of requests (`input`) or answers (`output`). A named schema inside another
+ * becomes a reference. The schemas of answers allow unknown fields, because clients must ignore these.
  */
 export function componentSchemas(named: NamedSchemas, io: "input" | "output"): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
@@ -25,7 +25,7 @@ export function referenceTo(name: string): string {
 
 const NOISE = new Set(["$schema", "$id", "propertyNames"]);
 
-/** The schema without keywords that carry no information, because people read the document too. */
+/** Removes keywords that carry no information, because people read the document too. */
 function plain(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(plain);
   if (typeof node !== "object" || node === null) return node;

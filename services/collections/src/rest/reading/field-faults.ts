@@ -15,7 +15,7 @@ const KNOWN_CODES: ReadonlySet<string> = new Set(PROBLEM_CODES);
 const MAX_WARNINGS = 20;
 const MAX_NAME_CHARACTERS = 64;
 
-/** The faults of a failed zod parse. A schema may give its own code by `params: { code }`. */
+/** Converts the issues of a failed zod parse. A schema may give its own code by `params: { code }`. */
 export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
   return error.issues.map((issue) => ({
     code: codeOf(issue, input),
@@ -24,7 +24,7 @@ export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
   }));
 }
 
-/** A warning for each field that the schema does not have, with the nearest name that it has. */
+/** Returns a warning for each field that the schema does not have, with the most similar name in the schema. */
 export function unknownFieldWarnings(body: Record<string, unknown>, known: readonly string[]): Warning[] {
   const names = new Set(known);
   const unknown = Object.keys(body).filter((name) => !names.has(name));
@@ -70,7 +70,7 @@ export function pointerOf(path: readonly PropertyKey[]): string {
 }
 
 /**
- * A text of the client, for a sentence or a pointer that is stored: shortened, without characters that cannot be
+ * Shortens a text of the client for a message or a pointer that may be stored. Replaces characters that cannot be
  * stored.
  */
 function clipped(name: string): string {

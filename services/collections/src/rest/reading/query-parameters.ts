@@ -3,7 +3,7 @@ import type { FieldFault, ProblemCode } from "../../http/problem.ts";
 import type { Parameter } from "../endpoint/endpoint.ts";
 import type { Warning } from "./field-faults.ts";
 
-/** A parameter's value, or its fault; `words` continue the sentence that begins with "The query parameter limit". */
+/** A parameter's value, or its fault. `words` completes a sentence such as "The query parameter limit …". */
 export type ParameterReading<Value> = { value: Value } | { code: ProblemCode; words: string };
 
 const SWITCH_VALUES: ReadonlyMap<string, boolean> = new Map([
@@ -49,7 +49,8 @@ export function readParameter<Value>(
 }
 
 /**
- * A fault for each switch whose value is neither yes nor no, even if the body says the same thing with a valid value.
+ * Returns a fault for each switch in the query string whose value is neither yes nor no, even if the body sets the same
+ * switch to a valid value.
  */
 export function switchFaults(query: URLSearchParams, switches: readonly Parameter[]): FieldFault[] {
   return switches.flatMap(({ name }) => {
@@ -65,7 +66,7 @@ export function isOn(query: URLSearchParams, name: string): boolean {
   return query.getAll(name).some((value) => SWITCH_VALUES.get(value) === true);
 }
 
-/** A warning for each parameter that the endpoint does not have, such as `?dryrun=true` for `?dryRun=true`. */
+/** Returns a warning for each unknown parameter, such as `?dryrun=true` for `?dryRun=true`. */
 export function unknownParameterWarnings(query: URLSearchParams, parameters: readonly Parameter[]): Warning[] {
   const known = new Set(parameters.map(({ name }) => name));
   const unknown = [...new Set(query.keys())].filter((name) => !known.has(name));

@@ -189,7 +189,10 @@ function readConfirmation(request: SignedRequest): Confirmation {
   };
 }
 
-/** Captured money is never refused for its linkId: a blank one counts as absent, an impossible one gets a warning. */
+/**
+ * Reads a linkId. Captured money is never refused because of its linkId: a blank linkId counts as absent, and an
+ * invalid linkId causes a warning.
+ */
 function readLinkId(given: string | null | undefined): { linkId: string | null; warnings: Warning[] } {
   const linkId = given?.trim() ?? "";
   if (linkId === "") return { linkId: null, warnings: [] };
@@ -198,7 +201,7 @@ function readLinkId(given: string | null | undefined): { linkId: string | null; 
   return { linkId: null, warnings: [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }] };
 }
 
-/** The body of the answer to a first confirmation; the answer to a repeat has the same in `original`. */
+/** Returns the body of the answer to a first confirmation. The answer to a repeat has the same body in `original`. */
 function bookingBody(booking: Booking): object {
   const { currency } = booking;
   return {

@@ -123,8 +123,8 @@ const debugExample = {
 };
 
 /**
- * Tells which mistake made a signature (contract: Signature debugger). Whoever knows a key id may call it, so no answer
- * contains a signature, nor anything that depends on a secret beyond yes or no.
+ * Finds the mistake that caused a wrong signature (contract: Signature debugger). Anybody who knows a key id may call
+ * this endpoint. So no answer contains a signature, and whatever depends on a secret is answered by yes or no only.
  */
 export const debugSignature: UnsignedEndpoint = {
   name: "debug-signature",
@@ -174,7 +174,7 @@ async function answerDiagnosis(request: RequestOf<NamedCaller>, { config, creden
   };
 }
 
-/** `host` is the host of this request; the described request most likely went to the same one. */
+/** `host` is the host of this request. Most likely the described request went to the same host. */
 function toDiagnose(asked: z.infer<typeof debugSignatureBody>, host: string | undefined): RequestToDiagnose {
   const { bodyBase64, body = "", headers = {}, ...rest } = asked;
   return requestDescribed({

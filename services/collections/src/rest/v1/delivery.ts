@@ -67,7 +67,9 @@ export const EVENT_ID: Parameter = {
   example: deliveryExample.eventId,
 };
 
-/** A delivery in an answer (contract: Deliveries). A delivery between two attempts is `waiting` too. */
+/**
+ * Returns a delivery as an answer shows it (contract: Deliveries). `waiting` includes a delivery between two attempts.
+ */
 export function deliveryBody(delivery: DeliverySummary): object {
   return {
     eventId: publicId("evt", delivery.eventId),

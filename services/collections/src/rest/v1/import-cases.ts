@@ -52,7 +52,7 @@ const importBodyWithRows = importBody.extend({
     .meta({ description: `The rows, at most ${MAX_IMPORT_ROWS}.` }),
 });
 
-/** Applies the rows of a file, or rehearses it (contract: Partner endpoints). */
+/** Applies rows to a lender's cases, or checks them in a dry run (contract: Partner endpoints). */
 export const importCases: SignedEndpoint = {
   name: "import",
   method: "POST",

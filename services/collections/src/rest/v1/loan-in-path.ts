@@ -11,7 +11,7 @@ export const LOAN: Parameter = {
   example: "LN-2040",
 };
 
-/** False for a text that PostgreSQL cannot store or that a URL cannot contain: no loan has such a number. */
+/** Returns false for a text that PostgreSQL cannot store or a URL cannot contain. No loan has such a number. */
 export function couldBeLoan(loan: string): boolean {
   return loan.isWellFormed() && !loan.includes("\0") && !isDotSegment(loan);
 }

@@ -16,7 +16,7 @@ import { instant, LOAN_CHARACTERS, text } from "../reading/wire-types.ts";
 const KIND_CHARACTERS = 64;
 const PARAMETERS = [switchParameter("dryRun", "Only count the events. You can also set this in the body.")];
 
-/** Which events to send again (contract: Deliveries). Every field may be left out, and so may the body. */
+/** The events to send again (contract: Deliveries). Every field is optional, and so is the body. */
 const replayDeliveriesBody = z.object({
   loan: text(LOAN_CHARACTERS).nullish().meta({ description: "Only events of this loan." }),
   kind: text(KIND_CHARACTERS).nullish().meta({ description: "Only events of this kind." }),
