@@ -63,7 +63,7 @@ export const webhooksSchema: PackageSchema = {
           primary key (lender_id, id)
         )`,
         `create index event_of_loan on webhooks.event (source_loan_number, lender_id, sequence)`,
-        // Byte order, because every lease compares loans to get from one loan to the next.
+        // The loan is compared in byte order, because every lease compares loans to get from one loan to the next.
         `create table webhooks.delivery (
           lender_id uuid not null,
           id uuid not null,
@@ -154,14 +154,16 @@ export const webhooksSchema: PackageSchema = {
     { name: "0003-partitions", statements: migration0003 },
     {
       name: "0004-replays",
-      // To count replayed deliveries that still wait: the next step of a replay waits for them.
+      // The index is for counting replayed deliveries that still wait, because the next step of a replay waits for
+      // them.
       statements: [
         `create index delivery_replayed on webhooks.delivery (endpoint_id, id) where state = 'waiting' and replay`,
       ],
     },
     {
       name: "0005-room-for-leases",
-      // Neighbouring rows are leased together. With room for a new version of each row, none moves to another page.
+      // Rows of the same page are leased together. With room for a new version of each row, no row moves to another
+      // page.
       statements: [`alter table webhooks.delivery set (fillfactor = 45)`],
     },
     {

@@ -22,7 +22,7 @@ const worker = await createDatabase({
 beforeAll(() => database.jobs.start());
 afterAll(() => Promise.all([worker.close(), outbound.close()]));
 
-/** Starts webhooks for the rest of a test, with what a host supplies. */
+/** Starts webhooks until the end of the test's scope, with the functions that a host supplies. */
 async function start(options: Partial<WebhooksOptions> = {}) {
   const webhooks = await startWebhooks({
     database: worker,
@@ -42,7 +42,7 @@ async function start(options: Partial<WebhooksOptions> = {}) {
   };
 }
 
-test("delivers an event and works its retry job", async () => {
+test("delivers an event and processes its retry job", async () => {
   await using receiver = await openReceiver((response, _request, number) => {
     response.writeHead(number === 1 ? 503 : 200).end();
   });
@@ -93,7 +93,7 @@ test("advances a replay", async () => {
   ]);
 });
 
-test("hands alerts to the host, also an alert that was held back for an hour", async () => {
+test("passes alerts to sendAlert, including an alert that was held back for an hour", async () => {
   const lenderId = await trial.addLender(null);
   for (const loan of ["LN-1", "LN-2"]) {
     await transaction(database.em(), (tx) =>

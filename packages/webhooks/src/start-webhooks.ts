@@ -35,7 +35,7 @@ const PARTITIONS_EVERY_MS = 3_600_000;
  * };
  */
 export interface WebhooksOptions extends DispatcherOptions {
-  /** Makes the ping that probes a lender's suspended endpoint: an event id and a body that names it. */
+  /** Makes the ping that probes a lender's suspended endpoint: an event id, and a body that contains the id. */
   readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
   /**
    * Mails an alert to the lender's technical contacts. If it throws, the job is retried for about a day. Default: this
@@ -50,7 +50,7 @@ export interface WebhooksOptions extends DispatcherOptions {
 
 /** The webhooks of one process while they run. */
 export interface Webhooks {
-  /** Attempts in progress in this process, by lender. */
+  /** Returns the number of attempts under way in this process, by lender. */
   inFlight(): ReadonlyMap<string, number>;
   /**
    * Starts nothing new, and waits for attempts, jobs and routines that are under way. Aborts attempts and stops waiting for

@@ -20,7 +20,7 @@ export const KEY_ID = "lk_trial";
 const KEY = { keyId: KEY_ID, secret: SECRET };
 const POLL_INTERVAL_MS = 50;
 
-/** A database with the webhooks schema, lenders in it, and dispatchers over it. */
+/** A test database with the webhooks schema, and functions that add lenders to it and start dispatchers on it. */
 export interface Trial {
   readonly database: Database;
   /** The same database, as a second process opens it. */
@@ -29,11 +29,14 @@ export interface Trial {
   readonly url: string;
   addLender(url: string | null): Promise<string>;
   publish(events: readonly EventToEmit[]): Promise<void>;
-  /** Runs `startWebhooks`, as a process of its own would: with a connection pool of its own. */
+  /** Runs `startWebhooks` with its own connection pool, as a separate process would. */
   work(
     options: WorkerOptions,
   ): Promise<AsyncDisposable & { readonly facts: AttemptFacts[]; readonly probes: ProbeFacts[] }>;
-  /** Starts a dispatcher. At the end of the scope it stops, and later tests do not deliver what is left over. */
+  /**
+   * Starts a dispatcher. At the end of the scope it stops, and all callback URLs are removed, so later tests send no
+   * old events.
+   */
   dispatch(options?: Partial<DispatcherOptions>): Dispatcher & AsyncDisposable & { readonly facts: AttemptFacts[] };
 }
 
@@ -41,7 +44,7 @@ export interface WorkerOptions extends Partial<DispatcherOptions> {
   readonly suspension: SuspensionRule;
 }
 
-/** Opens a database for the tests of a file. To be called at the top of the file. */
+/** Opens a database for the tests of a file. Call it at the top of the file. */
 export async function openTrial(): Promise<Trial> {
   const { url } = await testDatabase("webhooks", async (at) => {
     await migrate({ url: at, schemas: [webhooksSchema], jobs: true });

@@ -19,7 +19,10 @@ export interface LongRun {
   readonly database: Database;
   readonly url: string;
   readonly lenderId: string;
-  /** Publishes an event of a loan at a time long ago, with the attempt that settled it. Returns its id. */
+  /**
+   * Publishes an event with a time in the past, and the attempt that settled it if it is settled. Returns the event's
+   * id.
+   */
   publish(loan: string, sequence: number, past: Past): Promise<string>;
   /** Runs SQL as the owner of the tables, and returns the rows. */
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;

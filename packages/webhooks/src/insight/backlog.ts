@@ -39,7 +39,7 @@ export interface FailedAttempt extends Readonly<Pick<Attempt, (typeof FAILED)[nu
 const LATEST_ATTEMPTS = 10_000;
 
 /**
- * Counts events that are not delivered. The time grows with waiting and parked events, not with delivered ones.
+ * Counts the undelivered events. The query's time grows with the number of undelivered events, not of delivered ones.
  *
  * @example
  * for (const { reach, waiting, oldestWaitingMs } of await backlogs(em)) {
@@ -51,7 +51,7 @@ export async function backlogs(em: EntityManager): Promise<Backlog[]> {
 }
 
 /**
- * The oldest event that a lender has not acknowledged and that will still be sent. Replays do not count.
+ * Returns the oldest event that a lender has not acknowledged and that will still be sent. Replays do not count.
  *
  * @example
  * const oldest = await oldestUndelivered(em, lenderId);
@@ -63,7 +63,7 @@ export async function oldestUndelivered(em: EntityManager, lenderId: string): Pr
 }
 
 /**
- * The latest failed attempt of a lender, or undefined if its last 10,000 attempts have not failed.
+ * Returns the latest failed attempt of a lender, or undefined if none of its last 10,000 attempts has failed.
  *
  * @example
  * const failed = await lastFailedAttempt(em, lenderId);
@@ -75,7 +75,8 @@ export async function lastFailedAttempt(em: EntityManager, lenderId: string): Pr
   return failed;
 }
 
-// Citus needs the lender in each join. The age is that of first attempts, because a retry or replay is old in any case.
+// Citus needs the lender's id in each join. The age includes only events that wait for their first attempt, because
+// retries and replays are old in any case.
 export const selectBacklogs = statement(
   "webhooks.backlogs",
   `select case when e.url is null then 'unregistered' else e.state end as reach, count(*)::int as endpoints,
@@ -106,8 +107,8 @@ export const selectOldest = statement(
    limit 1`,
 );
 
-// The inner ORDER BY makes every plan use the partial index of the state. By the primary key, a plan would read all deliveries
-// of the lender.
+// The inner ORDER BY makes every plan use the partial index of the state. With the primary key, a plan would read all
+// deliveries of the lender.
 function oldestIn(state: string): string {
   return `select *
      from (

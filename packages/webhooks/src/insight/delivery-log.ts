@@ -20,7 +20,7 @@ export interface DeliverySummary {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
-  /** Whether it was delivered or parked before, and a replay sends it again. */
+  /** Whether a replay sends the event again after it was delivered or parked. */
   readonly replay: boolean;
   readonly createdAt: Date;
   readonly settledAt: Date | null;
@@ -44,13 +44,13 @@ export interface DeliveryDetail extends DeliverySummary {
   readonly log: readonly LoggedAttempt[];
 }
 
-/** Which deliveries to list. An absent field does not restrict. `loan` needs `lenderId`. */
+/** A filter of deliveries. An absent field does not restrict the list. `loan` needs `lenderId`. */
 export interface DeliveryFilter {
   readonly lenderId?: string;
   readonly states?: readonly DeliveryState[];
   readonly loan?: string;
   readonly kind?: string;
-  /** Made at this time or later. */
+  /** Only deliveries that were created at this time or later. */
   readonly since?: Date;
   /** `nextCursor` of the previous page. */
   readonly cursor?: string;
@@ -84,7 +84,7 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
 }
 
 /**
- * One delivery of a lender with its body and all attempts, or undefined.
+ * Returns one delivery of a lender with its body and all attempts, or undefined if there is none.
  *
  * @example
  * const delivery = await deliveryById(em, lenderId, eventId, now);
@@ -127,7 +127,10 @@ async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date
   return conditions;
 }
 
-/** Finds parked deliveries by the index of the endpoint. By the lender's key, a query would read delivered ones too. */
+/**
+ * Returns the condition on the lender. Parked deliveries are found by an index that begins with the endpoint, because a
+ * query by the lender's id would read delivered ones too.
+ */
 async function lenderCondition(
   em: EntityManager,
   lenderId: string,
@@ -174,7 +177,8 @@ const selectIdsOfLoan = statement(
   `select id from webhooks.event where lender_id = $1 and source_loan_number = $2`,
 );
 
-// An attempt is later than its delivery, by the clocks of two processes. So earlier partitions are not read.
+// An attempt is later than its delivery, except for the difference between the clocks of two processes. `$3` allows for
+// this difference, and keeps PostgreSQL from reading earlier partitions.
 export const selectAttempts = statement(
   "webhooks.attempts-of-delivery",
   `select ${attemptTable.selectList("a", LOGGED)}

@@ -20,7 +20,10 @@ export type WebhookProblemCode =
   | "NO_CALLBACK"
   | "OLD_EVENT";
 
-/** A problem of a lender's webhooks. A `fault` is ours. A `warning` is on the lender's side, and the service handles it. */
+/**
+ * A problem of a lender's webhooks. A `fault` is on our side. A `warning` is on the lender's side, and the service
+ * handles it.
+ */
 export interface WebhookProblem {
   readonly severity: "fault" | "warning";
   readonly code: WebhookProblemCode;
@@ -29,15 +32,18 @@ export interface WebhookProblem {
   readonly count: number;
   /** The first event concerned, as a UUID. */
   readonly eventId: string | null;
-  /** Since when, if that is known. */
+  /** The time since which the problem exists. Null if it is unknown. */
   readonly since: Date | null;
   /** A sentence for operators. */
   readonly detail: string;
 }
 
-/** An event that has waited this long is a warning, whatever the cause. */
+/** An event that has waited this long causes a warning, whatever it waits for. */
 const OLD_EVENT_MS = 900_000;
-/** Partitions are created four weeks ahead, and migrations create at least one week. */
+/**
+ * It is a fault if the partitions end within this time from now. They are created four weeks ahead, and at least one week
+ * ahead by migrations.
+ */
 const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
 
 /** Lists the problems of an endpoint, faults first. */
@@ -45,7 +51,7 @@ export function diagnoseEndpoint(facts: EndpointFacts, now: Date): WebhookProble
   return [...faultsInRows(facts), ...faultsOfWorkers(facts, now), ...warnings(facts, now)];
 }
 
-/** Lists partitioned tables without partitions for the coming days. */
+/** Lists the partitioned tables that lack partitions for the coming days. */
 export function diagnosePartitions(states: readonly PartitionState[], now: Date): WebhookProblem[] {
   return states
     .filter(({ madeTo }) => madeTo.getTime() < now.getTime() + PARTITIONS_AHEAD_MS)
@@ -145,7 +151,7 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
   ];
 }
 
-/** Returns one warning at most: of several reasons why events wait, the first explains the others. */
+/** Returns at most one warning. If events wait for several reasons, the first reason explains the others. */
 function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
   const { lenderId, state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
   const count = totals.waiting + totals.retrying;

@@ -4,7 +4,7 @@ import { type Endpoint, endpointTable } from "../endpoint/endpoint.ts";
 import { eventsKeptFrom } from "./event-pages.ts";
 import { type DeliveryTotals, deliveryTotals, sequenceProblems, type SequenceProblem } from "./verification.ts";
 
-/** Workers do their work long before this time is over. Work that is later is a fault. */
+/** Work that is overdue by more than this is a fault. Workers normally do it much earlier. */
 export const GRACE_MS = 300_000;
 
 const ENDPOINT = ["lenderId", "url", "state", "suspendedAt", "nextProbeAt", "probeError", "updatedAt"] as const;
@@ -13,7 +13,7 @@ export interface EndpointRow extends Readonly<Pick<Endpoint, (typeof ENDPOINT)[n
   readonly endpointId: string;
 }
 
-/** How many rows were found, and the first of them. */
+/** The number of rows that were found, and the event of the first row. */
 export interface Found {
   readonly count: number;
   readonly eventId: string | null;
@@ -24,7 +24,7 @@ export interface EndpointFacts extends EndpointRow {
   readonly oldestUndelivered: UndeliveredEvent | undefined;
   /** Deliveries with a lease that has not ended. */
   readonly inFlight: number;
-  /** First attempts that are due and that nobody has leased. */
+  /** First attempts that have been due for long and that no process has leased. */
   readonly unleased: Found;
   /** Due deliveries with a lease that ended long ago. */
   readonly stuck: Found;
@@ -82,7 +82,8 @@ const COUNT_AND_FIRST = `count(*)::int as count, min(d.id::text)::uuid as "event
 
 const LONG_AGO = `now() - $3 * interval '1 millisecond'`;
 
-// The next delivery of its loan. It may have to wait for an earlier event that waits for its retry.
+// True for the next delivery of a loan. False if an earlier event of the loan waits for its retry, because the delivery
+// may have to wait for that event.
 const IS_NEXT = `not exists (
      select from webhooks.delivery earlier
      where earlier.lender_id = $1 and earlier.endpoint_id = d.endpoint_id and earlier.state = 'waiting'

@@ -60,7 +60,7 @@ describe("the check of webhooks", () => {
     ["PROBE_OVERDUE", { since: expect.any(Date) as Date }, suspend(`now() - interval '6 minutes'`)],
     ["PROBE_OVERDUE", { since: null }, suspend("null")],
     ["REPLAY_STALLED", { count: 7 }, insertReplay("running")],
-  ])("%s is a fault of ours", async (code, facts, ...statements) => {
+  ])("reports %s as a fault", async (code, facts, ...statements) => {
     const lenderId = await aQuietLender(CALLBACK);
     await publish(lenderId, "LN-1", 1, 3);
     for (const one of statements) await change(one, lenderId);
@@ -73,7 +73,7 @@ describe("the check of webhooks", () => {
 
   test.each<[string, WebhookProblem["code"][], ...Statement[]]>([
     ["a suspended endpoint", ["SUSPENDED"], suspend(`now() + interval '10 minutes'`)],
-    ["an event without a callback to go to", ["NO_CALLBACK"], updateEndpoint("url = null")],
+    ["an event without a callback URL", ["NO_CALLBACK"], updateEndpoint("url = null")],
     [
       "an old event whose callback fails",
       ["OLD_EVENT"],
@@ -82,7 +82,7 @@ describe("the check of webhooks", () => {
         "true",
       ),
     ],
-  ])("%s is a warning", async (_what, codes, ...statements) => {
+  ])("reports %s as a warning", async (_what, codes, ...statements) => {
     const lenderId = await aQuietLender(CALLBACK);
     await publish(lenderId, "LN-1", 1, 3);
     for (const one of statements) await change(one, lenderId);
@@ -111,14 +111,14 @@ describe("the check of webhooks", () => {
       updateDelivery(`created_at = now() - interval '20 days', replay = true`, "true"),
       insertReplay("done"),
     ],
-  ])("an event that %s is no problem", async (_what, ...statements) => {
+  ])("finds no problem in an event that %s", async (_what, ...statements) => {
     const lenderId = await aQuietLender(CALLBACK);
     await publish(lenderId, "LN-1", 1, 3);
     for (const one of statements) await change(one, lenderId);
     expect((await checkWebhooks(database.em(), { lenderId })).problems).toEqual([]);
   });
 
-  test("missing partitions are a fault without a lender", async () => {
+  test("reports missing partitions as a fault that belongs to no lender", async () => {
     expect((await checkWebhooks(database.em())).problems.filter(({ lenderId }) => lenderId === null)).toEqual([]);
     const now = new Date();
     const state = {
@@ -135,7 +135,7 @@ describe("the check of webhooks", () => {
   });
 });
 
-/** Registered long ago, so that workers have had their time. */
+/** Adds a lender whose endpoint was registered an hour ago, so that workers have had enough time to send its events. */
 async function aQuietLender(url: string | null): Promise<string> {
   const lenderId = await trial.addLender(url);
   await change(updateEndpoint(`updated_at = now() - interval '1 hour'`), lenderId);

@@ -32,12 +32,12 @@ export interface CheckOptions {
   readonly onProgress?: (progress: { readonly lenderId: string; readonly done: number; readonly of: number }) => void;
 }
 
-/** One query counts all events of a lender. No request waits for it. */
+/** The time limit of a query. One query counts all events of a lender, and no request waits for it. */
 const LONG_QUERY_MS = 300_000;
 
 /**
- * Finds work that workers have not done in time, rows that contradict each other, and lenders that get no events. Only reads,
- * in one consistent view of the rows. Takes a few seconds per million events.
+ * Finds work that workers have not done in time, rows that contradict each other, and lenders that get no events. It
+ * changes nothing, and reads one consistent view of the rows. Takes a few seconds per million events.
  *
  * @example
  * const { problems } = await checkWebhooks(em, { lenderId });

@@ -8,19 +8,19 @@ export interface StoredEvent {
   readonly body: string;
 }
 
-/** A number in the sequence of a loan. */
+/** Identifies an event by its loan and its number in the loan's sequence. */
 export interface EventKey {
   readonly loan: string;
   readonly sequence: bigint;
 }
 
-/** The event with a number, or whether retention has deleted it. */
+/** The event with a key, if it exists. `isLetGo`: retention has deleted events up to this number of the loan. */
 export interface EventAtKey {
   readonly event: StoredEvent | undefined;
   readonly isLetGo: boolean;
 }
 
-/** A page of a lender's events of one kind. Only the last page is certain to be the end: others may be empty. */
+/** A page of a lender's events of one kind. An empty page is not always the last page: check `next`. */
 export interface EventPage {
   readonly events: StoredEvent[];
   /** Pass it as `after` for the next page. Undefined on the last page. */
@@ -77,7 +77,8 @@ export async function eventsAt(
 }
 
 /**
- * The id below which retention deletes events. The event of a row of another domain with a lower id may be deleted.
+ * Returns the id below which retention deletes events. If a row of another domain belongs to an event with a lower id,
+ * this event may be deleted.
  *
  * @example
  * const keptFrom = await eventsKeptFrom(em);

@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { reasonInText } from "./failure-reason.ts";
 
-/** For each reason: its code, and the codes of the errors underneath. Null: a failure of this reason may have none. */
+/**
+ * For each reason: its code, and the codes of the underlying errors. Null: a failure with this reason may have none.
+ */
 const FAILURES: Record<FailureReason, readonly [FailureCode, ...(string | null)[]]> = {
   URL_NOT_ALLOWED: ["BLOCKED_ADDRESS", null],
   ADDRESS_NOT_PUBLIC: ["BLOCKED_ADDRESS", null],
@@ -48,7 +50,7 @@ test.each(["NO_CONNECTION_IN_TIME", "NO_ANSWER_IN_TIME"] as const)("reads %s wit
   expect(reasonInText("TIMEOUT", describeFailure({ reason, timeoutMs: 10_000 }))).toBe(reason);
 });
 
-test("reads URL_NOT_ALLOWED from what checkUrl says", () => {
+test("reads URL_NOT_ALLOWED from a sentence of checkUrl", () => {
   const urlProblem = "The URL must start with https://.";
   expect(reasonInText("BLOCKED_ADDRESS", describeFailure({ reason: "URL_NOT_ALLOWED", urlProblem }))).toBe(
     "URL_NOT_ALLOWED",
@@ -66,6 +68,6 @@ test.each<[AttemptErrorCode, string, FailureReason | undefined]>([
   ["TLS", "No secure connection could be agreed (ERR_SSL_WRONG_VERSION_NUMBER).", "NOT_TLS"],
   ["TLS", "A sentence that nothing writes.", undefined],
   ["NON_2XX", "The callback answered 503; any 2xx acknowledges.", undefined],
-])("understands what rows of earlier versions hold: %s, %s", (code, detail, reason) => {
+])("reads the reason from rows of earlier versions: %s, %s", (code, detail, reason) => {
   expect(reasonInText(code, detail)).toBe(reason);
 });

@@ -62,7 +62,7 @@ describe("the list of deliveries", () => {
     expect(await list({ since: new Date(now.getTime() + 60_000) })).toEqual([]);
   });
 
-  test("of parked deliveries reads only those, before and after statistics", async () => {
+  test("reads only parked deliveries if only these are listed, without and with table statistics", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     for (const [of, state, count] of [
       [lenderId, "delivered", 20_000],
@@ -102,7 +102,7 @@ describe("verification", () => {
     expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 3, waiting: 3 });
   });
 
-  test("names every gap and every repeated number", async () => {
+  test("reports every gap and every repeated number", async () => {
     const lenderId = await trial.addLender(null);
     await trial.publish([
       ...eventsOn(lenderId, "late", 2, 2),
@@ -150,7 +150,7 @@ describe("verification", () => {
 });
 
 describe("the endpoint", () => {
-  test("is undefined for a lender without one", async () => {
+  test("is undefined for a lender without an endpoint", async () => {
     expect(await endpointOf(database.em(), newId())).toBeUndefined();
     const change = transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId: newId(), url: null }));
     await expect(change).rejects.toThrow(EndpointNotFoundError);
@@ -197,14 +197,17 @@ describe("a test of the endpoint", () => {
   });
 });
 
-/** What `read` answers, and the pages of the deliveries' table that it went through for it. */
+/** Returns the result of `read`, and the number of pages of the delivery table that it has read. */
 async function reading<Answer extends object>(read: () => Promise<Answer>): Promise<Answer & { pagesRead: number }> {
   const before = await pagesReadSoFar();
   const answer = await read();
   return { ...answer, pagesRead: (await pagesReadSoFar()) - before };
 }
 
-/** Pages of the table and its indexes that queries have read, after all connections have reported their statistics. */
+/**
+ * Returns how many pages of the table and its indexes queries have read. First makes all connections report their
+ * statistics.
+ */
 async function pagesReadSoFar(): Promise<number> {
   const clients = await Promise.all(Array.from({ length: database.pool.totalCount }, () => database.pool.connect()));
   for (const client of clients) await client.query("select pg_stat_force_next_flush()");

@@ -130,14 +130,14 @@ describe("an attempt without an answer", () => {
     ["TLS", "No secure connection could be agreed (ERR_SSL_WRONG_VERSION_NUMBER).", /does not speak TLS/],
     ["TLS", "No secure connection could be agreed (EPROTO).", /No TLS connection/],
     ["BLOCKED_ADDRESS", "The host's name resolves to an address that is not public.", /not public/],
-  ])("with %s, %s", (errorCode, errorDetail, cause) => {
+  ])("with %s is explained: %s", (errorCode, errorDetail, cause) => {
     const said = remedyFor(failed(errorCode, { errorDetail }));
     expect(said.cause).toMatch(cause);
     expect(said).toEqual(WHOLE_SENTENCES);
   });
 
   test.each<AttemptErrorCode>(["TIMEOUT", "DNS", "CONNECT", "TLS", "NON_2XX", "REDIRECT", "BLOCKED_ADDRESS"])(
-    "and without any fact but %s has a cause and a remedy",
+    "and with no other fact than %s has a cause and a remedy",
     (errorCode) => {
       expect(remedyFor(failed(errorCode, { url: null }))).toEqual(WHOLE_SENTENCES);
     },
@@ -166,7 +166,7 @@ describe("the cause of a real request's failure", () => {
     const withTls = remedyFor(await failureOf(`https://127.0.0.1:${port.number}/`, { allow }));
     expect(withTls.cause).toBe("The port of the callback URL does not speak TLS.");
     const plain = remedyFor(await failureOf(`http://127.0.0.1:${port.number}/`, { allow }));
-    expect(plain.cause).toBe("What your server sent back is no valid HTTP/1.1 answer.");
+    expect(plain.cause).toBe("Your server sent no valid HTTP/1.1 answer.");
   });
 
   test("is found for a server that does not answer", async () => {

@@ -8,7 +8,7 @@ import { remedyForRedirect } from "./remedy-for-redirect.ts";
 /** A failed attempt. `status` and `headers` are null if no answer came. */
 export interface FailedAttemptFacts {
   readonly errorCode: AttemptErrorCode;
-  /** Why no answer came. Absent for an attempt that was read from its row: the row keeps `errorDetail` instead. */
+  /** The reason why no answer came. Absent if the attempt was read from its row, which stores `errorDetail` instead. */
   readonly errorReason?: FailureReason | undefined;
   readonly errorDetail: string | null;
   readonly status: number | null;
@@ -19,7 +19,7 @@ export interface FailedAttemptFacts {
 }
 
 /**
- * Says why an attempt failed, and what the lender can do. contract: Deliveries
+ * Explains why an attempt failed, and what the lender can do. contract: Deliveries
  *
  * @example
  * const { cause, remedy } = remedyFor({
@@ -35,8 +35,8 @@ export function remedyFor(failed: FailedAttemptFacts): Remedy {
 }
 
 const OURS: Remedy = {
-  cause: "The fault was on our side: the service could not get out to your server. It is not counted against you.",
-  remedy: "There is nothing for you to do: the event is tried again, and once it is parked it can be replayed.",
+  cause: "The fault was on our side: our network or DNS failed. The failure is not counted against your endpoint.",
+  remedy: "There is nothing for you to do: the event is sent again. If it is parked, it can be replayed.",
 };
 
 const NOT_REACHED: Remedy = {
@@ -57,18 +57,19 @@ const UNKNOWN_NAME: Remedy = {
 
 const BROKEN_DOMAIN: Remedy = {
   cause: "The DNS servers of your domain failed to answer for the host name of the callback URL.",
-  remedy: "Have whoever runs your DNS check the zone: its servers, its delegation and its DNSSEC signatures.",
+  remedy: "Ask the operator of your DNS to check the zone: its servers, its delegation and its DNSSEC signatures.",
 };
 
 const BLOCKED: Remedy = {
   cause: "The callback URL leads to an address that is not public, or is not an https URL.",
   remedy:
-    "Give its host name public addresses only, private ones beside them are refused too, and register it with https.",
+    "Register an https URL whose host name has only public addresses: a single private address is enough for a refusal.",
 };
 
 const NOT_HTTP: Remedy = {
-  cause: "What your server sent back is no valid HTTP/1.1 answer.",
-  remedy: "Check that the port of the callback URL belongs to your web server, and what a proxy before it changes.",
+  cause: "Your server sent no valid HTTP/1.1 answer.",
+  remedy:
+    "Check that the port of the callback URL belongs to your web server, and that no proxy before it changes answers.",
 };
 
 const NO_CONNECTION: Remedy = {
@@ -98,7 +99,7 @@ const HEADERS_TOO_LARGE: Remedy = {
 };
 
 const NO_SECURE_CONNECTION: Remedy = {
-  cause: "No TLS connection could be agreed with your server.",
+  cause: "No TLS connection to your server could be established.",
   remedy:
     "Serve TLS 1.2 or 1.3 with usual ciphers on the port of the callback URL, and ask for no client certificate there.",
 };

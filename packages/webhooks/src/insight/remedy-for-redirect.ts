@@ -13,7 +13,7 @@ interface Redirect {
 export function remedyForRedirect({ status, location, url }: Redirect): Remedy {
   if (status === 304) {
     return {
-      cause: "Your server answered 304 (not modified), which no event can be answered with.",
+      cause: "Your server answered 304 (not modified), which is not a valid answer to an event.",
       remedy: "Take the callback out of the cache before your server, and answer 2xx.",
     };
   }
@@ -40,13 +40,16 @@ function adviceFor(target: URL, to: string, url: string | null): string {
   return `Register the final URL, which is ${to} if that one answers 2xx itself, or answer 2xx at the registered one.`;
 }
 
-/** Undefined if the Location is absent, cannot be parsed, or leads to another protocol than HTTP. */
+/** Returns undefined if the Location is absent, cannot be parsed, or has another protocol than HTTP or HTTPS. */
 function targetOf(location: string | undefined, url: string | null): URL | undefined {
   const target = location === undefined ? null : URL.parse(location, url ?? undefined);
   return target?.protocol === "https:" || target?.protocol === "http:" ? target : undefined;
 }
 
-/** The URL without user name, query and fragment, which may contain secrets. The URL parser has escaped all but printable ASCII. */
+/**
+ * Returns the URL without its user name, query and fragment, which may contain secrets. The URL parser has escaped all
+ * characters except printable ASCII.
+ */
 function shownUrl(target: URL): string {
   const text = target.origin + target.pathname;
   return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;

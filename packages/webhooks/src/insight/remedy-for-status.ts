@@ -14,7 +14,7 @@ function wordsOfClass(status: number): Words {
     return ["Your server refused the request", "See in your server's log why, and answer 2xx to every signed event."];
   }
   if (status >= 500 && status < 600) {
-    return ["Your server failed", "Look at the logs of the receiver and of what stands before it at that time."];
+    return ["Your server failed", "Look at the logs of the receiver and of the proxies before it at that time."];
   }
   return ["Your server answered with a status that HTTP does not have", "Answer 200 or 204."];
 }
@@ -45,7 +45,7 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
     "Route POST to the receiver, or register the URL that takes it.",
   ],
   406: [
-    "Your server has no answer in a form that it thinks we want",
+    "Your server has no answer in a format that it thinks we accept",
     "Answer 2xx without a body, whatever Accept says.",
   ],
   407: [
@@ -106,7 +106,7 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   504: ["A gateway before your receiver gave up waiting for it", SLOW_WORK],
   505: ["Your server does not take this version of HTTP", "Serve the callback over HTTP/1.1."],
   507: ["Your server has no storage left", "Make room on its disk or in its database."],
-  508: ["Your server's proxies send the request round in a circle", "Check where the proxy forwards the callback to."],
+  508: ["Your server's proxies forward the request in a loop", "Check where the proxy forwards the callback to."],
   511: [
     "A network before your server asked for a login",
     "Let requests from the internet reach the callback directly.",
@@ -119,7 +119,10 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   ],
   523: [`${CLOUDFLARE} could not reach it`, "Check the origin's address in your Cloudflare settings."],
   524: [`${CLOUDFLARE} gave up waiting for it`, SLOW_WORK],
-  525: [`${CLOUDFLARE} could not agree on TLS with it`, "Check the certificate and TLS settings of your own server."],
+  525: [
+    `${CLOUDFLARE} could not establish a TLS connection to it`,
+    "Check the certificate and TLS settings of your own server.",
+  ],
   526: [
     `${CLOUDFLARE} does not trust its certificate`,
     "Install a valid certificate on your own server, or choose another mode of encryption in Cloudflare.",

@@ -2,7 +2,7 @@ import { type EntityManager, query, type QueryOptions, statement, type Tx } from
 import { eventsKeptFrom } from "./event-pages.ts";
 import { CLOCKS_DIFFER_MS, laterBy } from "../storage/id-time.ts";
 
-/** An event whose number does not follow the number before it on its loan. `after` is 0 for the first event. */
+/** An event whose sequence number does not follow `after`, the number of the loan's previous event (0 if none). */
 export interface SequenceProblem {
   readonly lenderId: string;
   readonly loan: string;
@@ -25,7 +25,7 @@ export interface DeliveryTotals {
 }
 
 /**
- * Prevents partitions from being dropped until the transaction ends. To be called first in a transaction with a consistent
+ * Prevents partitions from being dropped until the transaction ends. Call it first in a transaction with a consistent
  * view of the rows: if a partition were dropped after the view began, the view would miss rows that the drop has moved.
  *
  * @example
@@ -70,12 +70,14 @@ export async function deliveryTotals(
 ): Promise<DeliveryTotals> {
   const keptFrom = await eventsKeptFrom(em);
   const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null, keptFrom], options);
-  // Retention has advanced in between: it may have deleted deliveries of events that were counted. So the counts are repeated.
+  // If retention has advanced in the meantime, it may have deleted deliveries of events that were counted. Then count
+  // again.
   return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, lenderId, options);
 }
 
 /**
- * The number of the last event of each loan, even if it has been deleted. A loan without any event is not in the map.
+ * Returns the sequence number of the last event of each loan, even if the event has been deleted. A loan that never had
+ * an event is not in the map.
  *
  * @example
  * const last = await lastSequences(em, lenderId, ["LN-2026-00417"]);
@@ -107,8 +109,8 @@ const selectLastSequences = statement(
    group by loan`,
 );
 
-// A deleted number may be missing, but it must not be given again. The clocks of two processes may disagree whether an event
-// near the limit of retention is deleted. So `$2` is an hour after that limit.
+// The numbers of deleted events may be missing, but must not be used again. The clocks of two processes may disagree
+// whether an event near the limit of retention is deleted. So `$2` is an hour after that limit.
 const selectProblems = statement(
   "webhooks.sequence-problems",
   `select "lenderId", loan, case when found <= after then 'duplicate' else 'gap' end as fault, after, found, "eventId"
@@ -127,7 +129,8 @@ const selectProblems = statement(
    order by "lenderId", loan, found`,
 );
 
-// Retention deletes deliveries before their events. So below its limit, an event counts only together with its delivery.
+// Retention deletes deliveries before their events. So an event below the limit of retention counts only if its
+// delivery still exists.
 const countByState = statement(
   "webhooks.delivery-totals",
   `select (

@@ -2,8 +2,9 @@ const FIRST_UPPER = `webhooks.first_id(
   (date_trunc('week', now() at time zone 'UTC') + interval '14 days') at time zone 'UTC')`;
 
 /**
- * Events and attempts in weekly partitions by id, which is time. The tables so far become the first partition of each,
- * so nothing is copied; the rest is made and dropped by the functions, for a role that may not change tables itself.
+ * Divides events and attempts into weekly partitions by their id, which begins with its time. The existing table
+ * becomes the first partition, so no rows are copied. Functions create and drop the other partitions, because the role
+ * that calls them may not change tables itself.
  */
 export const migration0003: readonly string[] = [
   `create function webhooks.first_id(moment timestamptz) returns uuid language sql stable strict parallel safe
@@ -20,7 +21,7 @@ export const migration0003: readonly string[] = [
     `create index attempt_of_delivery on webhooks.attempt (delivery_id, id)`,
   ]),
 
-  // What is older than kept_from is let go once it is settled; up to dropped_to its partitions have been dropped.
+  // Rows with ids below kept_from are deleted once they are settled. Partitions below dropped_to have been dropped.
   `create table webhooks.retention (
      relation text primary key check (relation in ('event', 'attempt')),
      kept_from uuid not null,
@@ -28,7 +29,7 @@ export const migration0003: readonly string[] = [
    )`,
   `insert into webhooks.retention (relation, kept_from, dropped_to)
    select relation, webhooks.first_id('epoch'), webhooks.first_id('epoch') from unnest(array['event', 'attempt']) relation`,
-  // The number that a loan's kept events continue from.
+  // The last number among a loan's deleted events. The loan's remaining events continue from it.
   `create table webhooks.let_go (
      lender_id uuid not null,
      loan text not null,
@@ -48,8 +49,9 @@ export const migration0003: readonly string[] = [
      where bounds <> 'DEFAULT'
    $$`,
 
-  // A partition is made beside its parent and attached, which lets readers and writers of the parent go on.
-  // Rows that came too early for it wait in the default partition and are moved, which does not.
+  // A partition is created as a separate table and then attached, which does not block readers and writers of the
+  // parent. Rows that were written before their partition existed are moved from the default partition, which locks the
+  // parent.
   definerFunction(
     `webhooks.make_partitions(parent text, weeks_ahead integer) returns integer`,
     `declare
@@ -86,7 +88,7 @@ export const migration0003: readonly string[] = [
      end`,
   ),
 
-  // The clock is the database's, and the least time is what the contract needs: 31 hours of ladder, then 30 days.
+  // The clock is the database's. The minimum is the time that the contract requires: 31 hours of ladder, then 30 days.
   definerFunction(
     `webhooks.advance_retention(parent text, keep_days integer) returns uuid`,
     `declare
@@ -114,8 +116,9 @@ export const migration0003: readonly string[] = [
      end`,
   ),
 
-  // One partition takes the place of all before kept_from. It holds the events that still have a delivery, one that
-  // waits for its endpoint for example. They are copied first, so that the parent is locked for a moment only.
+  // One partition replaces all partitions below kept_from. It contains the events that still have a delivery, for
+  // example a delivery that waits for its endpoint. They are copied first, so that the parent is locked only for a
+  // moment.
   definerFunction(
     `webhooks.drop_partitions(parent text) returns integer`,
     `declare
@@ -158,7 +161,10 @@ export const migration0003: readonly string[] = [
   `revoke all on function webhooks.make_partitions, webhooks.advance_retention, webhooks.drop_partitions from public`,
 ];
 
-/** The table so far is attached as it is: its index and its constraints are those of the parent. */
+/**
+ * Replaces a table with a partitioned one. The existing table is attached unchanged as the first partition, because it
+ * has the indexes and constraints of the parent.
+ */
 function partitioned(table: string, indexes: readonly string[]): string[] {
   return [
     `alter table webhooks.${table} rename to ${table}_first`,
@@ -171,7 +177,7 @@ function partitioned(table: string, indexes: readonly string[]): string[] {
          ${FIRST_UPPER});
      end $$`,
     `create table webhooks.${table}_default partition of webhooks.${table} default`,
-    // Processes of the version before go on while this one starts.
+    // Grants the rights on the old table for the new one, because processes of the previous version still run.
     `do $$ declare held record; begin
        for held in
          select a.grantee::regrole as role, string_agg(a.privilege_type, ', ') as rights
@@ -185,7 +191,10 @@ function partitioned(table: string, indexes: readonly string[]): string[] {
   ];
 }
 
-/** Runs with the rights of who migrates, so it trusts nothing of its caller, and waits for nobody. */
+/**
+ * Declares a function that runs with the rights of the role that migrates. So the function uses no setting of its
+ * caller, and waits at most half a second for a lock.
+ */
 function definerFunction(signature: string, body: string): string {
   return `create function ${signature} language plpgsql security definer
     set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '500ms' as $$ ${body} $$`;

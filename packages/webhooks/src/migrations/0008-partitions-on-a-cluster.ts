@@ -1,14 +1,17 @@
-/** On a cluster a setting reaches the workers by SET LOCAL only. One PostgreSQL takes the name of Citus's setting as unknown. */
+/**
+ * On a cluster, only SET LOCAL reaches the worker nodes. PostgreSQL without Citus accepts the name of Citus's setting
+ * too.
+ */
 const LIMIT_LOCK_WAITS = `set local citus.propagate_set_commands = 'local';
        set local lock_timeout = '500ms';`;
 
 /**
- * The functions that make, let go and drop partitions, for one PostgreSQL and for a cluster of Citus that has the tables of
- * events and attempts on several nodes. They run on the coordinator.
+ * Replaces the functions that create and drop partitions. The new ones work on one PostgreSQL, and on a Citus cluster
+ * that has the tables of events and attempts on several nodes. They run on the coordinator.
  */
 export const migration0008: readonly string[] = [
-  // Citus distributes a table when it is attached to a distributed one, but leaves the rows that it has by then on the
-  // coordinator's disk, hidden. So a partition is distributed before it gets rows.
+  // When a table is attached to a distributed table, Citus distributes it, but leaves its existing rows hidden on the
+  // coordinator's disk. So a partition is distributed before it gets rows.
   `create function webhooks.distribute_like(partition text, parent text) returns void
    language plpgsql set search_path = pg_catalog, pg_temp as $$
    declare
@@ -25,8 +28,9 @@ export const migration0008: readonly string[] = [
      end if;
    end $$`,
 
-  // A partition is made beside its parent and attached, which lets readers and writers of the parent go on.
-  // Rows that came too early for their partition wait in the default partition and are moved, which locks the parent.
+  // A partition is created as a separate table and then attached, which does not block readers and writers of the
+  // parent. Rows that were written before their partition existed are moved from the default partition, which locks the
+  // parent.
   definerFunction(
     `webhooks.make_partitions(parent text, weeks_ahead integer) returns integer`,
     `declare
@@ -65,9 +69,10 @@ export const migration0008: readonly string[] = [
      end`,
   ),
 
-  // One partition takes the place of all before kept_from. It holds the events that still have a delivery, one that
-  // waits for its endpoint for example. They are copied first, so that the parent is locked for a moment only.
-  // The ORDER BY keeps the sub-select apart, so that each lender's deliveries are read by their primary key.
+  // One partition replaces all partitions below kept_from. It contains the events that still have a delivery, for
+  // example a delivery that waits for its endpoint. They are copied first, so that the parent is locked only for a
+  // moment. The ORDER BY keeps the sub-select from being merged, so that each lender's deliveries are read by their
+  // primary key.
   definerFunction(
     `webhooks.drop_partitions(parent text) returns integer`,
     `declare
@@ -111,7 +116,10 @@ export const migration0008: readonly string[] = [
   ),
 ];
 
-/** Runs with the rights of who migrates, so it trusts nothing of its caller, and waits half a second for a lock at most. */
+/**
+ * Declares a function that runs with the rights of the role that migrates. So the function uses no setting of its
+ * caller, and waits at most half a second for a lock.
+ */
 function definerFunction(signature: string, body: string): string {
   return `create or replace function ${signature} language plpgsql security definer
     set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '500ms' as $$ ${body} $$`;

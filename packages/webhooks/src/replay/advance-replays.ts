@@ -13,9 +13,9 @@ import { type Replay, replayTable } from "./replay.ts";
 import { sendManyAgain } from "./replay-delivery.ts";
 import { readScope } from "./replay-scope.ts";
 
-/** The deliveries that one step reads: reading them takes a few milliseconds, however few match. */
+/** The most deliveries that one step reads. Reading them takes a few milliseconds, even if few of them match. */
 const ROWS_PER_STEP = 20_000;
-/** The steps of one call. A process that stops waits for the end of its call. */
+/** The most steps of one call, because a process that stops waits for the end of its call. */
 const STEPS_AT_A_TIME = 20;
 /** The most replayed deliveries of one endpoint that wait at a time, unless the rate is higher. */
 const MOST_WAITING = 1_000;
@@ -29,10 +29,10 @@ interface ReplayKey {
 type DueReplay = Replay & { readonly createdAtText: string };
 
 /**
- * Takes the steps of replays that are due. A step makes the next deliveries of a replay due again, at most as many as its
- * rate. The next step comes a second later, or when the endpoint has taken the deliveries of earlier steps. To be called
- * every second, by any number of processes: a step is one transaction that locks the replay's row, and the clock is the
- * database's. Returns how many deliveries wait again.
+ * Takes the due steps of replays. A step makes the next deliveries of a replay due again, at most as many as its rate.
+ * The next step is a second later, or when the endpoint has received the deliveries of earlier steps. Call it every
+ * second, in any number of processes: a step is one transaction that locks the replay's row and uses the database's
+ * clock. Returns how many deliveries have become due again.
  */
 export async function advanceReplays(em: () => EntityManager): Promise<number> {
   let [sent, steps] = [0, 0];
@@ -52,8 +52,8 @@ export async function advanceReplays(em: () => EntityManager): Promise<number> {
 }
 
 /**
- * Returns how many deliveries wait again. Undefined if another process has locked the replay, or if its endpoint has not
- * taken the deliveries of earlier steps.
+ * Returns how many deliveries have become due again. Returns undefined if another process has locked the replay, or if
+ * too many deliveries of earlier steps still wait.
  */
 async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
   const [replay] = await query<DueReplay>(tx, claimDue, [key.lenderId, key.id]);
@@ -75,8 +75,8 @@ async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
   return sent;
 }
 
-// Returns one replay per lender, the one that has waited longest. The lender's other replays follow after its step: together
-// they would exceed the limit of waiting deliveries.
+// Returns one replay per lender, the one that has waited longest. The lender's other replays follow after its step,
+// because together they would exceed the limit of waiting deliveries.
 const selectDue = allLendersStatement(
   "webhooks.due-replays",
   { ofSome: "lender_id = any ($1::uuid[])" },
@@ -90,8 +90,8 @@ const selectDue = allLendersStatement(
    order by next_step_at`,
 );
 
-// A replay waits while its endpoint has not taken the deliveries of earlier steps. Many waiting replays would delay new events
-// of their loans, and every lease would have to skip them. The comparison of rows makes every plan use the partial index on
+// A replay waits while too many replayed deliveries of its endpoint wait. They would delay new events of their loans,
+// and every lease would have to skip them. The comparison of rows makes every plan use the partial index on
 // (endpoint_id, id), because the primary key has another order.
 const claimDue = statement(
   "webhooks.replay-claim",
@@ -108,8 +108,8 @@ const claimDue = statement(
    for update of r skip locked`,
 );
 
-// A step that found nothing to send is followed by the next one at once. `total` was counted before the rows were locked, so
-// `done` may exceed it by deliveries that were settled in between.
+// A step that found nothing to send is followed by the next step at once. `total` was counted before the rows were
+// locked. Deliveries may have been settled in between, so `done` may exceed the counted total.
 const move = statement(
   "webhooks.replay-move",
   `with clock as materialized (

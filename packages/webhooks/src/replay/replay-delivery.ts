@@ -6,7 +6,7 @@ import { recordReplayRequest } from "./replay-request.ts";
 interface LockedDelivery {
   readonly state: StoredState;
   readonly isInFlight: boolean;
-  /** Whether the latest request that sent it again is this one. */
+  /** Whether this request is the latest one that sent the event again. */
   readonly isLatestRequest: boolean;
 }
 
@@ -42,8 +42,8 @@ export async function replayDelivery(
 }
 
 /**
- * Starts the ladder again for those of the deliveries that are still in one of the states. Returns how many these were. Locks
- * the rows in the order of their ids, so that two replays cannot deadlock.
+ * Starts the ladder again for the deliveries that are still in one of the states. Returns the number of these
+ * deliveries. Locks the rows in the order of their ids, so that two replays cannot deadlock.
  */
 export async function sendManyAgain(
   tx: Tx,

@@ -18,7 +18,7 @@ export const ReplayRequestEntity = defineEntity({
   },
 });
 
-/** Records a request. Returns false if the same request was recorded before: then it must not act again. */
+/** Records a request. Returns false if the same request was recorded before; it must not act again then. */
 export async function recordReplayRequest(
   tx: Tx,
   lenderId: string,

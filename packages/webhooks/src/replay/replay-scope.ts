@@ -6,7 +6,7 @@ import type { Replay, ReplayFilter } from "./replay.ts";
 /** The time limit of queries that read many rows: as long as the server allows. */
 const LONG_READ = { timeoutMs: 35_000 };
 
-/** Which deliveries a replay sends again, as its row keeps it. A field that is null does not restrict. */
+/** The filter of a replay, as its row stores it. A field that is null does not restrict the deliveries. */
 export type ReplayScope = Pick<Replay, "loan" | "kind" | "states" | "createdFrom" | "createdTo"> & {
   readonly lenderId: string;
 };
@@ -32,7 +32,10 @@ export function scopeOf(lenderId: string, filter: ReplayFilter): ReplayScope {
   };
 }
 
-/** The range of ids that contains all deliveries of a scope, by their time. `after` is excluded. */
+/**
+ * Returns a range of ids that contains all deliveries of a scope, according to their times. `after` is not in the
+ * range.
+ */
 export function idsOf({ createdFrom, createdTo }: ReplayScope): { after: string | null; upTo: string | null } {
   return {
     after: createdFrom ? idBefore(createdFrom) : null,
@@ -48,8 +51,8 @@ export async function countMatches(em: EntityManager, scope: ReplayScope, upTo: 
 }
 
 /**
- * Reads at most `maxRows` deliveries after `after` and up to `upTo`. Returns the first `count` of them that match and were
- * settled by `settledBy`.
+ * Reads at most `maxRows` deliveries with ids after `after` and up to `upTo`. Returns the first `count` of them that
+ * match and were settled at `settledBy` or earlier.
  */
 export async function readScope(
   em: EntityManager,

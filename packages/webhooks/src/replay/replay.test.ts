@@ -15,8 +15,8 @@ import { countIn, eventsOn, openTrial, until } from "../../tests/trial.ts";
 const trial = await openTrial();
 const { database, otherDatabase } = trial;
 
-describe("a replay of many", () => {
-  test("sends the events of its filter, as many as its preview has counted", async () => {
+describe("a replay of many events", () => {
+  test("sends the events that match its filter, as many as its preview has counted", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     const first = await publish(lenderId, "LN-1", 1, 4);
     const second = await publish(lenderId, "LN-2", 1, 3);
@@ -55,7 +55,7 @@ describe("a replay of many", () => {
     expect(await countIn(database, otherId, "parked")).toBe(4);
   });
 
-  test("includes events from its first time, and before its last time", async () => {
+  test("includes events created at createdFrom or later, and before createdTo", async () => {
     const lenderId = await trial.addLender(null);
     const events: EventToEmit[] = [];
     for (let number = 1; number <= 3; number += 1) {
@@ -89,7 +89,7 @@ describe("a replay of many", () => {
     expect(await stateOf(lenderId, events[900]!)).toBe("parked");
     await aSecondLater(replay);
     expect(sum(await everybody())).toBe(900);
-    // The receiver has taken none of them: there is no sense in having more of them wait.
+    // The receiver has taken none of them, so no further deliveries become due.
     await aSecondLater(replay);
     expect(sum(await everybody())).toBe(0);
     await settle(lenderId, events.slice(0, 1_800), "delivered");
@@ -98,7 +98,7 @@ describe("a replay of many", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(200);
   });
 
-  test("waits while other replays of its lender use the room", async () => {
+  test("waits while another replay of its lender has the most deliveries that may wait", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 1_000);
     const others = await publish(lenderId, "LN-2", 1, 1_000);
@@ -113,7 +113,7 @@ describe("a replay of many", () => {
     expect(await ended(second)).toMatchObject({ state: "done", done: 1_000 });
   });
 
-  test("repeats in another process a step whose process died", async () => {
+  test("has a step repeated by another process if its process dies", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 10);
     await settle(lenderId, events, "parked");
@@ -127,7 +127,7 @@ describe("a replay of many", () => {
     ]);
     const dying = advanceReplays(() => otherDatabase.em()).catch((error: unknown) => error);
     await until(async () => (await sessionsWaitingForLocks(database.pool)) === 1);
-    expect(await advanceReplays(() => database.em()), "nobody else takes a step that is under way").toBe(0);
+    expect(await advanceReplays(() => database.em()), "no other process takes a step that is under way").toBe(0);
     await endRunningSession(database);
     expect(await dying).toBeInstanceOf(Error);
     await blocker.query("rollback");
@@ -146,7 +146,8 @@ describe("a replay of many", () => {
     await settle(lenderId, events.slice(0, 5), "delivered");
     const replay = await start(lenderId, { states: ["delivered"] }, { ratePerSecond: 2 });
     expect(await advanceReplays(() => database.em())).toBe(2);
-    // The third is sent again by hand and arrives; the sixth was under way, and one more is made.
+    // The third event is replayed alone and delivered. The sixth was waiting and is now delivered. One more event is
+    // published.
     await replayOne(lenderId, events[2]!.eventId);
     const later = await publish(lenderId, "LN-2", 1, 1);
     await settle(lenderId, [events[2]!, events[5]!, ...later], "delivered");
@@ -160,7 +161,7 @@ describe("a replay of many", () => {
     ]);
   });
 
-  test("finds a few events among many without a pause, in bounded steps", async () => {
+  test("finds one event among many in several bounded steps, without a pause between them", async () => {
     const lenderId = await trial.addLender(null);
     await query(database.em(), insertMany, [lenderId, 45_000]);
     const [event] = await publish(lenderId, "LN-1", 1, 1);
@@ -171,7 +172,7 @@ describe("a replay of many", () => {
     expect(await ended(replay)).toMatchObject({ state: "done", done: 1 });
   });
 
-  test("is the same for all requests for the same events while it runs", async () => {
+  test("is shared by all requests for the same events while it runs", async () => {
     const lenderId = await trial.addLender(null);
     await settle(lenderId, await publish(lenderId, "LN-1", 1, 3), "parked");
     const filter = { loan: "LN-1", createdFrom: new Date(0) };
@@ -262,7 +263,7 @@ async function ended({ lenderId, id }: Replay): Promise<Replay | undefined> {
   return replayById(database.em(), lenderId, id);
 }
 
-/** Lets the pause between two steps be over. */
+/** Ends the pause between two steps, as if a second had passed. */
 async function aSecondLater({ lenderId, id }: Replay): Promise<void> {
   await query(database.em(), endPause, [lenderId, id]);
 }

@@ -4,7 +4,7 @@ import { type EntityManager, query, statement, tableOf, type Tx } from "@collect
 /** `running` until all of its events are due again (`done`) or somebody cancels it (`cancelled`). */
 export type ReplayState = "running" | "done" | "cancelled";
 
-/** The states of events that a replay can send again. An event in another state is sent anyway. */
+/** The states of events that a replay can send again. An event in another state will be sent without a replay. */
 export type ReplayableState = "delivered" | "parked";
 
 /** Which events to send again. An absent field does not restrict. */
@@ -13,9 +13,9 @@ export interface ReplayFilter {
   readonly kind?: string | undefined;
   /** Default: parked. */
   readonly states?: readonly ReplayableState[] | undefined;
-  /** Events that were made at this time or later. */
+  /** Events that were created at this time or later. */
   readonly createdFrom?: Date | undefined;
-  /** Events that were made before this time. */
+  /** Events that were created before this time. */
   readonly createdTo?: Date | undefined;
 }
 
@@ -35,7 +35,7 @@ export const ReplayEntity = defineEntity({
     ratePerSecond: p.integer(),
     /** How many events matched when the replay was requested. */
     total: p.integer(),
-    /** How many of them have become due again, or were sent since. */
+    /** How many events the replay has made due again so far. */
     done: p.integer(),
     state: p.text().$type<ReplayState>(),
     /** The last delivery that a step has read. */
@@ -43,7 +43,7 @@ export const ReplayEntity = defineEntity({
     /** The last event at the time of the request. Later events are not part of the replay. */
     upTo: p.uuid(),
     requestedBy: p.text(),
-    /** Further requests for the same events, which came while the replay ran. */
+    /** The ids of further requests for the same events that came while the replay ran. */
     joinedBy: p.array().columnType("uuid[]"),
     nextStepAt: p.datetime().columnType("timestamptz"),
     createdAt: p.datetime().columnType("timestamptz"),
@@ -59,7 +59,7 @@ export const replayTable = tableOf(ReplayEntity);
 const LISTED = 50;
 
 /**
- * One replay of a lender, or undefined.
+ * Returns one replay of a lender, or undefined if there is none.
  *
  * @example
  * const replay = await replayById(em, lenderId, replayId);
@@ -70,7 +70,7 @@ export async function replayById(em: EntityManager, lenderId: string, id: string
 }
 
 /**
- * The lender's latest 50 replays, the newest first.
+ * Returns the lender's latest 50 replays, the newest first.
  *
  * @example
  * const running = (await listReplays(em, lenderId)).filter(({ state }) => state === "running");

@@ -26,7 +26,7 @@ export const MAX_REPLAY_RATE = 1_000;
 export interface ReplayRequest {
   /** Events per second, 1 to 1,000. Default 50. */
   readonly ratePerSecond?: number | undefined;
-  /** For the record: the id of the requesting key, or the operator. */
+  /** The id of the key that requested the replay, or the operator. It is only recorded. */
   readonly requestedBy: string;
   /** A UUID that identifies the request: its repeats have the same one. Default: a new one. */
   readonly id?: string | undefined;
@@ -45,9 +45,9 @@ export async function previewReplay(em: EntityManager, lenderId: string, filter:
 }
 
 /**
- * Records a replay of the events that match now. The routines of `startWebhooks` send them, at the rate of the replay and in
- * the order in which the events were made. A repeat of the request (by `id`), or another request for the same events while
- * the replay runs, gets the existing replay. contract: Deliveries
+ * Records a replay of the events that match now. The routines of `startWebhooks` send them, at the rate of the replay
+ * and in the order in which the events were created. A repeat of the request (by `id`), or another request for the same
+ * events while the replay runs, gets the existing replay. contract: Deliveries
  *
  * @example
  * const filter = { loan: "LN-2026-00417", createdFrom: new Date("2026-11-20T00:00:00Z") };
@@ -84,8 +84,9 @@ export interface RepeatableReplayRequest extends ReplayRequest {
 }
 
 /**
- * Starts a replay, or counts what it would send, for a request that may be repeated. The first use of the request's id decides
- * which: a repeat gets the same replay, or a count, whatever its own `dryRun` is. contract: Repeating a call
+ * Starts a replay, or only counts the events that it would send. The request may be repeated. The first use of its id
+ * decides which of the two it does: a repeat gets the same replay, or a count, whatever its own `dryRun` is.
+ * contract: Repeating a call
  *
  * @example
  * const request = { id: requestId, dryRun: false, requestedBy: keyId };
@@ -113,7 +114,7 @@ interface FirstUse {
   readonly wasDryRun: boolean;
 }
 
-/** The last event of the lender, or the last within the filter's time. */
+/** Returns the id of the lender's last event, or the highest id within the filter's time if that is lower. */
 async function lastIdOf(em: EntityManager, scope: ReplayScope): Promise<string> {
   const [row] = await query<{ id: string }>(em, selectLastId, [scope.lenderId, idsOf(scope).upTo]);
   return row!.id;

@@ -7,7 +7,7 @@ export type DeliveryState = "waiting" | "in_flight" | "retrying" | "delivered" |
 /** The states in a delivery's row. A delivery in flight is a `waiting` row with a lease that has not ended. */
 export type StoredState = Exclude<DeliveryState, "in_flight">;
 
-/** An event on its way to its endpoint. Its id is the event's. These small rows are the whole backlog. */
+/** The sending of an event to its endpoint. It has the id of the event. These small rows are the whole backlog. */
 export const DeliveryEntity = defineEntity({
   name: "Delivery",
   schema: "webhooks",
@@ -29,9 +29,11 @@ export const DeliveryEntity = defineEntity({
     leasedUntil: p.datetime().columnType("timestamptz").strictNullable(),
     /** Code and sentence of the latest failure, such as "TIMEOUT: No answer came within 10000 ms." */
     lastError: p.text().strictNullable(),
-    /** Whether it was delivered or parked before, and a replay sends it again. */
+    /** Whether a replay sends the event again after it was delivered or parked. */
     replay: p.boolean(),
-    /** The id of the latest request to send it again, if the request had one. */
+    /**
+     * The id of the latest request to replay this one event, among the requests that have an id. Null if there is none.
+     */
     replayedBy: p.uuid().strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     settledAt: p.datetime().columnType("timestamptz").strictNullable(),

@@ -31,7 +31,7 @@ export interface LoanEvent {
 }
 
 /**
- * All events of a loan in their sequence.
+ * Returns all events of a loan in their sequence.
  *
  * @example
  * const events = await eventsOf(em, lenderId, "LN-2026-00417");

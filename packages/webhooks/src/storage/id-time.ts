@@ -1,4 +1,7 @@
-/** The greatest difference between the time in an event's id, from its process's clock, and the database's time. */
+/**
+ * The greatest assumed difference between the time in an event's id, which is from a process's clock, and the
+ * database's.
+ */
 export const CLOCKS_DIFFER_MS = 3_600_000;
 
 /** Returns an id below the ids of all events that were made at `at` or later. */

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
 describe("partitions", () => {
-  test("are created four weeks ahead, without a gap, and once even if many processes do it", async () => {
+  test("are created four weeks ahead, without a gap, and only once if several processes create them", async () => {
     const { database, url, sql } = await openFresh();
     const other = await createDatabase({ url, schemas: [webhooksSchema] });
     afterFile(() => other.close());
@@ -34,7 +34,7 @@ describe("partitions", () => {
     expect(await maintainPartitions(other.em())).toMatchObject({ made: 0 });
   });
 
-  test("take over rows that came before they were created", async () => {
+  test("get the rows that were written before they were created", async () => {
     const { database, sql } = await openFresh();
     const lenderId = newId();
     await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: null }));
@@ -52,7 +52,7 @@ describe("partitions", () => {
     ]);
   });
 
-  test("are left to the next call while a long read uses the table, and block no other query", async () => {
+  test("are dropped only by the next call if a long read uses the table, and no other query is blocked", async () => {
     const run = await openLongRun();
     await run.publish("LN-1", 1, { daysAgo: 60, state: "delivered", settledDaysAgo: 60 });
     const reader = await run.database.pool.connect();
@@ -143,7 +143,7 @@ describe("a query reads only the partition that it needs, on a generic plan,", {
   });
 });
 
-test("an upgrade copies no rows, and keeps rows and rights", async () => {
+test("the upgrade to partitions copies no rows, and keeps all rows and rights", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const before = { ...webhooksSchema, entities: [], readOnly: [], migrations: webhooksSchema.migrations.slice(0, 2) };
   await migrate({ url, schemas: [before] });
@@ -189,8 +189,8 @@ async function plan({ database }: LongRun, text: string, values: readonly unknow
 }
 
 /**
- * The middle of a week: the statements look back by an hour for clocks that differ, so an event of a week's first hour
- * rightly touches the partition before.
+ * Returns how long ago the middle of the week before last was. For an event in
+ * the first hour of a week, the queries would rightly read the previous partition too, because they look back by an hour.
  */
 function daysSinceMiddleOfWeekBeforeLast(): number {
   const daysSinceEpoch = Date.now() / DAY_MS;
@@ -198,7 +198,7 @@ function daysSinceMiddleOfWeekBeforeLast(): number {
   return sinceMonday + 10.5;
 }
 
-/** The partitions of which the plan has run a scan. */
+/** Returns the partitions that the plan has scanned. */
 function touched(text: string, table: string): string[] {
   const scans = text.matchAll(new RegExp(String.raw`Scan.* on (${table}_\w+) .*\(actual `, "g"));
   return [...scans].map(([, name]) => name!).toSorted();

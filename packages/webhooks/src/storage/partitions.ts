@@ -10,11 +10,11 @@ const HELD_UP = new Set(["55P03", "40P01"]);
 
 /** The result of a call of `maintainPartitions`. */
 export interface PartitionChanges {
-  /** Partitions that were created. */
+  /** The number of created partitions. */
   readonly made: number;
-  /** Partitions that were dropped. */
+  /** The number of dropped partitions. */
   readonly dropped: number;
-  /** Deliveries that were deleted. */
+  /** The number of deleted deliveries. */
   readonly forgotten: number;
   /** Whether the call stopped early because other sessions used the tables. The next call does the rest. */
   readonly isHeldUp: boolean;
@@ -24,20 +24,20 @@ export interface PartitionChanges {
 export interface PartitionState {
   readonly relation: "event" | "attempt";
   readonly partitions: number;
-  /** Rows before this time have a partition. Weeks ahead of now, unless the routine fails. */
+  /** Rows before this time have a partition. The time is weeks in the future, unless the routine fails. */
   readonly madeTo: Date;
-  /** Rows after `madeTo`. They are in the default partition until their own partition is created. */
+  /** The number of rows after `madeTo`. They are in the default partition until their own partition is created. */
   readonly unplaced: number;
-  /** Older rows are deleted. Null while none have been. */
+  /** Rows before this time are deleted. Null if no rows have been deleted yet. */
   readonly keptFrom: Date | null;
   /** Whether partitions before `keptFrom` still exist. */
   readonly isDropPending: boolean;
 }
 
 /**
- * Creates the partitions of the coming weeks, and drops partitions older than `keepDays` (at least 32, by default 35). To be
- * called every hour, by any number of processes. The clock is the database's. If other sessions use the tables, it soon stops
- * and leaves the rest to the next call, so that it does not block them for long.
+ * Creates the partitions of the coming weeks, and drops partitions older than `keepDays` (at least 32, by default 35).
+ * Call it every hour, in any number of processes. It uses the database's clock. If other sessions use the tables, the
+ * call soon stops, so that it does not block them for long. The next call does the rest.
  */
 export async function maintainPartitions(
   em: EntityManager,
@@ -55,7 +55,7 @@ export async function maintainPartitions(
   return { ...step, made, isHeldUp: false };
 }
 
-/** How far partitions are created and dropped, for each partitioned table. */
+/** Returns for each partitioned table how far its partitions are created and dropped. */
 export async function partitionStates(em: EntityManager): Promise<PartitionState[]> {
   const states = await query<Omit<PartitionState, "unplaced">>(em, selectStates, []);
   const madeTo = states.map((state) => firstIdAt(state.madeTo));

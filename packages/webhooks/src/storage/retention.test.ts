@@ -32,14 +32,14 @@ describe("retention", () => {
     expect(await maintainPartitions(run.database.em())).toEqual({ made: 0, forgotten: 0, dropped: 0, isHeldUp: false });
   });
 
-  test("keeps an event that waits, whatever its age, until 30 days after it was settled", async () => {
+  test("keeps an event of any age until 30 days after its delivery was settled", async () => {
     const run = await openLongRun();
     const waiting = await run.publish("LN-1", 1, { daysAgo: 65, state: "waiting" });
     const retrying = await run.publish("LN-2", 1, { daysAgo: 65, state: "retrying" });
     const parked = await run.publish("LN-3", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 29 });
     await run.publish("LN-4", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 31 });
     await run.publish("LN-5", 1, { daysAgo: 50, state: "delivered", settledDaysAgo: 50 });
-    // The second call, for a limit one week later, deletes what has been settled in the meantime.
+    // A second call follows below, with a limit one week later. It deletes the events that are settled by then.
     await maintainPartitions(run.database.em(), { keepDays: 42 });
 
     expect(await idsIn(run, "event")).toEqual([waiting, retrying, parked].toSorted());
@@ -60,7 +60,7 @@ describe("retention", () => {
     expect(await idsIn(run, "delivery")).toEqual([]);
   });
 
-  test("rejects fewer than 32 days: the ladder and 30 days parked", async () => {
+  test("rejects fewer than 32 days, the time for the ladder and 30 days parked", async () => {
     const run = await openLongRun();
     await expect(maintainPartitions(run.database.em(), { keepDays: 31 })).rejects.toThrow(/32 days at least/);
   });
@@ -79,8 +79,8 @@ describe("retention", () => {
   });
 });
 
-describe("the books after retention", () => {
-  test("are read in a transaction during which nothing is dropped", async () => {
+describe("the totals and sequences after retention", () => {
+  test("are read in a transaction during which no partition is dropped", async () => {
     const run = await openLongRun();
     const id = await run.publish("LN-1", 1, { daysAgo: 60, state: "waiting" });
     await readSnapshot(run.database.em(), async (tx) => {
@@ -92,7 +92,7 @@ describe("the books after retention", () => {
     expect(await idsIn(run, "event")).toEqual([id]);
   });
 
-  test("contain the last number of each loan, also of a loan without remaining events", async () => {
+  test("include the last number of each loan, even of a loan without remaining events", async () => {
     const run = await aRunWithRetention();
     await expectTrueBooks(run, { published: 4 });
     expect(await lastSequences(run.database.em(), run.lenderId, ["gone", "half", "new", "unknown"])).toEqual(
@@ -106,9 +106,9 @@ describe("the books after retention", () => {
   });
 
   test.each([
-    ["the first that should be left is missing", "delete from webhooks.event where sequence = 2", ["half gap 1 3"]],
-    ["all that should be left is missing", "delete from webhooks.event where sequence in (2, 3)", []],
-  ])("name a gap: %s", async (_what, change, problems) => {
+    ["the first remaining event is missing", "delete from webhooks.event where sequence = 2", ["half gap 1 3"]],
+    ["all remaining events are missing", "delete from webhooks.event where sequence in (2, 3)", []],
+  ])("show that %s", async (_what, change, problems) => {
     const run = await aRunWithRetention();
     await run.sql(change);
     expect(await problemsOf(run)).toEqual(problems);
@@ -116,7 +116,7 @@ describe("the books after retention", () => {
     expect(published).toBeLessThan(delivered + waiting);
   });
 
-  test("name a gap after deleted events, a repeated number, and an old delivery that waits without its event", async () => {
+  test("show a gap after deleted events, a repeated number, and an old waiting delivery without its event", async () => {
     const run = await aRunWithRetention();
     await run.publish("half", 5, LATELY);
     await run.publish("gone", 2, LATELY);
@@ -128,7 +128,10 @@ describe("the books after retention", () => {
   });
 });
 
-/** All events of loan "gone" are deleted, and the first of loan "half". The event of "stuck" is old and waits. "new" is new. */
+/**
+ * Opens a database after retention. All events of loan "gone" are deleted, and the first event of loan "half". The
+ * event of loan "stuck" is old and still waits. The event of loan "new" is new.
+ */
 async function aRunWithRetention(): Promise<LongRun> {
   const run = await openLongRun();
   await run.publish("gone", 1, LONG_AGO);

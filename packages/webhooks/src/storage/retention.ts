@@ -5,7 +5,10 @@ import { BEFORE_ALL_IDS, type EntityManager, query, statement, transaction } fro
 export const PARTITIONED = ["event", "attempt"] as const;
 export type Partitioned = (typeof PARTITIONED)[number];
 
-/** Up to which id retention has deleted rows of each partitioned table. Only functions of the schema's owner write it. */
+/**
+ * The id up to which retention has deleted rows, for each partitioned table. Only functions of the schema's owner write
+ * it.
+ */
 export const RetentionEntity = defineEntity({
   name: "Retention",
   schema: "webhooks",
@@ -19,7 +22,7 @@ export const RetentionEntity = defineEntity({
   },
 });
 
-/** The last number of each loan among its deleted events. The loan's remaining events continue from it. */
+/** The last sequence number among a loan's deleted events. The loan's remaining events continue from it. */
 export const LetGoEntity = defineEntity({
   name: "LetGo",
   schema: "webhooks",
@@ -31,14 +34,15 @@ export const LetGoEntity = defineEntity({
   },
 });
 
-/** Deliveries that one query reads. */
+/** The most deliveries that one query reads. */
 const PAGE = 5_000;
 /** One query reads a whole week of events, to note the last number of each loan. No request waits for it. */
 const LONG_STATEMENT_MS = 600_000;
 
 /**
- * Deletes attempts that are older than `keepDays` (at least 32), in whole weeks. Deletes events that are older, together with
- * their deliveries, if the delivery was settled 30 days ago. An event that still waits is kept, whatever its age.
+ * Deletes attempts that are older than `keepDays` (at least 32), in whole weeks. Deletes events of the same age,
+ * together with their deliveries, if the delivery was settled more than 30 days ago. An event that still waits is kept,
+ * whatever its age.
  * contract: Retry and suspension
  *
  * @throws with SQLSTATE 55P03 if another session locks a table for too long. The next call does the rest.
@@ -55,9 +59,9 @@ export async function applyRetention(em: EntityManager, { keepDays }: { keepDays
 }
 
 export interface RetentionResult {
-  /** Deliveries that were deleted. */
+  /** The number of deleted deliveries. */
   readonly forgotten: number;
-  /** Partitions that were dropped. */
+  /** The number of dropped partitions. */
   readonly dropped: number;
 }
 
@@ -76,7 +80,7 @@ async function dropPartitions(em: EntityManager, relation: Partitioned): Promise
   return row!.dropped;
 }
 
-/** Deletes settled deliveries page by page, each page in a transaction of its own, because replays lock the same rows. */
+/** Deletes settled deliveries page by page. Each page has its own transaction, because replays lock the same rows. */
 async function deleteSettledDeliveries(em: EntityManager, keptFrom: string): Promise<number> {
   let total = 0;
   for (const { lenderId } of await query<{ lenderId: string }>(em, selectLenders, [])) {
