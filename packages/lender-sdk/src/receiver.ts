@@ -191,7 +191,7 @@ async function readCase<Tx>(event: LoanEvent, { client }: ReceiverOptions<Tx>): 
   if (snapshot.sourceLoanNumber === sourceLoanNumber && snapshot.sequence >= sequence) return snapshot;
   const actual = `loan ${snapshot.sourceLoanNumber} at sequence ${snapshot.sequence}`;
   const expected = `loan ${sourceLoanNumber} at sequence ${sequence} or later`;
-  const message = `getCase returned ${actual}, expected ${expected}. Is a cache in between?`;
+  const message = `getCase returned ${actual}, expected ${expected}. Check whether a cache returned an old answer.`;
   throw new ReceiverError(503, "CASE_TOO_OLD", message);
 }
 

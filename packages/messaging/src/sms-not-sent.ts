@@ -40,7 +40,7 @@ export function explainSmsAnswer(answer: OutboundAnswer): SmsNotSentError {
       return new SmsNotSentError(
         "OUTCOME_UNKNOWN",
         false,
-        `The SMS gateway may have the message: ${describeFailure(answer)}`,
+        `The SMS gateway may have received the message: ${describeFailure(answer)}`,
       );
     }
     const mayPass = answer.code !== "BLOCKED_ADDRESS";

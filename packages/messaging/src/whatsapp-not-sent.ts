@@ -51,7 +51,7 @@ export function explainFailure(failure: OutboundFailure): WhatsAppNotSentError {
     return new WhatsAppNotSentError(
       "OUTCOME_UNKNOWN",
       false,
-      `WhatsApp may have the message: ${describeFailure(failure)}`,
+      `WhatsApp may have received the message: ${describeFailure(failure)}`,
     );
   }
   const mayPass = failure.code !== "BLOCKED_ADDRESS";
@@ -65,7 +65,7 @@ export function explainFailure(failure: OutboundFailure): WhatsAppNotSentError {
 export function explainErrorAnswer(status: number, body: unknown): WhatsAppNotSentError {
   const errorCode = errorCodeOf(body);
   if (errorCode === undefined && status >= 500) {
-    const detail = `WhatsApp may have the message: the answer is HTTP ${status}, but not from WhatsApp itself.`;
+    const detail = `WhatsApp may have received the message: the answer is HTTP ${status}, but not from WhatsApp itself.`;
     return new WhatsAppNotSentError("OUTCOME_UNKNOWN", false, detail, status);
   }
   const fault = (errorCode === undefined ? undefined : faultOfCode(errorCode)) ?? faultOfStatus(status);

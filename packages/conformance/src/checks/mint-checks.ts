@@ -103,7 +103,7 @@ function needsAuthHeader({ mintAuthHeader }: Settings): string | null {
 
 const NO_SUCCESS = warn(
   "The answer has no success: true.",
-  "Add it: the contract shows it in every answer with a link.",
+  "Add success: true. The contract shows it in every answer with a link.",
 );
 const AUTH = "Compare the whole header with the registered one before anything else, and answer 401 if it differs.";
 const SIGNATURE =

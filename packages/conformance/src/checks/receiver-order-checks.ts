@@ -154,7 +154,7 @@ const ABSOLUTE =
   "Store totalCollected and outstandingAfter unchanged. If sequences are missing, read GET /api/v1/partner/cases/{loan} and store its state if that is newer.";
 const UNREADABLE_CASE = warn(
   "The receiver seems to delay the event after the gap until it can read the case, but the test loan has no case.",
-  "Run this test with --service-port, and set that address as the service's base URL in your receiver: then it can read the case.",
+  "Run this test with --service-port. In your receiver, set http://127.0.0.1 with that port as the service's base URL, so that it can read the case.",
 );
 const READ_CASE =
   "If an event's sequence is more than one above the stored one, call the service's GET /api/v1/partner/cases/{loan}. For this test, set http://127.0.0.1 with the port of --service-port as the service's base URL in your receiver.";

@@ -48,7 +48,7 @@ test("the first master key on an empty database is accepted, and any other key i
   await check(old);
   await expect(check(fresh)).rejects.toMatchObject({ code: "WRONG_MASTER_KEY", expectedKeyId: old.masterKeyId });
   await expect(check(fresh)).rejects.toThrow(
-    `The master key ${fresh.masterKeyId} is not this database's: its secrets are sealed under the key ${old.masterKeyId}.`,
+    `The master key ${fresh.masterKeyId} is not the master key of this database: its secrets are sealed under the key ${old.masterKeyId}.`,
   );
   expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
 });

@@ -22,9 +22,12 @@ export class WrongMasterKeyError extends Error {
 
   constructor(vault: Vault, fault: SealedValueError) {
     const expected = fault.masterKeyId === undefined ? "another key" : `the key ${fault.masterKeyId}`;
-    super(`The master key ${vault.masterKeyId} is not this database's: its secrets are sealed under ${expected}.`, {
-      cause: fault,
-    });
+    super(
+      `The master key ${vault.masterKeyId} is not the master key of this database: its secrets are sealed under ${expected}.`,
+      {
+        cause: fault,
+      },
+    );
     this.expectedKeyId = fault.masterKeyId;
   }
 }

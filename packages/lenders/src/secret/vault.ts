@@ -164,7 +164,7 @@ function malformed(context: string): SealedValueError {
 function unknownKey(context: string, masterKeyId: string, known: string[]): SealedValueError {
   const message =
     `${context} was sealed under the master key ${masterKeyId}, but this process knows only ${known.join(" and ")}. ` +
-    `Give the process that key too, as the master key or, during a rotation, as the previous master key.`;
+    `Set that key as the master key of this process or, during a rotation, as its previous master key.`;
   return new SealedValueError("UNKNOWN_MASTER_KEY", context, message, masterKeyId);
 }
 

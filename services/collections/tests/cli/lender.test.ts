@@ -239,7 +239,10 @@ test("`master-key rotate` seals every secret with the new key, or reports why it
   const rotate = (settings: Record<string, string>) =>
     commandsInProcess({ DATABASE_URL: databaseUrl, ...settings })("master-key", "rotate", "--json");
   const stranger = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: "c".repeat(64) });
-  expect(stranger).toMatchObject({ code: 2, stderr: expect.stringContaining("is not this database's") as string });
+  expect(stranger).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("is not the master key of this database") as string,
+  });
   expect(JSON.parse(stranger.stdout)).toMatchObject({ error: { code: "WRONG_MASTER_KEY" } });
 
   const rotated = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: OLD_KEY });

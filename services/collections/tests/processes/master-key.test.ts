@@ -21,7 +21,7 @@ beforeEach(async () => {
 /** What a process with a wrong master key must return. */
 const REFUSED = {
   code: 2,
-  stderr: expect.stringMatching(/is not this database's: .* Set MASTER_KEY to that key/) as string,
+  stderr: expect.stringMatching(/is not the master key of this database: .* Set MASTER_KEY to that key/) as string,
 };
 
 describe("a wrong MASTER_KEY", () => {
@@ -72,7 +72,7 @@ describe("a wrong MASTER_KEY", () => {
     const started = await Promise.allSettled([startProcess(settings(RIGHT)), startProcess(settings(WRONG))]);
     expect(started.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect(started.find(({ status }) => status === "rejected")).toMatchObject({
-      reason: { message: expect.stringMatching(/ended with 2 .*is not this database's/s) as string },
+      reason: { message: expect.stringMatching(/ended with 2 .*is not the master key of this database/s) as string },
     });
   });
 

@@ -30,7 +30,7 @@ function askForPhone(place: Place, enter: () => void, typed = ""): void {
   });
   async function requestCode(): Promise<void> {
     const number = phone.value.replaceAll(/[\s()-]/g, "");
-    if (number === "") return faultBelow(phone, "Type your number, with + and the country.");
+    if (number === "") return faultBelow(phone, "Type your number with + and the country code.");
     const refreshToken = lastRefreshToken();
     const input = { idempotencyKey: uuid(), phone: number, ...(refreshToken !== undefined && { refreshToken }) };
     const { result } = await send<{ result: Result<{ otpId: string }> }>(REQUEST_OTP, { input });
