@@ -67,20 +67,20 @@ Bring it back or give it room; with Retry-After, of up to an hour, you say when 
 
 WHAT HAPPENS NEXT
 
-A signed ping goes to your callback at 2026-11-20 15:57:31 Asia/Calcutta (2026-11-20 10:27:31 UTC) and then every 15 minutes. The first one that it answers with 2xx ends the suspension, and a mail tells you so.
+The service sends a signed ping to your callback at 2026-11-20 15:57:31 Asia/Calcutta (2026-11-20 10:27:31 UTC) and then every 15 minutes. The first ping that your callback answers with 2xx ends the suspension, and you get a mail about it.
 
-You need not wait for it: POST /api/v1/partner/webhooks/test sends a ping at once, and a 2xx ends the suspension too.
+You do not have to wait: POST /api/v1/partner/webhooks/test sends a ping at once, and an answer of 2xx ends the suspension too.
 
-12 events wait, and new ones join; no attempt is spent on them. After the suspension they go out by themselves, those of each loan in the order of their sequence, slowly at first.
+12 events wait, and new events are added. Waiting uses up no attempts. After the suspension the events are sent automatically: slowly at first, and for each loan in the order of the sequence.
 
-Parked, and no longer sent by itself: 2 events. POST /api/v1/partner/webhooks/deliveries/replay has them sent again.
+Parked, and not sent again automatically: 2 events. To send parked events again: POST /api/v1/partner/webhooks/deliveries/replay.
 
 LAST ANSWER: HTTP 503, which began with
 
 | <html>
 | <title>Maintenance</title>
 
-You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
+You get this mail because you are a technical contact of ACME. The operator of the service can change the contacts.`);
   });
 
   test("for a parked event", () => {
@@ -88,12 +88,12 @@ You get this mail as a technical contact of ACME; the operator of the service ca
     expect(subject).toBe("[ACME live] A webhook is parked: every attempt failed");
     expect(text).toBe(`Acme Finance (ACME), environment live
 
-An event is parked: 7 attempts to deliver it failed. It is kept, but no longer sent by itself.
+An event is parked: 7 attempts to deliver it failed. It is kept, but it is not sent again automatically.
 
-The same happened 3 more times since the last mail of this kind: there is one an hour.
+The same happened 3 more times since the last mail of this kind. There is at most one such mail an hour.
 
 Callback:      https://hooks.acme.example/collections
-Event made at: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
+Event created: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
 Parked at:     2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
 Event:         evt_019aa3bb7d887e55a0b1c2d3e4f50617
                payment.collected, loan MUM/2023/00123, sequence 14
@@ -109,22 +109,22 @@ Bring it back or give it room; with Retry-After, of up to an hour, you say when 
 
 WHAT HAPPENS NEXT
 
-It is kept for 30 days. Once your callback is well, have it sent again, with the same id, body and sequence:
+The event is kept for 30 days. When your callback works again, request a replay. It sends the event with the same id, body and sequence:
 
   POST /api/v1/partner/webhooks/deliveries/evt_019aa3bb7d887e55a0b1c2d3e4f50617/replay
-  POST /api/v1/partner/webhooks/deliveries/replay         (many, by loan, kind and time)
+  POST /api/v1/partner/webhooks/deliveries/replay         (several, by loan, kind and time)
   GET  /api/v1/partner/webhooks/deliveries?state=parked   (2 now)
 
-Until then the loan's sequence has a gap; its state is at GET /api/v1/partner/cases/MUM%2F2023%2F00123.
+Until then, the loan's sequence has a gap. GET /api/v1/partner/cases/MUM%2F2023%2F00123 returns the loan's current state.
 
-Other events go on being delivered.
+Other events are still delivered.
 
 LAST ANSWER: HTTP 503, which began with
 
 | <html>
 | <title>Maintenance</title>
 
-You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
+You get this mail because you are a technical contact of ACME. The operator of the service can change the contacts.`);
   });
 
   test("for an answer with 410", () => {
@@ -132,7 +132,7 @@ You get this mail as a technical contact of ACME; the operator of the service ca
     expect(subject).toBe("[ACME live] Your callback answered 410 Gone");
     expect(text).toBe(`Acme Finance (ACME), environment live
 
-Your callback answered 410, which means that it is gone for good. We go on as after any other failure.
+Your callback answered 410, which means that it is gone permanently. The service handles this like any other failure.
 
 Callback:      https://hooks.acme.example/collections
 Failing since: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
@@ -151,13 +151,13 @@ Have the URL of your present callback registered, or answer 2xx at this one agai
 
 WHAT HAPPENS NEXT
 
-Your callback stays registered. The event is tried again, or parked if this was its last attempt. With enough failures in a row deliveries are suspended, and events wait for your callback. None is lost.
+Your callback stays registered. The event is sent again, or parked if this was its last attempt. After enough failures in a row, deliveries are suspended and events wait. No event is lost.
 
-Other events go on being delivered.
+Other events are still delivered.
 
 LAST ANSWER: HTTP 410, without a body
 
-You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
+You get this mail because you are a technical contact of ACME. The operator of the service can change the contacts.`);
   });
 
   test("for a recovery", () => {
@@ -165,7 +165,7 @@ You get this mail as a technical contact of ACME; the operator of the service ca
     expect(subject).toBe("[ACME live] Webhooks recovered: your callback answers again");
     expect(text).toBe(`Acme Finance (ACME), environment live
 
-Your callback answers again: the suspension is over, and what waited goes out by itself.
+Your callback answers again. The suspension is over, and the waiting events are sent automatically.
 
 Callback:        https://hooks.acme.example/collections
 Suspended since: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
@@ -173,11 +173,11 @@ Recovered at:    2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
 
 WHAT HAPPENS NEXT
 
-12 events wait. They go out by themselves, those of each loan in the order of their sequence, slowly at first. There is nothing left to do.
+12 events wait to be sent. This happens automatically: slowly at first, and for each loan in the order of the sequence. You do not have to do anything.
 
-Parked, and no longer sent by itself: 2 events. POST /api/v1/partner/webhooks/deliveries/replay has them sent again.
+Parked, and not sent again automatically: 2 events. To send parked events again: POST /api/v1/partner/webhooks/deliveries/replay.
 
-You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
+You get this mail because you are a technical contact of ACME. The operator of the service can change the contacts.`);
   });
 });
 
@@ -186,9 +186,9 @@ describe("a late mail", () => {
     const { text } = mail("suspended", { endpoint: { ...ENDPOINT, waiting: 0, parked: 0 } });
     expect(text).toContain(`WHAT HAPPENS NEXT
 
-Your callback has answered since, and the suspension is over.
+Your callback has answered in the meantime, and the suspension is over.
 
-No event waits any more. There is nothing left to do.
+No events are waiting. You do not have to do anything.
 
 LAST ANSWER`);
     expect(text).not.toContain("signed ping");
@@ -198,21 +198,23 @@ LAST ANSWER`);
     const { text } = mail("recovered", { facts: { since: FAILED.since }, endpoint: SUSPENDED });
     expect(text).toContain(`WHAT HAPPENS NEXT
 
-Your callback has failed again since and is suspended.
+In the meantime your callback has failed again and is suspended.
 
-A signed ping goes to your callback at 2026-11-20 15:57:31`);
-    expect(text).not.toContain("nothing left to do");
+The service sends a signed ping to your callback at 2026-11-20 15:57:31`);
+    expect(text).not.toContain("do not have to do anything");
   });
 
   test.each(["parked", "gone"] as const)("about %s, for a callback that is now suspended, says so", (cause) => {
     const { text } = mail(cause, { endpoint: { ...SUSPENDED, waiting: 1 } });
-    expect(text).toContain("Your callback is now suspended. 1 event waits until it answers a ping.");
-    expect(text).not.toContain("Other events go on");
+    expect(text).toContain(
+      "Your callback is now suspended. 1 event waits until your callback answers a ping with 2xx.",
+    );
+    expect(text).not.toContain("Other events are still delivered");
   });
 
   test("for a lender that has removed its callback announces no ping", () => {
     const { text } = mail("suspended", { endpoint: { ...SUSPENDED, url: null } });
-    expect(text).toContain("No callback is registered any more: have one registered.");
+    expect(text).toContain("No callback is registered any more. Ask the operator of the service to register one.");
     expect(text).not.toContain("signed ping");
   });
 });

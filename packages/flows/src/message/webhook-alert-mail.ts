@@ -22,7 +22,7 @@ export function webhookAlertMail(alert: WebhookAlert): Pick<Mail, "subject" | "t
     ...diagnosis(facts),
     ["WHAT HAPPENS NEXT", ...nextSteps(alert)].join("\n\n"),
     ...lastAnswer(facts),
-    `You get this mail as a technical contact of ${lender.code}; the operator of the service can change who does.`,
+    `You get this mail because you are a technical contact of ${lender.code}. The operator of the service can change the contacts.`,
   ];
   return { subject: `[${lender.code} ${environment}] ${SUBJECTS[cause]}`, text: sections.join("\n\n") };
 }
@@ -39,18 +39,18 @@ function headline({ cause, facts: { attempts = 0, consecutiveFailures = 0 } }: W
     case "suspended":
       return `Deliveries to your callback are suspended: ${counted(consecutiveFailures, "attempt")} in a row failed. No event is lost.`;
     case "parked":
-      return `An event is parked: ${counted(attempts, "attempt")} to deliver it failed. It is kept, but no longer sent by itself.`;
+      return `An event is parked: ${counted(attempts, "attempt")} to deliver it failed. It is kept, but it is not sent again automatically.`;
     case "gone":
-      return "Your callback answered 410, which means that it is gone for good. We go on as after any other failure.";
+      return "Your callback answered 410, which means that it is gone permanently. The service handles this like any other failure.";
     case "recovered":
-      return "Your callback answers again: the suspension is over, and what waited goes out by itself.";
+      return "Your callback answers again. The suspension is over, and the waiting events are sent automatically.";
   }
 }
 
 function heldBackNote({ heldBack }: WebhookAlert): string[] {
   if (heldBack === 0) return [];
   return [
-    `The same happened ${counted(heldBack, "more time")} since the last mail of this kind: there is one an hour.`,
+    `The same happened ${counted(heldBack, "more time")} since the last mail of this kind. There is at most one such mail an hour.`,
   ];
 }
 
@@ -65,7 +65,7 @@ function particulars({ cause, happenedAt, facts, endpoint, lender }: WebhookAler
   }
   return [
     callback,
-    [cause === "parked" ? "Event made at" : "Failing since", at(facts.since)],
+    [cause === "parked" ? "Event created" : "Failing since", at(facts.since)],
     [HAPPENED[cause], at(happenedAt)],
     ...event(facts),
     ["Last answer", answerInWords(facts)],
@@ -115,5 +115,5 @@ function lastAnswer({ status, body }: AlertFacts): string[] {
 /** Returns the URL without user name, password and query, which may be secrets. The path helps to find the receiver. */
 function withoutSecrets(url: string): string {
   const parsed = URL.parse(url);
-  return parsed === null ? "registered, but no URL" : parsed.origin + parsed.pathname;
+  return parsed === null ? "registered, but not a valid URL" : parsed.origin + parsed.pathname;
 }

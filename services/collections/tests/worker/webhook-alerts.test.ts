@@ -59,7 +59,9 @@ test("each contact of a lender gets one mail about suspended webhooks, with the 
   expect(suspended[0]?.text).toMatch(/suspended: 1\d attempts in a row failed\. No event is lost\./);
   expect(suspended[0]?.text).toContain(`Callback:      ${lender.callbackUrl}\n`);
   expect(suspended[0]?.text).toContain("Last answer:   HTTP 503\n");
-  expect(suspended[0]?.text).toMatch(/A signed ping goes to your callback at .* Asia\/Calcutta \(.* UTC\)/);
+  expect(suspended[0]?.text).toMatch(
+    /The service sends a signed ping to your callback at .* Asia\/Calcutta \(.* UTC\)/,
+  );
   expect(suspended[0]?.text).toContain("\n\n| The lender twin is configured to answer 503.\n");
 
   lender.receiverBehaviour = "ok";
