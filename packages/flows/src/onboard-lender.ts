@@ -26,7 +26,10 @@ export interface Onboarding {
   readonly environment: string;
 }
 
-/** The URL that a lender's events are sent to. Null removes it; if absent, it does not change. */
+/**
+ * The URL to which a lender's events are sent. Null removes the URL; if the property is absent, the URL does not
+ * change.
+ */
 export interface LenderCallback {
   readonly callbackUrl?: string | null;
 }
@@ -79,7 +82,7 @@ export async function changeLender(
   });
 }
 
-/** Rejects a URL at its registration if outbound requests to it would be rejected. */
+/** Checks URLs before they are registered. Rejects a URL to which the service would not be allowed to send requests. */
 function checkUrls(allow: AllowList, urls: Readonly<Record<string, string | null | undefined>>): void {
   const faults = Object.entries(urls).flatMap(([field, url]) => {
     const verdict = url ? checkUrl(url, allow) : undefined;

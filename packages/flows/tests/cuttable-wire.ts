@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A TCP proxy to PostgreSQL. `cut` breaks all connections and rejects new ones, until `mend` is called. */
+/** Starts a TCP proxy to PostgreSQL. `cut` breaks all connections and rejects new ones, until `mend` is called. */
 export async function cuttableWire(to: URL): Promise<{ url: string; cut(): void; mend(): void; close(): void }> {
   const sockets = new Set<Socket>();
   let isCut = false;

@@ -43,7 +43,7 @@ export interface VisitedCase {
 
 const WHATSAPP = { token: "EAAG-test-token", phoneNumberId: "106540352242922" };
 
-/** Returns the data of the waiting jobs of a queue that contain `value`, oldest first. */
+/** Returns the data of a queue's waiting jobs in which a field equals `value`, oldest first. */
 export async function jobsWith<Data extends object>(
   database: Database,
   { name }: Queue<Data>,

@@ -17,7 +17,9 @@ export type Fact =
   | { readonly kind: "balance"; readonly day: number; readonly amount: number }
   | { readonly kind: "payment"; readonly day: number; readonly amount: number; readonly reference: string };
 
-/** The facts in their order of arrival. Facts of one part arrive together, as far as that is possible. */
+/**
+ * The facts in their order of arrival. The payments of one part arrive in one batch, after the balances of the part.
+ */
 export type Arrival = readonly (readonly Fact[])[];
 
 const FIRST_DAY = Date.parse("2026-01-01T12:00:00Z");
@@ -30,7 +32,7 @@ export function momentOf({ day }: Pick<Fact, "day">): Date {
   return new Date(FIRST_DAY + day * DAY_MS);
 }
 
-/** Generates balances at different times, and payments at any times, also at those of balances. */
+/** Generates balances at different times, and payments at any times, which may be those of balances. */
 export const anyHistory: fc.Arbitrary<Fact[]> = fc
   .record({
     balances: fc.uniqueArray(
@@ -47,14 +49,17 @@ export const anyHistory: fc.Arbitrary<Fact[]> = fc
     ...payments.map((one, index): Fact => ({ kind: "payment", reference: `UTR${index}`, ...one })),
   ]);
 
-/** Generates histories that clear the case in no order: each balance is more than the payments after it. */
+/**
+ * Generates histories whose payments never clear the case, whatever the order of arrival: each balance is more than the
+ * sum of the payments after it.
+ */
 export const openHistory: fc.Arbitrary<Fact[]> = anyHistory.map((facts) =>
   facts.map((fact) =>
     fact.kind === "balance" ? { ...fact, amount: fact.amount + 1 - Math.min(0, amountsAfter(fact, facts)) } : fact,
   ),
 );
 
-/** Generates an order of a history's facts, with repeats of some, in parts of any size. */
+/** Generates an arrival of a history: its facts in any order, some of them repeated, in parts of any size. */
 export function anyArrival(facts: readonly Fact[]): fc.Arbitrary<Arrival> {
   const repeats = fc.subarray([...facts]);
   return repeats
@@ -72,7 +77,10 @@ export interface RepeatedArrival {
   readonly withRepeats: readonly Fact[];
 }
 
-/** Generates an order of a history's facts that begins with a balance, and repeats of facts anywhere after them. */
+/**
+ * Generates an order of a history's facts that begins with a balance, and inserts repeats of facts that have already
+ * arrived.
+ */
 export function anyRepeats(facts: readonly Fact[]): fc.Arbitrary<RepeatedArrival> {
   const orders = fc.shuffledSubarray([...facts], { minLength: facts.length });
   const repeats = fc.array(fc.record({ after: fc.nat(facts.length - 1), of: fc.nat() }), { maxLength: 10 });
@@ -181,7 +189,7 @@ async function confirm(
   });
 }
 
-/** Returns how the facts after a time change the outstanding amount: payments lower it. */
+/** Returns by how much the payments after a time change the outstanding amount: 0 or less. */
 function amountsAfter({ day }: Pick<Fact, "day">, facts: readonly Fact[]): number {
   return -collectedOf(facts.filter((fact) => fact.day > day));
 }

@@ -3,17 +3,17 @@ import type { Booking } from "@collections/ledger";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import type { StoredEvent } from "@collections/webhooks";
 
-/** The kind of the event that each booking has. */
+/** The kind of the event that is emitted for each booking. */
 export const KIND = "payment.collected";
 
-/** A field of the event's body, with its value in the event and in the booking. */
+/** A field of the event's body, with functions that return its value in the event and in the booking. */
 interface Field {
   readonly name: string;
   readonly said: (body: JsonObject, data: JsonObject) => unknown;
   readonly booked: (booking: Booking, event: StoredEvent) => unknown;
 }
 
-/** contract: Event kinds */
+/** The fields to compare. contract: Event kinds */
 const FIELDS: readonly Field[] = [
   inBody("eventId", (_, { eventId }) => publicId("evt", eventId)),
   inBody("kind", () => KIND),
@@ -48,7 +48,7 @@ function inData(name: string, booked: Field["booked"]): Field {
   return { name: `data.${name}`, said: (_, data) => data[name], booked };
 }
 
-/** Returns a clause for each field whose value differs between the event and the booking. */
+/** Returns a clause, such as `cycle is 2 in the event, 1 in the booking`, for each field that differs. */
 export function differencesBetween(booking: Booking, event: StoredEvent): string[] {
   const body = bodyOf(event.body);
   if (body === undefined) return ["the event's body is not a JSON object"];

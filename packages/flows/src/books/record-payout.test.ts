@@ -28,7 +28,10 @@ beforeEach(async () => {
   lenders = (await Promise.all(made)).map(({ lender }) => lender).toSorted((a, b) => (a.id < b.id ? -1 : 1));
 });
 
-/** Pays a case of 5,000 of the field partner. Default: the whole amount, so that the case ends. */
+/**
+ * Confirms a payment on a new case of 5,000 of the field partner. By default the payment is the whole amount, so that
+ * the case ends.
+ */
 async function earn(lender: Lender, amount = "5000"): Promise<void> {
   const theCase = await aCase(database, lender, { fieldPartner });
   const confirmation = aConfirmation(lender, theCase, { amount: new AmountLiteral(amount) });
@@ -36,7 +39,7 @@ async function earn(lender: Lender, amount = "5000"): Promise<void> {
   expect(outcome).toMatchObject({ kind: "booked" });
 }
 
-/** Returns a payout to record. Default: of one line. */
+/** Returns a payout to record. By default its amount is that of one line. */
 function anOrder(given: Partial<PayoutToRecord> = {}): PayoutToRecord {
   const paidOn = dayIn(fieldPartner.timeZone, new Date());
   const reference = `UTR${randomInt(1e12)}`;
@@ -44,7 +47,7 @@ function anOrder(given: Partial<PayoutToRecord> = {}): PayoutToRecord {
   return { fieldPartnerId: fieldPartner.id, currency: INR, reference, paidOn, until: null, amountMinor, ...given };
 }
 
-/** Returns the preview that an operator sees, and the payout that records exactly its amount. */
+/** Reads the preview that an operator sees, and returns the payout that records exactly its amount. */
 async function previewed(): Promise<PayoutToRecord> {
   const { credited, asOf } = (await payoutPreview(database.em(), fieldPartner.id, null))!;
   const amountMinor = credited.reduce((sum, part) => sum + part.amountMinor, 0n);
@@ -137,7 +140,7 @@ describe("a payout", () => {
     expect(await record(anOrder({ until: today }), later)).toMatchObject({ kind: "recorded" });
   });
 
-  test("pays exactly the previewed lines, even if others are credited since", async () => {
+  test("pays exactly the previewed lines, even if others have been credited since", async () => {
     for (const lender of lenders) await earn(lender);
     const order = await previewed();
     await pause(2);
@@ -151,7 +154,7 @@ describe("a payout", () => {
     await expectPaid(3n * EARNED_MINOR);
   });
 
-  test("below the credited amount returns the time up to which the credits equal it, if there is one", async () => {
+  test("that is less than the credited sum returns the time up to which the credits equal it, if there is one", async () => {
     for (const _ of [1, 2, 3]) {
       await earn(lenders[0]!);
       await pause(2);
@@ -169,7 +172,7 @@ describe("a payout", () => {
     await expectPaid(2n * EARNED_MINOR);
   });
 
-  test("differs in its amount if a line was committed after the preview with an earlier credit time", async () => {
+  test("is not recorded if a line with an earlier credit time was committed after the preview", async () => {
     const [line, late] = lenders as [Lender, Lender];
     await earn(line);
     await pause(2);

@@ -18,13 +18,19 @@ import { payout as payoutPostings, postTransfers } from "@collections/ledger";
 import { recordAct } from "@collections/lenders";
 import { dayIn, spanOfDay } from "@collections/local-time";
 
-/** A payment that an operator has sent to a field partner. The credited earnings must add up to it. In minor units. */
+/**
+ * A payment that an operator has sent to a field partner, with its amount in minor units. The credited earnings must
+ * add up to this amount.
+ */
 export type PayoutToRecord = PayoutOrder & { readonly amountMinor: bigint };
 
 /** The earnings that could be paid out, by lender and currency. */
 export interface PayoutPreview {
   readonly credited: readonly CreditedSum[];
-  /** When the last of these earnings was credited. A payout up to this time has this amount. Null if there are none. */
+  /**
+   * When the last of these earnings was credited. A payout with this time as `until` covers exactly these earnings.
+   * Null if there are none.
+   */
   readonly asOf: Date | null;
 }
 
@@ -38,22 +44,25 @@ export type RecordPayoutOutcome =
   | { readonly kind: "field_partner_not_found" }
   /** The field is a day or a time in the future. `today` is the current day or time. */
   | { readonly kind: "in_future"; readonly field: "paidOn" | "until"; readonly today: string }
-  /** Nothing is credited in this currency. `credited` is what is credited in others. */
+  /** No earnings are credited in this currency. `credited` has the sums in other currencies. */
   | { readonly kind: "nothing_to_pay"; readonly credited: readonly CreditedSum[] }
-  /** The credited amount differs. `reachedAt` is the `until` for which the amounts are equal, if there is one. */
+  /**
+   * The credited earnings add up to `creditedMinor`, not to the amount of the payment. With `reachedAt` as `until`, the
+   * two are equal; undefined if there is no such time.
+   */
   | { readonly kind: "amount_differs"; readonly creditedMinor: bigint; readonly reachedAt: Date | undefined }
   /** The payment was sent before any of the earnings was credited. */
   | { readonly kind: "paid_before_credited"; readonly earliest: string };
 
-/** The time zone that is furthest ahead. A bank anywhere in the world may already have this day. */
+/** The time zone that is furthest ahead. If a bank anywhere in the world already has a date, this zone has it too. */
 const FIRST_TIME_ZONE = "Pacific/Kiritimati";
 /** The time zone that is furthest behind. */
 const LAST_TIME_ZONE = "Etc/GMT+12";
 
 /**
- * Records that a field partner was paid all credited earnings in one currency, of all lenders, up to `until`. The
- * earning lines, the books and the audit are written in one transaction. The reference is the idempotency key and never
- * expires.
+ * Records a payout: a field partner was paid all earnings in one currency that were credited up to `until`, from all
+ * lenders. The earning lines, the books and the audit are written in one transaction. The reference is the idempotency
+ * key and never expires.
  *
  * @example
  * const sent = { fieldPartnerId, currency: currency("INR"), amountMinor: 125_000n, until: null };

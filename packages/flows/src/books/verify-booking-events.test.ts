@@ -89,7 +89,7 @@ test.each([["'not JSON'"], ["'null'"], ["''"]])("reports an event with the body 
   expect(await found()).toEqual([expect.stringContaining("the event's body is not a JSON object")]);
 });
 
-test("accepts an event without inBalance as one of an earlier version", async () => {
+test("accepts an event without inBalance, as earlier versions emitted it", async () => {
   await pay(1);
   await forgeBody("(body::jsonb #- '{data,inBalance}')::text");
   expect(await found()).toEqual([]);
@@ -114,7 +114,7 @@ test("reports a booking whose amount, digest and transfers were changed", async 
   expect(problem).toContain("data.amount is 1 in the event, 2 in the booking");
 });
 
-describe("a booking and an event without a counterpart", () => {
+describe("verifyBookingEvents", () => {
   test("reports a booking whose event was deleted", async () => {
     await pay(3);
     await forge(`delete from webhooks.event where lender_id = $1 and sequence = 3`);
@@ -159,7 +159,7 @@ describe("a booking and an event without a counterpart", () => {
   });
 });
 
-test("pairs rows whose ids are far apart, with a few in memory at a time", async () => {
+test("compares bookings with events whose ids are far apart, with only a few rows in memory", async () => {
   await pay(9);
   const reversed = `overlay(id::text placing (99 - sequence)::text || '000000' from 1)::uuid`;
   await forge(`update webhooks.event set id = ${reversed} where lender_id = $1 and kind = 'payment.collected'`);

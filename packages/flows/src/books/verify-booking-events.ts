@@ -3,7 +3,7 @@ import { type Booking, bookingPage, bookingsFor } from "@collections/ledger";
 import { eventPage, eventsAt, eventsKeptFrom, holdEvents, type StoredEvent } from "@collections/webhooks";
 import { differencesBetween, KIND, referenceIn, shown } from "./booking-event-fields.ts";
 
-/** A booking and its event that differ, or one without the other. */
+/** A booking that differs from its event, or a booking or an event without a counterpart. */
 export interface BookingEventProblem {
   readonly code: "EVENT_UNLIKE_BOOKING" | "EVENT_MISSING" | "EVENT_WITHOUT_BOOKING";
   readonly table: "event" | "payment_booking";
@@ -20,7 +20,8 @@ export interface BookingEventOptions {
 
 const PAGE = 1_000;
 /**
- * Processes that write at the same time create ids that are out of order by milliseconds, so some rows have to wait.
+ * Processes that write at the same time create ids that are out of order by milliseconds. So some rows have to wait for
+ * their counterpart.
  */
 const MAX_WAITING = 4 * PAGE;
 const MAX_PROBLEMS = 1_000;
@@ -36,7 +37,8 @@ export async function verifyBookingEvents(
   lenderId: string,
   { page = PAGE, maxWaiting = MAX_WAITING }: BookingEventOptions = {},
 ): Promise<{ problems: BookingEventProblem[]; total: number }> {
-  // The events of older bookings may be deleted. An older event that still exists is looked up by its key.
+  // Retention may have deleted the events of older bookings, so these bookings are not read. For an older event that
+  // still exists, the booking is looked up by its key.
   const keptFrom = await eventsKeptFrom(em);
   const pairs = new Pairs(em, lenderId, keptFrom);
   const bookings = new Pages(keptFrom, async (after) => {
@@ -130,7 +132,8 @@ class Pairs {
   addEvent(event: StoredEvent): void {
     const key = keyOf(event.loan, event.sequence);
     const booking = this.#bookings.get(key);
-    // A second event with the same sequence is reported by the check of sequences. Here it waits for its own booking.
+    // Two events with the same sequence are reported by the check of sequences. Here the second event waits, and its
+    // booking is looked up by its reference.
     if (booking === undefined) this.#events.set(key, event);
     else if (this.#bookings.delete(key)) this.#compare(booking, event);
   }
@@ -179,7 +182,7 @@ class Pairs {
       const reference = references[index];
       const booking = isBookable(reference) ? byKey.get(keyOf(loan, reference)) : undefined;
       if (booking) {
-        // The booking is also read in the order of ids; there it finds this event and is compared.
+        // A booking that is also read in the order of ids finds this event by its key, and is compared there.
         const isCompared = booking.sequence === event.sequence && booking.id > this.#keptFrom;
         if (!isCompared) this.#compare(booking, event);
       } else {

@@ -15,8 +15,8 @@ const PAGE = 1_000;
 
 /**
  * Checks that the amount of each payout of a lender is the sum of its lines, and that each paid line has exactly one
- * transfer for its payout. That there are no other transfers follows from the account balances, which `verifyBooks`
- * compares.
+ * transfer for its payout. It does not look for further transfers, because they would change the account balances,
+ * which `verifyBooks` compares.
  */
 export async function verifyPayouts(em: EntityManager, lenderId: string): Promise<PayoutProblem[]> {
   const problems = await readSnapshot(em, (tx) => checkSums(tx, lenderId));

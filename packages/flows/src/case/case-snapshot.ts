@@ -11,7 +11,7 @@ const MAX_PAYMENTS = 50;
  * Returns the state of a loan's current case, or undefined if the lender has no such loan (contract: Partner endpoints,
  * GET cases/{loan}). The fields are named as in events, so that a receiver can pass the body to the function that
  * applies events. Everything is read from one database snapshot, so that the sequence and the amounts agree. The body
- * has no contact data, because the lender has them.
+ * contains no contact data, because the lender already has them.
  *
  * @example
  * const snapshot = await caseSnapshot(em, lender.id, "LN-2026-00417");

@@ -18,7 +18,7 @@ async function someLoans(count: number): Promise<string[]> {
   return cases.map(({ sourceLoanNumber }) => sourceLoanNumber);
 }
 
-test("an assignment during an uncommitted suspension waits for it and is refused", async () => {
+test("an assignment to a field partner whose suspension is not committed yet waits for the commit and is refused", async () => {
   const [{ id }, [loan]] = [await aFieldPartner(database), await someLoans(1)];
   let assigning: ReturnType<typeof assign> | undefined;
   await transaction(database.em(), async (tx) => {

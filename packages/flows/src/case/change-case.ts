@@ -21,7 +21,7 @@ export interface CaseOrder {
   readonly reason: string | null;
 }
 
-/** The outcome of an order: the case after it, or why it was refused. */
+/** The outcome of an order: the case after the order, or why the order was refused. */
 export type CaseOrderOutcome =
   | { readonly kind: "done"; readonly caseAfter: LockedCase }
   | { readonly kind: "loan_not_found" }
@@ -30,8 +30,9 @@ export type CaseOrderOutcome =
   | { readonly kind: "refused"; readonly refusal: TransitionRefusal };
 
 /**
- * Assigns the loan's current case to a field partner, also if it is assigned to another one. A suspended field partner
- * is refused. If the field partner is being suspended at the same time, the order either comes first or is refused.
+ * Assigns the loan's current case to a field partner, even if it is assigned to another field partner. A suspended
+ * field partner is refused. If the field partner is being suspended at the same time, the order either comes first or
+ * is refused.
  *
  * @example
  * const order = { lender, loan: "LN-2026-00417", reason: null, fieldPartnerId };

@@ -57,7 +57,7 @@ export function caseEvent(caseAfter: LockedCase, newEvent: NewEvent, origin: Eve
 }
 
 /**
- * Returns the body of a ping: an event about no loan, which tests a callback.
+ * Returns the body of a ping: an event that belongs to no loan and tests the lender's callback.
  *
  * @example
  * const eventId = newId();

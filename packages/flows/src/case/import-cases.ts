@@ -62,8 +62,8 @@ export interface ImportRequest {
   /** Whether to apply no row if one is rejected. */
   readonly atomic: boolean;
   /**
-   * The UUID of the request. Its first import fixes `dryRun` and `atomic`. A repeat writes nothing and gets the answer
-   * of the first. Default: a new UUID; then the import is recorded only if it is applied.
+   * The UUID of the request. The first import with an id fixes `dryRun` and `atomic`. A repeat of the id writes nothing
+   * and gets the answer of the first import. Default: a new UUID; then the import is recorded only if it is applied.
    */
   readonly importId?: string;
   /**
@@ -77,7 +77,7 @@ const DEADLOCK = "40P01";
 
 /**
  * Applies rows to the lender's cases (contract: Partner endpoints, POST cases). Valid rows are applied even if others
- * are rejected, unless `atomic`. Importing the same rows twice does no harm, also at the same time. A dry run applies
+ * are rejected, unless `atomic`. Importing the same rows twice does no harm, even at the same time. A dry run applies
  * the rows and rolls them back.
  *
  * @example
@@ -130,7 +130,10 @@ async function isFirstUse(
   return transaction(em, (tx) => recordUnappliedImport(tx, run, new Date()));
 }
 
-/** Answers a repeat with the `dryRun` and `atomic` of the first use, whatever the repeat says. Writes nothing. */
+/**
+ * Answers a repeat of an import id. The `dryRun` and `atomic` of the first use apply, not those of the repeat. Writes
+ * nothing.
+ */
 async function answerRepeat(
   em: EntityManager,
   checked: readonly CheckedRow[],
@@ -152,9 +155,9 @@ async function answerRepeat(
 }
 
 interface ImportAttempt extends ImportRequest {
-  /** When the rows were checked first. A balance cannot be as of a later time. */
+  /** When the rows were first checked. Later checks use the same time to detect an `outstandingAsOf` in the future. */
   readonly receivedAt: Date;
-  /** Whether the rows are planned again only for the answer to a repeat, and rolled back. */
+  /** Whether the rows are planned only to answer a repeat, and are then rolled back. */
   readonly isRepeat?: boolean;
 }
 
@@ -237,7 +240,7 @@ async function applyRows(
   );
   const inOrder = checked.map(({ index }) => planned.get(index)!);
   const refused = refusedByCase(inOrder, checked);
-  // A refused import stays refused when it is repeated, also if all rows could be applied now.
+  // A refused import stays refused when it is repeated, even if all rows could be applied now.
   const isRefused = atomic && (inOrder.some(({ plan }) => plan.outcome === "rejected") || (isRepeat && !dryRun));
   const isStored = !dryRun && !isRefused && !isRepeat;
   const result = importResult(inOrder, { importId: isStored ? importId : null, dryRun, isRefused });
@@ -275,7 +278,7 @@ async function planRows(
   });
 }
 
-/** Locks the current cases of the loans whose rows need them, and returns them by loan. */
+/** Locks the current cases that are needed to plan the rows, and returns them by loan. */
 async function currentCases(
   tx: Tx,
   rows: readonly CheckedRow[],
@@ -289,7 +292,10 @@ async function currentCases(
   return new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
 }
 
-/** Returns, by loan, the payments of its current case that were captured after the row's `outstandingAsOf`. */
+/**
+ * Returns the later payments by loan: payments of the current case that were captured after the row's
+ * `outstandingAsOf`.
+ */
 async function paymentsAfterBalances(
   tx: Tx,
   rows: readonly CheckedRow[],
@@ -300,7 +306,7 @@ async function paymentsAfterBalances(
     const after = asOf(one);
     return "row" in one && after ? [{ lenderId, loan: one.sourceLoanNumber, after }] : [];
   });
-  // The payments of earlier cycles do not change the balance of this one.
+  // The payments of earlier cycles do not change the balance of the current cycle.
   const payments = (await paymentsAfter(tx, balances)).filter(
     ({ sourceLoanNumber, caseId }) => caseId === current.get(sourceLoanNumber)?.id,
   );

@@ -49,7 +49,9 @@ type AcceptedOutcome = Exclude<RowResult["outcome"], "rejected">;
 
 const SUMMARY = ["received", "created", "updated", "unchanged", "reopened", "withdrawn", "rejected"] as const;
 
-/** Rows that hold, release, settle or collect a case count as `updated`; the status in the result says which. */
+/**
+ * Rows that hold, release, settle or collect a case count as `updated`; the `status` in the result shows what happened.
+ */
 const OUTCOMES: Record<Exclude<RowPlan["outcome"], "rejected">, AcceptedOutcome> = {
   created: "created",
   reopened: "reopened",

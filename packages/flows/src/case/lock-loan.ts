@@ -13,8 +13,8 @@ import { emit } from "@collections/webhooks";
 import { caseEvent, type EventOrigin } from "./event.ts";
 
 /**
- * The case that is worked on, and the loan's current case, which has the loan's sequence. They are the same case,
- * unless the work started before the loan's next cycle.
+ * The case that an operation works on, and the loan's current case, which stores the loan's sequence. Both are the same
+ * case, unless the work began in an earlier cycle of the loan.
  */
 export interface LockedLoan {
   readonly worked: LockedCase;
@@ -27,7 +27,7 @@ export interface LoanEventData {
   readonly data: object;
 }
 
-/** Locks a case of any cycle, and the loan's current case, which has the loan's sequence. */
+/** Locks a case of any cycle, and the loan's current case, which stores the loan's sequence. */
 export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
   const current = await lockCurrentCaseOf(tx, key);
   assert(current, "a loan with a case has a current case");
@@ -38,8 +38,9 @@ export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
 }
 
 /**
- * Writes the worked case and emits the events, numbered in the loan's sequence. The events show the loan's current
- * case: with an older cycle's amounts under a newer number, a receiver would undo the new cycle. contract: Receiver
+ * Writes the case that was worked on, and emits the events with the next numbers of the loan's sequence. The events
+ * show the loan's current case. If they showed the amounts of an earlier cycle under a newer number, a receiver would
+ * overwrite the amounts of the new cycle. contract: Receiver
  */
 export async function recordLoanEvents(
   tx: Tx,

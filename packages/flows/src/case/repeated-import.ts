@@ -21,7 +21,9 @@ function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
-/** Returns the rows of a repeat. Rows that their cases refused the first time are rejected with the same errors. */
+/**
+ * Returns the rows of a repeat. Rows that the first import rejected because of their cases get the same errors again.
+ */
 export function asRefusedBefore(checked: readonly CheckedRow[], refused: readonly RefusedRow[]): CheckedRow[] {
   const errorsOf = new Map(refused.map(({ index, errors }) => [index, errors]));
   return checked.map((one) => {
@@ -52,7 +54,7 @@ export function repeatedImport(
   return importResult(planned, { importId: id, dryRun: false, isRefused: false });
 }
 
-/** Tells whether a row is invalid for any state of its case. */
+/** Tells whether a row is invalid, whatever the state of its case. */
 function isWrong(row: CheckedRow): row is Extract<CheckedRow, { errors: unknown }> {
   return "errors" in row && !row.assumesCurrency;
 }

@@ -2,7 +2,7 @@ import type { Case } from "@collections/cases";
 import type { Lender } from "@collections/lenders";
 import type { Channel, ChannelFacts } from "@collections/payment-links";
 
-/** Returns the current facts that decide, for each channel, whether a link may be sent to the borrower of a case. */
+/** Returns, by channel, the facts that decide whether a link may now be sent to the borrower of a case. */
 export function channelFacts({ consent, borrowerEmail }: Case, { whatsapp }: Lender): Record<Channel, ChannelFacts> {
   return {
     whatsapp: {

@@ -28,7 +28,7 @@ export interface LinkDeps {
   readonly log?: LinkLog;
 }
 
-/** The log. Each call of a job is one line. */
+/** The log of the jobs of payment links. Each call writes one line. */
 export interface LinkLog {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
@@ -38,7 +38,10 @@ export interface LinkLog {
 export interface MintJob {
   readonly lenderId: string;
   readonly linkId: string;
-  /** The id of the link's case, so that the case is read in parallel. Absent in jobs of older processes. */
+  /**
+   * The id of the link's case, so that the case can be read in parallel with the link. Absent in jobs of older
+   * processes.
+   */
   readonly caseId?: string;
 }
 
@@ -48,23 +51,23 @@ export interface SendJob {
   readonly deliveryId: string;
 }
 
-/** A mint call without a recorded answer this long after its deadline counts as lost with its process. */
+/**
+ * How long after its deadline a mint call without a recorded answer counts as lost: the process that made it has died.
+ */
 export const MINT_LOST_AFTER_MS = 60_000;
 
 /**
- * How long the recording of an answer is retried while the database is unavailable. It ends well before the call counts
- * as lost. Otherwise a sweep could record "outcome unknown" although a process knows the outcome.
+ * How long the recording of an answer is retried while the database is unavailable. The retries end well before the
+ * call counts as lost. Otherwise a sweep could record `outcome_unknown` although a process knows the outcome.
  */
 export const RECORD_FOR_MS = 45_000;
 
-/**
- * A message without a recorded result this long after its start counts as lost. It is longer than any channel takes.
- */
+/** How long after its start a message without a recorded result counts as lost. No channel takes as long as this. */
 export const SEND_LOST_AFTER_MS = 90_000;
 
 /**
- * The queue of links to mint. A retry can only repeat what comes before the call: the claim makes sure that the call is
- * made at most once.
+ * The queue of links to mint. A retry repeats only the steps before the mint call, because the claim ensures that the
+ * call is made at most once.
  *
  * @example
  * await database.jobs.work(mintPaymentLinkQueue, { concurrency: 128 }, ({ data }) => mintPaymentLink(links, data));

@@ -84,7 +84,7 @@ describe("a link that the lender mints", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
   });
 
-  test("is not given up by a worker whose clock is ahead while another worker calls the lender", async () => {
+  test("is not made unavailable by a worker whose clock is ahead while another worker calls the lender", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     const calls = twin.mints.length;
@@ -128,7 +128,7 @@ describe("a link that the lender mints", () => {
     expect(changed).toEqual([first.id, second.id, first.id]);
   });
 
-  test("for a repeated request has the linkId of the first", async () => {
+  test("for a repeated request has the linkId of the first request", async () => {
     const { theCase, visitId } = await visitedCase();
     const taps = [await request(visitId), await request(visitId)];
     for (const tap of taps) await mint(tap);
@@ -139,7 +139,7 @@ describe("a link that the lender mints", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(5);
   });
 
-  test("for several concurrent requests leaves exactly one link live", async () => {
+  test("is the only live link of its case after several concurrent requests", async () => {
     const { theCase, visitId } = await visitedCase();
     const links = await Promise.all([1n, 2n, 3n].map((amountMinor) => request(visitId, { amountMinor })));
     await Promise.all(links.map((one) => mint(one)));
@@ -162,7 +162,7 @@ describe("a link that the lender mints", () => {
     });
   });
 
-  test("after the loan's next cycle has started emits its event there and does not change the new cycle", async () => {
+  test("after the loan's next cycle has started emits its event in that cycle, and does not change the cycle's case", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
@@ -182,7 +182,7 @@ describe("a link that the lender mints", () => {
     expect(await currentCase(database, lender, sourceLoanNumber)).toMatchObject({ status: "new", workBegun: false });
   });
 
-  test("that may be sent over no channel is undelivered at once", async () => {
+  test("that may not be sent over any channel is undelivered at once", async () => {
     const { theCase, visitId } = await visitedCase({ consent: { whatsapp: false, email: false } });
     const requested = await request(visitId);
     await mint(requested);
@@ -197,7 +197,7 @@ describe("a link that the lender mints", () => {
     expect(await link(requested)).toMatchObject({ status: "minted" });
   });
 
-  test("slowly, but within the time limit, is minted", async () => {
+  test("becomes minted if the lender answers slowly but within the time limit", async () => {
     twin.mintBehaviour = "slow:50";
     const { visitId } = await visitedCase();
     const requested = await request(visitId);

@@ -23,7 +23,7 @@ import { untilAvailable } from "./until-available.ts";
 
 /**
  * Runs a job of `mintPaymentLinkQueue`: calls the lender at most once to mint the link, and records the link or the
- * reason why there is none. A superfluous job does nothing. contract: Lender-exposed endpoints, Errors
+ * reason why there is none. An extra job for the same link does nothing. contract: Lender-exposed endpoints, Errors
  *
  * @example
  * await database.jobs.work(mintPaymentLinkQueue, { concurrency: 128 }, ({ data }) => mintPaymentLink(links, data));
@@ -59,7 +59,8 @@ interface MintCall extends MintSetup {
 type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
 
 /**
- * Returns the data of the call, or why there is none. Undefined if the link is settled or another job has claimed it.
+ * Returns the data for the mint call, or the reason why no call is made. Returns undefined if the link is settled or
+ * another job has claimed it.
  */
 async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLink | undefined> {
   const em = deps.database.em();

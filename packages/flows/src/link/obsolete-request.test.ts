@@ -100,7 +100,7 @@ const REASONS: Record<string, UnavailableReason> = {
   "was partly paid, so that the outstanding amount is below the link's amount": "amount_not_allowed",
 };
 
-describe("a requested link is not minted, and the lender is not called, if the case since", () => {
+describe("a requested link is not minted, and the lender is not called, if in the meantime its case", () => {
   test.each(Object.keys(CHANGES))("%s", async (what) => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
@@ -130,13 +130,13 @@ test("a link that was requested more than 10 minutes before its mint call is not
   expect(twin.mints).toHaveLength(calls + 1);
 });
 
-describe("a link whose request has the phone's time", () => {
+describe("the link of a request", () => {
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS);
 
   test.each([
-    ["11 minutes ago is not minted", 11, "unavailable"],
-    ["9 minutes ago is minted", 9, "minted"],
-    ["an hour in the future, by a wrong clock, is minted", -60, "minted"],
+    ["made 11 minutes ago by the phone's clock is not minted", 11, "unavailable"],
+    ["made 9 minutes ago by the phone's clock is minted", 9, "minted"],
+    ["made an hour in the future by the phone's clock is minted", -60, "minted"],
   ])("%s", async (_, minutes, status) => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId, { occurredAt: minutesAgo(minutes) });
@@ -145,14 +145,14 @@ describe("a link whose request has the phone's time", () => {
     expect(await link(requested)).toMatchObject({ status, unavailableReason });
   });
 
-  test("9 minutes ago is not minted after 2 more minutes of waiting for its mint call", async () => {
+  test("made 9 minutes ago by the phone's clock is not minted after 2 more minutes of waiting for its mint call", async () => {
     const requested = await request((await visitedCase()).visitId, { occurredAt: minutesAgo(9) });
     await backdateLink(requested, 2);
     await mint(requested);
     expect(await link(requested)).toMatchObject({ unavailableReason: "asked_too_long_ago" });
   });
 
-  test("before 2000 or more than a day in the future is refused", async () => {
+  test("made before 2000 or more than a day in the future by the phone's clock is refused", async () => {
     const { visitId } = await visitedCase();
     const untimed = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
     for (const occurredAt of [new Date("1999-12-31"), new Date("2999-01-01")]) {
@@ -164,8 +164,12 @@ describe("a link whose request has the phone's time", () => {
   test.each([
     ["11 minutes is not minted when the visit starts", { queued: 11 }, "unavailable"],
     ["9 minutes is minted when the visit starts", { queued: 9 }, "minted"],
-    ["1 minute, and that was made 11 minutes ago, is not minted", { queued: 1, asked: 11 }, "unavailable"],
-    ["11 minutes, by a phone's clock that is ahead, is not minted", { queued: 11, asked: 1 }, "unavailable"],
+    ["1 minute, and was made 11 minutes ago, is not minted", { queued: 1, asked: 11 }, "unavailable"],
+    [
+      "11 minutes, and was made 1 minute ago by a phone's clock that is ahead, is not minted",
+      { queued: 11, asked: 1 },
+      "unavailable",
+    ],
   ])("that was queued for %s", async (_, { queued, asked }: { queued: number; asked?: number }, status) => {
     const { id: caseId } = await aCase(database, lender, { fieldPartner });
     const visit = { fieldPartnerId: fieldPartner.id, visitId: newId() };
@@ -187,7 +191,7 @@ describe("a link whose request has the phone's time", () => {
   });
 });
 
-describe("a minted link is not sent, and can still be shown, if the case since", () => {
+describe("a minted link is not sent, and can still be shown, if in the meantime its case", () => {
   test.each(Object.keys(CHANGES))("%s", async (what) => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
@@ -209,7 +213,7 @@ describe("a minted link is not sent, and can still be shown, if the case since",
   });
 });
 
-test("a link is minted and sent if its case was put on hold and released before", async () => {
+test("a link is minted and sent if its case was put on hold and released in the meantime", async () => {
   const { theCase, visitId } = await visitedCase();
   const requested = await request(visitId);
   await holdCase(database.em(), orderOf(theCase), ENVIRONMENT);
@@ -232,7 +236,7 @@ test("a message that has waited for more than 30 minutes is not sent", async () 
   expect(await deliveriesOf(database.em(), [fresh])).toMatchObject([{ status: "sent" }, { status: "sent" }]);
 });
 
-test("a late e-mail that a dead job may have sent is recorded as unknown, not as suppressed", async () => {
+test("a late e-mail that a job may have sent before it died is recorded as unknown, not as suppressed", async () => {
   const requested = await request((await visitedCase()).visitId);
   await mint(requested);
   const [, { lenderId, id } = { lenderId: "", id: "" }] = await deliveriesOf(database.em(), [requested]);

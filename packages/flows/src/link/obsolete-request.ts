@@ -10,7 +10,7 @@ export interface ObsoleteReason {
   readonly detail: string;
 }
 
-/** The facts by which a job judges a link's request, as of the time when the job runs. */
+/** The facts by which a job decides whether a link request is obsolete, as of the time when the job runs. */
 export interface LinkCircumstances {
   readonly theCase: Case;
   readonly lender: Pick<LenderProfile, "state" | "timeZone">;
@@ -37,9 +37,9 @@ export function obsoleteReason(
 }
 
 /**
- * Returns why a link must no longer be minted when its mint call is about to start, or undefined. The reasons are those
- * of `obsoleteReason`, and that the request is older than `LINK_REQUEST_LIFETIME_MS`: by then the field partner has
- * left the borrower's door.
+ * Returns why a link must no longer be minted, or undefined. Call it when the mint call is about to start. In addition
+ * to `obsoleteReason`, it rejects a request that is older than `LINK_REQUEST_LIFETIME_MS`: by then the field partner
+ * has left the borrower's door.
  */
 export function obsoleteMintReason(link: PaymentLink, circumstances: LinkCircumstances): ObsoleteReason | undefined {
   const { now } = circumstances;

@@ -25,8 +25,8 @@ const REPORTS_AT_A_TIME = 100;
 
 /**
  * Records a channel's reports about messages of a lender. The reports may come in any order and repeatedly, and may be
- * about messages of other senders. Each message keeps its best status, and the subscribers of its link are signalled.
- * contract: Event kinds (payment_link.delivered, payment_link.undelivered)
+ * about messages that this service did not send. Each message keeps its best status, and the subscribers of its link
+ * are signalled. contract: Event kinds (payment_link.delivered, payment_link.undelivered)
  *
  * @example
  * const reports = [{ providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "read" as const }];
@@ -40,13 +40,13 @@ export async function recordMessageReports(
   const unknown = await recordKnown(deps, lenderId, reports);
   if (unknown.length === 0) return;
 
-  // A report can arrive before its message's id is stored. It is stored before the second read of the messages. So
-  // either this second read finds the message, or the job that stores the id finds the report.
+  // A report can arrive before its message's id is stored. So the report is stored first, and then the messages are
+  // read again. Either this second read finds the message, or the job that stores the id finds the report.
   await transaction(deps.database.em(), async (tx) => holdReports(tx, lenderId, unknown, new Date()));
   await apply(deps, lenderId, unknown);
 }
 
-/** Applies the held reports of those messages whose ids are stored now. */
+/** Applies the held reports about these messages, if the ids of the messages are stored by now. */
 export async function applyHeldReports(
   deps: ReportDeps,
   lenderId: string,
@@ -63,7 +63,9 @@ async function apply(deps: ReportDeps, lenderId: string, reports: readonly Messa
   await transaction(deps.database.em(), async (tx) => forgetHeldReports(tx, lenderId, applied));
 }
 
-/** Records the reports whose message is known, and returns the others. Reports without news take one read. */
+/**
+ * Records the reports whose message is known, and returns the others. Reports that change nothing cost only one read.
+ */
 async function recordKnown(
   deps: ReportDeps,
   lenderId: string,
@@ -82,7 +84,8 @@ async function recordKnown(
 }
 
 /**
- * Returns the messages of reports, by the channel's id: found by the stored id, or by the delivery id in the report.
+ * Returns the messages that the reports are about, by the channel's message id. A message is found by its stored
+ * message id, or by the delivery id in the report.
  */
 async function messagesOf(
   { database }: ReportDeps,

@@ -27,13 +27,13 @@ function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<
   return mintPaymentLink({ ...deps, ...changes }, { lenderId: requested.lenderId, linkId: requested.id });
 }
 
-/** Does what a worker does that dies right after it has claimed the call. */
+/** Simulates a worker that claims the call and dies before it makes the call. */
 function dieAfterClaim({ lenderId, id }: PaymentLink, now: Date) {
   return claimMint(database.em(), { lenderId, id, now });
 }
 
 describe("the answer to a mint call", () => {
-  test("is recorded once, also if it is recorded repeatedly", async () => {
+  test("is recorded once, even if recordMint is called repeatedly", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const answer = { minted: { linkId: "plink_77", url: "https://pay.example.com/77" } };
@@ -99,7 +99,7 @@ describe("a mint call of a worker that died after the claim", () => {
     });
   });
 
-  test("is not repeated by a retry of the job, and a sweep gives the link up", async () => {
+  test("is not repeated by a retry of the job, and a sweep makes the link unavailable", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await dieAfterClaim(requested, new Date());

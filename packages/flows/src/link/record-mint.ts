@@ -22,7 +22,10 @@ import { type LinkDeps, MINT_LOST_AFTER_MS, sendPaymentLinkQueue } from "./link-
 import { type LoanEventData, type LockedLoan, lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
-/** Records the answer to a mint call, with the messages and events that follow. A settled link does not change. */
+/**
+ * Records the answer to a mint call, creates the messages to send, and emits the events. A settled link does not
+ * change.
+ */
 export async function recordMint(
   { database, environment }: Pick<LinkDeps, "database" | "environment">,
   link: PaymentLink,
@@ -30,8 +33,8 @@ export async function recordMint(
 ): Promise<void> {
   const { lenderId, caseId } = link;
   await transaction(database.em(), async (tx) => {
-    // Lock the case before its links, as all transactions do. The messages get the database's time, by which the send
-    // jobs judge their age.
+    // Lock the case before its links, as all transactions do. The messages are created with the database's time,
+    // because the send jobs compute their age by that clock.
     const [loan, theCase, lender, now] = await Promise.all([
       lockLoan(tx, { lenderId, caseId }),
       caseById(tx, { lenderId, caseId }),
@@ -46,8 +49,8 @@ export async function recordMint(
 }
 
 /**
- * Gives up a mint call that another process claimed and did not finish in time. Whether the lender has minted the link
- * is unknown, so the link becomes unavailable and the call is never repeated.
+ * Makes a link unavailable if the process that claimed its mint call did not record an answer in time. Nobody knows
+ * whether the lender has minted the link, so the call is never repeated.
  */
 export async function settleLostMint(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
   assert(link.mintStartedAt, "a lost call was started");
@@ -93,7 +96,8 @@ async function recordLink(
 }
 
 /**
- * Returns when the link was paid. The link exists at the lender before it is recorded here, so it may already be paid.
+ * Returns when the link was paid, or undefined if it is not paid. The link exists at the lender before it is recorded
+ * here, so it may already be paid.
  */
 async function paidBefore(
   tx: Tx,

@@ -12,7 +12,7 @@ import { MessageNotAcceptedError, sendPaymentLink } from "./send-payment-link.ts
 const database = await flowsDatabase();
 const { deps, lender, fieldPartner, whatsapp, mails, visitedCase, request, link } = await linkStage(database);
 
-/** Requests a link and has it minted. Its messages are not sent yet. */
+/** Requests a link and mints it. Its messages are not sent yet. */
 async function tap(visitId: string, given: Partial<PaymentLinkRequest> = {}): Promise<PaymentLink> {
   const requested = await request(visitId, given);
   await mintPaymentLink(deps, { lenderId: lender.id, linkId: requested.id });
@@ -57,7 +57,7 @@ describe("a repeated request for the same link", () => {
     expect(kinds).not.toContain("payment_link.undelivered");
   });
 
-  test("before the messages are sent has them sent once, for the newest request", async () => {
+  test("that arrives before the messages are sent does not send them twice: they belong to the newest request", async () => {
     const { visitId } = await visitedCase();
     const taps = [await tap(visitId), await tap(visitId)];
     await sendAll(taps);
@@ -93,7 +93,7 @@ describe("a message that is being sent while its link is requested again", () =>
     whatsapp.behaviour = "ok";
   });
 
-  /** Creates a link with one message. While that is sent, the link is requested a second time. */
+  /** Creates a link with one message, and requests the link a second time while the message is being sent. */
   async function tapWhileSending() {
     const { theCase, visitId } = await visitedCase();
     const only = { channels: ["whatsapp"] as const };
@@ -165,7 +165,7 @@ describe("a message that is being sent while its link is requested again", () =>
     expect(await resend(await second())).toMatchObject({ kind: "used_up", channel: "whatsapp" });
   });
 
-  test("by a process that dies is not sent again and makes the newer link undelivered", async () => {
+  test("is not sent again if its process dies, and makes the newer link undelivered", async () => {
     const { visitId, theCase } = await visitedCase();
     const first = await tap(visitId, { channels: ["whatsapp"] });
     const [message] = await deliveriesOf(database.em(), [first]);

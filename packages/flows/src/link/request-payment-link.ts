@@ -29,7 +29,7 @@ export type RequestPaymentLinkOutcome =
   | { readonly kind: "visit_not_found" }
   | { readonly kind: "case_not_workable"; readonly code: FieldWorkRefusal }
   | AppInputFault
-  /** The case already has MAX_LINKS_PER_CASE links within 24 hours. */
+  /** The case already had MAX_LINKS_PER_CASE links in the last 24 hours. */
   | { readonly kind: "too_many_links" }
   /** The amount is outside the bounds, which are inclusive and in minor units of the case's currency. */
   | {
@@ -72,7 +72,8 @@ export async function requestPaymentLink(
     return { kind: "amount_not_allowed", ...bounds, currency: worked.currency };
   }
 
-  // Write the link and the job that mints it. The link gets the database's time, by which a worker judges its age.
+  // Write the link and the job that mints it. The link is created with the database's time, because workers compute its
+  // age by that clock.
   const wanted = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: queuedSince !== undefined };
   const askedAt = earliestOf(occurredAt, queuedSince);
   const { sourceLoanNumber } = worked;
@@ -84,7 +85,8 @@ export async function requestPaymentLink(
 }
 
 /**
- * Returns the earlier time. A phone's clock that is ahead must not make a request younger than the service knows it is.
+ * Returns the earlier time, so that a phone's clock that is ahead cannot make a queued request look newer than its
+ * arrival.
  */
 function earliestOf(tappedAt: Date | undefined, receivedAt: Date | undefined): Date | null {
   if (tappedAt && receivedAt) return tappedAt < receivedAt ? tappedAt : receivedAt;
@@ -96,8 +98,8 @@ function unlessTooMany(error: unknown): undefined {
 }
 
 /**
- * The bounds are the lender's minimum and the outstanding amount. If less than the minimum is left, all of it may be
- * paid.
+ * Returns the allowed amounts: from the lender's minimum to the outstanding amount. If the outstanding amount is below
+ * the minimum, only the whole outstanding amount is allowed.
  */
 function boundsOf({ minimumMinor, outstandingMinor }: LockedCase): { minimumMinor: bigint; maximumMinor: bigint } {
   const least = minimumMinor === null || minimumMinor < 1n ? 1n : minimumMinor;

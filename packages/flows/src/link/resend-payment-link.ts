@@ -19,7 +19,7 @@ import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 export interface PaymentLinkResend {
   readonly fieldPartnerId: string;
   readonly linkId: string;
-  /** The channels to send it over. Default: the channels that were chosen for the link. */
+  /** The channels to send the link over. Default: the channels that were chosen for the link. */
   readonly channels?: readonly Channel[];
 }
 
@@ -44,7 +44,8 @@ export async function resendPaymentLink(
   { fieldPartnerId, linkId, channels }: PaymentLinkResend,
   context: Pick<AppContext, "now">,
 ): Promise<ResendPaymentLinkOutcome> {
-  // Find the link and lock its case. The messages get the database's time, by which the send jobs judge their age.
+  // Find the link and lock its case. The messages are created with the database's time, because the send jobs compute
+  // their age by that clock.
   const [known, now] = await Promise.all([
     linkOfFieldPartner(tx, fieldPartnerId, linkId),
     context.now ?? databaseTime(tx),

@@ -34,12 +34,15 @@ const TOO_LATE_MS = 30 * 60_000;
 /** The name of the WhatsApp template of a lender that has registered no name. */
 const DEFAULT_TEMPLATE = "payment_link";
 
-/** Hands a message to its channel and returns the channel's message id. It uses only the network. */
+/**
+ * A function that sends a prepared message through its channel, and returns the channel's message id. It uses only the
+ * network, not the database.
+ */
 export type ReadyMessage = () => Promise<string>;
 
 /**
- * Reads everything that a message needs, so that after its claim only the channel can fail. Returns a report instead if
- * the message must not be sent now.
+ * Reads everything that is needed to send a message, so that after the claim only the channel can fail. If the message
+ * must not be sent now, returns the report to record instead.
  */
 export async function prepareMessage(
   deps: LinkDeps,

@@ -43,7 +43,7 @@ async function now(delivery: LinkDelivery): Promise<LinkDelivery> {
   return all.find(({ id }) => id === delivery.id)!;
 }
 
-/** Does what a worker does that dies while it sends the message. */
+/** Simulates a worker that claims the message and dies while it sends the message. */
 function dieWhileSending({ lenderId, id }: LinkDelivery) {
   const longAgo = new Date(Date.now() - 100_000);
   return transaction(database.em(), (tx) => claimDelivery(tx, { lenderId, id, now: longAgo, lostAfterMs: 1 }));
@@ -127,7 +127,7 @@ describe("a link", () => {
     expect(await link(stage.minted)).toMatchObject({ status: "minted", url: stage.minted.url });
   });
 
-  test("is not sent if the borrower has refused since, or if it was paid or superseded", async () => {
+  test("is not sent if the borrower has refused consent in the meantime, or if it was paid or superseded", async () => {
     const [refused, paid, old] = [await aMintedLink(), await aMintedLink(), await aMintedLink()];
     const { sourceLoanNumber, borrowerName, borrowerPhone } = refused.theCase;
     const consent = { email: false };

@@ -20,7 +20,7 @@ import { prepareMessage, type ReadyMessage, sendMessage, type SendOutcome, type 
 import { untilAvailable } from "./until-available.ts";
 
 /**
- * The channel did not accept the message, for a temporary reason. It is thrown so that the job is retried.
+ * The channel did not accept the message, for a temporary reason. This error is thrown so that the job is retried.
  *
  * @example
  * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) =>
@@ -107,7 +107,7 @@ const LOST: SendReport = {
   failureDetail: "The process that sent the message ended before it recorded the answer of the channel.",
 };
 
-/** Runs work under the lock on the link's case. All transactions lock a case before its links. */
+/** Runs `work` in a transaction that has locked the link's case. All transactions lock a case before its links. */
 function withLockedCase<Result>(
   { database }: LinkDeps,
   link: PaymentLink,

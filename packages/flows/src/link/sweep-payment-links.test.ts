@@ -51,7 +51,7 @@ describe("a sweep", () => {
     expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
   });
 
-  test("gives up a mint call without a recorded answer, and does not repeat it", async () => {
+  test("makes a link unavailable if its mint call has no recorded answer, and does not repeat the call", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await claimMint(database.em(), { ...requested, now: new Date() });
@@ -84,7 +84,7 @@ describe("a sweep", () => {
     expect(await heldReports(database.em(), lenderId, ["wamid.of-somebody-else"])).toEqual([]);
   });
 
-  test("logs a message whose reports cannot be applied, and applies those of the others", async () => {
+  test("logs a message whose reports cannot be applied, and applies the reports about other messages", async () => {
     const [broken, good] = [await aClaimedLink(), await aClaimedLink()];
     const held = ["wamid.broken", "wamid.good"].map((id) => ({ providerMessageId: id, status: "delivered" as const }));
     await transaction(database.em(), async (tx) => holdReports(tx, lender.id, held, new Date()));
@@ -117,7 +117,7 @@ describe("a sweep", () => {
     await transaction(database.em(), (tx) => recordDelivery(tx, { ...report, status: "failed" }, new Date()));
   }
 
-  test("logs a link that cannot be given up, and processes all others", async () => {
+  test("logs a link that cannot be made unavailable, and processes all others", async () => {
     const broken = await request((await visitedCase()).visitId);
     const lost = await request((await visitedCase()).visitId);
     const sent = await request((await visitedCase()).visitId);

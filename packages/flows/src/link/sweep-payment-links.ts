@@ -17,14 +17,14 @@ const MINT_OVERDUE_MS = 30_000;
 /** A queued message that has not changed for this time has lost its job. */
 const SEND_OVERDUE_MS = 120_000;
 
-/** A report whose message is still unknown after this time is about a message of another sender. */
+/** A report whose message is still unknown after this time is about a message that this service did not send. */
 const REPORT_FORGOTTEN_MS = 3_600_000;
 
 /**
- * Enqueues lost jobs again, by the rows of links and messages, and gives up the mint calls of dead processes. A
- * superfluous job is harmless: it finds its link or message claimed. A call that cannot be given up is logged, and the
- * next sweep tries it again. `now` is a time of the database's clock: with a clock that is ahead, a running call would
- * look lost.
+ * Finds links and messages whose job was lost, and enqueues the job again. An extra job is harmless: the link or
+ * message is already claimed, so the job does nothing. A link whose mint call was lost with its process becomes
+ * unavailable. If that fails, the error is logged, and the next sweep tries again. `now` must be a time of the
+ * database's clock: with a clock that is ahead, a running call would look lost.
  *
  * @example
  * await sweepPaymentLinks(links, await databaseTime(database.em()));
@@ -59,8 +59,8 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
 }
 
 /**
- * Settles one link and catches its error. Each sweep starts with the oldest link, and an error must not block the
- * others.
+ * Settles a lost mint call, and logs an error instead of throwing it. Each sweep starts with the oldest link, so a link
+ * that always fails would otherwise block all others.
  */
 async function settle(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
   try {

@@ -1,8 +1,8 @@
 const SHOWN_LINES = 40;
 
 /**
- * Returns text for a terminal that may contain text from outside. Line breaks and tabs are kept; other control
- * characters are escaped, so that the terminal does not act on them.
+ * Makes a text safe to print on a terminal, even if parts of it come from outside. Line breaks and tabs are kept; other
+ * control characters are escaped, so that the terminal does not act on them.
  *
  * @example
  * harmless("Ravi \u001b[2JKumar\nLN-1001"); // "Ravi \\u{1b}[2JKumar\nLN-1001"

@@ -30,13 +30,13 @@ export interface OtpDeps {
   readonly keys: SignInKeys;
   /** The channels in the order in which they are tried. */
   readonly channels: readonly OtpChannel[];
-  /** Whether codes are written to the log, as in a sandbox, which then needs no channel. */
+  /** Whether codes are written to the log. A sandbox does this, and then needs no channel. */
   readonly showsCodes: boolean;
   readonly log: { info(facts: object, message: string): void; warn(facts: object, message: string): void };
 }
 
 /**
- * No channel accepted the code, for a temporary reason. It is thrown so that the job is retried.
+ * No channel accepted the code, for a temporary reason. This error is thrown so that the job is retried.
  *
  * @example
  * await database.jobs.work(otpQueue, { concurrency: 32 }, (job) =>
@@ -97,8 +97,8 @@ type ChannelFault = WhatsAppNotSentError | SmsNotSentError;
 
 /**
  * Sends the code over the first channel that accepts it. Channels that were used for this person a moment ago are tried
- * last: somebody who requests another code may have no WhatsApp, which the service cannot know. In a sandbox without
- * channels, the log counts as the channel.
+ * last. Somebody who requests another code may have no WhatsApp, and the service cannot find that out. In a sandbox
+ * without channels, the log counts as the channel.
  */
 async function sendOver(
   { channels, showsCodes }: OtpDeps,

@@ -58,7 +58,7 @@ function mailsTo(contact: string): CaughtMail[] {
   return mails.mails.filter(({ to }) => to.includes(contact));
 }
 
-test("every technical contact gets the alert in a mail of its own", async () => {
+test("every technical contact gets the alert in a separate mail", async () => {
   await send(await anAlert("ops@acme.example", "asha@acme.example"));
   for (const contact of ["ops@acme.example", "asha@acme.example"]) {
     const [mail, ...others] = mailsTo(contact);
@@ -116,7 +116,7 @@ test("a temporarily rejected contact gets the mail later, and the others get it 
   expect(mailsTo("grey@acme.example")).toMatchObject([{ messageId: mailsTo("white@acme.example")[0]!.messageId }]);
 });
 
-test("a contact that was removed since gets no mail", async () => {
+test("a contact that the lender has removed in the meantime gets no mail", async () => {
   const alert = await anAlert("now@acme.example");
   await send({ ...alert, to: ["before@acme.example"] });
   expect(mailsTo("before@acme.example")).toEqual([]);
@@ -135,7 +135,7 @@ test("a mail server that hangs or is unavailable makes the job fail, so that it 
   expect(mailsTo("wait@acme.example")).toHaveLength(1);
 });
 
-test("a mail server that rejects permanently or is not configured ends the job with a warning", async () => {
+test("a mail server that rejects the mail permanently or is not configured ends the job with a warning", async () => {
   const alert = await anAlert("never@acme.example");
   mails.behaviour = "reject";
   await send(alert);

@@ -16,7 +16,8 @@ export interface AlertDeps {
 }
 
 /**
- * The mail server accepted the alert for no contact, for a temporary reason. It is thrown so that the job is retried.
+ * The mail server did not accept the alert for any contact, for a temporary reason. This error is thrown so that the
+ * job is retried.
  *
  * @example
  * await database.jobs.work(alertQueue, { concurrency: 32 }, (job) =>
@@ -36,11 +37,11 @@ export class AlertNotAcceptedError extends Error {
   }
 }
 
-/** The delay of the second job, for contacts whose mail was not accepted with the others'. */
+/** The delay of the job that retries only the contacts whose mail was not accepted. */
 const LATER_MS = 60_000;
 
 /**
- * Runs a job of `alertQueue`: sends an alert to each technical contact of the lender in a mail of its own, so that a
+ * Runs a job of `alertQueue`: sends an alert to each technical contact of the lender in a separate mail, so that a
  * rejected address does not affect the others. A mail that is repeated after a crash has the same Message-ID. Throws
  * AlertNotAcceptedError for a temporary failure. contract: Retry and suspension
  *

@@ -15,8 +15,8 @@ export interface ConfirmerOptions {
 }
 
 /**
- * In measurements, more concurrent batches or larger ones gained nothing. Letting a few payments wait for others to
- * fill a batch gained a third.
+ * These values were measured. More concurrent batches, or larger ones, did not increase the throughput. Letting a few
+ * payments wait for others to fill a batch increased it by a third.
  */
 const NON_BLOCKING = { maxItems: 64, maxUnderWay: 2, minItems: 16 };
 /**
@@ -27,7 +27,7 @@ const NON_BLOCKING_ON_CLUSTER = { maxUnderWay: 4, maxUnderWayOfKind: 2, maxLateU
 const BLOCKING = { maxItems: 64, maxUnderWay: 4 };
 const BLOCKING_ON_CLUSTER = { maxUnderWayOfKind: 2 };
 /**
- * The pauses before the payments of a busy loan are retried. Most loans are busy for a few milliseconds, because of a
+ * The pauses before the payments of a locked loan are retried. Most loans are locked only for a few milliseconds, by a
  * batch of another server. The retries keep their payments out of the blocking batches, which wait for loans that are
  * locked for long.
  */

@@ -40,8 +40,8 @@ export async function confirmPayments(
   try {
     return await run();
   } catch (error) {
-    // Transactions of this function exclude each other by the lock on the case. If something else wrote the booking,
-    // the second run can read it.
+    // Two transactions of this function cannot insert the same booking, because both lock the case. If something else
+    // inserted the booking, the second run reads it.
     if (!isUniqueViolation(error)) throw error;
     return run();
   }
@@ -71,8 +71,8 @@ function loansOf(confirmations: readonly Confirmation[]): LoanKey[] {
 }
 
 /**
- * Books the confirmations whose cases this transaction has locked. Confirmations of other loans are duplicates or
- * refused.
+ * Books the confirmations whose cases this transaction has locked. Other confirmations are reported as duplicates if
+ * they are already booked, and are refused otherwise.
  */
 async function confirmLocked(
   tx: Tx,
@@ -98,7 +98,7 @@ async function confirmLocked(
     findPendingEarnings(tx, mayEnd),
   ]);
 
-  // Apply the payments one after the other, each to the case after the one before.
+  // Apply the payments one after the other, each to the case as the previous payment left it.
   const now = new Date();
   const loaded = { lockedCases, bookings, links, plans, pendingEarnings };
   const { outcomes, toWrite } = foldConfirmations(loaded, confirmations, { environment, now });

@@ -20,12 +20,13 @@ import { hasInvisible } from "./reference.ts";
 export interface Confirmation {
   readonly lender: { readonly id: string; readonly code: string };
   readonly loan: string;
-  /** The amount in major units of the case's currency, as it was written. */
+  /** The amount in major units of the case's currency, as the lender wrote it. */
   readonly amount: AmountLiteral;
-  /** Whether the lender confirms that an amount that looks like minor units is in major units. */
+  /** Whether the lender states that the amount is in major units although it looks like minor units. */
   readonly amountIsMajorUnits: boolean;
   /**
-   * The reference as it was sent, trimmed, 1 to 128 characters. With the loan, and in NFC, it is the idempotency key.
+   * The reference as it was sent, without spaces at its ends; 1 to 128 characters. The idempotency key is its NFC form,
+   * together with the loan.
    */
   readonly reference: string;
   readonly paidAt: Date;
@@ -115,7 +116,8 @@ export function differencesFrom(original: Booking, repeat: Confirmation): string
 }
 
 /**
- * Tells whether the amount is an owed amount in minor units. That is never true for a currency without a minor unit.
+ * Tells whether the amount equals an owed amount that was written in minor units, such as 250000 for 2,500.00. That is
+ * never true for a currency without a minor unit.
  */
 function looksLikeMinorUnits(amountMinor: bigint, owedMinor: readonly bigint[], exponent: number): boolean {
   const factor = 10n ** BigInt(exponent);

@@ -107,7 +107,7 @@ test("a payment by a link is attributed to the link's field partner and visit, a
   ]);
 });
 
-test("a payment by a linkId of two links marks both as paid and is attributed to the newest", () => {
+test("a payment with a linkId that two links share marks both as paid and is attributed to the newer link", () => {
   const theCase = aCase();
   const older = aLink(theCase);
   const newer = aLink(theCase);
@@ -117,7 +117,7 @@ test("a payment by a linkId of two links marks both as paid and is attributed to
   expect(toWrite.paidLinks.map(({ id }) => id)).toEqual([newer.id, older.id]);
 });
 
-test("a payment by a linkId of two loans is attributed by the link of the paid loan", () => {
+test("a payment with a linkId that links of two loans share is attributed to the link of the paid loan", () => {
   const theCase = aCase();
   const own = aLink(theCase);
   const newerOfAnother = { ...aLink(aCase()), sourceLoanNumber: "LN-2" };
@@ -186,7 +186,7 @@ const payments = array(
   { minLength: 1, maxLength: 40 },
 );
 
-test("in any batches, amounts add up, sequences have no gap, and each reference is booked once", () => {
+test("however payments are divided into batches, amounts add up, sequences have no gap, and each reference is booked once", () => {
   assert(
     property(payments, integer({ min: 1, max: 40 }), (all, batchSize) => {
       const set = loaded({ lockedCases: [aCase(), aCase({ sourceLoanNumber: "LN-2", outstandingMinor: 10_000n })] });
@@ -272,7 +272,7 @@ test("the commission is as expected for partial payments, the last payment and e
   );
 });
 
-/** Computes "2.5% of ₹2,500.00" with decimal arithmetic, in minor units. */
+/** Evaluates a formula such as "2.5% of ₹2,500.00" with decimal arithmetic, in minor units. */
 function resultOf(text: string, decimals: number): bigint {
   const [, rate = "", amount = ""] = /^([\d.]+)% of [^\d]*([\d,.]+)$/.exec(text)!;
   const [whole = "", fraction = ""] = rate.split(".");

@@ -70,8 +70,8 @@ interface Fold {
 }
 
 /**
- * Applies confirmations one after the other, each to the case after the one before. It is a pure function, except that
- * it creates ids.
+ * Applies confirmations one after the other, each to the case as the previous payment left it. It is a pure function,
+ * except that it creates ids.
  */
 export function foldConfirmations(
   loaded: LoadedSet,
@@ -197,8 +197,8 @@ function book(
 }
 
 /**
- * A link determines the field partner and the visit. Without a link, the payment is attributed to the field partner of
- * the case, if the case was assigned to them when the payment was captured.
+ * Decides which field partner and visit a payment is attributed to. A link determines both. Without a link, the payment
+ * is attributed to the field partner of the case, if the case was assigned to them when the payment was captured.
  */
 function attributionOf(
   lockedCase: LockedCase,

@@ -11,7 +11,7 @@ export function bookedReference(reference: string): string {
 
 /**
  * Returns the references under which a payment may already be booked, the likeliest first. Earlier versions booked the
- * text as it was sent. So that form is looked up too, and the decomposed form (NFD), which some systems write.
+ * text as it was sent, so that form is looked up too. So is the decomposed form (NFD), which some systems write.
  */
 export function possibleReferences(reference: string): string[] {
   return [...new Set([reference, bookedReference(reference), reference.normalize("NFD")])];

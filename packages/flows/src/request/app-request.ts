@@ -24,7 +24,10 @@ export interface AppInputFault {
   readonly detail: string;
 }
 
-/** The clocks and time zones of phones are often wrong by hours, and that must not stop a field partner at a door. */
+/**
+ * How far a phone's time may be in the future. Clocks and time zones of phones are often wrong by hours, and that must
+ * not stop a field partner at a door.
+ */
 const AHEAD_TOLERANCE_MS = 24 * 60 * 60_000;
 const EARLIEST = new Date("2000-01-01T00:00:00Z");
 

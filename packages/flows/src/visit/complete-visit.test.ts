@@ -106,7 +106,7 @@ describe("the end of a visit", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
   });
 
-  test("that was queued after another one with another disposition is a conflict and returns the stored visit", async () => {
+  test("that was queued after an end with another disposition is a conflict and returns the stored visit", async () => {
     const theCase = await aCase(database, lender, { fieldPartner });
     const own = { fieldPartnerId: fieldPartner.id, visitId: crypto.randomUUID() };
     const occurredAt = new Date();

@@ -30,7 +30,7 @@ export interface VisitToComplete {
   readonly queuedSince?: Date;
 }
 
-/** The outcome of the end of a visit. `case` is the case after it. */
+/** The outcome of `completeVisit`. `case` is the case after the end of the visit. */
 export type CompleteVisitOutcome =
   | { readonly kind: "completed"; readonly visit: Visit; readonly case: LockedCase }
   /** There is no such visit, or it is another field partner's. */
@@ -48,8 +48,8 @@ export type CompleteVisitOutcome =
 export const MAX_NOTE_CHARS = 2_000;
 
 /**
- * Characters that a note may not contain. PostgreSQL stores neither U+0000 nor lone surrogates; the others are not
- * typed.
+ * Characters that a note may not contain. PostgreSQL stores neither U+0000 nor lone surrogates; people do not type the
+ * other control characters.
  */
 const UNKEPT_CHARS = /(?![\n\r\t])[\p{Cc}\p{Cs}]/u;
 
@@ -107,7 +107,9 @@ export function shownPromise({ amountMinor, currency, dueOn }: PromiseTerms): ob
   return { amount: toWire(amountMinor, currency), currency, date: dueOn };
 }
 
-/** An invalid promise is reported at once: otherwise the request would be queued, and refused when the visit starts. */
+/**
+ * Reports an invalid promise at once. Otherwise the request would be queued, and refused only when the visit starts.
+ */
 function notFound(completion: VisitToComplete): CompleteVisitOutcome {
   const fault = promiseFault(completion);
   return fault ? { kind: "invalid", ...fault } : { kind: "not_found" };

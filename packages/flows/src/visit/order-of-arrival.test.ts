@@ -33,7 +33,7 @@ async function aLenderOfItsOwn(): Promise<Lender> {
   return (await aLender(database, { commissionPercent: "2.5" })).lender;
 }
 
-/** Imports a loan and assigns its case to a field partner. */
+/** Sends the facts of a new loan to the service, and assigns its case to the field partner after the first import. */
 async function play(lender: Lender, arrival: Arrival): Promise<string> {
   const loan = `LN-${newId()}`;
   const order = { lender, loan, reason: null, fieldPartnerId: fieldPartner.id };
@@ -91,7 +91,7 @@ test(
   TIMEOUT_MS,
 );
 
-test("a repeat of a balance between two payments that it includes does not raise the limit of the second one", async () => {
+test("repeating a balance between two payments that it includes does not increase the applied part of the second payment", async () => {
   const lender = await aLenderOfItsOwn();
   const balance = { kind: "balance", day: 20, amount: 5_000 } as const;
   const [first, second] = ["UTR1", "UTR2"].map(

@@ -40,7 +40,7 @@ type PromisedCase = Awaited<ReturnType<typeof aPromise>>;
 interface PromiseFields {
   readonly dueOn?: string;
   readonly completedAt?: Date;
-  /** When the service received it. Default: `completedAt`. */
+  /** When the service received the end of the visit. Default: `completedAt`. */
   readonly receivedAt?: Date;
 }
 
@@ -106,7 +106,7 @@ test("a promise is decided once, one hour after the end of its day in the lender
 });
 
 describe("a promise is decided by payments of its case", () => {
-  test("from the time of the promise to the end of its day, which are added up", async () => {
+  test("from the time of the promise to the end of its day, and their amounts are added up", async () => {
     const theCase = await aPromise();
     await pay(theCase, "1000", VISITED);
     await pay(theCase, "1500", LAST_MOMENT);
@@ -131,7 +131,7 @@ describe("a promise is decided by payments of its case", () => {
     expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
   });
 
-  test("and not by payments made more than 7 days before the service received it, if the phone's clock is behind", async () => {
+  test("and not by payments made more than 7 days before the service received the promise, if the phone's clock is behind", async () => {
     const weeksBehind = new Date(VISITED.getTime() - 30 * DAY_MS);
     const theCase = await aPromise({ completedAt: weeksBehind, receivedAt: VISITED });
     await pay(theCase, "2000", new Date(VISITED.getTime() - 7 * DAY_MS - 1));
@@ -169,7 +169,7 @@ describe("a promise of a case that has ended", () => {
     expect(await stateOf(theCase)).toEqual(["replaced"]);
   });
 
-  test("and has a new cycle emits an event with the sequence and the amounts of the new cycle", async () => {
+  test("and whose loan has a new cycle emits an event with the sequence and the amounts of the new cycle", async () => {
     const theCase = await aPromise();
     await pay(theCase, "5000", LAST_MOMENT);
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
@@ -218,7 +218,7 @@ test("two processes that decide at the same time emit one event for each promise
   for (const theCase of cases) expect(await promiseEventsOf(theCase)).toHaveLength(1);
 });
 
-test("a process that dies before any of its queries leaves the promise open, or decided with one event", async () => {
+test("wherever a process dies between its queries, the promise stays open or is decided with one event", async () => {
   let sent = 0;
   for (let dieAt = 1; ; dieAt += 1) {
     const theCase = await aPromise();

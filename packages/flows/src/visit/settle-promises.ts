@@ -20,16 +20,16 @@ export interface PromiseDeps {
 const CONFIRMATION_GRACE_MS = 3_600_000;
 /**
  * A promise that was due longer ago than this is settled without an event. The first run after the upgrade to this
- * version finds every promise that was not replaced, maybe from years.
+ * version finds all promises that were never replaced, and these may be years old.
  */
 const EVENT_FOR_MS = 31 * 24 * 60 * 60_000;
 const PROMISES_A_PAGE = 500;
 
 /**
- * Decides every open promise whose day is over in its lender's time zone, and sends the lender `promise.kept` or
- * `promise.broken`, once for each. A promise is decided one hour after the end of its day. A promise that was due more
- * than 31 days ago is decided without an event. Several processes may run this at the same time. A promise that cannot
- * be decided is logged, and the next run tries it again. contract: Event kinds
+ * Decides every open promise whose day is over in its lender's time zone, and emits `promise.kept` or `promise.broken`
+ * once for each. No event is emitted for a promise that is moot or was due more than 31 days ago. A promise is decided
+ * one hour after the end of its day. Several processes may run this at the same time. A promise that cannot be decided
+ * is logged, and the next run tries it again. contract: Event kinds
  *
  * @example
  * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));
@@ -87,7 +87,7 @@ async function settle(
     const paidMinor = await paidOnCase(tx, { lenderId, loan: sourceLoanNumber, caseId }, { from, to: dayEnd });
     const outcome = promiseOutcome(promise, paidMinor, loan.worked, dayEnd);
 
-    // Write the promise. Send the event unless the case ended before or the promise is too old.
+    // Write the promise. Send the event unless the promise is moot (its case ended before the day was over) or too old.
     await settlePromise(tx, promise, outcome);
     if (outcome === "moot" || !sendsEvent) return;
     const data = {

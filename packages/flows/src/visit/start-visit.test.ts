@@ -213,7 +213,7 @@ describe("a visit that is reported after the field partner has lost the case", (
     expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({ kind: "visit.started", status: "new" });
   });
 
-  test("is recorded although doNotContactUntil was set since", async () => {
+  test("is recorded although doNotContactUntil was set in the meantime", async () => {
     const theCase = await assignedCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
     const request = start({ caseId: theCase.id });
     await unassign(theCase.sourceLoanNumber);

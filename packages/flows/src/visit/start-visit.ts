@@ -31,7 +31,7 @@ export interface VisitToStart {
   };
 }
 
-/** The outcome of the start of a visit. `case` is the case after it. */
+/** The outcome of `startVisit`. `case` is the case after the start of the visit. */
 export type StartVisitOutcome =
   | { readonly kind: "started"; readonly visit: Visit; readonly case: LockedCase }
   /** There is no such case, or it is not assigned to this field partner. */
@@ -96,8 +96,8 @@ async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey
 
 /**
  * Refuses a visit that starts now if the borrower may not be contacted or the lender is suspended. A visit that is
- * reported late has already taken place, maybe before that, so it is recorded. The table of states decides the other
- * reasons.
+ * reported late has already taken place, perhaps before the restriction began, so it is recorded. The table of states
+ * decides the other reasons.
  */
 function refusalForNow(
   theCase: LockedCase,
@@ -116,7 +116,8 @@ function refusalForNow(
 
 function refusalOf({ code, detail }: Extract<VisitStartResult, { outcome: "refused" }>): StartVisitOutcome {
   if (code === "VISIT_ID_TAKEN") return { kind: "visit_id_taken" };
-  // The field partner lost the case before the visit, and this transaction waited for the lock meanwhile.
+  // While this transaction waited for the lock, the case was taken from the field partner, and the visit started after
+  // that.
   if (code === "NOT_ASSIGNED") return { kind: "not_found" };
   return { kind: "not_workable", code, detail };
 }
