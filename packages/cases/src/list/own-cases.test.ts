@@ -84,7 +84,7 @@ describe("the list is filtered", () => {
     expect(new Set(await found({}))).toEqual(new Set([held[0]!.id, held[1]!.id]));
   });
 
-  test("by bucket and by workability as bucketOf and blockedReason decide, for every state", async () => {
+  test("by bucket as bucketOf decides, and to workable cases as blockedReason decides, for every state", async () => {
     const days = [null, 0, 1, 30, 31, 60, 61, 90, 91, 4_000];
     const states = [
       {},

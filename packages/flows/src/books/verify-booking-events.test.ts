@@ -73,7 +73,7 @@ test.each([
   ["data.linkId", `'"plink_1"'`, '"plink_1"', /null/],
   ["data.visitId", `'"vis_1"'`, '"vis_1"', /null/],
   ["data.attribution", `'"exact"'`, '"exact"', /"none"/],
-])("reports the field %s if the event has %s", async (field, value, said, booked) => {
+])("reports a difference in the field %s if the event has %s", async (field, value, said, booked) => {
   const [reference] = await pay(1);
   await forgeBody(`jsonb_set(body::jsonb, '{${field.replace(".", ",")}}', ${value})::text`);
   const problems = await found();

@@ -55,21 +55,21 @@ describe("a request for a link", () => {
   });
 
   test.each([
-    ["1 minor unit", { amountMinor: 1n }, {}, "requested"],
-    ["the outstanding amount", { amountMinor: 500_000n }, {}, "requested"],
-    ["more than the outstanding amount", { amountMinor: 500_001n }, {}, "amount_not_allowed"],
-    ["0", { amountMinor: 0n }, {}, "amount_not_allowed"],
-    ["less than 0", { amountMinor: -1n }, {}, "amount_not_allowed"],
-    ["another currency", { currency: currency("USD") }, {}, "amount_not_allowed"],
-    ["the minimum", { amountMinor: 50_000n }, { minimumAmount: 500 }, "requested"],
-    ["less than the minimum", { amountMinor: 49_999n }, { minimumAmount: 500 }, "amount_not_allowed"],
+    ["1 minor unit is accepted", { amountMinor: 1n }, {}, "requested"],
+    ["the outstanding amount is accepted", { amountMinor: 500_000n }, {}, "requested"],
+    ["more than the outstanding amount is refused", { amountMinor: 500_001n }, {}, "amount_not_allowed"],
+    ["0 is refused", { amountMinor: 0n }, {}, "amount_not_allowed"],
+    ["less than 0 is refused", { amountMinor: -1n }, {}, "amount_not_allowed"],
+    ["an amount in another currency is refused", { currency: currency("USD") }, {}, "amount_not_allowed"],
+    ["the minimum is accepted", { amountMinor: 50_000n }, { minimumAmount: 500 }, "requested"],
+    ["less than the minimum is refused", { amountMinor: 49_999n }, { minimumAmount: 500 }, "amount_not_allowed"],
     [
-      "the whole outstanding amount, below the minimum",
+      "the whole outstanding amount, below the minimum, is accepted",
       { amountMinor: 500_000n },
       { minimumAmount: 9_000 },
       "requested",
     ],
-  ])("over %s is answered as expected", async (_, given, row, kind) => {
+  ])("over %s", async (_, given, row, kind) => {
     const { visitId } = await visitedCase(row);
     expect(await ask(visitId, given)).toMatchObject({ kind });
   });

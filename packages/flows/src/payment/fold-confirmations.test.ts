@@ -244,7 +244,7 @@ test("however payments are divided into batches, amounts add up, sequences have 
   );
 });
 
-test("the commission is as expected for partial payments, the last payment and excess, in any currency", () => {
+test("the commission is the percentage of each payment's applied part, rounded half to even, in any currency", () => {
   const code = constantFrom("INR", "JPY", "KWD");
   const paid = array(bigInt({ min: 1n, max: 400_000n }), { minLength: 1, maxLength: 8 });
   const plan = oneof(bigInt({ min: 1n, max: 1_000_000n }), constantFrom(5_000n, 25_000n, 500_000n));
