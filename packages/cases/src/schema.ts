@@ -216,7 +216,7 @@ export const casesSchema: PackageSchema = {
     // No migration was ever numbered 0008.
     {
       name: "0009-repeated-requests",
-      // The first use of an import id fixes `dry_run` and `atomic`, also when it imported no row.
+      // The first use of an import id fixes `dry_run` and `atomic`, even if that import changed no row.
       statements: [
         `alter table cases.import_run
            add column applied boolean not null default true,

@@ -205,7 +205,7 @@ export function distanceM(it: ImportedCase, from: { latitude: number; longitude:
 
 const visits = new Map<string, { id: string; at: Date }[]>();
 
-/** Returns one to eight visits of a case. Every two visits have the same time. */
+/** Returns one to eight visits of a case. The visits come in pairs with the same time. */
 export function visitsOf({ id }: ImportedCase): { id: string; at: Date }[] {
   const known = visits.get(id);
   if (known) return known;

@@ -9,7 +9,7 @@ import { insertCases, writeImportedCases } from "../src/case/write-cases.ts";
 export const NOW = new Date("2026-11-20T10:00:00Z");
 export const TODAY = "2026-11-20";
 
-/** Creates cases of one lender that are assigned to field partners, and lists them. */
+/** Functions that create cases of one lender, assigned to field partners, and that list these cases. */
 export interface Portfolios {
   readonly lenderId: string;
   /** Creates a field partner with one case for each element. The element's fields replace those of the example case. */

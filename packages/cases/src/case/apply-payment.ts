@@ -23,7 +23,7 @@ export interface PaymentEffect {
   readonly includedAsOf: Date | null;
   /** Whether nothing is outstanding after this payment. */
   readonly cleared: boolean;
-  /** Whether this payment made the case `collected`. At most one payment of a case does. */
+  /** Whether this payment made the case `collected`. At most one payment of a case does this. */
   readonly newlyCollected: boolean;
   readonly events: readonly NumberedEvent[];
 }
@@ -52,8 +52,8 @@ export function applyPayment(lockedCase: LockedCase, payment: CapturedPayment, n
   const paidCase: LockedCase = {
     ...lockedCase,
     outstandingMinor: outstandingAfterMinor,
-    // A null peak is replaced by the value derived from the case before this payment. Derived after the payment, it
-    // could be higher, and the next payment would get a higher limit.
+    // If the peak is null, store the value that is derived from the case before this payment. A value derived after the
+    // payment could be higher, and would raise the limit for the next payment.
     peakMinor: peakOf(lockedCase),
     excessMinor: lockedCase.excessMinor + excessMinor,
     totalCollectedMinor: lockedCase.totalCollectedMinor + amountMinor,

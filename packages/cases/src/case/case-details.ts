@@ -91,7 +91,7 @@ export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailFi
 
 export const DETAIL_PROPERTIES = Object.keys(DETAIL_FIELDS) as readonly (keyof CaseDetails)[];
 
-/** The details of a new case for the fields that its first row does not contain. */
+/** The values of a new case's details, if its first row does not contain them. */
 export const NO_DETAILS: Omit<CaseDetails, "borrowerName" | "borrowerPhone"> = {
   allocationRef: null,
   tags: [],

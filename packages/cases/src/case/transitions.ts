@@ -5,8 +5,8 @@ export interface CaseState {
   readonly status: CaseStatus;
   readonly statusReason: string | null;
   /**
-   * The status that the case gets at its release; null unless the case is on hold. Meanwhile `status` is `on_hold`, or
-   * `in_progress` after a payment.
+   * The status that the case gets at its release; null unless the case is on hold. During the hold, `status` is
+   * `on_hold`, or `in_progress` after a payment.
    */
   readonly statusBeforeHold: CaseStatus | null;
   readonly fieldWork: FieldWork;
@@ -44,7 +44,7 @@ export type Trigger =
   | { readonly kind: "release" }
   | { readonly kind: "payment_leaves_rest" }
   | { readonly kind: "payment_clears" }
-  /** An import row's balance is above 0, but payments that were captured after it reduce it to 0. */
+  /** An import row's balance is above 0, but payments that were captured after `outstandingAsOf` reduce it to 0. */
   | { readonly kind: "later_payments_clear" }
   | { readonly kind: "close"; readonly reason: string | null }
   | { readonly kind: "settle"; readonly reason: string | null }

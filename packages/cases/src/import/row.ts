@@ -91,7 +91,7 @@ const ROW_FIELDS: ReadonlySet<string> = new Set([
 
 /**
  * Checks all rows of a request. If several rows are about one loan, only the first is accepted. `now` is the server's
- * time: an `outstandingAsOf` more than 5 minutes after it is replaced by it, with a warning.
+ * time. An `outstandingAsOf` that is more than 5 minutes later is replaced by `now`, with a warning.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
@@ -162,7 +162,7 @@ export function inCurrencyOfCase(
 }
 
 /**
- * Checks one row of an import. An absent field does not change, and null clears a field. Numbers of AMOUNT_FIELDS must
+ * Checks one row of an import. An absent field keeps its value, and null clears a field. Numbers of AMOUNT_FIELDS must
  * be an AmountLiteral of the package money. Pointers are `/rows/<index>/<field>`. An unknown field is a warning, not a
  * fault.
  *

@@ -22,7 +22,7 @@ export interface VisitCompletion {
   readonly queuedSince?: Date | undefined;
 }
 
-/** The borrower's promise: an amount above 0, in minor units of the case's currency, by a day. */
+/** The terms of the borrower's promise: to pay an amount above 0, in minor units of the case's currency, by a day. */
 export interface PromiseTerms {
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
@@ -157,7 +157,7 @@ const selectLater = statement(
    where v.lender_id = $1 and v.case_id = $2 and (v.completed_at, v.id) > ($3::timestamptz, $4::uuid)`,
 );
 
-/** Adds a promise. If it is open, it replaces the case's open promise, because a case has at most one. */
+/** Adds a promise. If it is open, it replaces the case's open promise, because a case has at most one open promise. */
 async function addPromise(
   tx: Tx,
   { lenderId, id: caseId }: LockedCase,

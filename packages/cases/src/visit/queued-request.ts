@@ -145,7 +145,7 @@ function keyOf({ fieldPartnerId, visitId }: VisitOfFieldPartner): string {
 }
 
 /**
- * Deletes a queued request that was processed in another way. Needs `lockVisit`.
+ * Deletes a queued request, because a repeat of it was processed directly. Needs `lockVisit`.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
@@ -156,7 +156,7 @@ export function dropQueuedRequest(tx: Tx, { fieldPartnerId, mutation, key }: Que
 }
 
 /**
- * Deletes the requests that were queued for too long. Returns how many there were.
+ * Deletes the requests that were queued more than 7 days ago. Returns how many there were.
  *
  * @example
  * const forgotten = await forgetQueuedRequests(tx, now);

@@ -36,8 +36,8 @@ export const visitTable = tableOf(Visit);
 const LATE_AFTER_MS = 5 * 60_000;
 
 /**
- * Tells whether a report reached the service more than 5 minutes after it occurred, because the phone had no network.
- * Readers should know that such a report is late.
+ * Tells whether a report reached the service more than 5 minutes after the event that it reports, for example because
+ * the phone had no network. The app's API marks such reports as late.
  *
  * @example
  * cameLate(new Date("2026-11-20T09:00:00Z"), new Date("2026-11-20T11:30:00Z")); // true

@@ -34,7 +34,7 @@ export interface PayoutPreview {
   readonly asOf: Date | null;
 }
 
-/** The outcome of recording a payout. Only `recorded` changed anything. */
+/** The outcome of recording a payout. Data were changed only if it is `recorded`. */
 export type RecordPayoutOutcome =
   | { readonly kind: "recorded"; readonly payout: Payout }
   /** The same payout was recorded before. */

@@ -3,7 +3,7 @@ import type { Tx } from "@collections/database";
 import { creditEarnings, findPendingEarnings } from "@collections/earnings";
 import { earningCredited, postTransfers } from "@collections/ledger";
 
-/** Credits the pending earnings of cases that have ended to their field partners. */
+/** Credits the field partners' pending earnings on cases that have ended. */
 export async function creditEnded(
   tx: Tx,
   endedCases: readonly Pick<LockedCase, "lenderId" | "id">[],

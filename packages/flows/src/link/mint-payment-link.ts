@@ -35,7 +35,7 @@ export async function mintPaymentLink(deps: LinkDeps, job: MintJob): Promise<voi
   const wanted = await wantedMint(deps, job);
   if (!wanted) return;
 
-  // Claim the link's only call. If it was claimed before, it may have been made, so it is not made again.
+  // Claim the link's only mint call. If the call was claimed before, it may have been made, so it is not made again.
   const link = await claimMint(deps.database.em(), { lenderId, id: linkId });
   if (!link) return;
 

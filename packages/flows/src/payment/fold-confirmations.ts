@@ -28,7 +28,7 @@ export interface LoadedSet {
   readonly bookings: readonly Booking[];
   readonly links: readonly PaidLink[];
   readonly plans: ReadonlyMap<string, Percent>;
-  /** The pending earnings of the cases that may end, by `casesThatMayEnd`. */
+  /** The pending earnings of the cases that `casesThatMayEnd` returns. */
   readonly pendingEarnings: readonly Earning[];
 }
 
@@ -56,7 +56,7 @@ interface Fold {
   /** The links by the lender's linkId, the newest first. */
   readonly links: ReadonlyMap<string, readonly PaidLink[]>;
   readonly plans: ReadonlyMap<string, Percent>;
-  /** The stored pending earnings, by the id of a case that may end. */
+  /** The stored pending earnings by case id. It has an entry for each case that may end. */
   readonly pending: Map<string, Earning[]>;
   readonly changed: Set<string>;
   readonly written: {
@@ -85,7 +85,7 @@ export function foldConfirmations(
 
 /**
  * Returns the cases that these confirmations may end, and those that have ended. Pending earnings are read only for
- * these cases, because a loan that is paid in many parts has many of them.
+ * these cases, because a loan that is paid in many parts has many earnings.
  */
 export function casesThatMayEnd(
   lockedCases: readonly LockedCase[],
