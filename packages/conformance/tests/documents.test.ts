@@ -81,7 +81,8 @@ function headersIn(heading: string): string[] {
 }
 
 /**
- * Returns the headers in the contract's table. The table shortens the names of the service's headers and omits JSON's.
+ * Returns the headers in the contract's table. The table shortens the names of the service's headers and omits the
+ * headers of a JSON body.
  */
 function mintHeaders(): string[] {
   const short = headersIn("Mint-link request").map((name) => name.replace(/^-/, "x-service-"));

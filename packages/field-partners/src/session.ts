@@ -156,8 +156,8 @@ export async function openSessionsOf(em: EntityManager, fieldPartnerId: string, 
 }
 
 /**
- * Ends a field partner's session and all its tokens. Returns whether the session belongs to the field partner. If it had
- * already ended, it stays unchanged.
+ * Ends a field partner's session and all its tokens. Returns whether the session belongs to the field partner. A
+ * session that has already ended stays unchanged.
  *
  * @example
  * const isTheirs = await endSession(tx, { sessionId, fieldPartnerId, reason: "signed_out" }, now);

@@ -44,9 +44,9 @@ export interface ReplayOptions extends CallOptions {
 }
 
 /**
- * All calls that a lender can make to the service (contract: Partner endpoints). The client signs each call and repeats
- * it with the same bytes where that may help. Amounts are text. Methods throw a CollectionsError, or the reason of
- * `signal`.
+ * Makes all calls that a lender can make to the service (contract: Partner endpoints). The client signs each call, and
+ * retries it with the same bytes if a retry may succeed. Amounts are text. Methods throw a CollectionsError, or the
+ * reason of `signal`.
  *
  * @example
  * const baseUrl = "https://collections.example";
@@ -72,8 +72,8 @@ export class CollectionsClient {
   /**
    * Imports up to 1,000 rows. If rows are rejected, `success` is false, `results` has their errors, and the other rows
    * are applied. The client repeats the call for at most 2.5 minutes; all its attempts count as one import. Calling
-   * this method again creates a second import, whose balances would overwrite payments made in between: give rows an
-   * `outstandingAsOf`.
+   * this method again creates a second import, whose balances would overwrite payments made in between. To prevent
+   * this, give rows an `outstandingAsOf`.
    */
   importCases(rows: readonly CaseRow[], options: ImportOptions = {}): Promise<CaseImport> {
     return this.#import(rows, options, false);

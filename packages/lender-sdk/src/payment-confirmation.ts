@@ -25,7 +25,7 @@ export interface CapturedPayment {
   readonly mode: string;
   /** The payment link that the borrower paid by, if any. */
   readonly linkId?: string | null;
-  /** Set this to true if an amount of 100 times the outstanding amount is right, and not in minor units by mistake. */
+  /** Set this to true to confirm that an amount of 100 times the outstanding amount is correct and in major units. */
   readonly amountIsMajorUnits?: boolean;
 }
 

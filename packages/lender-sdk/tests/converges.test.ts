@@ -23,7 +23,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const SCHEMA = await readFile(new URL("../sql/receiver.sql", import.meta.url), "utf8");
 const LOANS = 3;
 const PROCESSES = 2;
-/** The final attempts per event. They exceed the number of scripted failures that can still be pending at that time. */
+/** Attempts per event at the end of a scenario. There are more than the scripted failures that can be left by then. */
 const LAST_ATTEMPTS = 30;
 
 /** One step of a scenario: a loan changes, some events are delivered, or a process dies at one of its next queries. */

@@ -98,7 +98,8 @@ function renderedTable(parser: Parser, { header, rows, align }: Tokens.Table, ro
   };
   const cells = (tag: string, row: readonly Tokens.TableCell[]) =>
     row.map((each, column) => cell(tag, column, each)).join("");
-  // CSS lays out these tables as blocks. Screen readers then recognize the table only by explicit roles.
+  // On narrow screens, CSS lays out these tables as blocks. Screen readers then recognize tables only by explicit
+  // roles.
   const [tableRole, rowRole] = isWide ? [' role="table" class="wide"', ' role="row"'] : ["", ""];
   const head = `<thead><tr${rowRole}>${cells("th", header)}</tr></thead>`;
   const body = rows.map((row) => `<tr${rowId(row, rowNames)}${rowRole}>${cells("td", row)}</tr>`).join("\n");

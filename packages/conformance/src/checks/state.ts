@@ -68,8 +68,8 @@ export function isAt(view: LoanState | null, sequence: number): boolean {
 }
 
 /**
- * Reports a failure unless the state URL shows each loan at the event with this `sequence` in time. Finds nothing if
- * the state URL was never proven to work. `mend` is the advice. Throws StateError.
+ * Reports a failure unless the state URL shows, in time, the state of each loan after the event with this `sequence`.
+ * Reports nothing if the state URL was never proven to work. `mend` is the advice. Throws StateError.
  */
 export async function expectStateAt(
   service: StandIn,

@@ -45,7 +45,8 @@ export function decimalsOf(currency: string): 0 | 2 | 3 {
   return WITH_THREE.has(currency) ? 3 : 2;
 }
 
-// In floats, 1.15 * 100 is 114.99999999999999 and 1.005 * 1000 is 1004.9999999999999; the others behave alike.
+// In floats, 1.15 * 100 is 114.99999999999999 and 1.005 * 1000 is 1004.9999999999999; the other decimal
+// amounts have similar errors.
 const AMOUNTS: Readonly<Record<0 | 2 | 3, number[]>> = {
   0: [150, 1501, 2999],
   2: [150, 1.15, 8.2, 19.99, 64.1],

@@ -8,7 +8,7 @@ import { ApiKeyEntity, type ApiKeyRow, type ApiKeyState, LenderOfKeyEntity } fro
 import { apiKeySecretContext } from "../secret/sealed-context.ts";
 import type { Vault } from "../secret/vault.ts";
 
-/** An API key without its secret. The state of a `retiring` key whose date has passed is `revoked`. */
+/** An API key without its secret. After its retirement date, the state of a `retiring` key is `revoked`. */
 export interface ApiKey {
   readonly id: string;
   readonly state: ApiKeyState;
@@ -31,7 +31,7 @@ export interface IssuedKey {
   readonly hmacSecret: string;
 }
 
-/** Returns the state of a key at `now`. A retiring key is revoked from its date on. */
+/** Returns the state of a key at `now`. A retiring key is revoked from its retirement date on. */
 export function stateAt(key: { state: ApiKeyState; retiresAt: Date | null }, now: Date): ApiKeyState {
   const isOver = key.state === "retiring" && key.retiresAt !== null && key.retiresAt <= now;
   return isOver ? "revoked" : key.state;
@@ -234,8 +234,8 @@ async function moveSigning(
 ): Promise<void> {
   if (chosen.signing) return;
   for (const other of others) other.signing = false;
-  // Flushed before the next change: the unique index, which allows one signing key per lender, is checked for each
-  // query.
+  // Removes the old mark in a query of its own: the unique index, which allows one signing key per lender, is checked
+  // for each query.
   await tx.flush();
   chosen.signing = true;
   recordAct(tx, { lenderId: chosen.lenderId, act: "key.signing", reason, data: { keyId: chosen.id } }, now);

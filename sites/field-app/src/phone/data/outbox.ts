@@ -78,7 +78,8 @@ export async function perform(deed: Deed): Promise<OutboxItem> {
 }
 
 /**
- * Returns this field partner's deeds, in order. Deeds of other field partners stay stored until those sign in again.
+ * Returns the deeds of the signed-in field partner, in order. Another field partner's deeds stay stored until that
+ * person signs in again.
  */
 export function outbox(): OutboxItem[] {
   return itemsOf(signedInAs()?.fieldPartnerId);
