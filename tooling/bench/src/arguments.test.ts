@@ -9,7 +9,7 @@ const namesOf = (...args: string[]) => {
   return options === "help" ? options : options.subjects.map(({ name }) => name);
 };
 
-test("without names selects every subject except the long ones", () => {
+test("without names, every subject except the long ones is selected", () => {
   expect(namesOf("--quick")).toEqual(["confirmations"]);
   expect(namesOf("growth")).toEqual(["growth"]);
 });

@@ -10,7 +10,7 @@ export interface Options {
   readonly resume: boolean;
   /** Measure nothing, show the last results. */
   readonly showsOnly: boolean;
-  /** The URL of a second server that is measured in turn with the one of `DATABASE_URL`. */
+  /** The URL of a second server. Its rounds alternate with those of the server of `DATABASE_URL`. */
   readonly beside: string | undefined;
 }
 

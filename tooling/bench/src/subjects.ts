@@ -73,7 +73,9 @@ export const subjects: readonly Subject[] = [
   }),
 ];
 
-/** Three databases with the same content: for the service, for its limit and for its rival. */
+/**
+ * Measures confirmations on three databases with the same content: for the service, for its limit and for its rival.
+ */
 async function confirmations({
   plan: { confirmations: plan },
   server,
@@ -93,7 +95,7 @@ async function confirmations({
   return { figures, batches: await measureBudget(service, books.keys[0]!, loans) };
 }
 
-/** Two lenders whose callbacks lead to the same receiver. */
+/** Measures webhooks to two lenders whose callbacks lead to the same receiver. */
 async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench): Promise<WebhookFigures> {
   const receiver = startChild(new URL("webhooks/receiver.ts", import.meta.url));
   try {
@@ -117,7 +119,7 @@ async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench)
   }
 }
 
-/** Each round begins with copies of a database that contains only a lender. */
+/** Measures imports. Each round begins with copies of a database that contains only a lender. */
 async function imports({ plan: { imports: plan }, server, onProgress }: Bench): Promise<ImportFigures[]> {
   const template = "lender_only";
   const key = await createLender(await server.createDatabase(template), "FILE", []);

@@ -24,7 +24,7 @@ export interface OpenPage {
   readonly page: Page;
   /** Every URL that the page has requested so far, including failed requests; without `data:` and `blob:`. */
   readonly requests: readonly string[];
-  /** The requests to other origins than the opened one. */
+  /** The requests to origins other than the origin of the opened URL. */
   requestsElsewhere(): string[];
   /** Console errors and uncaught errors, in order. */
   readonly errors: readonly string[];

@@ -8,7 +8,7 @@ function options(...args: string[]): Options {
   return read;
 }
 
-test("without names selects every fault that needs no cluster, in the long form, with a random seed", () => {
+test("without names, every fault that needs no cluster is selected, in the long form, with a random seed", () => {
   expect(options()).toEqual({
     faults: faults.filter(({ isByNameOnly }) => isByNameOnly !== true),
     seed: 123,

@@ -59,15 +59,18 @@ export function sumUp(outcomes: readonly Outcome[]): Outcome {
   };
 }
 
-/** 0: everything held. 1: an invariant was violated. 3: everything that ran held, but not everything could run. */
+/**
+ * Returns 0 if every invariant held, 1 if an invariant was violated, and 3 if every invariant held but some faults
+ * could not run.
+ */
 export function exitCodeOf({ faults }: Report): 0 | 1 | 3 {
   if (faults.some((fault) => "violations" in fault && fault.violations.length > 0)) return 1;
   return faults.some((fault) => "notPlayed" in fault) ? 3 : 0;
 }
 
 /**
- * The report as text: a table of counts, the kills that hit a commit, the violations, and the faults that could not
- * run.
+ * Returns the report as text: a table of counts, the kills that hit a commit, the violations, and the faults that could
+ * not run.
  */
 export function reportText(report: Report): string {
   const { seed, machine, faults } = report;

@@ -66,7 +66,7 @@ test("the long form runs every leg with its own seed, and the same seeds for the
   expect(existsSync(stateFile)).toBe(false);
 });
 
-test("the short form runs one leg, and so does a given number of rounds", async () => {
+test("the short form runs one leg, and so does a run with a given number of rounds", async () => {
   const quick = aFault("one");
   await runFaults({ ...LONG, faults: [quick], isQuick: true }, stateFile, silently);
   expect(quick.legs.map(({ rounds }) => rounds)).toEqual([1]);

@@ -153,7 +153,7 @@ describe.each([
     ],
   },
 ] as const)("$invariant.name", ({ invariant, doctorings }) => {
-  test.each(doctorings)("%s", async (statement, complaint) => {
+  test.each(doctorings)("is violated after: %s", async (statement, complaint) => {
     const rows = invariant === nothingStuck ? world.rows : world.books;
     const evidence = { ...sound, rows };
     expect(await invariant.violations(evidence)).toEqual([]);

@@ -11,7 +11,9 @@ interface Plan {
   tasks: [{ inputs: Record<string, string>; environmentVariables: { configured: string[] } }];
 }
 
-/** The inputs of the tests as turbo sees them, with these additional settings. */
+/**
+ * Returns turbo's task for the tests, with these additional environment variables. It contains the inputs of the tests.
+ */
 async function planOfTests(settings: Record<string, string> = {}): Promise<Plan["tasks"][0]> {
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1", ...settings };
   const turbo = join(ROOT, "node_modules/.bin/turbo");
@@ -20,7 +22,7 @@ async function planOfTests(settings: Record<string, string> = {}): Promise<Plan[
   return (JSON.parse(stdout) as Plan).tasks[0];
 }
 
-/** Every file of the tree except those that .gitignore names. */
+/** Returns every file of the tree except those that .gitignore names. */
 async function filesOfTheTree(): Promise<string[]> {
   const ignored = (await readFile(join(ROOT, ".gitignore"), "utf8")).split("\n").filter(Boolean);
   const folders = new Set([".git", ...ignored.filter((name) => name.endsWith("/")).map((name) => name.slice(0, -1))]);

@@ -170,7 +170,10 @@ export class LenderClient {
   }
 }
 
-/** The path of a confirmation. A loan number may contain a slash, so it is percent-encoded, and signed in that form. */
+/**
+ * Returns the path of a confirmation. A loan number may contain a slash, so the number is percent-encoded, and the
+ * encoded path is signed.
+ */
 export function confirmPath(loan: string): string {
   return `${casePath(loan)}/payments/confirm`;
 }

@@ -24,7 +24,7 @@ export interface LoanView {
   sequence: number;
 }
 
-/** How to handle an event (contract: Receiver contract, 4). `gap`: events before it are missing. */
+/** Returns how to handle an event (contract: Receiver contract, 4). `gap`: events before this one are missing. */
 export function verdictOn(sequence: number, lastApplied: number): "apply" | "old" | "gap" {
   if (sequence <= lastApplied) return "old";
   return sequence === lastApplied + 1 ? "apply" : "gap";

@@ -7,8 +7,8 @@ import { PostgresError } from "./postgres-error.ts";
 const NOBODY = 65534;
 
 /**
- * The user that runs PostgreSQL's programs. PostgreSQL refuses to run as root, so for root another uid is used: the
- * owner of an existing data directory, else "nobody". Other users run it as themselves.
+ * The user that runs PostgreSQL's programs. PostgreSQL refuses to run as root. So if this process runs as root, another
+ * uid is used: the owner of an existing data directory, else "nobody". Other users run PostgreSQL as themselves.
  */
 export interface Account {
   /** The ids that root must give files to and spawn with; empty for other users. */

@@ -21,10 +21,9 @@ const YIELD_LIMIT_MS = 10_000;
 const YIELD_POLL_MS = 50;
 
 /**
- * Creates an empty cluster at `dataDir`, in an existing folder, unless there is one. The cluster is made under another
- * name and renamed, so it is never incomplete if this process dies. If several processes make one, the first to rename
- * wins.
- * Errors: `init_failed`, `data_dir_not_ours`.
+ * Creates an empty cluster at `dataDir`, in an existing folder, unless `dataDir` has a cluster. The cluster is made
+ * under another name and renamed when it is complete, so that `dataDir` is never incomplete if this process dies. If
+ * several processes make a cluster, the first to rename its cluster wins. Errors: `init_failed`, `data_dir_not_ours`.
  */
 export async function ensureCluster(dataDir: string, account: Account, durable: boolean): Promise<"made" | "found"> {
   if (hasCluster(dataDir)) {

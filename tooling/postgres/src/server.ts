@@ -23,7 +23,7 @@ export interface RunningServer {
   pid: number;
 }
 
-/** The state of a data directory's server: none runs, one runs but cannot answer now, or one answers. */
+/** The state of a data directory's server: it does not run, it runs but cannot answer now, or it answers. */
 export type Found = { state: "absent" } | { state: "busy" } | { state: "ready"; server: RunningServer };
 
 export interface LaunchOptions {

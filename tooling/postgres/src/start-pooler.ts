@@ -74,7 +74,8 @@ function program(): string | undefined {
 }
 
 /**
- * Other roles than the superuser are looked up in the server, and sign in there with the password they gave the pooler.
+ * Writes pgbouncer's settings. Roles other than the superuser are looked up in the server, and sign in there with the
+ * password that they gave the pooler.
  */
 function writeSettings(
   folder: string,

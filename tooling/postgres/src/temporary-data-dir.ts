@@ -7,8 +7,8 @@ const MEMORY_FOLDER = "/dev/shm";
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**
- * A new empty folder for a temporary cluster, in memory if there is enough room. A new database has about 300 files:
- * creating them took 30 ms in memory, and a second on a busy disk.
+ * Makes a new empty folder for a temporary cluster, in memory if it has enough room. A new database has about 300
+ * files: creating them took 30 ms in memory, and a second on a busy disk.
  */
 export function temporaryDataDir(prefix: string): string {
   return mkdtempSync(join(hasRoomInMemory() ? MEMORY_FOLDER : tmpdir(), prefix));

@@ -71,7 +71,7 @@ test("the server stops when its only application is killed", async () => {
   await expect.poll(() => answers(postgres.url)).toBe(false);
 });
 
-test("a killed server is started again with all its commits, and its earlier user can still leave", async () => {
+test("a killed server is started again with all its commits, and its earlier user can still call stop", async () => {
   const first = await startPostgres({ dataDir });
   await query(first.url, "create table killed as select 1 as one");
   process.kill(first.pid, "SIGKILL");

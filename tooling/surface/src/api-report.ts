@@ -11,7 +11,7 @@ const HASH_LENGTH = 8;
 const RECORDED_BY =
   "One line for each name, as `pnpm surface:record` read it from the code. A long declaration is cut and ends with a hash of the whole.";
 
-/** The Markdown of a package's exports, one line each. A changed declaration changes its line. */
+/** Returns the Markdown of a package's exports, one line each. A changed declaration changes its line. */
 export async function apiReport({ of, exports, reExports, internalTypes, schema }: Surface): Promise<string> {
   const text = [
     `# ${of.name}`,
@@ -49,7 +49,10 @@ function reExportLine({ name, from }: ReExport): string {
   return `- ${inlineCode(name)} from ${linked(from)}`;
 }
 
-/** Code that contains a backtick, such as a template literal type, needs two of them around it. */
+/**
+ * Returns inline code in Markdown. Code that contains a backtick, such as a template literal type, is put between
+ * double backticks.
+ */
 function inlineCode(code: string): string {
   return code.includes("`") ? `\`\` ${code} \`\`` : `\`${code}\``;
 }

@@ -21,7 +21,7 @@ const FOR_LENDERS = new Set(["@collections/lender-sdk", "@collections/conformanc
 const START = "<!-- The arrows, as `pnpm surface:record` has read them from the code. -->";
 const END = "<!-- The end of the arrows. -->";
 
-/** The imports between packages in their runtime code, without tests. */
+/** Returns the imports between packages in their runtime code, without tests. */
 export async function importArrows(packages: readonly WorkspacePackage[]): Promise<Arrow[]> {
   const names = new Set(packages.map(({ name }) => name));
   const arrows = packages.map(async ({ name, folder }) => {
@@ -31,7 +31,7 @@ export async function importArrows(packages: readonly WorkspacePackage[]): Promi
   return (await Promise.all(arrows)).flat();
 }
 
-/** The dependencies between packages that their manifests declare. */
+/** Returns the dependencies between packages that their manifests declare. */
 export function declaredArrows(packages: readonly WorkspacePackage[]): Arrow[] {
   const names = new Set(packages.map(({ name }) => name));
   return packages.flatMap(({ name, dependencies }) =>
@@ -43,8 +43,8 @@ export function declaredArrows(packages: readonly WorkspacePackage[]): Arrow[] {
 }
 
 /**
- * The dependencies as a Mermaid flowchart, with a box per layer. A package that uses all packages of a layer has one
- * arrow to its box.
+ * Draws the dependencies as a Mermaid flowchart, with a box per layer. A package that uses all packages of a layer has
+ * one arrow to the layer's box.
  */
 export function picture(packages: readonly WorkspacePackage[], arrows: readonly Arrow[]): string {
   const drawn = packages.filter(({ name }) => arrows.some((arrow) => arrow.includes(name)));
@@ -65,7 +65,7 @@ export function picture(packages: readonly WorkspacePackage[], arrows: readonly 
   return ["flowchart TB", ...boxes, ...lines].join("\n");
 }
 
-/** The document with this diagram in place of the old one. */
+/** Returns the document with this diagram in place of the old one. */
 export function withPicture(document: string, mermaid: string): string {
   const [before, rest] = document.split(START);
   const [, after] = rest?.split(END) ?? [];
@@ -78,7 +78,9 @@ function layerOf({ name, layer }: WorkspacePackage): string {
   return FOR_LENDERS.has(name) ? "for lenders" : layer;
 }
 
-/** An id that differs from the ids of packages: there is a box `flows` and a package `flows`. */
+/**
+ * Returns the id of a layer's box. It differs from the ids of packages: there is a box `flows` and a package `flows`.
+ */
 function boxOf(title: string): string {
   return `all_${title.replaceAll(" ", "_")}`;
 }
@@ -94,7 +96,7 @@ async function importsOf(folder: string): Promise<string[]> {
   return (await Promise.all(imports)).flat();
 }
 
-/** The packages of ours that a file imports, through any entry point, or locates by import.meta.resolve. */
+/** Returns those of our packages that a file imports, through any entry point, or locates by import.meta.resolve. */
 function specifiersIn(file: string, text: string): string[] {
   const resolved = [...text.matchAll(/import\.meta\.resolve\("([^"]+)"\)/g)].map(([, specifier]) => specifier!);
   return [...moduleSpecifiers(file, text), ...resolved].flatMap(

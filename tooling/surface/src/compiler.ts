@@ -80,7 +80,8 @@ export function checkFiles(packages: readonly WorkspacePackage[], files: Readonl
 }
 
 /**
- * Paths to our sources. Through node_modules the compiler would treat them as foreign code and write no declarations.
+ * Maps our packages to their sources. The compiler would treat packages in node_modules as foreign code and write no
+ * declarations for them.
  */
 function sourcePaths(packages: readonly WorkspacePackage[]): Record<string, [string]> {
   return Object.fromEntries(

@@ -10,7 +10,7 @@ export interface Declaration {
   /** Its source without comments, `export` and `declare`. Overloads follow each other. */
   readonly text: string;
   readonly doc: Docstring | undefined;
-  /** The names that it refers to, in its own module or in other modules by `import("…").name`. */
+  /** The names that the declaration refers to, in its own module or in other modules by `import("…").name`. */
   readonly references: readonly Place[];
 }
 
@@ -18,7 +18,7 @@ export interface Declaration {
 export interface Place {
   readonly name: string;
   readonly from?: string;
-  /** True if it is exported as a type, whatever its declaration is. */
+  /** True if the name is exported as a type, whatever its declaration is. */
   readonly isType?: boolean;
 }
 

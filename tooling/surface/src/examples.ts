@@ -31,8 +31,8 @@ export async function exampleFaults(
 }
 
 /**
- * The TypeScript blocks of the packages' READMEs as programs. The first one of a README has a path like
- * `packages/ledger/README.1.ts`. Its line numbers are those of the README.
+ * Returns the TypeScript blocks of the packages' READMEs as programs, by path. The first block of a README has a path
+ * like `packages/ledger/README.1.ts`. The line numbers of a program are those of the README.
  */
 export async function readmePrograms(packages: readonly WorkspacePackage[]): Promise<Map<string, string>> {
   const programs = new Map<string, string>();
@@ -46,7 +46,7 @@ export async function readmePrograms(packages: readonly WorkspacePackage[]): Pro
   return programs;
 }
 
-/** The names that a prelude declares but neither an example nor the prelude uses. */
+/** Returns the names that a prelude declares but neither an example nor the prelude uses. */
 export function unusedNames(surface: Surface, prelude: string): string[] {
   const declared = [...prelude.matchAll(/^declare (?:const|function) (\w+)/gm)].map(([, name]) => name!);
   const imported = [...prelude.matchAll(/^import (?:type )?\{([^}]*)\}/gm)].flatMap(([, names]) =>
@@ -62,7 +62,7 @@ export function preludeOf({ of }: Surface): Promise<string> {
   return readFile(join(ROOT, of.folder, PRELUDE), "utf8");
 }
 
-/** The number of examples, so that a check of no examples at all is noticed. */
+/** Counts the examples, so that a test can notice that no example was checked. */
 export function countExamples(surfaces: readonly Surface[]): number {
   return surfaces.flatMap((surface) => examplesOf(surface)).length;
 }
@@ -109,7 +109,7 @@ function faultsIn(output: string, files: ReadonlyMap<string, string>): string[] 
   });
 }
 
-/** The example that a line of the file of `fileOf` belongs to. */
+/** Names the example to which a line of a file made by `fileOf` belongs. */
 function placeOf(text: string, at: number): string {
   const above = text.split("\n").slice(0, at);
   const [, name] =

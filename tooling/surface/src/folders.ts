@@ -70,7 +70,10 @@ function arrowsIn(folder: string, files: readonly ImportingFile[]): Map<string, 
   return arrows;
 }
 
-/** For each entry on a circle, one shortest circle. A circle is reported once, starting at its first entry by name. */
+/**
+ * Returns one shortest circle for each entry on a circle. A circle is returned once, starting at its first entry by
+ * name.
+ */
 function circlesOf(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const circles = new Map<string, string[]>();
   for (const start of [...arrows.keys()].toSorted()) {

@@ -62,7 +62,7 @@ interface Found {
 class Modules {
   readonly #modules = new Map<string, DeclaredModule>();
 
-  /** The exports of an entry point: from its own package, and re-exported from others. */
+  /** Returns the exports of an entry point: those of its own package, and those re-exported from other packages. */
   behind(entryPoint: string): { found: Found[]; reExports: ReExport[] } {
     const found: Found[] = [];
     const reExports: ReExport[] = [];
@@ -75,7 +75,7 @@ class Modules {
     return { found, reExports };
   }
 
-  /** The types that `exported` refers to, directly or indirectly, without the exported ones. */
+  /** Returns the types that `exported` refers to, directly or indirectly, except the exported types. */
   internalTypes(exported: readonly Found[]): Found[] {
     const internalTypes: Found[] = [];
     const seen = new Set(exported.map(({ declaration }) => declaration));
@@ -94,7 +94,10 @@ class Modules {
     );
   }
 
-  /** The declaration behind a name, through all re-exports; the package's name if it is another package's. */
+  /**
+   * Finds the declaration behind a name, through all re-exports. Returns the package's name if another package declares
+   * it.
+   */
   #find({ name, from }: Place, file: string): Found | string | undefined {
     if (from !== undefined && !from.startsWith(".")) return from;
     const target = from === undefined ? file : join(dirname(file), from.replace(/\.ts$/, ".d.ts"));

@@ -18,8 +18,9 @@ declare module "vitest" {
 }
 
 /**
- * Provides the PostgreSQL for the whole run: the one of DATABASE_URL if it is set, else an embedded one in a temporary
- * folder. In the mode "pooled" a pgbouncer runs in front of it. In the mode "citus" it is the cluster of CITUS_URLS.
+ * Provides the PostgreSQL for the whole run: the server of DATABASE_URL if it is set, else an embedded server in a
+ * temporary folder. In the mode "pooled" a pgbouncer runs in front of the server. In the mode "citus" the run uses the
+ * cluster of CITUS_URLS.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const databasePrefix = `collections_test_${randomBytes(4).toString("hex")}`;

@@ -10,7 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const BEFORE = "fc0aab97f0043aa2";
 const AFTER = "0123456789abcdef";
 
-/** The files that turbo writes for a run that started with these hashes; none if the run failed. */
+/** Makes the files that turbo writes for a run that started with these hashes; without hashes, the run failed. */
 function runOf(name: string, ...hashes: string[]): { written: string; cache: string } {
   const written = join(folder, name, "written");
   mkdirSync(written, { recursive: true });

@@ -16,7 +16,7 @@ export const LEFT_OUT_ON_CLUSTER = {
   "without-citus": "tests a PostgreSQL without the extension citus, or with a substitute for it",
 } as const;
 
-/** The tags for vitest's configuration: in the mode "citus" they skip their tests. */
+/** Returns the tags for vitest's configuration. In the mode "citus", tests with these tags are skipped. */
 export function testTags(mode: string): TestTagDefinition[] {
   return Object.entries(LEFT_OUT_ON_CLUSTER).map(([name, description]) => ({
     name: name as keyof typeof LEFT_OUT_ON_CLUSTER,

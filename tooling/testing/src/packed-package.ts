@@ -5,7 +5,8 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * Packs the package in the folder `cwd` as a release does, with the pnpm that runs this process or else the project's.
+ * Packs the package in the folder `cwd` as a release does. Uses the pnpm that runs this process, or else the project's
+ * pnpm.
  */
 export async function packInto(destination: string, cwd: string): Promise<void> {
   const args = ["--config.verify-deps-before-run=false", "pack", "--pack-destination", destination];
@@ -15,7 +16,10 @@ export async function packInto(destination: string, cwd: string): Promise<void> 
   else await run("npx", ["-y", "pnpm@12", ...args], { cwd });
 }
 
-/** The Node executables on this machine from version 20 on, one of each version; the running one comes first. */
+/**
+ * Finds the Node executables on this machine from version 20 on, one of each version. The running executable comes
+ * first.
+ */
 export async function nodesOfThisMachine(): Promise<string[]> {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/local/bin", "/usr/bin"];
   const found = new Map<string, string>();

@@ -46,7 +46,7 @@ async function run(tool: string, args: string[]): Promise<void> {
   process.exitCode = code ?? 1;
 }
 
-/** The hash of the present tree and environment, and whether the tests have passed on it. */
+/** Returns the hash of the present tree and environment, and whether the tests have passed on them. */
 async function tree(): Promise<{ hash: string; hasPassed: boolean }> {
   const options = { env: await environment(), encoding: "utf8", shell: isWindows(), maxBuffer: 1 << 28 } as const;
   const { status, stdout, stderr } = spawnSync("turbo", [...ALL_TESTS, "--dry=json", inCache()], options);
@@ -70,8 +70,8 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
 }
 
 /**
- * A hash that changes if a program that tests may call is installed, removed or changed, because that changes a folder
- * of PATH. It also changes if DATABASE_URL leads to another version of PostgreSQL.
+ * Returns a hash of what tests may depend on outside the tree. It changes if a program is installed, removed or
+ * changed, because that changes a folder of PATH, and if DATABASE_URL leads to another version of PostgreSQL.
  */
 async function surroundings(): Promise<string> {
   const folders = (process.env["PATH"] ?? "").split(delimiter).map((folder) => {

@@ -29,14 +29,14 @@ test("the last line counts tests, and counts errors outside of tests as failed",
   expect(status).toBe(1);
 });
 
-test("a run without failures ends with two numbers", async () => {
+test("the last line of a run without failures has two numbers: passed and failed", async () => {
   expect(await vitest({ "clean.test.js": `test("passes", () => {});` })).toMatchObject({
     lastLine: "1 passed, 0 failed",
     status: 0,
   });
 });
 
-test("lists tests that a tag left out with the tag's reason, separate from skipped tests", async () => {
+test("lists tests that a tag excluded, with the tag's reason, separately from skipped tests", async () => {
   const { output } = await vitest({
     "tagged.test.js": `
       test("passes", () => {});

@@ -47,7 +47,9 @@ function sideCells({ perSecond, p50Ms, p99Ms, processorUs, generatorUs }: Side):
   return [whole(perSecond.median), p50Ms.median.toFixed(1), p99Ms.median.toFixed(1), processor, whole(generatorUs)];
 }
 
-/** The report's lines: each number of clients beside the limit and the rival, and the p99 of 32 clients. */
+/**
+ * Returns the report's lines: each number of clients compared with the limit and the rival, and the p99 of 32 clients.
+ */
 export function confirmationLines({ rounds }: ConfirmationPlan, { figures }: ConfirmationReport): Line[] {
   return figures.flatMap(({ clients, loans, service, statement, handler, ratio, toHandler }): Line[] => {
     const figure = `${clients} ${clients === 1 ? "client" : "clients"}, ${loans} ${loans === "one" ? "loan" : "loans"}`;

@@ -11,7 +11,7 @@ const PART_OF_EVERY_PIECE = 0.5;
  */
 const PART_OF_A_BATCH = 0.01;
 
-/** Reads PostgreSQL's statistics. They contain the writes of a connection only after it is closed. */
+/** Reads PostgreSQL's statistics. They contain the writes of a connection only after the connection is closed. */
 export async function rowsWritten(databaseUrl: string): Promise<RowsWritten> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();

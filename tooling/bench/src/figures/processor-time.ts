@@ -23,7 +23,7 @@ interface Usage {
   readonly pid: number;
   readonly parentPid: number;
   readonly ticks: number;
-  /** The ticks of its children that have ended, so that their time is included in the sum. */
+  /** The ticks of the process's children that have ended, so that the sum includes them. */
   readonly ticksOfEnded: number;
 }
 

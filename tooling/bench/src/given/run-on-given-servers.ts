@@ -28,8 +28,8 @@ const LEFT_OUT = [
 ];
 
 /**
- * Measures on the server of `DATABASE_URL`, in turn with that of `--beside`, in databases that are created there and
- * dropped at the end. Returns the text to print.
+ * Measures on the server of `DATABASE_URL`, alternating with the server of `--beside`. Creates databases on these
+ * servers and drops them at the end. Returns the text to print.
  * @throws UsageError
  */
 export async function runOnGivenServers(options: Options, urls: readonly string[], log: Log): Promise<string> {

@@ -7,7 +7,7 @@ const BYTES_PER_EVENT = 3_500;
 const LOG_BYTES = 16 * 1_024 ** 3;
 const GIB = 1_024 ** 3;
 
-/** Reports how much disk space the largest books need, and throws if there is less. */
+/** Reports how much disk space the largest books need, and throws if less is free. */
 export function requireDisk({ smallest, larger }: GrowthPlan, dataDir: string, onProgress: (message: string) => void) {
   const mostEvents = Math.max(...larger.map(({ events }) => events)) + 2 * smallest.events;
   const needed = mostEvents * BYTES_PER_EVENT + Math.min(LOG_BYTES, mostEvents * BYTES_PER_EVENT);

@@ -16,7 +16,7 @@ const ROWS: Readonly<Record<string, string>> = {
 
 /** Rows of a database in files of the server, ready to be copied into another database. */
 export interface CopiedTables {
-  /** Copies them into empty tables with the same names, in one transaction; resolves with the duration. */
+  /** Copies the rows into empty tables with the same names, in one transaction; resolves with the duration. */
   into(databaseUrl: string): Promise<{ readonly elapsedMs: number }>;
   remove(): Promise<void>;
 }

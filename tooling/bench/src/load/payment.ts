@@ -37,12 +37,15 @@ export function loansOf({ lenderCodes, perLender, first = 0 }: Loans): Loan[] {
   );
 }
 
-/** The lender's number of its loan. */
+/** Returns the number of a lender's loan. */
 export function loanNumber(lenderCode: string, index: number): string {
   return `${lenderCode}-${index}`;
 }
 
-/** Payments of all loans in turn, so that no loan has two under way. Each series has its own references. */
+/**
+ * Returns a function that makes payments for all loans in turn, so that no loan has two payments under way. Each series
+ * has its own references.
+ */
 export function paymentSeries(loans: readonly Loan[], series: string): () => Payment {
   let next = 0;
   return () => {

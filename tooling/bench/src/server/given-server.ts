@@ -10,9 +10,9 @@ export interface GivenServer {
    * A description, such as "PostgreSQL 18.1" or "Citus 13.2 on PostgreSQL 15.14: 1 coordinator, 2 workers, 32 shards".
    */
   readonly topology: string;
-  /** The ids of its processes if they run on this machine; else empty. */
+  /** The ids of the server's processes if they run on this machine; else empty. */
   readonly pids: readonly number[];
-  /** The measurements that are not possible there, one sentence each. */
+  /** The measurements that are not possible on this server, one sentence each. */
   readonly leftOut: readonly string[];
   /** Creates a database with a unique name, migrates it and, on a cluster, distributes it. Returns its URL. */
   createDatabase(): Promise<string>;

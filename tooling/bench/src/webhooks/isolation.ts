@@ -4,7 +4,7 @@ import type { Arrivals, ReceiverQuestion } from "./receiver.ts";
 import type { Sender } from "./sender.ts";
 import { quantile, type Spread, spreadOf } from "../figures/statistics.ts";
 
-/** The time from commit to receipt of one lender's events: on an idle system, and beside a slow lender's backlog. */
+/** The time from commit to receipt of one lender's events: on an idle system, and while a slow lender has a backlog. */
 export interface IsolationFigures {
   readonly idle: Latency;
   readonly besideSlow: Latency;

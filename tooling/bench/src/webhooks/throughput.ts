@@ -127,7 +127,7 @@ export async function drain(
   return { perSecond: perSecond(events, firstAtMs, await sender.lastAcknowledgedAtMs()), processorUs };
 }
 
-/** Posts the events by a bare loop that uses no database. */
+/** Lets the bare loop, which uses no database, post the events. */
 export async function postAll(
   { receiver, posts, callbacks }: Pick<ThroughputBench, "receiver" | "posts" | "callbacks">,
   events: readonly WaitingEvent[],

@@ -71,7 +71,7 @@ function leaseRows({ few, many, leased, figures }: LeaseGrowth): string[][] {
   ]);
 }
 
-/** The report's lines: throughput beside both rivals, isolation, and the lease in large tables. */
+/** Returns the report's lines: throughput compared with both rivals, isolation, and the lease in large tables. */
 export function webhookLines({ rounds }: WebhookPlan, figures: WebhookFigures): Line[] {
   const { throughput, unevenThroughput, isolation, lease } = figures;
   const { idle, ratio } = isolation.service;

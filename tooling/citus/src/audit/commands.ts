@@ -20,7 +20,7 @@ export interface NoticeSource {
   on(event: "notice", listener: (notice: Notice) => void): unknown;
 }
 
-/** A notice that PostgreSQL sends besides a result. */
+/** A notice that PostgreSQL sends in addition to a result. */
 export interface Notice {
   readonly message?: string | undefined;
   readonly detail?: string | undefined;

@@ -12,7 +12,7 @@ import { hashOf, NOT_SENT_VERDICT, STOPPED, type Verdict, verdictOf } from "./ve
 
 /** The audit's result for one statement. */
 export interface Finding extends Outcome, Verdict {
-  /** The hot paths that send it. */
+  /** The hot paths that send this statement. */
   readonly hotPaths: readonly string[];
   readonly violations: readonly Violation[];
 }

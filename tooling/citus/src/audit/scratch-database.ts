@@ -27,8 +27,8 @@ interface Node {
 
 /**
  * Creates a database on all nodes of the cluster that `url` belongs to, migrates it and distributes its tables. The
- * other databases of the cluster are not changed. It connects only to the coordinator, so the coordinator's URL is
- * enough. An interrupted process drops the database before it ends.
+ * other databases of the cluster are not changed. Only the coordinator is connected to, so its URL is enough. An
+ * interrupted process drops the database before it ends.
  */
 export async function makeScratchDatabase(url: string): Promise<ScratchDatabase> {
   const name = `citus_audit_${randomBytes(6).toString("hex")}`;

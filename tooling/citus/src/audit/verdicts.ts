@@ -31,7 +31,10 @@ const HEADER = `# What a cluster of Citus does with each statement: name, hash o
 
 const HASH_LENGTH = 12;
 
-/** The verdict on a statement by its outcome. `shards` is the number of shards of each distributed table. */
+/**
+ * Returns the verdict that follows from a statement's outcome. `shards` is the number of shards of each distributed
+ * table.
+ */
 export function verdictOf(outcome: Outcome, placements: ReadonlySet<Placement>, shards: number): string {
   const { isRefused, failure, commands, nodes, copies, isPulled } = outcome;
   if (isRefused) return `refused ${failure!.sqlState}`;
@@ -43,7 +46,10 @@ export function verdictOf(outcome: Outcome, placements: ReadonlySet<Placement>, 
   return `${commands} commands on ${nodes === 1 ? "one node" : `${nodes} nodes`}${copied}`;
 }
 
-/** Short, but long enough to distinguish the texts of one statement. */
+/**
+ * Returns a hash of a statement's text, whatever its spacing. It is short, but long enough to distinguish the texts
+ * that one statement has had.
+ */
 export function hashOf(text: string): string {
   return createHash("sha256").update(text.replaceAll(/\s+/g, " ").trim()).digest("hex").slice(0, HASH_LENGTH);
 }
@@ -72,7 +78,7 @@ export interface Outdated {
   readonly gone: readonly string[];
 }
 
-/** The statements whose present text has no verdict, and the verdicts on statements that no longer exist. */
+/** Finds the statements whose present text has no verdict, and the verdicts on statements that no longer exist. */
 export function outdated(statements: readonly Statement[], verdicts: readonly Verdict[]): Outdated {
   const recorded = new Map(verdicts.map(({ name, hash }) => [name, hash]));
   const names = new Set(statements.map(({ name }) => name));

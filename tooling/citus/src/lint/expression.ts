@@ -44,8 +44,8 @@ export interface NodesOptions {
 }
 
 /**
- * All nodes of an expression. A column of a plain sub-select in FROM is replaced by its expression, because the planner
- * merges such a sub-select.
+ * Yields all nodes of an expression. Replaces a column of a plain sub-select in FROM by the column's expression,
+ * because the planner merges such a sub-select.
  */
 export function* nodesOf(value: unknown, query: Query, options: NodesOptions = {}): Generator<Placed> {
   if (Array.isArray(value)) {
@@ -152,7 +152,10 @@ function typeName(type: TypeName | undefined): string | undefined {
   return type?.arrayBounds && type.arrayBounds.length > 0 ? `_${last.String.sval}` : last.String.sval;
 }
 
-/** A literal or a parameter takes the type of the cast; everything else is converted by a function. */
+/**
+ * Returns the volatility of a cast. A literal or a parameter takes the type of the cast; any other expression is
+ * converted by a function.
+ */
 function castVolatility(
   { arg, typeName: target }: Extract<Node, { TypeCast: unknown }>["TypeCast"],
   query: Query,
@@ -184,7 +187,7 @@ function callableOf(node: Node, query: Query, catalog: Catalog): Callable | unde
   return bestCallable(catalog.operators.get(lastName(name)) ?? [], assumed);
 }
 
-/** The candidate that matches most of the known types; if several match equally well, the least volatile. */
+/** Returns the candidate that matches most of the known types; if several match equally well, the least volatile. */
 function bestCallable(candidates: readonly Callable[], types: readonly (string | undefined)[]): Callable | undefined {
   const fitting = candidates.filter(({ args, isVariadic }) => isVariadic || args.length === types.length);
   const scored = (fitting.length > 0 ? fitting : candidates).map((callable) => ({

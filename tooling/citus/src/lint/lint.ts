@@ -100,7 +100,10 @@ function* queriesIn(value: unknown): Generator<string> {
   }
 }
 
-/** The query of an expression, and the queries in its literals: EXECUTE sends them, often through format(). */
+/**
+ * Yields the query of a PL/pgSQL expression, and the queries in its string literals. EXECUTE sends such literals, often
+ * through format().
+ */
 function* queriesOf(expression: string): Generator<string> {
   const query = parsed(expression) ? expression : `select ${expression.replace(/^\s*\S+\s*:=/, "")}`;
   yield query;

@@ -3,7 +3,7 @@ import type { Catalog } from "./catalog.ts";
 import { typeOf } from "./expression.ts";
 import { columnFields, type OutputColumn, type Query, type Source } from "./query.ts";
 
-/** The columns of a select list or a RETURNING clause. A set operation has the columns of its first side. */
+/** Returns the columns of a select list or a RETURNING clause. A set operation has the columns of its first side. */
 export function outputColumns(query: Query, targets: readonly Node[], catalog: Catalog): OutputColumn[] {
   if (query.arms[0]) return query.arms[0].output.map(({ name, type }) => ({ name, type, value: undefined }));
   if (query.select?.valuesLists) return valuesColumns(query.select.valuesLists, query, catalog);

@@ -1,7 +1,7 @@
 /** A construct that a cluster refuses or answers wrongly. */
 export interface Rule {
   readonly name: string;
-  /** The cluster's reaction to it. */
+  /** What the cluster does with the construct. */
   readonly problem: string;
   /** The construct to use instead. */
   readonly remedy: string;

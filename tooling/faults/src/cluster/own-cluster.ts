@@ -242,7 +242,7 @@ export class OwnCluster {
     for (const node of this.#nodes.slice(1)) await run(node.url(DATABASE), [...texts, "select pg_reload_conf()"]);
   }
 
-  /** The number of the node that has each lender's rows. */
+  /** Returns, for each lender, the number of the node that has the lender's rows. */
   async nodesOf(lenderIds: readonly string[]): Promise<number[]> {
     const { rows } = await this.pool.query<{ port: number }>(
       `select n.nodeport as port from unnest($1::uuid[]) with ordinality as l (id, place)

@@ -11,7 +11,9 @@ const ROUNDS = { quick: 1, long: 10, legs: 1 };
 const DISK_FULL = "53100";
 const BACK_WITHIN_MS = 60_000;
 
-/** Small values, so that the write-ahead log soon needs new files: both the log and the tables meet the full disk. */
+/**
+ * Small values, so that the write-ahead log soon needs new files. Then the full disk stops both the log and the tables.
+ */
 const POSTGRES = { max_wal_size: "64MB", min_wal_size: "32MB" };
 
 export const fullDisk: Fault = {

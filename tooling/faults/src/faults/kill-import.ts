@@ -42,7 +42,7 @@ function fileOf(loans: readonly string[]): string {
   return `${["sourceLoanNumber,borrowerName,borrowerPhone,outstandingAmount", ...rows].join("\n")}\n`;
 }
 
-/** Kills the command at a random moment after it has applied more rows; false if it ended before that. */
+/** Kills the command at a random moment after it has applied more rows; false if the command ended before. */
 async function killOnceItHasBegun(
   { postgres }: Stage,
   command: Command,

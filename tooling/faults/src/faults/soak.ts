@@ -116,7 +116,10 @@ function partsOf({ links, batches }: Stage["model"]): { links: number; imports: 
   };
 }
 
-/** A load with a missing part proves nothing about that part, whatever was sent before the measurement. */
+/**
+ * Reports each part that is missing in the load. Such a load proves nothing about the part, whatever was sent before
+ * the measurement.
+ */
 function checkLoad({ model }: Stage, happened: Readonly<Record<string, number>>): void {
   for (const [part, count] of Object.entries(happened)) if (count === 0) model.odd(`the load contained no ${part}`);
 }

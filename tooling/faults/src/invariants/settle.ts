@@ -54,7 +54,7 @@ async function shiftTimestamps({ postgres }: Stage): Promise<void> {
   );
 }
 
-/** Reads the present state that the invariants check. */
+/** Collects what the invariants check: the rows, the model, the lender's records and the result of `ledger verify`. */
 export async function gatherEvidence({ lender, model, postgres, settings }: Stage): Promise<Evidence> {
   const verification = readVerification(await startOperator(settings, "ledger", "verify", "--json").done);
   return { rows: postgres.pool, model, lender: seenBy(lender), verification };

@@ -53,7 +53,10 @@ export function clearLeftovers(dataDir: string = DATA_DIR): string[] {
   return folders;
 }
 
-/** A folder without an owner file is being made right now, or its run died at that moment. */
+/**
+ * Whether the folder belongs to a process that is running. A folder without an owner file is being made at this moment,
+ * or its run died when it made the folder; it counts as owned for a short time.
+ */
 function isOwned(folder: string): boolean {
   try {
     const { pid, startedAt } = JSON.parse(readFileSync(join(folder, OWNER_FILE), "utf8")) as Owner;

@@ -11,7 +11,7 @@ import { TrafficEnd } from "../traffic/traffic-end.ts";
 import { watchLinks } from "./watch-traffic.ts";
 
 export interface MixedLoadOptions {
-  /** The rate of all clients together; without it each client sends as fast as it can. */
+  /** The rate of all clients together; by default each client sends as fast as it can. */
   readonly confirmationsPerS?: number;
   readonly linkEveryMs: number;
 }

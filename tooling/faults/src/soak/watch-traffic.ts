@@ -9,7 +9,8 @@ const WATCHED_FOR_MS = 5_000;
 const LOOK_AGAIN_MS = 500;
 
 /**
- * A field partner's phone watches one of the newest links until the link ends or for some seconds, then another one.
+ * A field partner's phone watches one of the newest links until the link ends or some seconds have passed, and then
+ * another link.
  */
 export async function watchLinks(stage: Stage, { random, isOver, onAnswer }: Pace): Promise<void> {
   while (!isOver()) {

@@ -15,7 +15,7 @@ const COMMITS_ON_NODE =
 
 /**
  * Resolves at a moment when a server's commit is on its way to the disk. Killing the server then loses its answer.
- * After two seconds without a commit it resolves anyway and does not count.
+ * After two seconds without a commit it resolves anyway, and the kill does not count as one amid a commit.
  */
 export function amidCommit({ postgres, model }: { postgres: { pool: Pool }; model: Model }): Promise<void> {
   return untilCommitting(postgres.pool, COMMITS_TO_DISK, model);

@@ -13,7 +13,7 @@ import { startTraffic } from "./traffic.ts";
 const closings: (() => void)[] = [];
 afterAll(() => closings.forEach((close) => close()));
 
-/** A service that answers every request in this way. */
+/** Starts a service that answers every request with `answers`, and returns its URL. */
 async function serviceThat(answers: RequestListener): Promise<string> {
   const server = createServer(answers);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -65,7 +65,7 @@ test("traffic ends although the service never recovers, and each unanswered requ
   expect(scene.model.counts.refused).toBe(sent);
 });
 
-test("an answer without data and without errors is odd, and does not count as unavailable", async () => {
+test("an answer with neither data nor errors is reported as odd, and does not count as unavailable", async () => {
   let asked = 0;
   const scene = sceneAt(
     await serviceThat((_, answer) => {
