@@ -61,12 +61,12 @@ export function parseAllowList(text: string): AllowList {
   return { entries: text.split(",").map((entry) => parseEntry(entry.trim())) };
 }
 
-/** Whether the list has this host and port of a URL. Names are compared as text and not resolved. */
+/** Returns whether the list has this host and port of a URL. Names are compared as text and not resolved. */
 export function isListed(allow: AllowList, hostname: string, port: number): boolean {
   return allow.entries.some((entry) => entry.hostname === hostname && (entry.port === "*" || entry.port === port));
 }
 
-/** The port of a URL, or the default port of its scheme. */
+/** Returns the port of a URL, or the default port of its scheme. */
 export function portOf(url: URL): number {
   if (url.port !== "") return Number(url.port);
   return url.protocol === "https:" ? 443 : 80;

@@ -105,7 +105,7 @@ test("a name is resolved once for each connection, not for each request", async 
   expect([asked, origin.connections]).toEqual([1, 1]);
 });
 
-test("the system resolves a name in the allow list", async () => {
+test("a name in the allow list is resolved by the operating system", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
   const outbound = open({ allow: `localhost:${origin.port}` });
   expect(await post(outbound, `http://localhost:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
@@ -144,7 +144,7 @@ test("close waits for running requests, closes all sockets, and rejects later re
   await outbound.close();
 });
 
-test("close with graceMs aborts requests that still run after it", async () => {
+test("close with graceMs aborts the requests that still run after that time", async () => {
   await using origin = await openOrigin(() => {});
   const outbound = createOutbound({ allow: "127.0.0.1:*" });
   const running = post(outbound, origin.url, { timeoutMs: 60_000 });

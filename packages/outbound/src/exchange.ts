@@ -12,7 +12,7 @@ export type OutboundAnswer =
       status: number;
       /** The headers by name in lower case. Values of repeated headers are joined by ", ". */
       headers: Record<string, string>;
-      /** The body as it was sent, without decompression, at most `maxBodyBytes`. */
+      /** The body as it was sent, not decompressed, at most `maxBodyBytes`. */
       body: Buffer;
       /** The reason why the body is incomplete, or false. */
       bodyCut: false | "too_large" | "deadline" | "broken";

@@ -9,7 +9,7 @@ import { openOrigin } from "../tests/scripted-origin.ts";
 const PUBLIC_V4 = { address: "93.184.216.34", family: 4 };
 const PUBLIC_V6 = { address: "2606:2800:220:1::1", family: 6 };
 
-test("the socket gets exactly the addresses that were checked, from one resolution", async () => {
+test("the socket gets exactly the checked addresses, which come from one name resolution", async () => {
   const rebinding = answerInTurn([[PUBLIC_V6, PUBLIC_V4], [{ address: "127.0.0.1", family: 4 }]]);
   expect(await lookUp(rebinding.resolve, true)).toEqual([PUBLIC_V6, PUBLIC_V4]);
   expect(rebinding.asked).toBe(1);

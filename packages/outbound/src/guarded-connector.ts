@@ -9,7 +9,7 @@ import { NameNotResolvedError, type ResolvedAddress, type ResolveName } from "./
 /** An attempt to connect ends after this time, even if the request that started it has already ended. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
- * For a host with several addresses: the time before the next is tried too. Node's 250 ms are too short for distant
+ * For a host with several addresses: the time before the next one is tried too. Node's 250 ms are too short for distant
  * hosts.
  */
 const NEXT_ADDRESS_AFTER_MS = 1_000;
@@ -60,7 +60,7 @@ export function createGuardedConnector(options: GuardOptions): buildConnector.co
   };
 }
 
-/** A lookup that fails with `ForbiddenAddressError` unless every address of the name is public. */
+/** Makes a lookup function that fails with `ForbiddenAddressError` unless every address of the name is public. */
 export function createCheckedLookup(resolve: ResolveName): LookupFunction {
   return lookupWith(async function resolveAndCheck(hostname) {
     const addresses = await resolve(hostname);
@@ -73,7 +73,7 @@ function createConnector(lookup: LookupFunction, ca: string | undefined): buildC
   return buildConnector({
     lookup,
     timeout: CONNECT_TIMEOUT_MS,
-    // HTTP/2 resends requests when a connection is lost, but a request must not be sent twice without the caller.
+    // HTTP/2 resends requests when a connection is lost, but only the caller may send a request again.
     allowH2: false,
     rejectUnauthorized: true,
     autoSelectFamily: true,

@@ -49,12 +49,15 @@ export function createDnsResolver(servers?: string[]): ResolveName {
   };
 }
 
-/** Resolves a host by the system, for hosts in the allow list. Only the system knows `localhost` and names in /etc/hosts. */
+/**
+ * Resolves a host of the allow list with the operating system. Only the operating system knows `localhost` and the
+ * names in /etc/hosts.
+ */
 export async function resolveBySystem(hostname: string): Promise<ResolvedAddress[]> {
   return lookup(hostname, { all: true });
 }
 
-/** The `code` of an error, or undefined if it has none. */
+/** Returns the `code` of an error, or undefined if the error has none. */
 export function errnoOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : undefined;

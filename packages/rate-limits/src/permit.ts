@@ -7,9 +7,9 @@ export interface PermitRequest {
   readonly limit: string;
   /** The most uses in any window. */
   readonly quota: number;
-  /** The permits needed now. */
+  /** The number of permits needed now. */
   readonly need: number;
-  /** The permits to prefetch for later uses. */
+  /** The number of permits to prefetch for later uses. */
   readonly ahead: number;
   /** Prefetched permits to give back, with the `aheadAt` of their grant. */
   readonly unused: { readonly count: number; readonly aheadAt: bigint } | undefined;

@@ -39,7 +39,7 @@ async function aProcess(
   return { ...permits, requests, database, kill: () => void (killed = true) };
 }
 
-/** The remaining permits of the subject in the database. */
+/** Returns the number of remaining permits of the subject in the database. */
 async function remainingOf({ database }: { database: Database }, subject: string): Promise<number> {
   const request = { subject, limit: "confirm", quota: QUOTA, need: 0, ahead: 0, unused: undefined };
   const [grant] = await takePermits(database.em(), [request], MINUTE);
@@ -196,7 +196,7 @@ test("uses prefetched permits without a query until they expire, and gives the u
   await next;
 });
 
-test("a failed query rejects the uses that waited for it, but no later ones", async () => {
+test("a failed query rejects the uses that waited for it, but no later uses", async () => {
   const { permits, query } = scriptedPermits();
   const [unlucky, alike] = [permits.take("a", "confirm", 6), permits.take("b", "confirm", 6)];
   const away = new Error("the database is away");

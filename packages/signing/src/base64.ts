@@ -5,7 +5,7 @@ const VALUES: ReadonlyMap<string, number> = new Map([
   ["_", 63],
 ]);
 
-/** Decodes base64 of either alphabet as lenient decoders do: it skips other characters, and drops incomplete bytes. */
+/** Decodes standard and URL-safe base64 as lenient decoders do: skips other characters, and drops incomplete bytes. */
 export function decodeBase64(text: string): Uint8Array {
   const bytes: number[] = [];
   let [bits, waiting] = [0, 0];

@@ -18,13 +18,13 @@ test("the tests make more than forty mistakes, and cover each cause that can be 
   expect(notMade).toEqual(["TIMESTAMP_IN_NANOSECONDS", "SECRET_EMPTY", "SIGNATURE_NOT_RECOGNISED"]);
 });
 
-test.each(MISTAKES)("$name is certainly $cause", ({ client, sends, cause }) => {
+test.each(MISTAKES)("the mistake $name is reported as $cause", ({ client, sends, cause }) => {
   const request = sentBy(client, sends);
   expect(verify({ ...request, secret: SECRET })).toBe(false);
   expect(namedFor(request)).toEqual([cause]);
 });
 
-describe("two mistakes at once are both named:", () => {
+describe("two mistakes at once are both reported:", () => {
   test.each([
     ["the query string", "the method in lower case"],
     ["the path decoded", "an older secret"],
@@ -132,12 +132,12 @@ describe("two mistakes at once are both named:", () => {
   });
 });
 
-describe("a timestamp in another unit, signed and sent alike,", () => {
+describe("a timestamp in another unit that is both signed and sent", () => {
   test.each<[SignatureCause, string]>([
     ["TIMESTAMP_IN_SECONDS", "1795167667"],
     ["TIMESTAMP_IN_MICROSECONDS", "1795167667123000"],
     ["TIMESTAMP_IN_NANOSECONDS", "1795167667123000000"],
-  ])("is certainly %s, although the signature matches", (cause, timestamp) => {
+  ])("is reported as %s, although the signature matches", (cause, timestamp) => {
     const request = { ...sentBy({}, { timestamp }), timestamp };
     const { signatureMatches, diagnosis, clock } = diagnose(request, SECRETS, NOW_MS);
     expect(signatureMatches).toBe(true);
@@ -146,7 +146,7 @@ describe("a timestamp in another unit, signed and sent alike,", () => {
     expect(diagnosis).toEqual([{ cause, certain: true, fix: `Sign and send milliseconds: ${ms}.` }]);
   });
 
-  test("is named in addition to another mistake", () => {
+  test("is reported in addition to another mistake", () => {
     const request = sentBy(mistake("the method in lower case").client, { timestamp: "1795167667" });
     expect(namedFor(request)).toEqual(["TIMESTAMP_IN_SECONDS", "METHOD_IN_LOWER_CASE"]);
   });
@@ -167,7 +167,7 @@ test("a correct signature matches and has no findings", () => {
   expect(diagnose({ ...request, signature: request.signature.toUpperCase() }, SECRETS, NOW_MS).diagnosis).toEqual([]);
 });
 
-test("every vector matches", () => {
+test("every golden vector matches and has no findings", () => {
   const { vectors } = JSON.parse(readFileSync(new URL("../vectors.json", import.meta.url), "utf8")) as {
     vectors: (RequestToDiagnose & {
       secret: string;
@@ -263,8 +263,8 @@ function changes(part: "body" | "path", one: Mistaken, other: Mistaken): boolean
 }
 
 /**
- * Returns whether the timestamps differ by more than a few milliseconds. This mistake is not found with a second
- * mistake.
+ * Returns whether the timestamps differ by more than a few milliseconds. Such a mistake is not found
+ * together with a second mistake.
  */
 function isFarInTime({ name }: Mistaken): boolean {
   return [

@@ -12,10 +12,11 @@ import { LetGoEntity, RetentionEntity } from "./storage/retention.ts";
 import { retryQueue } from "./dispatch/retry.ts";
 
 /**
- * Tables of endpoints, events, deliveries and attempts. Events and attempts are partitioned by id, which begins with their
- * time. Therefore no foreign key refers to them, and they are found only by (lender, id) and by loan or delivery.
- * Only primary keys begin with the lender. On a table without statistics, a second such index looks as good to the planner,
- * and a query that is prepared then would read all rows of a lender to find one.
+ * Tables of endpoints, events, deliveries and attempts. Events and attempts are partitioned by id, which begins with
+ * their time. Therefore no foreign key refers to them, and they are found only by (lender, id) and by loan or delivery.
+ * Only primary keys begin with the lender. On a table without statistics, a second index that begins with the lender
+ * would look as good to the planner as the primary key. A query that is prepared then would read all rows of a lender
+ * to find one.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [webhooksSchema], jobs: true });
@@ -63,7 +64,7 @@ export const webhooksSchema: PackageSchema = {
           primary key (lender_id, id)
         )`,
         `create index event_of_loan on webhooks.event (source_loan_number, lender_id, sequence)`,
-        // The loan is compared in byte order, because every lease compares loans to get from one loan to the next.
+        // The loan has byte order (collation "C"), because every lease compares loans to get from one loan to the next.
         `create table webhooks.delivery (
           lender_id uuid not null,
           id uuid not null,

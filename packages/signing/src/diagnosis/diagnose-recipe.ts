@@ -30,7 +30,7 @@ export interface MistakeIn<Part extends RecipePart> {
   readonly part: Part;
   /** Two mistakes in one part can occur together if their steps differ. The mistake with the lower step comes first. */
   readonly step: number;
-  /** Returns the part after the mistake, or undefined if the mistake is not possible with this value. */
+  /** Returns the changed part, or undefined if the mistake is not possible with this value. */
   readonly change: (value: Recipe[Part]) => Recipe[Part] | undefined;
   /** How to correct the mistake, if there is more to say than the general remedy of the cause. */
   readonly fix?: string;

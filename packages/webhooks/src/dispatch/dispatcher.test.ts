@@ -10,7 +10,8 @@ const { database, otherDatabase } = trial;
 
 describe("delivery in order", () => {
   test("two processes deliver every event once, and the events of each loan one at a time in sequence", async () => {
-    // The receiver answers after eight requests are under way. One process may have only four, so both have to send.
+    // The receiver answers after eight requests are under way. One process sends at most four at a time, so both have
+    // to send.
     const { promise: bothWork, resolve: answerFirst } = Promise.withResolvers<void>();
     await using receiver = await openReceiver((response, _, number) => {
       if (number === 8) answerFirst();

@@ -233,8 +233,8 @@ export class Lane {
   }
 
   /**
-   * Ends the suspension, because an attempt that began before it was answered 2xx. If this call fails, the next probe
-   * that passes ends the suspension.
+   * Ends the suspension, because the endpoint has answered 2xx to an attempt that began before the suspension. If this
+   * call fails, the next probe that passes ends the suspension.
    */
   async #recover(url: string): Promise<void> {
     const { em, lenderId, log } = this.#options;

@@ -19,7 +19,7 @@ const LOANS_PER_SHARED_SCAN = 64;
 
 const LEASED = ["loan", "sequence", "kind", "attempts", "replay", "createdAt"] as const;
 
-/** A delivery that this dispatcher may attempt. Its result is accepted only under `claimId`. */
+/** A delivery that this dispatcher may attempt. A result is accepted only with its `claimId`. */
 export interface LeasedDelivery extends Readonly<Pick<Delivery, (typeof LEASED)[number]>> {
   readonly deliveryId: string;
   readonly claimId: string;
@@ -109,7 +109,7 @@ function leaseOf({ claimId, startBefore }: Claim, scanned: readonly ScanRow[]): 
   };
 }
 
-/** Gives leases back, so that other dispatchers need not wait until they end. */
+/** Gives leases back, so that other dispatchers need not wait until the leases end. */
 export async function release(em: EntityManager, lenderId: string, leased: readonly LeasedDelivery[]): Promise<void> {
   if (leased.length === 0) return;
   const ids = leased.map(({ deliveryId }) => deliveryId);
@@ -193,7 +193,7 @@ const OF_EACH = {
   mostLoans: "$7",
 };
 
-/** The columns that constraints of webhooks.delivery name, apart from lender_id. An INSERT needs all of them. */
+/** The columns that occur in constraints of webhooks.delivery, apart from lender_id. An INSERT needs all of them. */
 const STORED = deliveryTable.columnList(["id", "endpointId", "loan", "sequence", "kind", "state"]);
 const LEASED_COLUMNS = deliveryTable.columnList(["id", ...LEASED]);
 const ANSWER = `l.id as "deliveryId", ${deliveryTable.selectList("l", LEASED)}, e.body`;

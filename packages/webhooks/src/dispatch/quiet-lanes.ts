@@ -4,7 +4,7 @@ import { type DeliveredResults, type PartlyRecorded, recordDelivered } from "./r
 import { type Recorded, recordResults } from "./record-results.ts";
 import type { SuspensionRule } from "../endpoint/suspension.ts";
 
-/** The queries that lanes with little to do share. */
+/** The shared queries of quiet lanes, which are lanes with little to do. */
 export interface QuietLanes {
   lease(request: LeaseRequest): Promise<Lease>;
   record(results: DeliveredResults): Promise<Recorded>;
@@ -22,10 +22,10 @@ export function isSmall(deliveries: number): boolean {
 }
 
 /**
- * Lets lanes share queries. Without sharing, one event for each of a thousand lenders would take two thousand queries,
- * and a small query costs nearly as much as a shared one. Shared queries skip locked rows, so no lender waits for
- * another. With `oneLenderABatch`, no queries are shared: use it for a database that stores lenders' rows on several
- * nodes.
+ * Creates the shared queries of quiet lanes. Without sharing, one event for each of a thousand lenders would take two
+ * thousand queries, and a small query costs nearly as much as a shared one. Shared queries skip locked rows, so no
+ * lender waits for another. With `oneLenderABatch`, no queries are shared: use it for a database that stores lenders'
+ * rows on several nodes.
  */
 export function createQuietLanes(
   em: EntityManager,

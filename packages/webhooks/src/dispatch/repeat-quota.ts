@@ -5,7 +5,7 @@ import { isRepeat, type Ready } from "./ready.ts";
 /** The result of a lease. */
 export interface LeaseResult {
   readonly leased: readonly LeasedDelivery[];
-  /** Whether the lease was asked to leave repeats out. */
+  /** Whether the lease was limited to first attempts. */
   readonly firstAttemptsOnly: boolean;
   /** The number of repeats that were given back because there was no room for them. */
   readonly givenBack: number;

@@ -4,7 +4,7 @@ import { ResultWriter } from "./result-writer.ts";
 const unavailable = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const rejected = Object.assign(new Error("invalid byte sequence"), { code: "22021" });
 
-/** Creates a writer with a fake database. Returns also the batches that it wrote and the items that it is done with. */
+/** Creates a writer with a fake database. Also returns the batches that it wrote and the items that it is done with. */
 function openWriter(write: (batch: readonly string[], attempt: number) => Promise<void>, isBusy = () => false) {
   const abort = new AbortController();
   const written: string[][] = [];

@@ -3,8 +3,8 @@ import { isUnavailable, OverloadedError } from "@collections/database";
 
 const RETRY_DELAY_MS = 250;
 /**
- * A batch of this size waits for no more results. A transaction of 128 results costs little more than one of a single
- * result.
+ * A batch of this size does not wait for more results. A transaction of 128 results costs little more than one of a
+ * single result.
  */
 const FULL_BATCH = 128;
 /** How long a smaller batch waits for more results. */

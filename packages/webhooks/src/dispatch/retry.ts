@@ -24,7 +24,7 @@ export interface RetryDue {
 
 const JOB_EXPIRES_SECONDS = 60;
 /**
- * If a retry is this late, its job is taken for lost: its worker died, or PostgreSQL was unavailable. If the job runs
+ * If a retry is this late, its job is considered lost: its worker died, or PostgreSQL was unavailable. If the job runs
  * after all, it does nothing.
  */
 const OVERDUE_MS = 10_000;

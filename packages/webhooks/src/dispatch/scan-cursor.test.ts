@@ -67,7 +67,7 @@ test("a failed lease ends the scan, and keeps a hint that came during the lease"
   expect(cursor.begin()).toBe("");
 });
 
-test("signals counts signals, but not the hints of its own process", () => {
+test("the number of signals does not include hints", () => {
   const cursor = new ScanCursor();
   cursor.signal();
   cursor.hint();

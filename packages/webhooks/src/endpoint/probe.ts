@@ -6,8 +6,8 @@ import type { Ping } from "./test-endpoint.ts";
 /** A fault of our own network says nothing about the endpoint, so the next probe comes soon. */
 const AFTER_OWN_FAULT_MS = 60_000;
 /**
- * A claim lasts this much longer than the probe's timeout. Then its process is taken for dead, and another one may
- * probe.
+ * A claim lasts this much longer than the probe's timeout. Then its process is considered dead, and another
+ * process makes the probe.
  */
 const CLAIM_BEYOND_TIMEOUT_MS = 15_000;
 const PROBES_AT_A_TIME = 64;

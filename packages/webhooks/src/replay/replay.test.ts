@@ -98,7 +98,7 @@ describe("a replay of many events", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(200);
   });
 
-  test("waits while another replay of its lender has the most deliveries that may wait", async () => {
+  test("waits while another replay's deliveries fill the lender's limit of waiting deliveries", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 1_000);
     const others = await publish(lenderId, "LN-2", 1, 1_000);
@@ -140,7 +140,7 @@ describe("a replay of many events", () => {
     expect(await ended(replay)).toMatchObject({ state: "done", done: 10, total: 10 });
   });
 
-  test("skips events that have changed since, and events that came later", async () => {
+  test("skips events that have changed since its start, and events that were published later", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 6);
     await settle(lenderId, events.slice(0, 5), "delivered");

@@ -28,7 +28,7 @@ export interface ReplayRequest {
   readonly ratePerSecond?: number | undefined;
   /** The id of the key that requested the replay, or the operator. It is only recorded. */
   readonly requestedBy: string;
-  /** A UUID that identifies the request: its repeats have the same one. Default: a new one. */
+  /** A UUID that identifies the request. A repeat of the request has the same UUID. Default: a new UUID. */
   readonly id?: string | undefined;
 }
 
@@ -84,8 +84,8 @@ export interface RepeatableReplayRequest extends ReplayRequest {
 }
 
 /**
- * Starts a replay, or only counts the events that it would send. The request may be repeated. The first use of its id
- * decides which of the two it does: a repeat gets the same replay, or a count, whatever its own `dryRun` is.
+ * Starts a replay, or only counts the events that it would send. The request may be repeated. The first use of its
+ * id decides between the two: a repeat gets the same replay, or a count, whatever its own `dryRun` is.
  * contract: Repeating a call
  *
  * @example
