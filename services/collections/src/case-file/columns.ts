@@ -98,8 +98,8 @@ export function columnAt({ used }: Columns, pointer: string): string | undefined
 }
 
 /**
- * True if each possible target has a column with an unambiguous name already. Then the ambiguous column is none of
- * them: for example "Balance" beside columns for outstandingAmount and minimumAmount.
+ * True if columns with unambiguous names cover all possible targets, so that the ambiguous column has none of these
+ * targets. Example: "Balance" beside columns for outstandingAmount and minimumAmount.
  */
 function isSettled(possible: readonly Target[], header: readonly string[]): boolean {
   const clear = new Set(header.map(targetOf));

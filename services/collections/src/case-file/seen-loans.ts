@@ -13,7 +13,7 @@ export class SeenLoans {
   #lines = new Uint32Array(FIRST_SLOTS);
   #count = 0;
 
-  /** The first line about the loan, or undefined if this line is the first. */
+  /** Returns the first line about the loan. If this line is the first, remembers it and returns undefined. */
   firstLine(loan: string, line: number): number | undefined {
     const hash = createHash("sha1").update(loan).digest().readBigUInt64LE() | 1n;
     const slot = slotOf(this.#hashes, hash);

@@ -38,7 +38,7 @@ export class Tally {
   #summary: Summary;
   readonly examples: Record<Outcome, Example[]> = { created: [], updated: [], reopened: [], withdrawn: [] };
   readonly rejected: RejectedExample[] = [];
-  /** The number of rows with each warning, by code. */
+  /** The number of rows that have a warning with this code, by code. */
   readonly warnings: Record<string, number> = {};
 
   /** @param before the counts of an earlier run */
@@ -50,7 +50,10 @@ export class Tally {
     return this.#summary;
   }
 
-  /** Adds the results of an import, and all rejected rows of its batch. `lines` are the lines of the results. */
+  /**
+   * Adds the results of an import, and all rejected rows of its batch. `lines` has the line of the file for each
+   * result.
+   */
   add(result: ImportResult, lines: readonly number[], rejected: readonly RejectedExample[]): void {
     this.#summary = withResult(this.#summary, result, rejected.length);
     for (const [place, one] of result.results.entries()) {

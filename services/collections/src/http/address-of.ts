@@ -13,7 +13,7 @@ export function addressOf(request: Pick<Request, "ip" | "socket">): string {
   return isIPv6(address) ? `${groupsOf(address).slice(0, 4).join(":")}::/64` : address;
 }
 
-/** The eight groups of an IPv6 address, without leading zeros. */
+/** Returns the eight groups of an IPv6 address, without leading zeros. */
 function groupsOf(address: string): string[] {
   const [, body = ""] = /^\[(.*)\]$/.exec(new URL(`http://[${address.split("%", 1)[0]}]`).hostname)!;
   const [front = "", back] = body.split("::");

@@ -1,9 +1,9 @@
 import { Problem } from "./problem.ts";
 
-/** Bytes that the bodies of requests may take together before their senders are authenticated. */
+/** The maximum number of bytes that bodies may take before their senders are authenticated. */
 export interface BodyMemoryLimits {
   readonly totalBytes: number;
-  /** Bytes of one address. Less than the total, so that one address cannot use all of it. */
+  /** The maximum for one address. It is less than the total, so that one address cannot use all of the memory. */
   readonly addressBytes: number;
 }
 

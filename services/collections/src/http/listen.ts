@@ -25,7 +25,7 @@ export async function listen(server: Server, { host, port, settings }: ListenAdd
   server.on("error", (error) => log.error({ error }, "error of the HTTP server"));
 }
 
-/** The URL of a listening server, with the port that the system assigned if the port was 0. */
+/** Returns the URL of a listening server, with the port that the system assigned if the port was 0. */
 export function urlOf(server: Server, host: string): string {
   const { port } = server.address() as AddressInfo;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;

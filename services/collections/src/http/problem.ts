@@ -111,7 +111,7 @@ export function validationProblem(errors: FieldFault[], members: Record<string, 
   return new Problem("VALIDATION_FAILED", `${errors.length} fields need attention.`, { ...members, errors });
 }
 
-/** The body of a problem (RFC 9457). Its `status` equals the HTTP status. */
+/** Returns the body of a problem (RFC 9457). Its `status` equals the HTTP status. */
 export function problemBody(problem: Problem, requestId: string): Record<string, unknown> {
   const [status, title, retryable] = PROBLEMS[problem.code];
   return {
@@ -127,7 +127,7 @@ export function problemBody(problem: Problem, requestId: string): Record<string,
   };
 }
 
-/** The headers of a problem's answer. */
+/** Returns the headers of a problem's answer. */
 export function problemHeaders(problem: Problem): Record<string, string> {
   return { "Content-Type": "application/problem+json", ...problem.headers };
 }

@@ -26,7 +26,10 @@ export interface RateLimiterOptions {
 const WINDOW_MS = 60_000;
 export const WINDOW_S = WINDOW_MS / 1_000;
 const FAILURES = "failed-authentication";
-/** Limits that are counted in their own lane, so that a flood of forged requests does not delay signed ones. */
+/**
+ * Limits that are counted apart from those of signed requests, so that a flood of forged requests does not delay signed
+ * requests.
+ */
 const OWN_LANES: ReadonlySet<LimitName> = new Set([FAILURES, "refresh", "known-device", "app"]);
 
 export function createRateLimiter({ limits, em, log }: RateLimiterOptions): RateLimiter {
@@ -46,7 +49,7 @@ export async function tooManyFailures(rateLimiter: RateLimiter, address: string)
     const admission = await rateLimiter.admit(FAILURES, address);
     return admission?.granted === false ? admission : undefined;
   } catch (error) {
-    // The failure is not counted, and the caller gets the answer that says what was wrong.
+    // The failure is not counted. The caller still gets the answer that says what was wrong.
     if (isUnavailable(error)) return undefined;
     throw error;
   }

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HeldBody } from "./body-memory.ts";
 import { Problem } from "./problem.ts";
 
-/** How a body is read. */
+/** Options for reading a body. */
 export interface BodyReading {
   readonly limitBytes: number;
   /** Called with each part as it arrives. */
   readonly onPart?: (part: Buffer) => void;
 }
 
-/** The first size of a body's buffer, unless the whole body is shorter. */
+/** The initial size of a body's buffer, unless the whole body is shorter. */
 const FIRST_BYTES = 16_384;
 
 /**
@@ -125,7 +125,7 @@ function cutShort(): Problem {
   return new Problem("MALFORMED_JSON", "The connection ended before the body was complete.");
 }
 
-/** The problem for a body that is longer than its endpoint accepts. */
+/** Returns the problem for a body that is longer than its endpoint accepts. */
 export function tooLarge(limitBytes: number): Problem {
   return new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
 }

@@ -41,7 +41,7 @@ function isHalfway(answer: ServerResponse | undefined): boolean {
   return answer !== undefined && answer.headersSent && !answer.writableFinished;
 }
 
-/** contract: Limits */
+/** Returns the problem for a request that arrives too slowly (contract: Limits). */
 export function tooSlow(): Problem {
   return new Problem("REQUEST_TIMEOUT", "The request did not arrive in time; send the same bytes again, faster.");
 }

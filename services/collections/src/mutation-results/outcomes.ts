@@ -20,7 +20,7 @@ export interface InvalidInput {
   readonly invalid: string;
 }
 
-/** The result to store for a completed visit. */
+/** Returns the result to store for a completed visit. */
 export function completed(outcome: CompleteVisitOutcome): Kept<Visited> | InvalidInput {
   switch (outcome.kind) {
     case "completed":
@@ -36,7 +36,7 @@ export function completed(outcome: CompleteVisitOutcome): Kept<Visited> | Invali
   }
 }
 
-/** The result to store for a requested link. */
+/** Returns the result to store for a requested link. */
 export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> | InvalidInput {
   switch (outcome.kind) {
     case "requested":

@@ -42,8 +42,8 @@ function readTarget(text: string): AnchorTarget | string {
 }
 
 /**
- * The path of a URL such as `file:/mnt/anchors.jsonl` or `file:///mnt/my%20disk`. Undefined if the URL names a host,
- * has an unescaped `?` or `#`, or is not a path that a file can have.
+ * Returns the path of a URL such as `file:/mnt/anchors.jsonl` or `file:///mnt/my%20disk`. Returns undefined if the URL
+ * names a host, has an unescaped `?` or `#`, or is not a path that a file can have.
  */
 export function pathOfFileUrl(url: string): string | undefined {
   if (!/^file:(?:\/\/)?\/(?!\/)[^?#]+$/i.test(url)) return undefined;
@@ -51,7 +51,7 @@ export function pathOfFileUrl(url: string): string | undefined {
     const path = fileURLToPath(url);
     return path.includes("\0") ? undefined : path;
   } catch {
-    // An escaped slash, or a % without two hex digits.
+    // The path has an escaped slash, or a % without two hex digits.
     return undefined;
   }
 }

@@ -263,7 +263,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   };
 }
 
-/** Milliseconds of `500ms`, `2s`, `15m` or `6h`; undefined for anything else, or for more than 30 days. */
+/** Converts `500ms`, `2s`, `15m` or `6h` to milliseconds; undefined for anything else, or for more than 30 days. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
   if (!match) return undefined;

@@ -4,7 +4,9 @@ import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 import { schemas } from "../schemas.ts";
 
-/** The master keys of a process: the one that seals and, during a rotation, the previous one, which only opens. */
+/**
+ * Returns the master keys of a process: the key that seals and, during a rotation, the previous key, which only opens.
+ */
 export function masterKeysOf({ masterKeyPrevious: previous }: Config, { masterKey }: Essentials) {
   return { masterKey, ...(previous !== undefined && { previous }) };
 }
@@ -15,7 +17,7 @@ export function masterKeyCheck(config: Config, given: Essentials): Pick<MigrateO
   return { check: (read) => checkMasterKeyBeforeMigration(read, vault) };
 }
 
-/** `masterKeyCheck` for a release step, which may have no MASTER_KEY: see `checkGivenMasterKey`. */
+/** Returns `masterKeyCheck` for a release step, or nothing if MASTER_KEY is not set: see `checkGivenMasterKey`. */
 export function givenMasterKeyCheck(config: Config, given: Essentials): Pick<MigrateOptions, "check"> {
   return config.masterKey === undefined ? {} : masterKeyCheck(config, given);
 }

@@ -3,13 +3,13 @@ import { createSmsGateway, type WhatsApp } from "@collections/messaging";
 import type { Outbound } from "@collections/outbound";
 import type { Config } from "../settings/config.ts";
 
-/** The hosts of the operator's messaging services. They may be private, whatever OUTBOUND_ALLOW says. */
+/** Returns the hosts of the operator's messaging services. They may be private, whatever OUTBOUND_ALLOW says. */
 export function messengerHosts({ whatsappBaseUrl, otp }: Config): string {
   const urls = [whatsappBaseUrl, ...(otp.sms ? [otp.sms.url] : [])];
   return [...new Set(urls.map((url) => `${new URL(url).hostname}:*`))].join(",");
 }
 
-/** The channels that are set up, in the order in which they are tried: first WhatsApp, then SMS. */
+/** Returns the channels that are set up, in the order in which they are tried: first WhatsApp, then SMS. */
 export function createOtpChannels(
   { whatsapp: account, sms }: Config["otp"],
   clients: { whatsapp: WhatsApp; outbound: Outbound },

@@ -13,7 +13,7 @@ const SEPARATOR_NAMES: Readonly<Record<string, string>> = {
   "|": "bars",
 };
 
-/** The columns of the file and their targets, as text. */
+/** Describes the columns of the file and their targets, as text. */
 export function columnsText({ rows, encoding, separator }: CaseFile, { used, unknown }: Columns): string {
   const how = `${encoding.toUpperCase()}, cells separated by ${SEPARATOR_NAMES[separator] ?? `"${separator}"`}`;
   return [
@@ -23,7 +23,7 @@ export function columnsText({ rows, encoding, separator }: CaseFile, { used, unk
   ].join("\n");
 }
 
-/** The changes that the file makes or has made, as text: counts, and some examples of each kind. */
+/** Describes the changes that the file makes or has made, as text: counts, and some examples of each kind. */
 export function differenceText(
   { tally, rejectedPath }: FileOutcome,
   { lender, dryRun }: { lender: Lender; dryRun: boolean },
@@ -45,7 +45,7 @@ export function differenceText(
   ].join("\n");
 }
 
-/** The changes as JSON. */
+/** Returns the changes as JSON. */
 export function shownDifference(file: CaseFile, columns: Columns, { tally, rejectedPath }: FileOutcome): object {
   return {
     sha256: file.sha256,

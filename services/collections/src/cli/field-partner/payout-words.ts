@@ -40,7 +40,7 @@ export function payableText(sums: ReturnType<typeof payable>, asOf: Date | null,
   return `${shown}\nAs of ${momentText(asOf, timeZone)}: ${recorded}.`;
 }
 
-/** A payout as `--json` shows it. */
+/** Returns a payout as `--json` shows it. */
 export function shownPayout(payout: Payout, codes: Codes) {
   const { id, fieldPartnerId, currency, reference, paidOn, until, recordedAt, lines, amountMinor, parts } = payout;
   return {

@@ -95,7 +95,7 @@ export function problemsOfCluster({ away, prepared }: ClusterHealth): DoctorProb
     const [oldest] = transactions;
     const since = oldest!.preparedAt;
     const detail =
-      `On ${node}, transactions over several nodes have waited for their end for more than a minute: ${transactions.length}, ` +
+      `On ${node}, prepared transactions over several nodes have not finished for more than a minute: ${transactions.length}, ` +
       `the oldest since ${since.toISOString()} (${oldest!.gid}). They hold their locks, and what they wrote cannot be read.`;
     const remedy = away.length > 0 ? `${BRING_NODE_BACK} ${RECOVER_PREPARED}` : RECOVER_PREPARED;
     return { ...about, code: "TRANSACTION_PREPARED", detail, remedy, count: transactions.length, since };
@@ -148,8 +148,8 @@ export function problemsOfAnchors(
     return [{ severity: "warning", code: "ANCHORS_NOT_SET", detail, remedy: SET_ANCHOR, ...about }];
   }
   if (now.getTime() - unanchoredSince.getTime() < ledgerAnchorIntervalMs + ANCHOR_LATE_MS) return [];
-  const last = anchoredAt === null ? "there is no anchor yet" : `the last anchor is of ${anchoredAt.toISOString()}`;
-  const detail = `A block of ${unanchoredSince.toISOString()} is not anchored; ${last}.`;
+  const last = anchoredAt === null ? "there is no anchor yet" : `the last anchor is from ${anchoredAt.toISOString()}`;
+  const detail = `A block from ${unanchoredSince.toISOString()} is not anchored; ${last}.`;
   const remedy = isSet
     ? 'See "ledger chains not anchored" in the log of the workers, which says why. Nothing is lost: the next anchor covers it. ' +
       "If the workers have another LEDGER_ANCHOR_INTERVAL, set it for this command too."

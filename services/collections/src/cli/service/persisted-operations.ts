@@ -39,7 +39,7 @@ async function make(paths: string[], out: string): Promise<void> {
   answer({ out, operations }, [...lines, `${operations.length} documents are in ${out}.`].join("\n"));
 }
 
-/** The file at a path, or all documents in a folder and its subfolders. */
+/** Returns the file at a path, or all documents in a folder and its subfolders. */
 function documentsAt(path: string): string[] {
   if (!statSync(path, { throwIfNoEntry: false })) {
     throw new Refusal("NO_SUCH_FILE", `There is no file or folder ${path}.`, EXIT.notFound);

@@ -34,7 +34,7 @@ export async function confirm(question: string): Promise<boolean> {
   }
 }
 
-/** Shows progress on stderr, on one line that the next call overwrites. Writes nothing if stderr is no terminal. */
+/** Shows progress on stderr, on one line that the next call overwrites. Writes nothing if stderr is not a terminal. */
 export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${harmless(text)}`);
 }

@@ -1,7 +1,7 @@
 import type { SignedIn } from "@collections/field-partners";
 import type { Request, Response } from "express";
 
-/** The field partner who sends a request, known by its access token. */
+/** The field partner who sends a request, identified by the access token. */
 export interface Caller extends SignedIn {
   readonly accessToken: string;
 }

@@ -18,12 +18,12 @@ interface PageArgs {
   readonly after?: string | null | undefined;
 }
 
-/** The complexity of a list: that of one item, times the size of the page. */
+/** Returns the complexity of a list: the complexity of one item, times the size of the page. */
 export function pageComplexity({ first }: PageArgs): { field: number; multiplier: number } {
   return { field: 1, multiplier: first ?? DEFAULT_PAGE };
 }
 
-/** The complexity of a list at the root. Its query costs as much as several items, even for a page of one. */
+/** Returns the complexity of a list at the root. Its query costs as much as several items, even for a page of one. */
 export function rootPageComplexity(args: PageArgs): { field: number; multiplier: number } {
   return { ...pageComplexity(args), field: 10 };
 }
@@ -35,7 +35,7 @@ export function pageOf({ first, after }: PageArgs): { first: number; after?: str
   return { first: size, ...(typeof after === "string" && { after }) };
 }
 
-/** A page in the form of a Relay connection. */
+/** Converts a page to the form of a Relay connection. */
 export function connectionOf<Node>(
   edges: readonly { readonly cursor: string; readonly node: Node }[],
   { hasNextPage, after }: { hasNextPage: boolean; after: string | undefined },

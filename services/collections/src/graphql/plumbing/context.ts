@@ -15,7 +15,9 @@ export interface Context {
   readonly sessionId: string | undefined;
   /** The address of the client, behind the trusted proxies. */
   readonly address: string;
-  /** Checks again whether the access token is valid, because a subscription lasts long. */
+  /**
+   * Checks again whether the access token is valid. Needed for subscriptions, which outlive the check of their request.
+   */
   readonly isStillSignedIn: () => Promise<boolean>;
   /** Aborted when this process stops. Subscriptions end, and clients subscribe again at another process. */
   readonly closing: AbortSignal;
@@ -37,7 +39,7 @@ export interface ContextParts {
   readonly subscriptionSlots: SubscriptionSlots;
 }
 
-/** The context of one operation. */
+/** Creates the context of one operation. */
 export function createContext({ caller, ...parts }: ContextParts): Context {
   const { app, watchedLinks } = parts;
   const fieldPartner = caller?.fieldPartner;

@@ -31,7 +31,7 @@ export const MoneyInput = builder.inputType("MoneyInput", {
   }),
 });
 
-/** The amount of a MoneyInput, 0 included. Throws BAD_INPUT. */
+/** Returns the amount of a MoneyInput, which may be 0. Throws BAD_INPUT. */
 export function moneyOf({ minor, currency }: { minor: string; currency: CurrencyCode }): Money {
   const reading = /^0+$/.test(minor) ? { minor: 0n } : readMinor(minor);
   if ("fault" in reading) throw badInput(reading.detail);

@@ -43,7 +43,7 @@ export async function once<Done>(
   return kept.done;
 }
 
-/** The result to store for an outcome. Throws BAD_INPUT for invalid input. */
+/** Returns the result to store for an outcome. Throws BAD_INPUT for invalid input. */
 export function keptOrThrown<Done>(outcome: Kept<Done> | InvalidInput): Kept<Done> {
   if ("invalid" in outcome) throw badInput(outcome.invalid);
   return outcome;
@@ -53,7 +53,9 @@ function isFinal(kept: Kept<unknown>): boolean {
   return !("refusal" in kept) || kept.refusal.code !== "VISIT_NOT_FOUND";
 }
 
-/** The hash of an input. GraphQL passes fields in the order of the schema, so equal inputs have equal hashes. */
+/**
+ * Returns the hash of an input. GraphQL passes fields in the order of the schema, so equal inputs have equal hashes.
+ */
 function hashOf(input: object): Uint8Array {
   const text = JSON.stringify(input, (_name, value: unknown) => value ?? undefined);
   return createHash("sha256").update(text).digest();

@@ -53,7 +53,7 @@ const REFUSALS: Record<RefusalCode, new (refusal: Refusal) => RefusedError> = {
   VISIT_NOT_FOUND: VisitNotFoundError,
 };
 
-/** The error class for a refusal. Throwing it makes the refusal the result of the mutation. */
+/** Returns the error for a refusal. Throwing the error makes the refusal the result of the mutation. */
 export function refusedError(refusal: Refusal): RefusedError {
   return new REFUSALS[refusal.code](refusal);
 }

@@ -7,7 +7,7 @@ import { type OutlineLimits, outlineOf } from "./document-outline.ts";
 export const DOCUMENT_LIMITS: OutlineLimits & { readonly characters: number } = {
   characters: 65_536,
   tokens: 2_000,
-  // graphql-js compares selections in pairs.
+  // graphql-js compares selections in pairs, so its time is quadratic.
   selections: 400,
   // graphql-js compares fragments in pairs, recursively: 100 fragments in a circle overflow its stack.
   fragments: 50,

@@ -27,7 +27,8 @@ export async function renderGraphiql(options?: GraphiQLOptions): Promise<string>
 }
 
 /**
- * Sets the Content-Security-Policy that lets the page run its own scripts. Other answers of the service may run none.
+ * Sets the Content-Security-Policy that lets the page run its own scripts. Other answers of the service may not run
+ * scripts.
  */
 export function allowGraphiql(response: Response): void {
   response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);

@@ -58,7 +58,7 @@ export function openRequests({ sandbox, registered }: OpenRequestRules): (body: 
   };
 }
 
-/** The error for a request that needs a valid access token and has none. */
+/** Returns the error for a request that needs a valid access token and has none. */
 export function unauthenticated(): ClientError {
   return new ClientError(
     "UNAUTHENTICATED",

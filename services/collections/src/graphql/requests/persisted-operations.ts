@@ -45,12 +45,12 @@ export function hashIn({ extensions }: GraphQLParams): string | undefined {
   return named?.version === 1 && typeof named.sha256Hash === "string" ? named.sha256Hash.toLowerCase() : undefined;
 }
 
-/** The error for a hash that no registered document has. */
+/** Returns the error for a hash that no registered document has. */
 export function notRegistered(): ClientError {
   return badInput("No operation is registered under this hash: register it first, or check the hash.");
 }
 
-/** The hash that a document is registered under. */
+/** Returns the hash under which a document is registered. */
 export function hashOf(document: string): string {
   return createHash("sha256").update(document).digest("hex");
 }

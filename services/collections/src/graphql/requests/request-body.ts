@@ -34,7 +34,7 @@ function asGraphqlError(problem: Problem): Error {
   return code === "RATE_LIMITED" ? new ClientError(code, detail, { retryAfterS: RETRY_AFTER_S }) : badInput(detail);
 }
 
-/** The parameters of an operation in a body. Throws GraphQLError BAD_INPUT. */
+/** Returns the parameters of the operation in a body. Throws GraphQLError BAD_INPUT. */
 export function paramsOf(body: Buffer): GraphQLParams {
   let json: unknown;
   try {
@@ -51,7 +51,7 @@ export function paramsOf(body: Buffer): GraphQLParams {
   return json;
 }
 
-/** The error for a body for which `bodyOf` returned undefined. */
+/** Returns the error for a body for which `bodyOf` returned undefined. */
 export function bodyTooLarge(limitBytes: number): GraphQLError {
   return unreadable(tooLarge(limitBytes).detail, { status: 413 });
 }

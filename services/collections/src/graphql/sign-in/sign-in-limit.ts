@@ -6,8 +6,9 @@ const WINDOW_MS = 60_000;
 const RULES = { windowMs: WINDOW_MS, aheadMs: 0, timeoutMs: 2_000 };
 
 /**
- * Counts a request for a code, or an attempt to enter one, over all processes. `device` names a device that was signed
- * in before, and has its own limit. Without it, the request counts for its address. Throws RateLimitedError.
+ * Counts a request for a code, or an attempt to enter a code, over all processes. `device` identifies a device that was
+ * signed in before. Such a device has its own limit; without `device`, the request counts for its address. Throws
+ * RateLimitedError.
  */
 export async function admitSignIn({ app, address }: Context, device: string | undefined): Promise<void> {
   const { rateLimits } = app.config;
@@ -25,13 +26,13 @@ export async function admitSignIn({ app, address }: Context, device: string | un
   throw tooOften(grant!.freesInMs, "Too many people sign in from your network at the moment.");
 }
 
-/** The error for something that is allowed again after `waitMs`. */
+/** Returns the error for something that is allowed again after `waitMs`. */
 export function tooOften(waitMs: number, message: string): Error {
   const retryAfterS = Math.max(1, Math.ceil(waitMs / 1_000));
   return refusedError({ code: "RATE_LIMITED", message: `${message} Wait ${retryAfterS} s.`, retryAfterS });
 }
 
-/** The error for an idempotency key that was used with another input. Sign-in mutations do not use `once`. */
+/** Returns the error for an idempotency key that was used with another input. Sign-in mutations do not use `once`. */
 export function keyConflict(): Error {
   const message = "This idempotencyKey was used with another input; make a new key for a new request.";
   return refusedError({ code: "IDEMPOTENCY_CONFLICT", message });

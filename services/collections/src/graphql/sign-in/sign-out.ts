@@ -36,7 +36,7 @@ builder.mutationField("signOut", (t) =>
       const fieldPartnerId = viewer(context).id;
       const { sessionId } = context;
       if (sessionId === undefined) throw new Error("A signed-in field partner has no session.");
-      // The same key in another session is another input, and so a conflict.
+      // The session is part of the input, so the same key in another session is a conflict.
       const inputOfSession = { ...input, sessionId };
       return once(context, "signOut", inputOfSession, async (tx) => {
         await endSession(tx, { sessionId, fieldPartnerId, reason: "signed_out" }, new Date());

@@ -92,8 +92,8 @@ builder.queryField("sync", (t) =>
       const { first } = pageOf(args);
       const run = runOf(since ?? undefined, new Date());
       const fieldPartnerId = viewer(context).id;
-      // Read all kinds in one database snapshot: a case that is assigned again meanwhile must not be both gone and
-      // present in the page.
+      // Read all kinds in one database snapshot: a case that is assigned again during the reading must not be both gone
+      // and present in the page.
       return readSnapshot(context.reads.em, (tx) => readPage(tx, fieldPartnerId, run, first));
     },
   }),

@@ -89,7 +89,7 @@ async function readCurrent(context: Context, key: LinkKey): Promise<Seen> {
   if (!seen) throw new Error("A payment link has disappeared: links are never deleted.");
   const { link, deliveries } = seen;
   resetReads(context);
-  // The resolvers of this update need not read these rows again.
+  // Cached for the resolvers of this update, which would read these rows again.
   context.reads.ownLink.prime(link.id, link);
   context.reads.deliveries.prime(link, deliveries);
   const updates = [link, ...deliveries].map(({ status, updatedAt }) => `${status}@${updatedAt.getTime()}`);

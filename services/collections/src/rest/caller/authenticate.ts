@@ -74,7 +74,7 @@ export async function authenticate(
   }
   const body = await arriving.read(verification.update);
   if (!verification.holds()) throw badSignature(request, { ...signed, body }, keyId, rules);
-  // A body may take two minutes to arrive. A key that was revoked meanwhile must not pass.
+  // A body may take two minutes to arrive. A key that is revoked during this time must not pass.
   const known = usable(await rules.credentials.byKeyId(keyId));
   rules.keyUses.note({ lenderId: known.lender.id, keyId, at });
   return { ...callerOf(known), skewMs, acceptedAt: at, body };
@@ -94,7 +94,10 @@ function isUsable(key: Credential | undefined): boolean {
   return key !== undefined && key.keyState !== "revoked";
 }
 
-/** @throws Problem UNKNOWN_KEY, KEY_REVOKED */
+/**
+ * Returns the key if it may be used.
+ * @throws Problem UNKNOWN_KEY, KEY_REVOKED
+ */
 function usable(key: Credential | undefined): Credential {
   if (!key || !isUsable(key)) throw unusable(key);
   return key;

@@ -24,12 +24,12 @@ export interface UnsignedEndpoint extends EndpointFor<NamedCaller> {
 }
 
 interface EndpointFor<Caller extends NamedCaller> {
-  /** The name of its rate limit and of its metrics. */
+  /** The name of the endpoint's rate limit and metrics. */
   readonly name: LimitedEndpoint;
   readonly method: Method;
   /** The path, with its parameters in braces. */
   readonly path: string;
-  /** The largest body that it accepts; `DEFAULT_LIMIT_BYTES` unless given. */
+  /** The largest body that the endpoint accepts; by default `DEFAULT_LIMIT_BYTES`. */
   readonly limitBytes?: number;
   /**
    * Answers 403 while the operator has suspended the lender. Endpoints without this stay open, because captured money
@@ -37,7 +37,7 @@ interface EndpointFor<Caller extends NamedCaller> {
    */
   readonly refusedWhileSuspended?: true;
   readonly operation: Operation;
-  /** Answers a request. The router has checked the caller, the rate limit and the size of the body before. */
+  /** Answers a request. The router has already checked the caller, the rate limit and the size of the body. */
   handle(request: RequestOf<Caller>, app: App): Promise<Answer> | Answer;
 }
 

@@ -91,7 +91,7 @@ const SHAPES: Partial<Record<ProblemCode, ProblemShape>> = {
   IMPORT_REJECTED: "ImportProblem",
 };
 
-/** The name of the schema that an answer with this code and status has. */
+/** Returns the name of the schema for an answer with this code and status. */
 export function problemShape(code: ProblemCode, status: number): ProblemShape {
   return SHAPES[code] ?? (status === 422 ? "ValidationProblem" : "Problem");
 }

@@ -31,7 +31,7 @@ const ANY_REQUEST: readonly ProblemCode[] = [
   "SERVICE_UNAVAILABLE",
 ];
 
-/** Every code that an endpoint may answer: its own, and those of the checks that come before its handler. */
+/** Returns every code that an endpoint may answer: its own, and those of the checks that come before its handler. */
 export function problemCodesOf({ path, signed, operation }: Endpoint): ProblemCode[] {
   const codes = new Set<ProblemCode>([
     ...(path.includes("{") ? (["MALFORMED_PATH"] as const) : []),

@@ -115,7 +115,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   SERVICE_UNAVAILABLE: ["Repeat the same request, with the same bytes, in a moment."],
 };
 
-/** The example problem of each code. */
+/** Returns the example problem of each code. */
 export function problemExamples(): Record<ProblemCode, object> {
   const examples = PROBLEM_CODES.map((code) => {
     const problem = exampleOf(code);
@@ -125,7 +125,7 @@ export function problemExamples(): Record<ProblemCode, object> {
   return Object.fromEntries(examples) as Record<ProblemCode, object>;
 }
 
-/** The responses with these codes, by status. */
+/** Returns the responses that have these codes, by status. */
 export function problemResponses(
   codes: readonly ProblemCode[],
   commonHeaders: readonly string[],
@@ -153,7 +153,7 @@ function problemResponse(status: number, codes: readonly ProblemCode[], commonHe
   };
 }
 
-/** References to headers of the document, by their names. */
+/** Returns references to headers of the document, by the names of the headers. */
 export function headerReferences(names: readonly string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
@@ -180,7 +180,7 @@ interface FieldExample {
   readonly detail: string;
 }
 
-/** The example of a problem with one wrong field, which has the code of the problem. */
+/** Returns the example of a problem with one wrong field, whose fault has the code of the problem. */
 function field(pointer: string, detail: string): readonly [string, Record<string, unknown>] {
   return [detail, { errors: [{ pointer, detail }] }];
 }

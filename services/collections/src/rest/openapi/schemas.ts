@@ -18,7 +18,7 @@ export function componentSchemas(named: NamedSchemas, io: "input" | "output"): R
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plain(schema) as JsonSchema]));
 }
 
-/** The reference to a schema of the document. */
+/** Returns the reference to a schema of the document. */
 export function referenceTo(name: string): string {
   return `#/components/schemas/${name}`;
 }

@@ -24,14 +24,15 @@ const SIGNING_HEADERS = [
 ];
 
 /**
- * The requests that the service sends to lenders: each kind of event to the callback, and mint calls to the mint URL.
+ * Describes the requests that the service sends to lenders: each kind of event to the callback, and mint calls to the
+ * mint URL.
  */
 export function webhookPaths(): Record<string, object> {
   const events = EVENT_KINDS.map((event) => [event.kind, { post: eventOperation(event) }]);
   return { ...(Object.fromEntries(events) as Record<string, object>), "mint-link": { post: mintOperation() } };
 }
 
-/** The schemas of these requests, and of the answer to a mint call. */
+/** Returns the schemas of the requests in `webhookPaths`, and of the answer to a mint call. */
 export function webhookSchemas(): NamedSchemas {
   const events = EVENT_KINDS.map(({ name, schema }) => [name, schema]);
   return {

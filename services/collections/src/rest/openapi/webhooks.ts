@@ -265,7 +265,7 @@ function caseKind(kind: CaseEventKind): EventKind {
   };
 }
 
-/** The ping, which is about no loan: its fields about a loan are null. */
+/** Describes the ping, which is about no loan: its fields about a loan are null. */
 function pingKind(): EventKind {
   const nothing = Object.keys(aboutLoan).map((field) => [field, z.null().meta({ description: "Always null." })]);
   const summary = "A lender or the operator tests the callback";
@@ -281,7 +281,7 @@ function pingKind(): EventKind {
   return { kind: "ping", name: nameOf("ping"), summary, schema, example: ping };
 }
 
-/** The name of the schema of a kind: PaymentLinkCreatedEvent for `payment_link.created`. */
+/** Returns the name of the schema of a kind: PaymentLinkCreatedEvent for `payment_link.created`. */
 function nameOf(kind: string): string {
   const words = kind.split(/[._]/).map((word) => `${word[0]!.toUpperCase()}${word.slice(1)}`);
   return `${words.join("")}Event`;

@@ -11,7 +11,7 @@ export interface Warning {
 }
 
 const KNOWN_CODES: ReadonlySet<string> = new Set(PROBLEM_CODES);
-/** Enough to show the mistake, and few enough that a hostile body gets a short answer. */
+/** Enough warnings to show the mistake, and few enough that a hostile body gets a short answer. */
 const MAX_WARNINGS = 20;
 const MAX_NAME_CHARACTERS = 64;
 
@@ -64,7 +64,7 @@ function valueAt(input: unknown, path: PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);
 }
 
-/** A JSON pointer (RFC 6901) in which long names are clipped. */
+/** Returns a JSON pointer (RFC 6901) in which long names are shortened. */
 export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${clipped(String(key)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

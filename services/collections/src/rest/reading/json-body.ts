@@ -28,7 +28,10 @@ function parsed(body: Buffer, amountKeys: ReadonlySet<string>): unknown {
   }
 }
 
-/** The problem of two members with the same name. JSON parsers differ in which one they use, so both are rejected. */
+/**
+ * Returns the problem of two members with the same name. JSON parsers differ in which of the two they use, so the body
+ * is rejected.
+ */
 function duplicateField({ code, path }: DuplicateFieldError): Problem {
   const pointer = pointerOf(path);
   return validationProblem([{ code, pointer, detail: `${pointer} is sent twice; send each field of an object once.` }]);

@@ -16,7 +16,7 @@ const SWITCH_VALUES: ReadonlyMap<string, boolean> = new Map([
 const MAX_SHOWN = 20;
 const MAX_SHOWN_CHARACTERS = 40;
 
-/** A query parameter that means yes or no. */
+/** Describes a query parameter that means yes or no. */
 export function switchParameter(name: string, description: string): Parameter {
   return {
     name,

@@ -4,7 +4,10 @@ import { z } from "zod";
 /** contract: POST cases: import, sourceLoanNumber */
 export const LOAN_CHARACTERS = 64;
 
-/** Text of 1 to `maxLength` characters after trimming, without control characters or broken surrogates. */
+/**
+ * Returns the schema of a text of 1 to `maxLength` characters, which it trims. Control characters and broken surrogates
+ * are faults.
+ */
 export function text(maxLength: number) {
   return z
     .string({ error: ({ input }) => (input === undefined ? "is required" : "takes a string") })
@@ -18,7 +21,7 @@ export function text(maxLength: number) {
     .meta({ minLength: 1, maxLength });
 }
 
-/** An instant: ISO 8601 with `Z` or an explicit offset. */
+/** Returns the schema of an instant: ISO 8601 with `Z` or an explicit offset. */
 export function instant() {
   return z
     .string({ error: ({ input }) => (input === undefined ? "is required" : "takes a string in ISO 8601") })
@@ -36,7 +39,7 @@ export interface TextFault {
   readonly message: string;
 }
 
-/** The fault of a trimmed text; undefined if it is valid and has at most `maxLength` characters. */
+/** Returns the fault of a trimmed text; undefined if it is valid and has at most `maxLength` characters. */
 export function textFault(value: string, maxLength: number): TextFault | undefined {
   if (value === "") return { code: "REQUIRED", message: "may not be empty" };
   if (Array.from(value).length > maxLength)

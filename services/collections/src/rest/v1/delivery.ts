@@ -85,7 +85,7 @@ export function deliveryBody(delivery: DeliverySummary): object {
 }
 
 /**
- * The UUID of the event in the path.
+ * Returns the UUID of the event in the path.
  * @throws Problem DELIVERY_NOT_FOUND for a text that is no event id
  */
 export function eventIdIn({ params }: SignedRequest): string {

@@ -112,7 +112,7 @@ async function answerDelivery(request: SignedRequest, { database }: App): Promis
   };
 }
 
-/** One attempt: what the callback answered and, for a failed one, the cause and the remedy. */
+/** Returns one attempt: the answer of the callback and, for a failed attempt, the cause and the remedy. */
 function attemptBody(attempt: LoggedAttempt, url: string | null): object {
   const { number, replay, startedAt, durationMs, outcome, status, headers, body, errorCode, errorDetail } = attempt;
   const error =

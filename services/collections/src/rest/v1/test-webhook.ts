@@ -11,7 +11,7 @@ import { jsonObject } from "../reading/json-body.ts";
 import { attemptErrorAnswer, headersAnswer } from "./delivery.ts";
 import { KEY_ID, ping } from "./examples.ts";
 
-/** The body may be left out. */
+/** The body is optional. */
 const testWebhookBody = z.object({
   kind: z
     .literal("ping", { error: 'takes "ping"' })
@@ -147,7 +147,7 @@ function readBody(request: SignedRequest): Warning[] {
   return warnings;
 }
 
-/** The error of a ping, with its cause and remedy; null for a ping that was delivered. */
+/** Returns the error of a ping, with its cause and remedy; null for a ping that was delivered. */
 function errorBody({ error, response, request }: TestedDelivery): object | null {
   if (error === null) return null;
   const { code, reason, detail } = error;
