@@ -1,8 +1,9 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "./command.ts";
-import { packAll, ROOT, type Tarball } from "./pack-all.ts";
+import { installExamples } from "./example.ts";
+import { packAll, type Tarball } from "./pack-all.ts";
 
 /** The oldest supported Node of all packages, and that of the packages for lenders. */
 const [FLOOR, LENDERS_FLOOR] = ["22.19", "20.3"];
@@ -11,9 +12,7 @@ const [FLOOR, LENDERS_FLOOR] = ["22.19", "20.3"];
 export interface Outside {
   /** A folder where all packages are installed, each from its tarball, with their dependencies from the registry. */
   readonly app: string;
-  /** Another folder, with only the settings of the builds. */
-  readonly alone: string;
-  /** Another folder, for examples that are installed separately. */
+  /** Another folder with the examples, each with its own dependencies and no others. */
   readonly examples: string;
   readonly tarballs: readonly Tarball[];
   /** The Node executables of this version and of the oldest version that every package supports, in this order. */
@@ -36,25 +35,22 @@ export async function installOutside(): Promise<Outside> {
 }
 
 async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
-  const [app, alone, examples] = await Promise.all(
-    ["app", "alone", "examples"].map((name) => emptyPackage(join(folder, name))),
-  );
-  const floors = [FLOOR, LENDERS_FLOOR].map((floor) => installNode(`${floor}.0`, folder));
+  const [app, examples] = [await emptyPackage(join(folder, "app")), await emptyPackage(join(folder, "examples"))];
+  const floors = installNodes(join(folder, "nodes"), [FLOOR, LENDERS_FLOOR]);
   const packages = packAll(join(folder, "tarballs")).then(async (tarballs) => {
     await npmInstall(
-      app!,
+      app,
       tarballs.map(({ path }) => path),
     );
+    await installExamples(examples, tarballs);
     return tarballs;
   });
-  // Waits even if one of them fails: otherwise the others would still write while the folder is removed.
-  await Promise.allSettled([...floors, packages]);
-  const [node, lendersNode] = await Promise.all(floors);
-  for (const file of ["tsconfig.base.json", "tsconfig.build.json"]) await cp(join(ROOT, file), join(alone!, file));
+  // Waits even if one of them fails: otherwise the other would still write while the folder is removed.
+  await Promise.allSettled([floors, packages]);
+  const [node, lendersNode] = await floors;
   return {
-    app: app!,
-    alone: alone!,
-    examples: examples!,
+    app,
+    examples,
     tarballs: await packages,
     nodes: [process.execPath, node!],
     floors: new Map([
@@ -64,11 +60,16 @@ async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
   };
 }
 
-/** Installs a Node version and returns the path of its executable. */
-async function installNode(version: string, folder: string): Promise<string> {
-  const place = await emptyPackage(join(folder, `node-${version}`));
-  await npmInstall(place, [`node@${version}`]);
-  return join(place, "node_modules/node/bin/node");
+/** Installs the first patch of these Node versions, and returns the paths of their executables. */
+async function installNodes(folder: string, versions: readonly string[]): Promise<string[]> {
+  await emptyPackage(folder);
+  // The package `node` would run a second npm, which installs this one.
+  const binaries = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+  await npmInstall(
+    folder,
+    versions.map((version) => `node-${version}@npm:${binaries}@${version}.0`),
+  );
+  return versions.map((version) => join(folder, `node_modules/node-${version}/bin/node`));
 }
 
 async function emptyPackage(folder: string): Promise<string> {

@@ -49,7 +49,7 @@ async function copySources(tree: string): Promise<void> {
 }
 
 /** Runs the pnpm that runs this process, or else the project's version. */
-async function pnpm(args: string[], cwd: string): Promise<{ stdout: string }> {
+export async function pnpm(args: string[], cwd: string): Promise<{ stdout: string }> {
   const itself = process.env["npm_execpath"] ?? "";
   if (/pnpm\.[cm]?js$/.test(itself)) return run(process.execPath, [itself, ...args], { cwd });
   if (/pnpm(?:\.\w+)?$/.test(itself)) return run(itself, args, { cwd });
