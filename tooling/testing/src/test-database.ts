@@ -125,8 +125,9 @@ async function renameDatabase(name: string, newName: string): Promise<void> {
   await onEach(allNodes(), `alter database ${escapeIdentifier(name)} rename to ${escapeIdentifier(newName)}`);
 }
 
+/** Drops the coordinator's database first, because its background process connects to those of the workers. */
 async function dropFrom(nodes: readonly string[], name: string): Promise<void> {
-  await Promise.all(nodes.map((node) => dropDatabase(node, name)));
+  for (const node of nodes) await dropDatabase(node, name);
 }
 
 async function onEach(nodes: readonly string[], text: string): Promise<void> {

@@ -38,14 +38,14 @@ test("pnpm demo rejects a database with lenders", async () => {
      values (gen_random_uuid(), 'ACME', 'Acme', 'IN', 'INR', 'en', 'Asia/Kolkata', '{}', 0, '{}', 'active', now(), now())`,
   );
   await expect(demoDatabase(url)).rejects.toThrow(
-    /^The database \w+ has lenders already\. Give an empty database in DATABASE_URL, or none/,
+    /^The database \w+ has lenders already\. Set DATABASE_URL to an empty database, or remove it: without it, the demo starts its own/,
   );
 });
 
 test("pnpm demo rejects a database with foreign tables, and names them", async () => {
   const url = await aDatabase("create schema shop", "create table shop.product (id int)");
   await expect(demoDatabase(url)).rejects.toThrow(
-    /has tables that are not the demo's \(shop\.product\)\. Give an empty/,
+    /has tables that are not the demo's \(shop\.product\)\. Set DATABASE_URL to an empty database/,
   );
 });
 

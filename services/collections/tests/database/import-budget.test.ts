@@ -28,6 +28,8 @@ beforeAll(async () => {
     environment: ENVIRONMENT,
   };
   ({ lender } = await onboardLender(database.em(), onboarding, { code: "ACME", name: "Acme", currency: "INR" }));
+  // On a cluster the first event for a lender in a process sends one more query, which reads the endpoint's id.
+  await sentBy(rows("first", 1, () => ({})));
 });
 
 afterAll(() => database.close());

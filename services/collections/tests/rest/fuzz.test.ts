@@ -154,7 +154,8 @@ function faultsOf(answer: ReceivedAnswer): string[] {
   if (status === 0 && request.isWhole) faults.push("no answer");
   if (status >= 500) faults.push("a server error");
   if (/node_modules|\n\s+at |\.ts:\d|[Ee]rror: |SQLSTATE|relation "/.test(text)) faults.push("leaks internals");
-  if (status < 300 && hasNameTwice(request.body.toString())) faults.push("accepts an object with a duplicate field");
+  if (isSuccess(status) && hasNameTwice(request.body.toString()))
+    faults.push("accepts an object with a duplicate field");
   const isProblem = (PROBLEM_CODES as readonly string[]).includes(code) && body["status"] === status;
   if (status >= 400 && request.method !== "HEAD" && (!isProblem || type !== "application/problem+json")) {
     faults.push("is not a problem that the contract lists");
@@ -164,7 +165,12 @@ function faultsOf(answer: ReceivedAnswer): string[] {
 }
 
 function mayChange({ request, status }: ReceivedAnswer): boolean {
-  return request.method === "POST" && status >= 200 && status < 300;
+  return request.method === "POST" && isSuccess(status);
+}
+
+/** A request that got no answer has the status 0. */
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
 }
 
 /**
