@@ -30,7 +30,7 @@ export interface Reading extends ReadingRules {
 
 /**
  * Reads a file in batches of `size` rows. Every run over the same file forms the same batches. Of several rows about
- * one loan only the first is valid, because nobody can know which of them is intended.
+ * one loan only the first is valid, because it is not known which of them is intended.
  * @param rowsDone rows that an earlier run has processed; a multiple of `size`, or all
  */
 export async function* batchesOf(
