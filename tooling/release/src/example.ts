@@ -30,7 +30,7 @@ export async function installExamples(folder: string, tarballs: readonly Tarball
   await pnpm(["install", "--prefer-offline", "--no-frozen-lockfile"], folder);
 }
 
-/** Copies without installed dependencies. */
+/** Copies a folder of examples without their installed dependencies. */
 export async function copyExamples(from: string, to: string): Promise<void> {
   await cp(from, to, { recursive: true, filter: (path) => basename(path) !== "node_modules" });
 }
@@ -39,13 +39,13 @@ export async function readManifest(folder: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
 }
 
-/** The outputs of the example's runs as its README shows them: its blocks of text, in order. */
+/** Returns the text blocks of the example's README, in order: the outputs that the README promises for its runs. */
 export async function promisedOutputs(name: string): Promise<string[]> {
   const readme = await readFile(join(EXAMPLES, name, "README.md"), "utf8");
   return Array.from(readme.matchAll(/^```text\n(.*?)^```$/gms), ([, text = ""]) => text);
 }
 
-/** The names of packages in the imports of an example's files. */
+/** Returns the names of the packages that an example's files import. */
 export async function importedBy(name: string): Promise<string[]> {
   const files = (await readdir(join(EXAMPLES, name))).filter((file) => /\.[jt]s$/.test(file));
   const texts = await Promise.all(files.map((file) => readFile(join(EXAMPLES, name, file), "utf8")));

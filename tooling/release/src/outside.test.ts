@@ -39,7 +39,7 @@ async function manifestOf(name: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(outside.app, "node_modules", name, "package.json"), "utf8")) as Manifest;
 }
 
-/** The entry points of these packages that are code. */
+/** Returns those entry points of these packages that are code. */
 function entryPoints(of = manifests): string[] {
   return of.flatMap(({ name, exports }) =>
     Object.keys(exports)
@@ -100,7 +100,7 @@ describe("outside of the workspace", () => {
   test("the published command shows its help, and exits with 2 for invalid arguments, on each Node", async () => {
     const command = join(outside.app, "node_modules/.bin/conformance");
     for (const node of [process.execPath, ...outside.floors.values()]) {
-      // Started by its first line, as a shell does, which takes the Node of the PATH.
+      // Start the command by its first line (#!), as a shell does. That line takes Node from the PATH.
       const env = { PATH: dirname(node) };
       expect((await run(command, ["--help"], { env })).stdout).toContain("--receiver URL");
       const refused = { exitCode: 2, stderr: expect.stringContaining("See --help.") as string };
@@ -188,7 +188,7 @@ describe("a published package", () => {
     for (const manifest of manifests) expect(await undeclaredImports(manifest), manifest.name).toEqual([]);
   });
 
-  test("is found to import a package that it does not declare", async () => {
+  test("is reported if it imports a package that it does not declare", async () => {
     const ledger = manifests.find(({ name }) => name === "@collections/ledger")!;
     const { "@collections/money": _, ...dependencies } = ledger.dependencies!;
     expect(await undeclaredImports({ ...ledger, dependencies })).toEqual(["@collections/money"]);
@@ -222,7 +222,7 @@ describe.each(exampleNames())("the example %s", (name) => {
 const IMPORT = /\b(?:from\s+|import\s*\(?\s*|require\s*\(\s*)"([^".#][^"]*)"/g;
 const COMMENT_LINE = /^\s*(?:\*|\/\*|\/\/)/;
 
-/** The packages that the published code and declarations import and the manifest does not declare, sorted. */
+/** Returns, sorted, the packages that the published code and declarations import but the manifest does not declare. */
 async function undeclaredImports({ name, dependencies = {} }: Manifest): Promise<string[]> {
   const { files } = outside.tarballs.find((tarball) => tarball.name === name)!;
   const found = new Set<string>();
@@ -244,7 +244,7 @@ function pick(all: Record<string, string>, names: string[]): Record<string, stri
   return Object.fromEntries(names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
 }
 
-/** The schemas that have tables, sorted; for `public`, which belongs to no package, each table. */
+/** Returns the schemas that have tables, sorted; for `public`, which belongs to no package, each of its tables. */
 async function placesOfTables(url: string): Promise<string[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -256,7 +256,7 @@ async function placesOfTables(url: string): Promise<string[]> {
   return rows.map(({ place }) => place).toSorted();
 }
 
-/** The compiler's output; empty if there are no errors. Throws if the compiler itself fails without output. */
+/** Returns the compiler's output; empty if there are no errors. Throws if the compiler fails without output. */
 async function compilerSays(args: string[]): Promise<string> {
   try {
     return (await run(process.execPath, args, { cwd: outside.app })).stdout;

@@ -5,10 +5,10 @@ import { run } from "./command.ts";
 import { installExamples } from "./example.ts";
 import { packAll, type Tarball } from "./pack-all.ts";
 
-/** The oldest supported Node of all packages, and that of the packages for lenders. */
+/** The oldest Node that all packages support, and the oldest Node that the packages for lenders support. */
 const [FLOOR, LENDERS_FLOOR] = ["22.19", "20.3"];
 
-/** A place outside of the workspace. */
+/** Folders outside of the workspace, in which the packages are used as their users use them. */
 export interface Outside {
   /** A folder where all packages are installed, each from its tarball, with their dependencies from the registry. */
   readonly app: string;
@@ -45,7 +45,7 @@ async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
     await installExamples(examples, tarballs);
     return tarballs;
   });
-  // Waits even if one of them fails: otherwise the other would still write while the folder is removed.
+  // Wait for both even if one fails: otherwise the other would still write while the folder is removed.
   await Promise.allSettled([floors, packages]);
   const [node, lendersNode] = await floors;
   return {

@@ -20,7 +20,8 @@ export interface Tarball {
 
 /**
  * Builds and packs every package under `packages/`, or those that a pnpm filter names, into a folder, as a release
- * does. It works in a copy of the sources, so that it does not touch a `dist` that others use or build at this moment.
+ * does. It works in a copy of the sources, so that it does not touch a `dist` that other processes use or build at the
+ * same time.
  */
 export async function packAll(destination: string, filter = "./packages/*"): Promise<Tarball[]> {
   const tree = await mkdtemp(join(tmpdir(), "collections-release-"));
@@ -63,7 +64,7 @@ interface Packed {
   files: { path: string }[];
 }
 
-/** Parses pnpm's JSON. Output of packages' scripts may come before it. For one package it is not an array. */
+/** Parses pnpm's JSON, which may follow output of packages' scripts. For one package the JSON is not an array. */
 function packedIn(output: string): Packed[] {
   return [JSON.parse(output.slice(output.search(/^[[{]/m))) as Packed | Packed[]].flat();
 }

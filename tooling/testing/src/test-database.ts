@@ -38,7 +38,7 @@ export async function emptyDatabase(): Promise<TestDatabase> {
   return copyOf("template0", [inject("adminUrl")]);
 }
 
-/** On a cluster: an empty database on all nodes with the extension, and without distributed tables. */
+/** Creates, on a cluster, an empty database on all nodes, with the extension and without distributed tables. */
 export async function emptyClusterDatabase(): Promise<TestDatabase> {
   return copyOf(clusterTemplate(inject("databasePrefix")), allNodes());
 }
@@ -134,7 +134,7 @@ async function onEach(nodes: readonly string[], text: string): Promise<void> {
   await Promise.all(nodes.map((node) => onNode(node, (admin) => admin.query(text))));
 }
 
-/** The nodes that have a copy of each test database; tests connect to the first. */
+/** Returns the nodes that have a copy of each test database. Tests connect to the first node. */
 function allNodes(): string[] {
   return [inject("adminUrl"), ...inject("workerUrls")];
 }
