@@ -38,7 +38,7 @@ export class InvalidAllowListError extends Error {
 }
 
 const REMEDIES: Record<AllowListFault, string> = {
-  EMPTY_ENTRY: "there is nothing between two commas; remove one of them.",
+  EMPTY_ENTRY: "the entry is empty; remove the superfluous comma.",
   HAS_SCHEME: "leave out the scheme, write host:port.",
   NOT_HOST_AND_PORT: "write only host:port or host:*, without path, user, query or spaces.",
   WILDCARD_HOST: "name one host; only the port may be *.",

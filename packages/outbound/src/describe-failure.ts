@@ -41,8 +41,8 @@ const WORDS: Readonly<Record<FailureReason, string>> = {
   CERTIFICATE_FOR_OTHER_HOST: "The other side's certificate is for another host",
   CERTIFICATE_NOT_TRUSTED: "The other side's certificate comes from an authority that is not trusted",
   CERTIFICATE_CHAIN_INCOMPLETE: "The other side does not send its intermediate certificates",
-  NOT_TLS: "No secure connection could be agreed",
-  TLS_FAILED: "No secure connection could be agreed",
+  NOT_TLS: "No TLS connection could be established",
+  TLS_FAILED: "No TLS connection could be established",
   ABORTED_BY_CALLER: "We gave up on the request before an answer came",
   SHUTTING_DOWN: "We gave up on the request because this process is shutting down",
 };

@@ -224,7 +224,7 @@ export class Lane {
     const { lenderId, log, onAttempt } = this.#options;
     const facts = attemptFacts(lenderId, outcome);
     if (!isWritten) {
-      log.warn(facts, "webhook result refused: another dispatcher took the delivery over, or it was written before");
+      log.warn(facts, "webhook result refused: another dispatcher has the delivery, or the result was written before");
       return;
     }
     if (outcome.state === "delivered") log.debug(facts, "webhook attempt");
@@ -241,7 +241,7 @@ export class Lane {
     try {
       await recoverEndpoint(em, lenderId, { url });
     } catch (error) {
-      log.error({ error, lenderId }, "webhook endpoint not recovered; its next probe will");
+      log.error({ error, lenderId }, "webhook endpoint not recovered; its next probe may recover it");
     }
   }
 
@@ -251,7 +251,7 @@ export class Lane {
     try {
       await release(em, lenderId, leased);
     } catch (error) {
-      log.error({ error, lenderId }, "webhook leases not given back; they run out by themselves");
+      log.error({ error, lenderId }, "webhook leases not given back; they expire by themselves");
     }
   }
 }

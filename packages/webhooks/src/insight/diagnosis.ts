@@ -163,7 +163,7 @@ function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
   }
   if (!oldest) return [];
   const since = oldest.createdAt;
-  const oldestIs = `the oldest is ${publicId("evt", oldest.eventId)} of loan ${oldest.loan}, made ${iso(since)}`;
+  const oldestIs = `the oldest is ${publicId("evt", oldest.eventId)} of loan ${oldest.loan}, created ${iso(since)}`;
   if (url === null) {
     const detail = `No callback is registered, ${count} events wait; ${oldestIs}.`;
     return [problem("warning", "NO_CALLBACK", { ...about, since, detail })];
