@@ -62,7 +62,7 @@ export function newWindow(subject: string, limit: string): Window {
   };
 }
 
-/** Uses a prefetched permit, or returns a cached denial. Returns undefined if the database has to be asked. */
+/** Uses a prefetched permit, or returns a cached denial. Returns undefined if a request to the database is needed. */
 export function resultWithoutRequest(window: Window, nowMs: number): PermitResult | undefined {
   endPrefetched(window, nowMs);
   const [first] = window.prefetched;

@@ -1,7 +1,10 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
 
-/** `running` until all of its events are due again (`done`) or somebody cancels it (`cancelled`). */
+/**
+ * `running` until all of its events are due again (`done`), or until the lender or an operator cancels it
+ * (`cancelled`).
+ */
 export type ReplayState = "running" | "done" | "cancelled";
 
 /** The states of events that a replay can send again. An event in another state will be sent without a replay. */
