@@ -1,10 +1,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
 
-/**
- * `running` until all of its events are due again (`done`), or until the lender or an operator cancels it
- * (`cancelled`).
- */
+/** `running` until all of its events are due again (`done`) or an operator cancels the replay (`cancelled`). */
 export type ReplayState = "running" | "done" | "cancelled";
 
 /** The states of events that a replay can send again. An event in another state will be sent without a replay. */
