@@ -119,7 +119,7 @@ describe.each([
     doctorings: [
       [
         "delete from cases.collection_case where source_loan_number = 'LN-2'",
-        /of the 3 loans .* acknowledged, 2 exist/,
+        /2 of 3 loans exist of the acknowledged import/,
       ],
       [
         `update cases.collection_case set source_loan_number = 'LN-0', cycle = 2, is_current = false
