@@ -64,9 +64,7 @@ export const smsBody = z
 
 export const smsText = z
   .string()
-  .default(
-    "{code} is your code to sign in to Partner Collections. It is valid for 5 minutes. Do not share it with anyone.",
-  )
+  .default("{code} is your code to sign in to Partner Collections. It is good for 5 minutes. Give it to nobody.")
   .refine((text) => text.includes("{code}"), "has no place for {code}");
 
 /** Returns the channels that valid settings describe. */
