@@ -168,7 +168,7 @@ test("every check of mint endpoints catches at least one fault", () => {
   expect(names.filter((name) => !caught.has(name.slice("mint.".length)))).toEqual([]);
 });
 
-test("accepts an amount in minor units in the answer", async () => {
+test("accepts a mint endpoint whose answer has the amount in minor units", async () => {
   const inPaise = (amount: number) => Number(amount.toFixed(2).replace(".", ""));
   const answerWith = ({ linkId, url, amount }: MadeLink) => ({
     success: true,

@@ -17,7 +17,7 @@ import {
 
 const right = new TestLender();
 const echoing = lenderWith({
-  // Frameworks do this in debug mode.
+  // Repeats secrets in the answer, as some frameworks do in debug mode.
   receive: () => [500, { [KEY.keyId]: KEY.secret, others: [SECOND_KEY.secret] }],
   mint: ({ headers }) => [500, `failed with ${JSON.stringify(headers)}`],
 });
@@ -34,8 +34,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-describe("the exit code is", () => {
-  test("0 if no check failed", async () => {
+describe("the command", () => {
+  test("exits with code 0 if no check failed", async () => {
     const { code, stdout } = await run(argumentsFor(right));
     expect(code).toBe(0);
     expect(stdout).toContain("PASS     receiver.ping · A signed ping is acknowledged\n");
@@ -43,14 +43,14 @@ describe("the exit code is", () => {
     expect(stdout).toContain("Only answers were checked.");
   });
 
-  test("1 if a check failed", async () => {
+  test("exits with code 1 if a check failed", async () => {
     const { code, stdout } = await run(argumentsFor(echoing));
     expect(code).toBe(1);
     expect(stdout).toMatch(/^FAIL {5}receiver\.event .*\n +sent .*\n +came back +500 in \d+ ms\n +problem .*500/m);
     expect(stdout).toMatch(/\n +fix +Look in your server's log.*\n +why /);
   });
 
-  test("2 if nothing listens at a URL", async () => {
+  test("exits with code 2 if nothing listens at a URL", async () => {
     const { code, stderr } = await run([
       ...argumentsFor(right),
       "--mint",
@@ -62,7 +62,7 @@ describe("the exit code is", () => {
     );
   });
 
-  test("2 if the host does not speak TLS", async () => {
+  test("exits with code 2 if the host does not speak TLS", async () => {
     const { code, stderr } = await run([...argumentsFor(right), "--mint", right.url.replace("http:", "https:")]);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^--mint: .* cannot be reached: /)]);
   });
@@ -165,7 +165,7 @@ test.each([
     },
   ],
   ["in its state", { state: () => [200, { sequence: 1, status: MINT_AUTH.value }] as const }],
-] satisfies [string, Partial<TestLender>][])("masks a secret that a lender shows %s", async (_where, otherwise) => {
+] satisfies [string, Partial<TestLender>][])("masks a secret that a lender repeats %s", async (_where, otherwise) => {
   const lender = lenderWith(otherwise);
   const { close } = await serve(lender);
   const { stdout } = await run([...argumentsFor(lender), "--state", `${lender.url}/state/{loan}`, "--json"]);
@@ -174,7 +174,7 @@ test.each([
   expect(stdout).not.toContain(MINT_AUTH.value);
 });
 
-test("does not mask its own words if a secret is a common word", async () => {
+test("does not mask the words of the report itself if a secret is a common word", async () => {
   const { stdout } = await run([...argumentsFor(echoing), "--secret", "answered"]);
   expect(stdout).toContain("A ping was answered 500");
 });

@@ -27,8 +27,8 @@ const countToday = statement(
 
 /**
  * Records in the audit that a field partner sees the contact details of a case's borrower, and returns true. If the
- * field partner has already seen those of `perDay` other cases on this day, records nothing and returns false. Each
- * case counts once a day.
+ * field partner has already seen the contact details of `perDay` other cases on this day, records nothing and returns
+ * false. Each case counts once a day.
  *
  * @example
  * const dayStart = new Date("2026-11-19T18:30:00Z");

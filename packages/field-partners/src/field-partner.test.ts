@@ -30,7 +30,7 @@ test("fieldPartnerById and listFieldPartners return a registered field partner",
   expect([...(await fieldPartnersByIds(database.em(), [known, unknown])).keys()]).toEqual([known]);
 });
 
-test("a field partner's time zone is the given one, or that of the phone's country", async () => {
+test("a field partner has the given time zone, or else the only time zone of the phone's country, or else UTC", async () => {
   expect(await create({ displayName: "Bina", phone: "+919800000002" })).toMatchObject({ timeZone: "Asia/Calcutta" });
   expect(await create({ displayName: "Carl", phone: "+12125550123" })).toMatchObject({ timeZone: "UTC" });
   const dewi = await create({ displayName: "Dewi", phone: "+628110000000", timeZone: "Asia/Jakarta" });
@@ -46,7 +46,7 @@ test.each([
   [{ phone: "+91 98000 00003" }, "INVALID_PHONE"],
   [{ timeZone: "+05:30" }, "INVALID_TIME_ZONE"],
   [{ timeZone: "Asia/Nowhere" }, "INVALID_TIME_ZONE"],
-])("%o is rejected with %s, and the error names the field", async (given, code) => {
+])("createFieldPartner rejects %o with %s, and the error names the field", async (given, code) => {
   const rejected = create({ displayName: "Esha", phone: "+919800000003", ...given });
   await expect(rejected).rejects.toMatchObject({ code, field: Object.keys(given)[0] });
 });

@@ -38,7 +38,7 @@ test("a repeat gets the stored result and does not do the work again", async () 
   expect(repeated).toEqual({ kind: "repeat", result: { visitId: "v1", seen: [1, null] } });
 });
 
-test("another input with the same key is a conflict; another key, mutation or field partner makes it new", async () => {
+test("another input with the same key is a conflict; the same input with another key, mutation or field partner is new", async () => {
   const mutation = aMutation();
   await run(mutation, () => null);
   expect(await run({ ...mutation, inputHash: hash("another") }, () => 1)).toEqual({ kind: "conflict" });

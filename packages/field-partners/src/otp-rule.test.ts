@@ -45,7 +45,7 @@ describe("the wait for the next code", () => {
     [[1, 2, 15], 0],
     [[1, 2, 14.5, 16], 0.5],
     [[1, 2, 3, 4], 12],
-  ])("if codes were requested %j minutes ago, is %d minutes", (ago, minutes) => {
+  ])("after codes that were requested %j minutes ago is %d minutes", (ago, minutes) => {
     const recent = ago.map((minute) => ({ requestedAt: minutesAgo(minute), wrongTries: 0 }));
     expect(otpWaitMs(recent, NOW)).toBe(minutes * 60_000);
   });

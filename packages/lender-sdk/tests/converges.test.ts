@@ -23,7 +23,10 @@ vi.setConfig({ testTimeout: 120_000 });
 const SCHEMA = await readFile(new URL("../sql/receiver.sql", import.meta.url), "utf8");
 const LOANS = 3;
 const PROCESSES = 2;
-/** Attempts per event at the end of a scenario. There are more than the scripted failures that can be left by then. */
+/**
+ * The number of attempts per remaining event at the end of a scenario. It exceeds the number of failures that the
+ * scenario can still cause.
+ */
 const LAST_ATTEMPTS = 30;
 
 /** One step of a scenario: a loan changes, some events are delivered, or a process dies at one of its next queries. */
@@ -294,7 +297,7 @@ test("a process that dies at any query of an event stores all of the event or no
   const seen: Seen = new Map();
   const delivery = { loan: 0, which: 0, process: 0 };
   const twice = { what: "deliver", deliveries: [delivery, delivery], trouble: null, changesMeanwhile: false } as const;
-  // begin, lock, find, two queries of the lender, remember, move, commit
+  // Applying an event takes 8 queries: begin, lock, find, two queries of the lender, remember, move, commit.
   for (let statementsLeft = 0; statementsLeft < 8; statementsLeft += 1) {
     for (const dies of ["before", "after"] as const) {
       const kill = { what: "kill", process: 0, statementsLeft, dies } as const;

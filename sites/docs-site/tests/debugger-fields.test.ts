@@ -95,6 +95,6 @@ test.each([
   [90_000, "90 seconds"],
   [-7_200_000, "2 hours"],
   [1e10, "115 days"],
-])("%i ms are %s", (ms, words) => {
+])("duration describes %i ms as %s", (ms, words) => {
   expect(duration(ms)).toBe(words);
 });

@@ -72,7 +72,7 @@ describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
     ["a path that was decoded", { path: decodeURIComponent(PATH) }, ["PATH_DECODED"]],
     ["a timestamp in seconds", { timestamp: TIMESTAMP.slice(0, -3) }, ["TIMESTAMP_IN_SECONDS"]],
     ["two mistakes at once", { method: "post", secret: `"${SECRET}"` }, ["METHOD_IN_LOWER_CASE", "SECRET_QUOTED"]],
-  ])("names %s", async (_, mistake, expected) => {
+  ])("finds the mistake and names it: %s", async (_, mistake, expected) => {
     await ask(open, { Signature: signed(mistake) });
     expect(await verdict(open)).toBe(expected.length === 1 ? "Found the mistake" : "Found the mistakes");
     expect((await causes(open)).toSorted()).toEqual(expected.map((cause) => `${cause} · certain`));

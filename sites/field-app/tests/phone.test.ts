@@ -85,7 +85,7 @@ describe("a typed amount", () => {
     expect(typedAmount(text, digits)).toEqual({ fault: expect.stringMatching(/\.$/) });
   });
 
-  test("may have the decimals of its currency, which digitsOf counts in another amount", () => {
+  test("may have as many decimals as digitsOf counts in another amount of the same currency", () => {
     expect(["62.50", "5000", "1.234"].map((decimal) => digitsOf({ decimal }))).toEqual([2, 0, 3]);
   });
 });

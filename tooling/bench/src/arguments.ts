@@ -6,7 +6,7 @@ export interface Options {
   readonly subjects: readonly Subject[];
   readonly isQuick: boolean;
   readonly json: boolean;
-  /** Skip what the last run of the same form has measured already. */
+  /** Skip the subjects that the last run of the same form (quick or full) has already measured. */
   readonly resume: boolean;
   /** Measure nothing, show the last results. */
   readonly showsOnly: boolean;

@@ -11,7 +11,7 @@ export interface Result {
   readonly report: unknown;
 }
 
-/** The results of all runs of one form, by subject. */
+/** The results of all runs of one form (quick or full), by subject. */
 export interface Results {
   readonly machine: Machine;
   readonly plan: Plan;

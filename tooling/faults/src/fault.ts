@@ -2,11 +2,11 @@ import type { Counts } from "./traffic/model.ts";
 import type { Flatness, Sample } from "./flatness.ts";
 import type { Violation } from "./invariants.ts";
 
-/** One leg of a fault's schedule: a number of strikes against one service. */
+/** One part of a fault's schedule: the fault is caused a number of times (strikes) against one service. */
 export interface Leg {
   readonly seed: number;
   readonly rounds: number;
-  /** The short form: few strikes, and calls of dead processes count as lost sooner. */
+  /** True for the short form. It has few strikes, and the unfinished calls of dead processes count as lost sooner. */
   readonly isQuick: boolean;
   readonly onProgress: (message: string) => void;
 }
@@ -36,11 +36,11 @@ export interface Fault {
   readonly sentence: string;
   /** Strikes in a quick run; strikes per leg and number of legs in a long run. */
   readonly rounds: { readonly quick: number; readonly long: number; readonly legs: number };
-  /** Its measurements would be disturbed by other faults, so it runs after them. */
+  /** True if other faults would disturb the measurements of this fault. It then runs alone, after the others. */
   readonly isAlone?: true;
-  /** It needs something that this checkout does not contain, so it runs only if named. */
+  /** True if the fault needs something that this checkout does not contain. It then runs only if named. */
   readonly isByNameOnly?: true;
-  /** The reason why this machine cannot run it, and what to do about that. */
+  /** Returns why this machine cannot run the fault, and what to do about that; undefined if it can. */
   readonly unavailableReason?: () => string | undefined;
   run(leg: Leg): Promise<Outcome>;
 }

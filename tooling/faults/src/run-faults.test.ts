@@ -89,7 +89,7 @@ test("--resume continues an interrupted run at its next leg, with its seed", asy
   expect(resumed.legs.map(({ seed }) => seed)).toEqual(whole.legs.slice(2).map(({ seed }) => seed));
 });
 
-test("faults run in parallel, and one that measures runs alone after them", async () => {
+test("faults run in parallel, and a fault with isAlone runs after them, alone", async () => {
   const underWay = new Set<string>();
   const met: Record<string, string[]> = {};
   const named = (name: string): Fault => ({

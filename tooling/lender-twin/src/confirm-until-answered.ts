@@ -16,8 +16,9 @@ export class ConfirmationUnansweredError extends Error {
   }
 }
 
-/** Confirms a capture until it is booked or rejected: repeats the same bytes after a lost connection, a 5xx
- * or an answer with `retryable`. A real lender never gives up, and continues after a restart.
+/**
+ * Sends the confirmation of a capture until the service has booked or rejected it. Repeats the same bytes after a lost
+ * connection, a 5xx or an answer with `retryable`. A real lender never gives up, and continues after a restart.
  * @param body the serialised confirmation
  * @param options.signal stops the attempts, for example when the lender shuts down
  */

@@ -84,7 +84,7 @@ test.each([
   ["rateLimited", 429, 130_429],
   ["error500", 500, 131_000],
   ["undeliverable", 400, 131_026],
-] as const)("with behaviour %s it answers %i with code %i", async (behaviour, status, code) => {
+] as const)("with behaviour %s the server answers %i with code %i", async (behaviour, status, code) => {
   whatsApp.behaviour = behaviour;
   const response = await send(message());
   expect(response.status).toBe(status);
@@ -92,7 +92,7 @@ test.each([
   expect(whatsApp.messages).toHaveLength(0);
 });
 
-test("with behaviour hang it never answers", async () => {
+test("with behaviour hang the server never answers", async () => {
   whatsApp.behaviour = "hang";
   await expect(send(message(), { timeoutMs: 50 })).rejects.toThrow("timeout");
 });

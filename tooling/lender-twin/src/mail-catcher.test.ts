@@ -44,7 +44,7 @@ test("waitForMail fails with the received mails in its message", async () => {
   await expect(catcher.waitForMail(({ subject }) => subject === "Bye", 20)).rejects.toThrow('"Welcome" to asha@');
 });
 
-test("with behaviour reject it rejects every recipient permanently", async () => {
+test("with behaviour reject the server rejects every recipient permanently", async () => {
   catcher.behaviour = "reject";
   await expect(createTransport(catcher.smtpUrl).sendMail(MAIL)).rejects.toMatchObject({ responseCode: 550 });
   expect(catcher.mails).toHaveLength(0);
@@ -57,7 +57,7 @@ test("rejects the recipients in `refused`, and accepts the mail for the others",
   expect(catcher.mails.map(({ subject }) => subject)).toEqual([MAIL.subject]);
 });
 
-test("with behaviour hang it never acknowledges the mail", async () => {
+test("with behaviour hang the server never acknowledges the mail", async () => {
   catcher.behaviour = "hang";
   const transport = createTransport({ url: catcher.smtpUrl, socketTimeout: 100 });
   await expect(transport.sendMail(MAIL)).rejects.toThrow("Timeout");

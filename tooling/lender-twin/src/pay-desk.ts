@@ -35,7 +35,7 @@ export class NothingToPayError extends Error {
   }
 }
 
-/** Captures the borrower's money, and confirms it to the service until it is answered. */
+/** Captures the borrower's money. Sends the confirmation to the service, and retries until the answer is final. */
 export class PayDesk {
   readonly captures: Capture[] = [];
   readonly #links: ReadonlyMap<string, MintedLink>;
@@ -88,7 +88,10 @@ export class PayDesk {
     return capture;
   }
 
-  /** Confirms a capture until there is a final answer. Confirming it twice, even at the same time, books it once. */
+  /**
+   * Sends the confirmation of a capture to the service, and retries until the answer is final. Confirming a capture
+   * twice, even at the same time, books it once.
+   */
   confirm(capture: Capture): Promise<Answer> {
     const confirming = this.#confirm(capture).finally(() => this.#confirming.delete(confirming));
     this.#confirming.add(confirming);

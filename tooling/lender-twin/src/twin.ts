@@ -173,8 +173,10 @@ export class LenderTwin extends LenderClient {
     return this.#desk.captures;
   }
 
-  /** The borrower pays: captures the money, confirms until there is a final answer, and resolves with that answer.
-   * With `confirm: false` it only captures, and resolves with the capture, for a later `confirmCapture`.
+  /**
+   * Simulates a payment by the borrower: captures the money, confirms it to the service until the answer is final, and
+   * resolves with that answer. With `confirm: false` it only captures, and resolves with the capture, for a later
+   * `confirmCapture`.
    */
   pay(linkId: string, options?: PayOptions & { confirm?: true }): Promise<Answer>;
   pay(linkId: string, options: PayOptions & { confirm: false }): Promise<Capture>;

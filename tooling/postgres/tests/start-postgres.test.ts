@@ -29,7 +29,7 @@ beforeAll(() => chmodSync(folder, 0o755));
 afterEach(() => Promise.all(applications.splice(0).map(leave)));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("four processes that start on one empty folder share one server, and the last to leave stops it", async () => {
+test("four processes that start on one empty folder share one server, and the last process to end stops it", async () => {
   const four = await Promise.all([1, 2, 3, 4].map(() => startApplication(dataDir)));
   expect(four.filter(({ postgres }) => !postgres.attached)).toHaveLength(1);
   expect(new Set(four.map(({ postgres }) => postgres.url)).size).toBe(1);
@@ -84,7 +84,7 @@ test("a killed server is started again with all its commits, and its earlier use
   expect(await answers(second.url)).toBe(false);
 });
 
-test("a server whose guard was killed keeps running, and stops when its application leaves", async () => {
+test("a server whose guard process was killed keeps running, and stops when the application calls stop", async () => {
   const postgres = await startPostgres({ dataDir, durable: false });
   process.kill(postgres.guardPid, "SIGKILL");
   await expect.poll(() => isAlive(postgres.guardPid)).toBe(false);
@@ -116,7 +116,7 @@ test("the next start recovers after all processes were killed at once", async ()
   await next.stop();
 });
 
-test("an interrupted application keeps its server while it drains", async () => {
+test("an application that receives SIGINT can still query its server until it exits", async () => {
   const { child, postgres } = await startApplication(dataDir);
   // Sends the signal to the whole process group, as a terminal does.
   process.kill(-child.pid!, "SIGINT");

@@ -1,7 +1,10 @@
 import { isEntity } from "./entity.ts";
 import type { Export, Surface } from "./surface.ts";
 
-/** Names from third-party packages that one of our packages re-exports. They have their own docstrings. */
+/**
+ * The names from third-party packages that our packages may re-export, each with its package. They have docstrings of
+ * their own.
+ */
 const ALLOWED_RE_EXPORTS: ReadonlyMap<string, string> = new Map([
   // Every verb takes an EntityManager, so callers need not depend on MikroORM's package.
   ["EntityManager", "@mikro-orm/postgresql"],

@@ -109,7 +109,7 @@ function faultsIn(output: string, files: ReadonlyMap<string, string>): string[] 
   });
 }
 
-/** Names the example to which a line of a file made by `fileOf` belongs. */
+/** Returns the name of the example that contains the given line. `text` is a file that `fileOf` made. */
 function placeOf(text: string, at: number): string {
   const above = text.split("\n").slice(0, at);
   const [, name] =

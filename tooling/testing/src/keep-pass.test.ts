@@ -20,20 +20,20 @@ function runOf(name: string, ...hashes: string[]): { written: string; cache: str
   return { written, cache: join(folder, name, "cache") };
 }
 
-test("keeps a pass if the tree has not changed since the start", () => {
+test("caches the result of a passed run if the tree has not changed since the start", () => {
   const { written, cache } = runOf("same", BEFORE);
   expect(keepPass(written, cache, BEFORE)).toBe(true);
   expect(readdirSync(cache).toSorted()).toEqual([`${BEFORE}-meta.json`, `${BEFORE}.tar.zst`]);
 });
 
-test("does not keep a pass if the tree changed during the run", () => {
+test("does not cache the result of a passed run if the tree changed during the run", () => {
   const { written, cache } = runOf("changed", BEFORE);
   mkdirSync(cache);
   expect(keepPass(written, cache, AFTER)).toBe(false);
   expect(readdirSync(cache)).toEqual([]);
 });
 
-test("keeps nothing of a failed run, and does not report a change", () => {
+test("caches nothing of a failed run, and does not report that the tree changed", () => {
   const { written, cache } = runOf("failed");
   expect(keepPass(written, cache, AFTER)).toBe(true);
   expect(readdirSync(cache)).toEqual([]);

@@ -30,7 +30,7 @@ process.exitCode = rolling(ref, filters.length > 0 ? filters : USUAL);
  */
 function rolling(ref: string, filters: readonly string[]): number {
   const older = mkdtempSync(join(tmpdir(), "collections-older-"));
-  // Registered with git before anything can fail, so that it is always removed again.
+  // Creates the worktree before the try block, so that its end always removes the worktree.
   git("worktree", "add", "--force", "--detach", older, ref);
   try {
     run(older, "npx", ["-y", "pnpm@12", "install", "--frozen-lockfile", "--prefer-offline"]);

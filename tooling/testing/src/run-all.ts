@@ -22,7 +22,7 @@ if (first === undefined) {
   await run("vitest", ["run", first, ...others]);
 }
 
-/** Runs all tests, and keeps a pass if the tree has not changed. */
+/** Runs all tests. If they pass and the tree has not changed, caches the result. */
 async function runAll(): Promise<void> {
   mkdirSync(".turbo", { recursive: true });
   const written = mkdtempSync(".turbo/run-");

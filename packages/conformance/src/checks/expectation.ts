@@ -5,8 +5,8 @@ import type { Exchange } from "../stand-in/stand-in.ts";
 const EXCERPT_CHARS = 160;
 
 /**
- * Reports a failure unless the answer is a 2xx. `mend` is the advice for an endpoint that rejects what the check sends.
- * Redirects, time-outs and calls without `mend` get advice by the status of the answer. contract: Delivery
+ * Reports a failure unless the answer is a 2xx. The finding advises `mend`. If the request timed out, if the answer is
+ * a redirect or a 429, or if `mend` is missing, it gives advice that fits the answer instead. contract: Delivery
  */
 export function expectAcknowledged(made: Exchange, mend?: string): Finding[] {
   const { outcome } = made;
@@ -27,7 +27,7 @@ export function expectAcknowledged(made: Exchange, mend?: string): Finding[] {
 
 /**
  * Reports a failure unless the request was rejected with one of `statuses`. Another 4xx causes no harm and is a
- * warning. `mend` is the advice for an endpoint that accepted the request.
+ * warning. `mend` says how to fix an endpoint that accepted the request.
  */
 export function expectRejected(made: Exchange, mend: string, statuses: readonly number[] = [401]): Finding[] {
   const { outcome } = made;

@@ -5,8 +5,9 @@ import { isSame, readState } from "./state.ts";
 import { decimalsOf } from "../stand-in/link-request.ts";
 
 /**
- * Reports a failure if the lender shows another amount for a link. The amount comes from `links` at the state URL or,
- * if there is none, from the lender's answer. Reports nothing if neither has an amount. Throws StateError.
+ * Reports a failure if the lender shows another amount than `amount` for a link. The lender's amount is taken from
+ * `links` at the state URL or, if it is missing there, from the lender's answer. Reports nothing if neither has an
+ * amount. `mend` says how to fix the failure. Throws StateError.
  */
 export async function linkFaults(service: StandIn, link: Link, amount: number, mend: string): Promise<Finding[]> {
   const { linkId } = link;

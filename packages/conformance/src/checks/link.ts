@@ -7,7 +7,7 @@ const MAX_LINK_ID_CHARS = 128;
 const MAX_URL_CHARS = 2_048;
 const PRINTABLE = new RegExp(`^\\P{Cc}{1,${MAX_LINK_ID_CHARS}}$`, "u");
 
-/** A link from an answer. `amount` is the answer's own amount, if it has one. */
+/** A link that a mint endpoint returned. `amount` is undefined if the endpoint's answer has no amount. */
 export interface Link {
   readonly linkId: string;
   readonly url: string;
@@ -17,8 +17,8 @@ export interface Link {
 }
 
 /**
- * The link in an answer of the mint endpoint. If the service would not accept the answer, `link` is null and `faults`
- * says why.
+ * The result of reading a mint endpoint's answer. If the service would not accept the answer, `link` is null and
+ * `faults` says why.
  */
 export interface LinkReading {
   readonly link: Link | null;

@@ -6,7 +6,10 @@ import type { Settings } from "../stand-in/settings.ts";
 
 const REJECTED = [401, 403];
 
-/** Checks that the mint endpoint makes valid links, and only for the service. contract: Mint-link request */
+/**
+ * Checks that the mint endpoint makes valid links, and makes none for callers other than the service. contract:
+ * Mint-link request
+ */
 export const mintChecks: readonly Check[] = [
   {
     name: "mint.link",

@@ -125,7 +125,7 @@ async function findingsOf(check: Check, service: StandIn): Promise<Finding[]> {
     return await check.run(service);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
-    // Reported once: the checks after this one look only at answers.
+    // A failing state URL is reported once. The later checks do not use it: they look only at answers.
     service.stateIsProven = false;
     service.stateIsBroken = true;
     return [{ level: "FAIL", problem: error.message, mend: MEND_STATE }];

@@ -69,7 +69,7 @@ export function isAt(view: LoanState | null, sequence: number): boolean {
 
 /**
  * Reports a failure unless the state URL shows, in time, the state of each loan after the event with this `sequence`.
- * Reports nothing if the state URL was never proven to work. `mend` is the advice. Throws StateError.
+ * Reports nothing if the state URL has not been proven to work. `mend` says how to fix the failure. Throws StateError.
  */
 export async function expectStateAt(
   service: StandIn,

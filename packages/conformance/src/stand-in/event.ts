@@ -1,7 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 
 const OUTSTANDING_MINOR = 500_000;
-/** 100.25, which a float holds exactly: the checks of events test the order, and the checks of links the decimals. */
+/**
+ * 100.25, which a float represents exactly. The checks of events test only the order; the checks of links test amounts
+ * that floats do not represent exactly.
+ */
 const PAYMENT_MINOR = 10_025;
 
 /** An event as the service sends it. `body` has the exact bytes of every attempt. contract: Envelope body fields */

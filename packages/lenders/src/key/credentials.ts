@@ -66,7 +66,7 @@ export interface Credentials {
 
 /** How `createCredentials` reads keys. */
 export interface CredentialOptions {
-  /** The clock by which retiring keys end. Default: this machine's clock. */
+  /** The clock that decides whether the retirement date of a key has passed. Default: this machine's clock. */
   readonly now?: () => Date;
   /**
    * Whether the tables are distributed over a cluster. If so, each query reads the keys of one lender. Default: false.

@@ -59,7 +59,7 @@ test.each<[LenderChanges, object]>([
   ],
   [{ fallbackInstructions: "Pay in\nand keep the slip." }, { fallbackInstructions: "Pay in\nand keep the slip." }],
   [{ rateLimits: { confirm: 60_000, import: null } }, { rateLimits: { confirm: 60_000, import: null } }],
-])("%o is accepted", (given, values) => {
+])("readLenderChanges accepts %o", (given, values) => {
   expect(readLenderChanges(given)).toEqual(values);
 });
 
@@ -133,7 +133,7 @@ test.each<[string, string, unknown]>([
   ["rateLimits", "INVALID_RATE_LIMIT", { confirm: 0 }],
   ["rateLimits", "INVALID_RATE_LIMIT", { confirm: 1.5 }],
   ["rateLimits", "INVALID_RATE_LIMIT", { "": 1 }],
-])("%s is rejected with %s: %o", (field, code, given) => {
+])("an invalid %s is rejected with %s: %o", (field, code, given) => {
   const error = errorOf({ ...ACME, [field]: given });
   expect(error).toMatchObject({ code, field });
   expect(error.faults).toHaveLength(1);

@@ -59,7 +59,7 @@ test("a code that another lender has is rejected, even if both lenders are creat
   await expect(create({ code: "TWINS" })).rejects.toMatchObject(duplicate);
 });
 
-test("mintRegistration, whatsappAccount and whatsappWebhook return secrets that a Lender lacks", async () => {
+test("mintRegistration, whatsappAccount and whatsappWebhook return the secrets, and a Lender does not contain them", async () => {
   const { lender } = await create({
     code: "SECRETS",
     mintLinkUrl: "https://lender.example/mint",

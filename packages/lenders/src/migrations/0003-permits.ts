@@ -14,8 +14,9 @@ export const permitMigration: readonly string[] = [
    ) with (fillfactor = 40)`,
 
   // All processes lock rows in the same order, so that they cannot deadlock. Uses are counted in slots of 1/120 of the
-  // window. A slot has the time of its latest use, so no use leaves the window too early. Prefetched permits ("ahead")
-  // count as used when their time ends. At most one hundredth of the remaining permits is prefetched.
+  // window. All uses of a slot count until the latest of them leaves the window, so no use is dropped too early.
+  // Prefetched permits ("ahead") can be used for `ahead_ms`, and are recorded as uses at the end of that time. At most
+  // one hundredth of the remaining permits is prefetched.
   `create function lenders.take_permits(
      subjects text[], limit_names text[], quotas integer[], needs integer[], wishes integer[],
      unused_ats bigint[], unused_counts integer[], window_ms integer, ahead_ms integer

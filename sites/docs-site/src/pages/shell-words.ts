@@ -30,7 +30,7 @@ export function shellWords(text: string): ShellWords {
       expansions.push(...((double ?? plain ?? "").match(EXPANSION) ?? []));
       at += match[0].length;
     }
-    // The end of the line, or an operator before another command.
+    // No word begins here: this is the end of the line, or an operator before another command.
     if (at === start) break;
     words.push(word);
   }

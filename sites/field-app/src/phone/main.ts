@@ -54,7 +54,7 @@ function showScreen(): void {
   show(todayScreen());
 }
 
-/** Sends the deeds that waited for the sign-in, and shows the first screen. */
+/** Sends the user's actions that waited in the outbox for the sign-in, and shows the first screen. */
 function enter(): void {
   void flush();
   if (location.hash === PATHS.today) showScreen();

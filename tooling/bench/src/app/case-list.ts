@@ -14,7 +14,8 @@ import { leastDisturbed } from "../figures/undisturbed.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
 /**
- * The rates of the list of cases and of its limit (a bare server) at one number of clients: medians over the rounds.
+ * The speed of the service's list of cases and of a bare server (`rival`) with one number of clients: medians over the
+ * rounds.
  */
 export interface ListFigures {
   readonly clients: number;

@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import type { GrowthPlan } from "../plan.ts";
 
-/** Measured, including indexes: an event with its booking, transfers, earning, delivery and attempt. */
+/** The measured size of an event with its booking, transfers, earning, delivery and attempt, including indexes. */
 const BYTES_PER_EVENT = 3_500;
 /** The write-ahead log that these writes need until a checkpoint removes it. */
 const LOG_BYTES = 16 * 1_024 ** 3;

@@ -40,9 +40,9 @@ interface Stage extends ProcessesBench {
 
 const CODE = "SHARED";
 /**
- * Before the measured backlog, the workers deliver one that is smaller by this factor, because new workers look for
- * waiting events at once. SETTLED_MS is how long to wait after the URL was removed, until a worker has released its
- * leases.
+ * The workers deliver a warm-up backlog before the measured one, because new workers look for waiting events at once.
+ * The warm-up backlog is smaller by this factor. SETTLED_MS is how long to wait after the URL was removed, until a
+ * worker has released its leases.
  */
 const WARM_UP_PART = 4;
 const SETTLED_MS = 400;

@@ -32,7 +32,7 @@ export interface LeaseFigures {
 
 export interface LeaseGrowthBench {
   readonly server: BenchServer;
-  /** The name of a database with the tables and the lender, and without deliveries. */
+  /** The name of a database that has the tables and the lender, but no deliveries. */
   readonly template: string;
   readonly lenderId: string;
   readonly few: number;

@@ -1,6 +1,6 @@
 import { PgBoss } from "pg-boss";
 
-/** The event of a change, as in the naive sender's job. */
+/** The data of the naive sender's job: the event of one change, and the URL to post it to. */
 export interface NaiveJob {
   readonly url: string;
   readonly deliveryId: string;
@@ -10,7 +10,7 @@ export interface NaiveJob {
 
 export const NAIVE_QUEUE = "event";
 
-/** A table with only the change that the event is about: less than the service writes. */
+/** Creates the table of changes. The naive sender writes one row per change, which is less than the service writes. */
 export const CREATE_CHANGE_TABLE = "create table change (id text primary key, body text not null)";
 export const INSERT_CHANGE = "insert into change (id, body) values ($1, $2)";
 

@@ -8,7 +8,7 @@ import type { Callbacks } from "./receiver.ts";
 import type { LenderRole, Sender } from "./sender.ts";
 import { startService } from "../server/service.ts";
 
-/** The service as a sender: each change is a payment that is confirmed over HTTP. */
+/** Delivers events by the service. Each change that `commit` makes is a payment, confirmed over HTTP. */
 export interface ServiceSender extends Sender {
   /** The lender's waiting events, with their exact bodies. */
   waiting(role: LenderRole): Promise<WaitingEvent[]>;

@@ -14,7 +14,7 @@ beforeAll(async () => {
   ({ url } = await migratedCatalog(registry));
 });
 
-test("every hot statement is registered", () => {
+test("every name in the list of hot statements belongs to a registered statement", () => {
   const names = new Set(registry.statements.map(({ name }) => name));
   expect(hotStatements.flatMap(({ names: hot }) => hot).filter((name) => !names.has(name))).toEqual([]);
 });
@@ -42,7 +42,7 @@ test.each<[string, Partial<Finding>, boolean]>([
   ["a COPY on a hot path", { hotPaths: ["a mint"], copies: 1 }, true],
   ["a hot statement that stopped before its first command", { hotPaths: ["a mint"], verdict: STOPPED }, true],
   ["an INSERT on a hot path that would send a COPY", { hotPaths: ["a mint"], isPulled: true }, true],
-])("%s is a fault: %s", (_case, finding, expected) => {
+])("isFault of %s is %s", (_case, finding, expected) => {
   expect(isFault({ ...routed, ...finding })).toBe(expected);
 });
 

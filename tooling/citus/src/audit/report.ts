@@ -24,7 +24,7 @@ export interface Report {
   readonly shards: number;
   readonly findings: readonly Finding[];
   readonly notSent: readonly { readonly name: string; readonly reason: string }[];
-  /** Names in the list of hot statements that no registered statement has. */
+  /** Names in `hotStatements` that no registered statement has. */
   readonly unknownHot: readonly string[];
   /** Tables in which no made-up row could be written. */
   readonly emptyTables: readonly string[];
@@ -70,7 +70,10 @@ export function verdictsOf({ findings }: Report, { statements }: Registry): Verd
   }));
 }
 
-/** Whether a statement fails the audit: it is refused, or it is hot and needs more than one command. */
+/**
+ * Returns whether a statement fails the audit. It fails if the cluster refuses it. A statement on a hot path also fails
+ * if it needs more than one command or a COPY, or if the audit could not run it.
+ */
 export function isFault({ isRefused, hotPaths, verdict, commands, copies, isPulled }: Finding): boolean {
   return isRefused || (hotPaths.length > 0 && (commands > 1 || copies > 0 || isPulled || verdict === STOPPED));
 }

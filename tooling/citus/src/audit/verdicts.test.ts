@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("the recorded verdicts are readable, and outdated ones are printed without a failure", async () => {
+test("the recorded verdicts can be read; outdated verdicts are only printed and do not fail this test", async () => {
   const verdicts = await readVerdicts();
   expect(verdicts).not.toEqual([]);
   const text = outdatedText(outdated(statements, verdicts));
@@ -72,6 +72,6 @@ test.each([
   ["local", {}, ["local"]],
   ["local", {}, []],
   ["refused 0A000", { isRefused: true, failure: { sqlState: "0A000", message: "no" } }, ["lender"]],
-] as const)("the verdict is %s", (verdict, outcome, placements) => {
+] as const)("verdictOf returns the verdict: %s", (verdict, outcome, placements) => {
   expect(verdictOf({ ...none, ...outcome }, new Set(placements), 4)).toBe(verdict);
 });

@@ -2,7 +2,10 @@ import type { Node } from "libpg-query";
 import { hasAggregate, isPulledUp } from "./expression.ts";
 import { allQueries, type Column, columnFields, type Query, resolveColumn, type Source } from "./query.ts";
 
-/** Which lenders the lenders' tables of a statement are restricted to. */
+/**
+ * Tells whether a statement is restricted to one lender. A lenders' table is a distributed table, whose rows each
+ * belong to one lender.
+ */
 export interface Lenders {
   /** True if every lenders' table of the query and of the queries below it is restricted to the same one lender. */
   isRouted(query: Query): boolean;

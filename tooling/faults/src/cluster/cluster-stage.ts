@@ -62,7 +62,10 @@ export interface ClusterTraffic {
 }
 
 const LENDERS = 8;
-/** A lender's id decides its node, so more lenders are made until each worker node has LEAST_PER_NODE. */
+/**
+ * The maximum number of lenders. A lender's id decides its node, so lenders are added until each worker node has
+ * LEAST_PER_NODE of them.
+ */
 const MOST_LENDERS = 16;
 const LEAST_PER_NODE = 2;
 const LOANS = 20;

@@ -17,7 +17,7 @@ export const exhaustConnections: Fault = {
     traffic: { restMs: 20 },
     mustCount: ["hits", "refused"],
     async strike({ postgres, model, random }) {
-      // Opened before all connections are taken. It repeatedly ends the sessions of the service.
+      // Opens this connection before all others are taken. It is used to end the sessions of the service repeatedly.
       const admin = await postgres.connect();
       const taken: Client[] = [];
       const until = performance.now() + 1_500 + random() * 3_000;

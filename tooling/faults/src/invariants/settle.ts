@@ -7,13 +7,16 @@ import { unsettled } from "./unsettled.ts";
 
 /** Longer than any call to a lender, including the time to record its result while PostgreSQL is available. */
 const CALM_MS = 4_000;
-/** A mint call of a dead process counts as lost after a minute, a message after two; then a sweep must find it. */
+/**
+ * Long enough for a sweep to find the unfinished work of dead processes. If a process dies, its call to the mint
+ * endpoint counts as lost after a minute, and its message after two minutes.
+ */
 const GOES_ON_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 500;
 
 /**
  * Waits until no work is left, or until no more events are delivered. The checks then report what is left.
- * @param options.hurries shifts timestamps so that calls and messages of dead processes count as lost immediately
+ * @param options.hurries shifts timestamps, so that the calls and messages of dead processes count as lost immediately
  */
 export async function settle(stage: Stage, options: { hurries: boolean }): Promise<void> {
   const rows = stage.postgres.pool;

@@ -150,6 +150,9 @@ export type Result<Payload> =
 export interface Refusal {
   readonly code: string;
   readonly message: string;
-  /** Only for `VISIT_NOT_FOUND`: the service keeps the deed, and processes it when the visit's start arrives. */
+  /**
+   * Only for `VISIT_NOT_FOUND`: true if the service has queued the mutation and will process it when the start of the
+   * visit arrives.
+   */
   readonly isHeld?: boolean;
 }

@@ -4,7 +4,7 @@ import { dataOf, NoAnswerError, post, RefusedRequestError } from "./graphql.ts";
 import { ONE_LINK, WATCH_LINK } from "./operations.ts";
 import { accessToken, ask, isUnauthenticated, renewed, SignedOutError, signedInId } from "./session.ts";
 
-/** Final statuses of a link. Only `PAID` may still follow the others. */
+/** Final statuses of a link. A link with one of the other two may still become `PAID`. */
 export const FINAL: ReadonlySet<PaymentLink["status"]> = new Set(["PAID", "UNAVAILABLE", "SUPERSEDED"]);
 
 export interface LinkWatch {

@@ -16,7 +16,8 @@ const LINK = `id status url unavailableReason paidAt
 const TOKENS = "tokens { accessToken refreshToken }";
 const REFUSED = "__typename ... on UserError { code message }";
 /**
- * For a deed that arrived before the start of its visit: whether the service keeps the deed until the start arrives.
+ * For a mutation that arrived before the start of its visit: whether the service has queued the mutation, to process it
+ * when the start arrives.
  */
 const HELD = "... on VisitNotFound { isHeld }";
 

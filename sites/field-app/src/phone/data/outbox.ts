@@ -7,7 +7,10 @@ import { askAs, inWords, signedInAs, SignedOutError, signedInId } from "./sessio
 import { forget, names, read, write } from "./storage.ts";
 import { madeAtMs, uuid } from "./uuid.ts";
 
-/** An action of a field partner at a door, which the service may not have received yet. */
+/**
+ * An action of a field partner at a borrower's door: the start or the end of a visit, or a link request. The service
+ * may not have received it yet.
+ */
 export interface Deed {
   readonly mutation: keyof typeof QUEUED;
   readonly input: { readonly visitId: string; readonly [field: string]: unknown };
@@ -70,7 +73,7 @@ export async function perform(deed: Deed): Promise<OutboxItem> {
   const item: OutboxItem = { ...deed, key: nextKey(who), atMs: Date.now(), state: "waiting" };
   keep(who, item);
   if (navigator.onLine) await Promise.race([flush(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
-  // Another field partner has signed in meanwhile, so do not navigate for this deed.
+  // Another field partner has signed in meanwhile. Throw, so that the caller does not go on to the next screen.
   if (signedInAs()?.fieldPartnerId !== who) throw new SignedOutError();
   const now = read<OutboxItem>(nameOf(who, item.key)) ?? item;
   if (now.state === "refused") removeItem(who, now.key);
@@ -171,8 +174,8 @@ async function sendItem(who: string, { mutation, input, key }: OutboxItem): Prom
   try {
     const variables = { input: { ...input, idempotencyKey: key } };
     const { result } = await askAs<SentAnswer>(who, QUEUED[mutation], variables);
-    // The deed is not refused: the service processes it when the start arrives. A repeated request then gets the
-    // result.
+    // The service has queued this mutation and will process it when the start of the visit arrives. Keep it in the
+    // outbox: a retry after that returns the result.
     if (result.isHeld === true) return { state: "waiting", message: HELD };
     if (result.code !== undefined) return { state: "refused", message: result.message };
     return { state: "done", ...(result.paymentLink && { linkId: result.paymentLink.id }) };

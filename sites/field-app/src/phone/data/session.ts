@@ -10,7 +10,7 @@ interface KeptSession {
   readonly accessToken: string;
   readonly refresh?: {
     readonly token: string;
-    /** The idempotency key of the request that will use the token, for all its attempts. */
+    /** The idempotency key for the request that will exchange this token. All attempts of that request use this key. */
     readonly key: string;
     /** When to renew the tokens, by this phone's clock, even if the clock is wrong. */
     readonly renewAtMs: number;

@@ -5,13 +5,16 @@ import { button, nothing } from "../ui/parts.ts";
 import { currentVisits, forgetVisit } from "../data/current-visit.ts";
 import { PATHS, type Screen } from "../ui/screen.ts";
 
-/** Creates the screen with the deeds that this phone has not sent yet or that the service has refused. */
+/**
+ * Creates the screen that lists the user's actions (deeds) that this phone has not sent yet or that the service has
+ * refused.
+ */
 export function waitingScreen(): Screen {
   return {
     title: "To be sent",
     back: PATHS.today,
     open({ main, actions, signal }) {
-      /** The key of the deed that the user wants to discard, until the user confirms this. */
+      /** The key of the deed for which the screen asks the user to confirm that it shall be discarded. */
       let doubted: string | undefined;
       const doubt = (key?: string) => {
         doubted = key;

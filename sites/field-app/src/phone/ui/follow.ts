@@ -73,7 +73,8 @@ export function questionName({ operation, variables = {} }: Question): string {
 }
 
 /**
- * Calls `reload` when a deed has reached the service, when the network is back, and when the user returns to the app.
+ * Calls `reload` when an action from the outbox has reached the service, when the network is back, and when the user
+ * returns to the app.
  */
 export function reloadWhenever(reload: () => void, signal: AbortSignal): void {
   let open = stillOpen();
