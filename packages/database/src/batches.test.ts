@@ -66,7 +66,7 @@ test("fewer than minItems items wait for the running batch, and minItems items s
   expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
 });
 
-test("clients of one batch share the next batch too, although their next items arrive at slightly different times", async () => {
+test("clients whose items shared a batch share the next batch too, although their next items arrive at slightly different times", async () => {
   const batches: number[] = [];
   const echo = inBatches<number, number>({
     maxItems: 8,
@@ -307,7 +307,7 @@ test("items of a kind are processed while and after one of its batches takes lon
   expect(await Promise.all([echo("a5"), echo("b2")])).toEqual(["a5", "b2"]);
 });
 
-test("one kind runs at most maxUnderWayOfKind batches, so another kind finds room", async () => {
+test("at most maxUnderWayOfKind batches of one kind run at a time, so that batches of other kinds can start", async () => {
   const batches: string[] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<string, string>({
@@ -329,7 +329,7 @@ test("one kind runs at most maxUnderWayOfKind batches, so another kind finds roo
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "b1"]);
 });
 
-test("at most maxLateUncounted late batches make room for other kinds", async () => {
+test("up to maxLateUncounted late batches do not count towards maxUnderWay, so that batches of other kinds can start", async () => {
   const batches: string[] = [];
   const arrivals = new Map<string, () => void>();
   const echo = inBatches<string, string>({

@@ -23,8 +23,9 @@ export interface BatchOptions<Item, Outcome> {
   /** The most batches of one kind that run at a time, so that one kind cannot delay all others. Default: `maxUnderWay`. */
   readonly maxUnderWayOfKind?: number;
   /**
-   * How many late batches at most do not count towards `maxUnderWay`. A batch is late when it takes longer than usual.
-   * Batches that wait for a node that does not answer therefore leave room for batches of other kinds. Default: 0.
+   * The most late batches that do not count towards `maxUnderWay`. A batch is late when it takes longer than usual, for
+   * example because a node does not answer. Not counting such batches leaves room for batches of other kinds. Default:
+   * 0.
    */
   readonly maxLateUncounted?: number;
   /**

@@ -30,7 +30,7 @@ test.each([
   await watcher.end();
 });
 
-test("databaseTime after a wait for a lock is later than the times of the transaction that held the lock", async () => {
+test("databaseTime, read after a wait for a lock, is later than a time read by the transaction that held the lock", async () => {
   const database = await createDatabase({ url: directUrl((await emptyDatabase()).url), schemas: [] });
   let second: Promise<Date> | undefined;
   const first = await transaction(database.em(), async (tx) => {

@@ -69,7 +69,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const orm = await MikroORM.init({
     driver: BoundDriver,
     clientUrl: url,
-    // MikroORM finds the current transaction by this name. Inside a host's `transactional` the name has to differ from the host's.
+    // MikroORM finds the current transaction by this name. With the host's name, our EntityManager would use the host's
+    // transaction inside a host's `transactional`.
     contextName: "@collections/database",
     entities: schemas.flatMap(({ entities }) => [...entities]),
     ensureDatabase: false,

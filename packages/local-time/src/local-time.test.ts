@@ -11,23 +11,23 @@ test.each([
   expect(new Date(wallClock(new Date(at), timeZone)).toISOString()).toBe(shown);
 });
 
-describe("instantOf returns the moment at which clocks show a local time", () => {
+describe("instantOf", () => {
   test.each([
     ["2026-11-20", "18:00", "Asia/Kolkata", "2026-11-20T12:30:00.000Z"],
     ["2026-11-20", "23:59:59", "Asia/Kolkata", "2026-11-20T18:29:59.000Z"],
     ["2026-11-20", "00:00:00.250", "America/New_York", "2026-11-20T05:00:00.250Z"],
     ["2026-07-01", "12:00", "Europe/Berlin", "2026-07-01T10:00:00.000Z"],
     ["2026-01-01", "00:30", "Pacific/Kiritimati", "2025-12-31T10:30:00.000Z"],
-  ])("%s %s in %s", (day, time, timeZone, instant) => {
+  ])("returns the moment of the local time %s %s in %s", (day, time, timeZone, instant) => {
     expect(instantOf(day, time, timeZone).toISOString()).toBe(instant);
   });
 
-  test("and takes the earlier moment if clocks show the time twice", () => {
+  test("returns the earlier moment if the local time occurs twice", () => {
     expect(instantOf("2026-11-01", "01:30", "America/New_York").toISOString()).toBe("2026-11-01T05:30:00.000Z");
     expect(instantOf("2026-10-25", "02:30", "Europe/Berlin").toISOString()).toBe("2026-10-25T00:30:00.000Z");
   });
 
-  test("and moves a time that clocks skip one hour forward", () => {
+  test("moves a local time that is skipped forward by one hour", () => {
     const skipped = instantOf("2026-03-29", "02:30", "Europe/Berlin");
     expect(skipped.toISOString()).toBe("2026-03-29T01:30:00.000Z");
     expect(timeIn("Europe/Berlin", skipped)).toBe("2026-03-29 03:30:00");

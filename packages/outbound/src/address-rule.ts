@@ -1,7 +1,9 @@
 import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** The address of Azure's own platform service on every Azure machine, although the address is in a public range. */
+/**
+ * Azure's own platform service has this address on every Azure machine. It is listed because it is in a public range.
+ */
 const AZURE_PLATFORM_ADDRESS = "168.63.129.16";
 /** The IPv6 addresses that the internet's registries have assigned so far. The rest of IPv6 is not routed. */
 const IPV6_GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");

@@ -206,7 +206,7 @@ test.concurrent.each<[what: string, head: string, more: string]>([
   ["with a length of 16 EiB", `${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\n`, "y".repeat(16_384)],
   ["in chunks", CHUNKED, `4000\r\n${"y".repeat(16_384)}\r\n`],
   ["in chunks of a byte", CHUNKED, "1\r\ny\r\n".repeat(2_000)],
-])("an endless body, %s, is cut at 64 KiB and its connection closed", async (_what, head, more) => {
+])("an endless body, %s, is cut at 64 KiB, and its connection is closed", async (_what, head, more) => {
   const hungUp = Promise.withResolvers<void>();
   const got = await askOnce((socket) => {
     socket.on("close", () => hungUp.resolve());

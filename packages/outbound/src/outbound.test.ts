@@ -8,7 +8,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((outbound) => outbound.close()));
 });
 
-test("sends the request byte by byte as it was given, and returns the answer", async () => {
+test("sends the request byte for byte as it was given, and returns the answer", async () => {
   await using origin = await openOrigin((socket) => {
     socket.write(
       answer("201 Created", '{"received":true}', ["X-Trace: one", "X-Trace: two", "Content-Type: text/plain"]),
@@ -40,7 +40,7 @@ test("a caller's user agent replaces ours", async () => {
   expect(origin.requests[0]).not.toContain("PartnerCollections");
 });
 
-test("returns a body of exactly maxBodyBytes whole, and cuts a longer one", async () => {
+test("returns a body of exactly maxBodyBytes in full, and cuts a longer one", async () => {
   await using origin = await openOrigin((socket, _request, number) => {
     socket.write(answer("200 OK", "x".repeat(999 + number)));
   });

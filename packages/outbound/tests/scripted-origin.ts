@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from "node:n
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { selfSigned } from "./self-signed.ts";
 
-/** For tests: what the origin sends for each request that it has read completely. */
+/** For tests: called for each request that the origin has read completely. Sends the answer through the socket. */
 export type OriginScript = (socket: Socket, request: string, requestNumber: number) => void;
 
 /** For tests: a server on 127.0.0.1 that sends exactly the bytes of a script, valid or not. */

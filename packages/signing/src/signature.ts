@@ -69,11 +69,11 @@ export function verify(request: RequestToVerify): boolean {
   return isSignature(request.signature, hmacOf(request));
 }
 
-/** Verifies the signature of a body that arrives in parts. */
+/** A verification that `beginVerification` has begun. It takes the body part by part. */
 export interface Verification {
   /** Adds the next bytes of the body, which are not stored. */
   update(part: Uint8Array): void;
-  /** Whether the signature is that of all parts together. Call it once, at the end. */
+  /** Returns whether the signature matches the whole body. Call it once, after the last part. */
   holds(): boolean;
 }
 

@@ -35,7 +35,7 @@ describe("a timestamp", () => {
     expect(checkTimestamp("9".repeat(10_000), NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE" });
   });
 
-  test.each([undefined, ""])("%j is missing", (header) => {
+  test.each([undefined, ""])("%j counts as missing", (header) => {
     expect(checkTimestamp(header, NOW_MS)).toEqual({ ok: false, code: "MISSING_TIMESTAMP" });
   });
 

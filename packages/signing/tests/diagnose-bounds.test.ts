@@ -75,7 +75,7 @@ test("explains a client's mistakes in any body with certainty", () => {
   );
 });
 
-describe("the result reveals nothing about the secret:", () => {
+describe("diagnose reveals nothing about the secret", () => {
   test("a caller that signs without the secret gets the same result for every secret", () => {
     const others = () => [{ keyId: OLDER_KEY_ID, secret: newSecret() }];
     const answer = (request: RequestToDiagnose) =>
@@ -98,7 +98,7 @@ describe("the result reveals nothing about the secret:", () => {
     }
   });
 
-  test("it contains only the two digests of the caller's own data, and no signature", () => {
+  test("the result contains only the two digests of the caller's own data, and no signature", () => {
     for (const { client, sends } of MISTAKES) {
       const request = sentBy(client, sends);
       const { canonicalString, canonicalSha256, bodySha256, ...rest } = diagnose(request, SECRETS, NOW_MS);
@@ -133,7 +133,7 @@ describe("the result reveals nothing about the secret:", () => {
   });
 });
 
-describe("the search stays within its limits", () => {
+describe("the search", () => {
   const others = Array.from({ length: 9 }, () => ({ keyId: OLDER_KEY_ID, secret: newSecret() }));
   const row = { sourceLoanNumber: "LN/1", borrowerName: "आशा", outstandingAmount: 5000.5, tags: ["<a>", "b"] };
   const rows = (count: number) => JSON.stringify({ rows: Array.from({ length: count }, () => row) }, null, 1);
@@ -152,21 +152,21 @@ describe("the search stays within its limits", () => {
     ["4 KiB", rows(25)],
     ["64 KiB", rows(430)],
     ["5 MiB", rows(32_000)],
-  ])("for a body of %s", (_, body) => {
+  ])("stays within its limits for a body of %s", (_, body) => {
     const { signatures, bytes } = search(body);
     expect(signatures).toBeGreaterThan(2);
     expect(signatures).toBeLessThanOrEqual(MAX_SIGNATURES_TRIED);
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES_READ);
   });
 
-  test("and tries every pair of mistakes for a body of 1 KiB, but only some pairs for a body of 64 KiB", () => {
+  test("tries every pair of mistakes for a body of 1 KiB, but only some pairs for a body of 64 KiB", () => {
     expect(search(rows(5))).toMatchObject({ complete: true });
     const { signatures, complete } = search(rows(430));
     expect(complete).toBe(false);
     expect(signatures).toBeGreaterThan(150);
   });
 
-  test("even if all other parts are long", () => {
+  test("stays within its limits if all other parts are long", () => {
     const [long, signature] = ["/%2F?".repeat(10_000), randomBytes(32).toString("hex")];
     const parts = { method: long, path: long, host: long, timestamp: "1".repeat(50_000), signedTimestamp: long };
     const { bytes, signatures } = diagnose({ ...parts, body: "", signature }, SECRETS, NOW_MS).search;
@@ -174,7 +174,7 @@ describe("the search stays within its limits", () => {
     expect(signatures).toBeLessThan(200);
   });
 
-  test("and does not parse a body that is nested too deeply", () => {
+  test("does not parse a body that is nested too deeply", () => {
     const body = "[".repeat(30_000) + "]".repeat(30_000);
     expect(search(body).signatures).toBeGreaterThan(2);
   });

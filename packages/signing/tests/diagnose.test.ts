@@ -11,7 +11,7 @@ function namedFor(request: RequestToDiagnose): SignatureCause[] {
   return diagnosis.map(({ cause }) => cause);
 }
 
-test("the tests make more than forty mistakes, and cover each cause that can be certain", () => {
+test("MISTAKES has more than forty mistakes, and covers each cause that can be certain", () => {
   expect(MISTAKES.length).toBeGreaterThan(40);
   const made = new Set(MISTAKES.map(({ cause }) => cause));
   const notMade = SIGNATURE_CAUSES.filter((cause) => !made.has(cause));

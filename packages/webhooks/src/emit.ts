@@ -47,7 +47,8 @@ const endpointIds = new Map<string, string>();
 async function emitOfOne(tx: Tx, lenderId: string, events: readonly EventToEmit[]): Promise<void> {
   const [ids, kinds, loans, sequences, moments, bodies] = columnsOf(events);
   send(tx, recordEvents, [lenderId, ids, kinds, loans, sequences, moments, bodies]);
-  // Without an endpoint this is a NOT NULL violation, as it is without a cluster.
+  // If the lender has no endpoint, the id is null, and the INSERT fails with a NOT NULL violation as it does without a
+  // cluster.
   const endpointId = endpointIds.get(lenderId) ?? (await readEndpointId(tx, lenderId)) ?? null;
   send(tx, recordDeliveries, [lenderId, ids, loans, sequences, kinds, endpointId]);
 }

@@ -134,7 +134,7 @@ test.each([
     `update answers set result = jsonb_set(result::jsonb, '{roleMayLogIn}', 'false') where nodeid = 2`,
     /^The role shop_app may not log in on the node worker:5433/,
   ],
-])("checkCluster rejects a cluster that is not ready, and changes nothing, after: %s", async (fault, sentence) => {
+])("checkCluster rejects a cluster that is not ready because of: %s", async (fault, sentence) => {
   await client.query("begin");
   const read = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   await client.query(fault);

@@ -46,7 +46,7 @@ test("there is no fault if each lender's table has lender_id in every key and al
   expect(await faultsAfter("")).toEqual([]);
 });
 
-describe("names the fault after", () => {
+describe("distributionFaults", () => {
   test.each([
     ["create table shop.stray (id uuid primary key)", /^shop\.stray has no lender_id: name it in undistributed/],
     ["drop table shop.visitor", /^shop\.visitor is named in undistributed, but there is no such table/],
@@ -94,7 +94,7 @@ describe("names the fault after", () => {
       /its default clock_timestamp\(\) is volatile/,
     ],
     ["create rule silent as on delete to shop.line do instead nothing", /^shop\.line: the rule silent rewrites/],
-  ])("%s", async (statements, fault) => {
+  ])("lists the fault caused by: %s", async (statements, fault) => {
     const faults = await faultsAfter(statements);
     expect(faults).toEqual([expect.stringMatching(fault)]);
   });

@@ -4,7 +4,9 @@ import { createDatabase, enqueue, failedJobs, migrate, queue, transaction } from
 
 const options = { expireInSeconds: 60 };
 const mails = queue<{ to: string }>("test.mails", { ...options, retryLimit: 1 });
-/** The jobs of this queue are retried more often than they can fail during the test. */
+/**
+ * Allows more retries than the test can use up, so that a job that always fails is still retried when the test ends.
+ */
 const letters = queue<{ to: string }>("test.letters", { ...options, retryLimit: 100_000 });
 const calls = queue<{ to: string }>("test.calls", { ...options, retryLimit: 5 });
 const schemas = [{ name: "test", entities: [], migrations: [], queues: [mails, letters, calls] }];

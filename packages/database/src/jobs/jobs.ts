@@ -22,8 +22,8 @@ const commitWithJob = statement("jobs.commit-with-job", `delete from ${JOB_COMMI
 const SIGNAL_CHANNEL = "jobs";
 const HEAD_START_CHANNEL = "jobs-at-once";
 /**
- * The delay after which the job itself may be fetched. PostgreSQL's clock measures it, because the clock of the process
- * may be wrong.
+ * Seconds until workers may fetch a job with a head start from the queue. PostgreSQL's clock measures the time, because
+ * the clock of the process may be wrong.
  */
 const HEAD_START_SECONDS = 1;
 

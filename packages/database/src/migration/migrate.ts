@@ -72,7 +72,7 @@ export interface MigrateOptions extends MigrationLockOptions {
   check?: (read: ReadRows) => Promise<void>;
 }
 
-/** Runs a query in the database before the migration. Its tables may be those of an older version. */
+/** Runs a query before the migration, when the tables may still be those of an older version. */
 export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 
 const TABLE = "collections_migration";
@@ -247,7 +247,8 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: r
   const { rows } = await client.query<{ same: boolean }>("select current_user = $1 as same", [role]);
   if (role === "" || rows[0]?.same) return;
   const grantee = escapeIdentifier(role);
-  // In one transaction, so that the role never has the rights that are revoked at the end.
+  // The grants and the revokes run in one transaction, so that the role never has the rights that are revoked at the
+  // end.
   await client.query("begin");
   // The service reads this table at its start to check that the schema is up to date.
   await client.query(`grant select on ${TABLE} to ${grantee}`);

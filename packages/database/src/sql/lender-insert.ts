@@ -98,7 +98,8 @@ function elementsOf(
   // unnest() would flatten arrays in an array.
   if (type === "text[]") return `(jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)).${column}`;
   const array = `${parameter}::${type}[]`;
-  // unnest() forgets the length of char(n), so PostgreSQL would surround it with a cast. A subscript keeps the length.
+  // The result of unnest() has no length for char(n), so PostgreSQL would add a cast around unnest(). A subscript keeps
+  // the length.
   return type === "char(3)" ? `(${array})[generate_subscripts(${array}, 1)]` : `unnest(${array})`;
 }
 

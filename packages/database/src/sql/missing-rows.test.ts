@@ -165,8 +165,8 @@ describe("a transaction in which rows were missing", () => {
   });
 });
 
-describe("on a host's connections", () => {
-  test("a statement of a host's pool fails, and its transaction commits nothing", async () => {
+describe("a warning of Citus that rows are missing, on a host's connection,", () => {
+  test("fails the statement of a host's pool, and its transaction commits nothing", async () => {
     const pool = new Pool({ connectionString: url });
     const hosted = await createDatabase({ url, schemas: [schema], pool });
     try {
@@ -186,7 +186,7 @@ describe("on a host's connections", () => {
     await pool.end();
   });
 
-  test("work in a host's transaction throws, so that the host rolls back", async () => {
+  test("fails the work in a host's transaction, so that the host rolls back", async () => {
     const client = new Client({ connectionString: url });
     await client.connect();
     const work = async (tx: Tx): Promise<void> => {

@@ -45,7 +45,7 @@ export function onMissingRows(client: ClientBase, act: (error: MissingRowsError)
 
 /**
  * Makes a statement of this client fail when Citus warns that rows are missing from its answer. Statements without such
- * a warning are not slower. Returns a function that ends this.
+ * a warning are not slower. Call the returned function to stop this.
  */
 export function failOnMissingRows(client: ClientBase): () => void {
   return onMissingRows(client, (error) => failActiveQuery(client as unknown as ClientInternals, error));

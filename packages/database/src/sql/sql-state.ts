@@ -33,7 +33,10 @@ export class NodeAwayError extends Error {
   }
 }
 
-/** Five characters with a digit. EPIPE has five letters, but it is an error of the operating system. */
+/**
+ * An SQLSTATE: five characters, at least one of them a digit. The digit excludes EPIPE, an error code of the operating
+ * system.
+ */
 const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 
 const UNIQUE_VIOLATION = "23505";

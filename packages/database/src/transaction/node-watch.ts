@@ -36,7 +36,10 @@ const CHECK_EVERY_MS = 500;
 /** Most transactions take milliseconds. A connection in use for longer may be waiting for a node that does not answer. */
 const HANGING_MS = 1_000;
 const ASK_EVERY_MS = 2_000;
-/** How long a node may take to accept a connection. With HANGING_MS and CHECK_EVERY_MS it stays below CONNECT_TIMEOUT_MS. */
+/**
+ * How long a node may take to accept a connection. The sum of this time, HANGING_MS and CHECK_EVERY_MS is below
+ * CONNECT_TIMEOUT_MS.
+ */
 const NODE_ANSWERS_WITHIN_MS = 2_000;
 
 /**

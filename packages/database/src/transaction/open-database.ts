@@ -22,7 +22,7 @@ export interface OpenDatabase extends Database {
    * state.
    */
   readonly sharesSessions: boolean;
-  /** Whether the pool is a host's, so that its clients may not be able to pipeline. */
+  /** Whether the pool belongs to a host. The clients of a host's pool may not support pipelining. */
   readonly isBorrowed: boolean;
   /** Whether tables are distributed over several nodes; undefined before the first `isDistributed`. */
   distributed: boolean | undefined;

@@ -76,7 +76,9 @@ export function failWhileNodeAway(em: EntityManager): void {
   if (databaseOf(em).nodes?.away) throw new NodeAwayError();
 }
 
-/** Sends no query without lenders, because a cluster would send it to every node. */
+/**
+ * Reads the rows of these lenders. If there are none, sends no query, because a cluster would send it to every node.
+ */
 async function rowsOf<Row>(
   em: EntityManager,
   ofSome: Statement,

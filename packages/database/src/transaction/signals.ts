@@ -26,7 +26,7 @@ export interface Signals {
 
 const PG_CHANNEL = "collections";
 const RECONNECT_DELAY_MS = 1_000;
-/** A connection that only listens would not notice a broken network, so it sends a query at this interval. */
+/** A connection that only listens would not notice a broken network. So a query is sent over it at this interval. */
 const HEARTBEAT_INTERVAL_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 const MAX_PAYLOAD_CHARACTERS = 1_000;

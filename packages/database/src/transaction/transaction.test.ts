@@ -126,7 +126,7 @@ describe("a transaction", () => {
     ["57014", true],
     ["23514", false],
     ["40001", false],
-  ])("after a COMMIT that failed with %s, the outcome is unknown: %s", async (state, isUnknown) => {
+  ])("whose COMMIT failed with %s throws CommitOutcomeUnknownError: %s", async (state, isUnknown) => {
     await database.pool.query(`
       drop table if exists trial.at_commit;
       create table trial.at_commit (id int);

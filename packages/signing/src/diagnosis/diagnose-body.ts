@@ -146,7 +146,9 @@ function textOf(body: Uint8Array): string | undefined {
   }
 }
 
-/** Serialises the JSON again in each layout, with the original spelling of numbers and strings, and with JavaScript's. */
+/**
+ * Serialises the JSON twice in each layout: with the original spelling of numbers and strings, and with JavaScript's.
+ */
 function laidOut(layouts: readonly JsonLayout[]): BodyChange[] {
   return layouts.flatMap((layout) => [
     ofJson((_, tokens) => jsonText(tokens, layout)),

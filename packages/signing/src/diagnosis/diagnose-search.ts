@@ -31,7 +31,10 @@ const OVERHEAD_BYTES = 256;
 const WRITING_FACTOR = 4;
 /** Larger bodies are not serialised again. */
 const MAX_WRITTEN_BYTES = 128 * 1024;
-/** The most bytes to spend on `far` mistakes, so that a search with a large body still tries pairs of mistakes. */
+/**
+ * The most bytes that `findMistakes` spends on the `far` mistakes, so that a search with a large body still tries pairs
+ * of mistakes.
+ */
 const MAX_FAR_BYTES = MAX_BYTES_READ / 8;
 
 /** Counts the work of a search, and limits it. */

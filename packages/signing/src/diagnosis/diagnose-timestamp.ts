@@ -6,7 +6,10 @@ type TimestampMistake = MistakeIn<"timestamp">;
 
 const PART = { part: "timestamp" } as const;
 const MS_PER_S = 1_000;
-/** The usual difference of two readings of one clock. Larger differences are tried only without a second mistake. */
+/**
+ * A client that reads its clock twice usually gets two times that differ by at most 5 ms. Mistakes with a larger
+ * difference are tried only without a second mistake.
+ */
 const NEAR_MS = 5;
 const FAR_MS = 500;
 const FAR_S = 300;
@@ -58,8 +61,8 @@ export function timestampMistakes(sent: string, claimed: string | undefined): Ti
 }
 
 /**
- * Yields mistakes whose timestamp is further away, the nearest first: each millisecond within half a second, then each
- * second within five minutes.
+ * Yields mistakes whose timestamp differs more from the sent one than in `timestampMistakes`, the nearest first: each
+ * millisecond within half a second, then each second within five minutes.
  */
 export function* farTimestampMistakes(sent: string): Generator<TimestampMistake> {
   if (!/^(\d{10}|\d{13})$/.test(sent)) return;

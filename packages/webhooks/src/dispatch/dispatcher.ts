@@ -21,7 +21,8 @@ const DEFAULT_POLL_INTERVAL_MS = 1_000;
  */
 const CLUSTER_POLL_INTERVAL_MS = 5_000;
 /**
- * How long `stop` gives back leases after the grace time. If the database is unavailable, the leases end by themselves.
+ * How long `stop` tries to give back leases after the grace time. If the database is unavailable, the leases end by
+ * themselves.
  */
 const LAST_WRITES_MS = 2_000;
 

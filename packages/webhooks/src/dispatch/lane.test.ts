@@ -80,8 +80,8 @@ test("a lane starts no attempt while failures that are not yet written may suspe
   lane.wake();
   await until(async () => (await leasedBy(lenderId)) === 0 && facts.length >= 3);
   await lane.stop();
-  // Two written failures do not suspend the endpoint. Three unwritten failures stop further attempts, of which four may
-  // be under way by then.
+  // Two written failures do not suspend the endpoint. Three unwritten failures stop further attempts, but four attempts
+  // may be under way by then.
   expect(receiver.received.length).toBeLessThanOrEqual(2 + 3 + 4);
   expect(await countIn(database, lenderId, "waiting")).toBe(20 - receiver.received.length);
 });

@@ -209,9 +209,10 @@ export class Lane {
     const { written, verdict, isSuspended, isFollowed } = await (isQuiet
       ? quietLanes.record({ lenderId, outcomes })
       : recordResults(em, lenderId, outcomes, suspension));
-    // A signal during the query may be about an event that the query did not see. No lease could have found this event
-    // either, if an earlier event of its loan was leased. A refused result may have been written by a query whose
-    // answer was lost.
+    // Another scan is needed in three cases. First, a loan has a further event. Second, a result was refused: an
+    // earlier query whose answer was lost may have written it, and may have found a further event. Third, a signal came
+    // during the query: it may be about an event that the query did not see and that no lease could return while an
+    // earlier event of its loan was leased.
     const isRefused = written.size < outcomes.length;
     if (isFollowed || isRefused || this.#cursor.signals !== signals) this.#cursor.hint();
     if (verdict === "suspend") log.warn({ lenderId }, "webhook endpoint suspended");

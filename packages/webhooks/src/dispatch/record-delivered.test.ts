@@ -36,7 +36,7 @@ test("writes and logs delivered events of many lenders once, and reports loans w
   expect(await attemptsOf(results)).toEqual([1, 1, 1, 1]);
 });
 
-test("resets a count of failures, reports that a suspended endpoint recovers, and refuses a lost claim", async () => {
+test("resets a count of failures, reports the recovery of a suspended endpoint, and refuses a result whose claim has ended", async () => {
   const [sound, failing, suspended] = [
     await deliveredResults(["LN-1"]),
     await deliveredResults(["LN-1", "LN-2"]),

@@ -62,7 +62,10 @@ export class RepeatQuota {
     this.#wereAllRepeats = leased.length > 0 && leased.every(isRepeat);
   }
 
-  /** Returns true once if there is room again for repeats that a lease has skipped. A new scan then finds them. */
+  /**
+   * Returns true if a lease has skipped repeats and there is room for them now. Then returns false until a lease skips
+   * repeats again. The caller starts a new scan, which finds the skipped repeats.
+   */
   takeSkipped(): boolean {
     if (!this.#hasSkipped || !this.isOpen) return false;
     this.#hasSkipped = false;

@@ -13,7 +13,7 @@ export function retryAfterMs(header: string | undefined, now: Date): number | un
   return waitMs > 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : undefined;
 }
 
-/** Returns NaN for a text that cannot be read. */
+/** Returns the wait in milliseconds, or NaN for a text that cannot be read. */
 function parseWait(text: string, now: Date): number {
   if (/^\d+$/.test(text)) return Number(text) * 1_000;
   return HTTP_DATE.test(text) ? Date.parse(text) - now.getTime() : Number.NaN;

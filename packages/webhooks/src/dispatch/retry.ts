@@ -29,14 +29,14 @@ const JOB_EXPIRES_SECONDS = 60;
  */
 const OVERDUE_MS = 10_000;
 /**
- * The most waits that the sweep ends at a time. An outage can leave many overdue waits, and dispatchers need the same
- * rows.
+ * The most waits that one round of the sweep ends. An outage can leave many overdue waits, and locking all their rows
+ * at once would delay dispatchers.
  */
 const SWEEP_ROWS = 1_000;
 
 /**
  * Jobs that end the wait between two attempts of a delivery. The time in the delivery's row decides when the wait ends;
- * the job only makes a worker check it. `sweep` replaces a lost job.
+ * the job only makes a worker check that time. `sweep` replaces a lost job.
  */
 export const retryQueue = queue<RetryDue>("webhooks.retry", {
   retryLimit: 5,
@@ -77,8 +77,8 @@ export async function sweep(em: EntityManager): Promise<number> {
       ended += await transaction(em, (tx) => endOverdue(tx, overdue));
     });
     total += ended;
-    // Another process may have ended some of these waits, so there may be more. If it has ended all of them, it
-    // continues the sweep itself.
+    // A full round means that there may be more overdue waits. If another process has ended all waits of this round,
+    // that process continues the sweep.
     if (seen < SWEEP_ROWS || ended === 0) return total;
   }
 }

@@ -131,7 +131,7 @@ describe("an alert that was held back", () => {
     { cause: "parked", now: "suspended", isTold: true },
     { cause: "gone", now: "active", isTold: true },
   ])(
-    "of cause $cause, while the endpoint is $now: is mailed ($isTold) or else discarded",
+    "of cause $cause is mailed while the endpoint is $now, and not discarded: $isTold",
     async ({ cause, now, isTold }) => {
       const lenderId = await addLender(null);
       await raise(database, lenderId, cause);
@@ -146,7 +146,7 @@ describe("an alert that was held back", () => {
     },
   );
 
-  test("is mailed for every one of many lenders", async () => {
+  test("is mailed to each of many lenders", async () => {
     const lenders = await Promise.all(Array.from({ length: 120 }, () => addLender(null)));
     for (const lenderId of lenders) {
       await raise(database, lenderId, "gone");

@@ -53,8 +53,8 @@ export interface AlertJob {
 }
 
 /**
- * The facts of the newest alert as the row stores them. `heldBack` is the number of earlier alerts that its mail
- * mentioned.
+ * The facts of the newest alert as the row stores them. `heldBack` is the number of earlier alerts that the mail of
+ * this alert mentioned.
  */
 type RememberedFacts = AlertFacts & Pick<AlertJob, "happenedAt"> & Partial<Pick<AlertJob, "heldBack">>;
 

@@ -63,13 +63,13 @@ describe("the request", () => {
   );
 });
 
-describe("what counts as delivered", () => {
-  test.each([200, 202, 204, 299])("a status of %i", async (status) => {
+describe("makeAttempt returns delivered", () => {
+  test.each([200, 202, 204, 299])("for a status of %i", async (status) => {
     await using receiver = await openReceiver((response) => response.writeHead(status).end());
     expect(await makeAttempt(sender, attemptTo(receiver.url))).toMatchObject({ outcome: "delivered", error: null });
   });
 
-  test("a 2xx status line in time, even if its body never ends", async () => {
+  test("for a 2xx status line in time, even if the body never ends", async () => {
     await using receiver = await openReceiver((response) => {
       response.writeHead(200);
       response.write("half of ");
@@ -79,7 +79,7 @@ describe("what counts as delivered", () => {
     expect(answer?.body).toBe("half of ");
   });
 
-  test("a 2xx with a huge body, of which 2 KB are kept", async () => {
+  test("for a 2xx with a huge body, of which it keeps 2 KB", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(200).end("₹".repeat(100_000)));
     const { outcome, answer } = await makeAttempt(sender, attemptTo(receiver.url));
     expect(outcome).toBe("delivered");
@@ -87,14 +87,14 @@ describe("what counts as delivered", () => {
   });
 });
 
-describe("what counts as failed, with its cause", () => {
+describe("an attempt that delivers nothing", () => {
   test.each([
     [302, "REDIRECT", /not followed/],
     [304, "REDIRECT", /not followed/],
     [400, "NON_2XX", /answered 400/],
     [410, "NON_2XX", /answered 410/],
     [503, "NON_2XX", /answered 503/],
-  ])("a %i is %s", async (status, code, detail) => {
+  ])("to a receiver that answers %i fails with %s", async (status, code, detail) => {
     await using receiver = await openReceiver((response) => response.writeHead(status, { Location: "/x" }).end("no"));
     const result = await makeAttempt(sender, attemptTo(receiver.url));
     expect(result).toMatchObject({ outcome: "failed", error: { code, detail: expect.stringMatching(detail) } });
@@ -102,7 +102,7 @@ describe("what counts as failed, with its cause", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test("a receiver that does not answer is TIMEOUT", async () => {
+  test("to a receiver that does not answer fails with TIMEOUT", async () => {
     await using receiver = await openReceiver(() => {});
     expect(await makeAttempt(sender, attemptTo(receiver.url))).toMatchObject({
       outcome: "failed",
@@ -112,35 +112,35 @@ describe("what counts as failed, with its cause", () => {
     });
   });
 
-  test("a closed port is CONNECT", async () => {
+  test("to a closed port fails with CONNECT", async () => {
     const receiver = await openReceiver();
     await receiver[Symbol.asyncDispose]();
     const { outcome, error } = await makeAttempt(sender, attemptTo(receiver.url));
     expect({ outcome, code: error?.code }).toEqual({ outcome: "failed", code: "CONNECT" });
   });
 
-  test("a receiver that does not speak TLS is TLS", async () => {
+  test("to a receiver that does not speak TLS fails with TLS", async () => {
     await using receiver = await openReceiver();
     const { error } = await makeAttempt(sender, attemptTo(receiver.url.replace("http:", "https:")));
     expect(error?.code).toBe("TLS");
   });
 
   test.each(["https://10.0.0.1/hooks", "http://example.com/hooks", "https://[::1]/", "not a url"])(
-    "%s is BLOCKED_ADDRESS",
+    "to %s fails with BLOCKED_ADDRESS",
     async (url) => {
       const { outcome, error } = await makeAttempt(sender, attemptTo(url));
       expect({ outcome, code: error?.code }).toEqual({ outcome: "failed", code: "BLOCKED_ADDRESS" });
     },
   );
 
-  test("an answer with invalid UTF-8 and NUL becomes text that PostgreSQL can store", async () => {
+  test("returns an answer with invalid UTF-8 and NUL as text that PostgreSQL can store", async () => {
     const port = await serveRaw("HTTP/1.1 500 No\r\nContent-Length: 5\r\nX-Odd: \xff\xfe\r\n\r\na\0\xffb\xc3");
     const { answer } = await makeAttempt(sender, attemptTo(`http://127.0.0.1:${port}/`));
     expect(answer).toMatchObject({ status: 500, body: "a\uFFFD\uFFFDb\uFFFD" });
     expect(JSON.stringify(answer?.headers).isWellFormed()).toBe(true);
   });
 
-  test("an aborted attempt is abandoned, and not a failure of the receiver", async () => {
+  test("is abandoned if it is aborted, and is not a failure of the receiver", async () => {
     await using receiver = await openReceiver(() => {});
     const giveUp = new AbortController();
     const attempt = makeAttempt(sender, { ...attemptTo(receiver.url), signal: giveUp.signal });

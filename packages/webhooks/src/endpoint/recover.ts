@@ -2,7 +2,10 @@ import { type EntityManager, newId, query, signal, statement, transaction, type 
 import { raiseAlert } from "./alert.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 
-/** The most waits that one transaction ends. An endpoint may have many, and dispatchers need the same rows. */
+/**
+ * The most waits that one transaction ends. An endpoint may have many, and locking all their rows would delay
+ * dispatchers.
+ */
 const ROWS_AT_A_TIME = 1_000;
 
 /**

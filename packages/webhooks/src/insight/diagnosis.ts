@@ -41,8 +41,8 @@ export interface WebhookProblem {
 /** An event that has waited this long causes a warning, whatever it waits for. */
 const OLD_EVENT_MS = 900_000;
 /**
- * It is a fault if the partitions end within this time from now. They are created four weeks ahead, and at least one week
- * ahead by migrations.
+ * It is a fault if the partitions end within this time from now. The routine creates them four weeks ahead, and a
+ * migration creates them at least one week ahead.
  */
 const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
 

@@ -3,9 +3,7 @@ import { expect, test } from "vitest";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { reasonInText } from "./failure-reason.ts";
 
-/**
- * For each reason: its code, and the codes of the underlying errors. Null: a failure with this reason may have none.
- */
+/** Maps each reason to its code and to the codes of the underlying errors. Null: there may be no underlying error. */
 const FAILURES: Record<FailureReason, readonly [FailureCode, ...(string | null)[]]> = {
   URL_NOT_ALLOWED: ["BLOCKED_ADDRESS", null],
   ADDRESS_NOT_PUBLIC: ["BLOCKED_ADDRESS", null],
@@ -34,23 +32,29 @@ const FAILURES: Record<FailureReason, readonly [FailureCode, ...(string | null)[
   SHUTTING_DOWN: ["ABORTED"],
 };
 
-/** These reasons say no more than the code of the attempt. */
+/** Reasons that say no more than the code of the attempt. `reasonInText` returns undefined for them. */
 const GENERAL: ReadonlySet<FailureReason> = new Set(["CONNECTION_FAILED", "TLS_FAILED"]);
 
 const failures = Object.entries(FAILURES).flatMap(([reason, [code, ...systemCodes]]) =>
   systemCodes.map((systemCode) => ({ reason: reason as FailureReason, code: code as AttemptErrorCode, systemCode })),
 );
 
-test.each(failures)("reads $reason with $systemCode from its sentence", ({ reason, code, systemCode }) => {
-  const sentence = describeFailure({ reason, ...(systemCode !== null && { systemCode }) });
-  expect(reasonInText(code, sentence)).toBe(GENERAL.has(reason) ? undefined : reason);
-});
+test.each(failures)(
+  "reasonInText reads $reason from its sentence with the error code $systemCode",
+  ({ reason, code, systemCode }) => {
+    const sentence = describeFailure({ reason, ...(systemCode !== null && { systemCode }) });
+    expect(reasonInText(code, sentence)).toBe(GENERAL.has(reason) ? undefined : reason);
+  },
+);
 
-test.each(["NO_CONNECTION_IN_TIME", "NO_ANSWER_IN_TIME"] as const)("reads %s with its time limit", (reason) => {
-  expect(reasonInText("TIMEOUT", describeFailure({ reason, timeoutMs: 10_000 }))).toBe(reason);
-});
+test.each(["NO_CONNECTION_IN_TIME", "NO_ANSWER_IN_TIME"] as const)(
+  "reasonInText reads %s from its sentence with a time limit",
+  (reason) => {
+    expect(reasonInText("TIMEOUT", describeFailure({ reason, timeoutMs: 10_000 }))).toBe(reason);
+  },
+);
 
-test("reads URL_NOT_ALLOWED from a sentence of checkUrl", () => {
+test("reasonInText reads URL_NOT_ALLOWED from a sentence of checkUrl", () => {
   const urlProblem = "The URL must start with https://.";
   expect(reasonInText("BLOCKED_ADDRESS", describeFailure({ reason: "URL_NOT_ALLOWED", urlProblem }))).toBe(
     "URL_NOT_ALLOWED",
@@ -68,6 +72,6 @@ test.each<[AttemptErrorCode, string, FailureReason | undefined]>([
   ["TLS", "No secure connection could be agreed (ERR_SSL_WRONG_VERSION_NUMBER).", "NOT_TLS"],
   ["TLS", "A sentence that nothing writes.", undefined],
   ["NON_2XX", "The callback answered 503; any 2xx acknowledges.", undefined],
-])("reads the reason from rows of earlier versions: %s, %s", (code, detail, reason) => {
+])("reasonInText reads the reason from a row of an earlier version: %s, %s", (code, detail, reason) => {
   expect(reasonInText(code, detail)).toBe(reason);
 });

@@ -77,15 +77,15 @@ describe("a redirect", () => {
   });
 
   test.each([undefined, "", "javascript:alert(1)", "https://", "mailto:ops@acme.example"])(
-    "to %j has no readable Location",
+    "with the Location %j is explained as one without a readable Location",
     (location) => {
-      // An empty Location is, by the rules of URLs, the same URL again.
+      // An empty Location means the callback's own URL, so the callback is unknown in the test with an empty Location.
       const said = remedyFor(redirect(location, location === "" ? { url: null } : {}));
       expect(said.cause).toBe("Your server redirected (302) without a Location that can be read.");
     },
   );
 
-  test("to a very long URL is cut", () => {
+  test("to a very long URL is explained with a shortened URL", () => {
     const { cause } = remedyFor(redirect(`/${"x".repeat(5_000)}`));
     expect(cause).toContain(` https://acme.example/${"x".repeat(179)}… `);
   });
@@ -95,7 +95,7 @@ describe("a redirect", () => {
     expect(remedy).toMatch(/^Register the final URL, which is http:\/\/127\.0\.0\.1:4000\/b /);
   });
 
-  test("that is relative to an unknown callback has no readable Location", () => {
+  test("with a relative Location, from an unknown callback, is explained as one without a readable Location", () => {
     expect(remedyFor(redirect("/b", { url: null })).cause).toMatch(/without a Location that can be read/);
   });
 
@@ -137,7 +137,7 @@ describe("an attempt without an answer", () => {
   });
 
   test.each<AttemptErrorCode>(["TIMEOUT", "DNS", "CONNECT", "TLS", "NON_2XX", "REDIRECT", "BLOCKED_ADDRESS"])(
-    "and with no other fact than %s has a cause and a remedy",
+    "of which only the code %s is known has a cause and a remedy",
     (errorCode) => {
       expect(remedyFor(failed(errorCode, { url: null }))).toEqual(WHOLE_SENTENCES);
     },

@@ -43,7 +43,10 @@ export const ReplayEntity = defineEntity({
     /** The last event at the time of the request. Later events are not part of the replay. */
     upTo: p.uuid(),
     requestedBy: p.text(),
-    /** The ids of further requests for the same events that came while the replay ran. */
+    /**
+     * The ids of later requests for the same events. They came while this replay ran, so they joined it and started no
+     * other replay.
+     */
     joinedBy: p.array().columnType("uuid[]"),
     nextStepAt: p.datetime().columnType("timestamptz"),
     createdAt: p.datetime().columnType("timestamptz"),

@@ -1,6 +1,6 @@
 /**
- * The greatest assumed difference between the time in an event's id, which is from a process's clock, and the
- * database's.
+ * The greatest difference that is assumed between a process's clock and the database's. The time in an event's id is
+ * from a process's clock.
  */
 export const CLOCKS_DIFFER_MS = 3_600_000;
 

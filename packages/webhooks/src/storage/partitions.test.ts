@@ -34,7 +34,7 @@ describe("partitions", () => {
     expect(await maintainPartitions(other.em())).toMatchObject({ made: 0 });
   });
 
-  test("get the rows that were written before they were created", async () => {
+  test("contain the rows that were written before the partitions were created", async () => {
     const { database, sql } = await openFresh();
     const lenderId = newId();
     await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: null }));
@@ -118,8 +118,8 @@ describe("partitions", () => {
   });
 });
 
-describe("a query reads only the partition that it needs, on a generic plan,", { tags: "one-node-plan" }, () => {
-  test.each(["before statistics", "after statistics"])("%s", async (when) => {
+describe("with a generic plan, a query reads only the partition that it needs", { tags: "one-node-plan" }, () => {
+  test.each(["before statistics", "after statistics"])("%s are collected", async (when) => {
     const run = await openLongRun();
     for (let week = 1; week <= 9; week++) {
       await run.publish(`LN-${week}`, 1, { daysAgo: week * 7, state: "delivered", settledDaysAgo: week * 7 });

@@ -5,7 +5,7 @@ import { applyRetention, PARTITIONED, type Partitioned, type RetentionResult } f
 const WEEKS_AHEAD = 4;
 /** The contract lets lenders replay a parked event for 30 days, and the ladder takes about 31 hours before that. */
 const DEFAULT_KEEP_DAYS = 35;
-/** Another session held a lock on a table for too long, or there was a deadlock. */
+/** The SQLSTATEs of a table lock that another session held for too long, and of a deadlock. */
 const HELD_UP = new Set(["55P03", "40P01"]);
 
 /** The result of a call of `maintainPartitions`. */
