@@ -116,7 +116,8 @@ const PAIRS = PARTS.flatMap((part, index) =>
   ),
 );
 /**
- * Every part alone with every sort, and every pair of parts with one sort. With LISTS=all, every pair with every sort.
+ * The requests to test: every part alone with every sort, and every pair of parts with one sort. With the environment
+ * variable LISTS=all, every pair is tested with every sort.
  */
 export const REQUESTS: readonly Request[] = CASE_SORTS.flatMap((sort, order) => {
   const pairs = PAIRS.filter((_, index) => process.env["LISTS"] === "all" || index % CASE_SORTS.length === order);

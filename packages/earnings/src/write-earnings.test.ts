@@ -152,7 +152,7 @@ describe("a field partner", () => {
     expect(seen).toEqual(earnings.toReversed());
   });
 
-  test("cannot see another's earning by its id, its case or a cursor", async () => {
+  test("cannot see another field partner's earning by its id, its case or a cursor", async () => {
     const theirs = anEarning();
     await add(theirs);
     const me = newId();

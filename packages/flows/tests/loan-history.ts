@@ -18,7 +18,8 @@ export type Fact =
   | { readonly kind: "payment"; readonly day: number; readonly amount: number; readonly reference: string };
 
 /**
- * The facts in their order of arrival. The payments of one part arrive in one batch, after the balances of the part.
+ * The facts in their order of arrival. Each inner array is one part: first its balances arrive one by one, and then all
+ * its payments in one batch.
  */
 export type Arrival = readonly (readonly Fact[])[];
 

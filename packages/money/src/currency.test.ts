@@ -35,7 +35,7 @@ describe("the ISO 4217 table", () => {
     expect([...EXPONENTS.keys()].filter((code) => !/^[A-Z]{3}$/.test(code))).toEqual([]);
   });
 
-  test("differs from the decimals of Intl only for currencies whose small units shops leave out", () => {
+  test("has other decimals than Intl only for currencies whose minor unit is not used in shops", () => {
     const moreThanInShops = [...EXPONENTS].filter(([code, exponent]) => exponent > intlDecimals(code));
     const fewerThanInShops = [...EXPONENTS].filter(([code, exponent]) => exponent < intlDecimals(code));
     expect(moreThanInShops.map(([code]) => code)).toEqual(expect.arrayContaining(["IDR", "HUF", "IQD", "MMK"]));

@@ -87,7 +87,7 @@ describe("all JSON except numbers under an amount key", () => {
   });
 });
 
-describe("an object with the same name twice is rejected", () => {
+describe("a name that occurs twice", () => {
   test.each<[text: string, path: (string | number)[]]>([
     ['{"amount":1,"amount":7}', ["amount"]],
     ['{"amount":1,"reference":"a","amount":1}', ["amount"]],
@@ -99,18 +99,18 @@ describe("an object with the same name twice is rejected", () => {
     ['{"__proto__":1,"__proto__":2}', ["__proto__"]],
     ['{"":1,"":2}', [""]],
     ['{"1":1,"1":2}', ["1"]],
-  ])("%s", (text, path) => {
+  ])("is rejected in one object: %s", (text, path) => {
     expect(thrownBy(text)).toEqual(new DuplicateFieldError(path));
     expect(thrownBy(text)).toMatchObject({ code: "DUPLICATE_FIELD", path });
   });
 
-  test("but accepted if the second occurrence is in another object, beside it or inside it", () => {
+  test("is accepted in two objects, one beside or inside the other", () => {
     const text = '{"a":{"a":[{"a":1},{"a":1}],"A":1,"constructor":1,"toString":2}}';
     expect(parseJson(text, AMOUNTS)).toEqual(JSON.parse(text));
   });
 });
 
-describe("the limits", () => {
+describe("the limits of parseJson", () => {
   const { depth, values, names, numberCharacters } = JSON_LIMITS;
 
   test.each([

@@ -72,8 +72,8 @@ test("payments that the balance includes are applied up to the peak, and the res
   expect(unknownPeak).toMatchObject({ appliedMinor: 500_000n, caseAfter: { peakMinor: 500_000n } });
 });
 
-test("payments that the balance includes are applied up to the outstanding amount if an older process raised it above the peak", () => {
-  // An older process writes outstandingMinor of an existing case and does not know peakMinor.
+test("payments that the balance includes are applied up to the outstanding amount if a process of an older version raised that amount above the peak", () => {
+  // A process of an older version writes outstandingMinor of an existing case, and does not know peakMinor.
   const raised = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 300_000n, peakMinor: 100_000n });
   const first = applyPayment(raised, { amountMinor: 250_000n, paidAt: EARLIER }, NOW);
   expect(first).toMatchObject({ appliedMinor: 250_000n, excessMinor: 0n, caseAfter: { peakMinor: 300_000n } });

@@ -12,7 +12,7 @@ export interface CapturedPayment {
 /** The effect of one payment on a case. `appliedMinor + excessMinor` is the payment's amount. */
 export interface PaymentEffect {
   readonly caseAfter: LockedCase;
-  /** The part that was owed: it lowered the outstanding amount, or the lender's balance already included it. */
+  /** The part of this payment that was owed. It lowered the outstanding amount, or the lender's balance included it. */
   readonly appliedMinor: bigint;
   /** The part of this payment that was not owed. */
   readonly excessMinor: bigint;

@@ -60,7 +60,10 @@ interface DetailField<Property extends keyof CaseDetails> {
   readonly confidential?: true;
 }
 
-/** How each detail is read from a row, and which value null gives it. Answers list changes in this order. */
+/**
+ * For each detail: its field in a row, the function that reads the field, and the value that null gives the detail.
+ * Answers list changes in the order of these entries.
+ */
 export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailField<Property> } = {
   outstandingAsOf: { field: "outstandingAsOf", read: balanceAsOf, cleared: null },
   minimumMinor: { field: "minimumAmount", read: amount({ allowZero: true }), cleared: null },

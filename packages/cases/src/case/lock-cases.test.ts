@@ -125,7 +125,7 @@ describe.each([
   { place: "on one PostgreSQL", at: database },
   { place: "with the queries for a cluster", at: await fakeCluster() },
 ])("lockFreeCases $place", ({ at }) => {
-  test("reports an unknown loan as absent, and a loan that another transaction has locked in neither list", async () => {
+  test("reports an unknown loan as absent, and omits a loan from both lists if another transaction has locked it", async () => {
     const lenderId = newId();
     const [free, held] = [await store(at, exampleCase({ lenderId })), await store(at, exampleCase({ lenderId }))];
     const unknown = { lenderId, loan: "LN-never-imported" };
@@ -139,7 +139,7 @@ describe.each([
   });
 
   test(
-    "with loans of two lenders reports the unknown loan as absent, and the locked loan in neither list",
+    "reports the unknown loan as absent and omits the locked loan from both lists, for loans of two lenders",
     { tags: "many-lenders" },
     async () => {
       const held = await store(at, exampleCase());
@@ -152,7 +152,7 @@ describe.each([
     },
   );
 
-  test("never reports an imported loan as absent, also while new cycles replace its case", async () => {
+  test("never reports an imported loan as absent, even while new cycles replace its case", async () => {
     const lenderId = newId();
     let current = await store(at, exampleCase({ lenderId }));
     const loan = keyOf(current);

@@ -10,8 +10,8 @@ import { address, NOW, portfoliosIn, TODAY } from "../../tests/portfolios-exampl
 const database = await casesDatabase();
 const { add, allPages, hold, list, order, promise, write } = portfoliosIn(database);
 
-describe("the list is sorted", () => {
-  test("by priority: due promises, no promise, later promises, blocked, ended", async () => {
+describe("casesOfFieldPartner", () => {
+  test("sorts by priority: due promises, no promise, later promises, blocked, ended", async () => {
     const { me, held } = await hold([
       { status: "closed", closedAt: NOW, closeReason: "withdrawn", dpd: 999 },
       { doNotContactUntil: "2026-12-01", dpd: 900 },
@@ -27,7 +27,7 @@ describe("the list is sorted", () => {
     expect(await order(me, { sort: "priority" }, held)).toEqual([3, 5, 6, 4, 2, 1, 0]);
   });
 
-  test("by days past due, by amount and by distance, unknown values last", async () => {
+  test("sorts by days past due, by amount and by distance, with unknown values last", async () => {
     const inr = (outstandingMinor: bigint) => ({ outstandingMinor, placedMinor: outstandingMinor });
     const { me, held } = await hold([
       { dpd: 3, ...inr(100n), addresses: [address({ latitude: 19.2, longitude: 72.9 })] },
@@ -42,7 +42,7 @@ describe("the list is sorted", () => {
     expect(await order(me, { sort: "near", near: { ...near, radiusM: 20_000 } }, held)).toEqual([2, 0]);
   });
 
-  test("so that each unchanged case is listed once while others are added, removed and moved between pages", async () => {
+  test("lists each unchanged case once, even if other cases are added, removed and moved between two pages", async () => {
     for (const sort of ["priority", "dpd", "amount"] as const) {
       const { me, held } = await hold(
         Array.from({ length: 9 }, (_, n) => ({ dpd: n, outstandingMinor: BigInt(n) * 100n })),
@@ -62,7 +62,7 @@ describe("the list is sorted", () => {
     }
   });
 
-  test("by priority on the day of the first page, on all later pages, also after midnight", async () => {
+  test("sorts all pages by the priority on the day of the first page, even after midnight", async () => {
     const { me, held } = await hold([{ dpd: 1 }, { dpd: 2 }, { dpd: 3 }]);
     await promise(held[0]!, "2026-11-21");
     const first = await list(me, { first: 2 });

@@ -11,7 +11,7 @@ const database = await casesDatabase();
 const { allPages, hold, lenderId, promise } = portfoliosIn(database);
 
 describe("a field partner's list", () => {
-  test("contains only their own cases, in pages, ties newest first", async () => {
+  test("contains only their own cases, in pages, with the newest of equally ranked cases first", async () => {
     const { me, held } = await hold(Array.from({ length: 5 }, () => ({})));
     await hold([{}]);
     const pages = await allPages(me, { first: 2 });
@@ -20,7 +20,7 @@ describe("a field partner's list", () => {
     expect(await lenderIdsOfFieldPartner(database.em(), me)).toEqual([lenderId]);
   });
 
-  test("of given ids contains only their own cases", async () => {
+  test("contains only their own cases if cases are requested by id", async () => {
     const { me, held } = await hold([{}]);
     const theirs = await hold([{}]);
     const ids = [held[0]!.id, theirs.held[0]!.id, newId()];
@@ -29,14 +29,14 @@ describe("a field partner's list", () => {
   });
 });
 
-describe("the list is filtered", () => {
+describe("casesOfFieldPartner filters", () => {
   test.each<[string, CaseListRequest["filter"], number[]]>([
     ["by status", { statuses: ["in_progress"] }, [1]],
     ["by bucket, sent by the lender or derived from the days past due", { buckets: ["31-60", "X"] }, [1, 2]],
     ["by city, in any letter case", { cities: [" PUNE "] }, [0]],
     ["by postal code, without regard to spaces", { postalCodes: ["411 002"] }, [1]],
-    ["to workable cases", { workable: true }, [0, 1]],
-    ["to cases that are not workable", { workable: false }, [2, 3]],
+    ["for workable cases", { workable: true }, [0, 1]],
+    ["for cases that are not workable", { workable: false }, [2, 3]],
     ["by lender", { lenderCodes: ["ACME"] }, [0, 1, 2, 3]],
     ["by an unknown lender", { lenderCodes: ["BOLT"] }, []],
     ["by an empty list of statuses", { statuses: [] }, []],
@@ -84,7 +84,7 @@ describe("the list is filtered", () => {
     expect(new Set(await found({}))).toEqual(new Set([held[0]!.id, held[1]!.id]));
   });
 
-  test("by bucket as bucketOf decides, and to workable cases as blockedReason decides, for every state", async () => {
+  test("by the bucket that bucketOf returns, and for workable cases as blockedReason decides, in every state of a case", async () => {
     const days = [null, 0, 1, 30, 31, 60, 61, 90, 91, 4_000];
     const states = [
       {},

@@ -8,8 +8,8 @@ export type DuePromise = Readonly<Pick<PromiseToPay, "lenderId" | "id" | "caseId
 /** An open promise whose case is locked, with the time from which payments count towards the promise. */
 export interface OpenPromise extends Readonly<Pick<PromiseToPay, (typeof OPEN_PROMISE)[number]>> {
   /**
-   * When its visit ended by the phone's clock, but at most 7 days before the service received the end of the visit, and
-   * not after.
+   * The time when the promise's visit ended, by the phone's clock. It is limited to the 7 days before the service
+   * received the end of the visit.
    */
   readonly madeAt: Date;
 }
@@ -17,7 +17,7 @@ export interface OpenPromise extends Readonly<Pick<PromiseToPay, (typeof OPEN_PR
 /**
  * The longest time that the end of a visit is assumed to have waited on a phone without a network. Without this limit,
  * a phone whose clock is further behind would make payments from before the visit count towards its promise. The
- * results of the app's mutations are stored equally long.
+ * results of the app's mutations are stored for the same time.
  */
 const MAX_OFFLINE_HOURS = 7 * 24;
 

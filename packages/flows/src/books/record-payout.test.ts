@@ -154,7 +154,7 @@ describe("a payout", () => {
     await expectPaid(3n * EARNED_MINOR);
   });
 
-  test("that is less than the credited sum returns the time up to which the credits equal it, if there is one", async () => {
+  test("of less than the credited sum is refused with the time, if any, up to which the credits add up to its amount", async () => {
     for (const _ of [1, 2, 3]) {
       await earn(lenders[0]!);
       await pause(2);
@@ -188,7 +188,7 @@ describe("a payout", () => {
     expect(await record(both)).toMatchObject({ kind: "recorded", payout: { lines: 2 } });
   });
 
-  test("is refused with a day before its first line was credited, in any time zone", async () => {
+  test("is refused if it was sent on a day before its first line was credited, in any time zone", async () => {
     for (const lender of lenders) await earn(lender);
     const [first] = await creditedAt();
     const earliest = dayIn("Etc/GMT+12", first!);

@@ -150,7 +150,7 @@ describe("verifyBookingEvents", () => {
     expect([codes.length, new Set(codes)]).toEqual([2, new Set(["EVENT_MISSING", "EVENT_WITHOUT_BOOKING"])]);
   });
 
-  test("reports an event that was moved to another sequence", async () => {
+  test("reports an event whose sequence number was changed", async () => {
     await pay(1);
     await forge(`update webhooks.event set sequence = 7 where lender_id = $1 and sequence = 2`);
     const problems = await found();

@@ -182,7 +182,8 @@ class Pairs {
       const reference = references[index];
       const booking = isBookable(reference) ? byKey.get(keyOf(loan, reference)) : undefined;
       if (booking) {
-        // A booking that is also read in the order of ids finds this event by its key, and is compared there.
+        // If this booking is also read in the order of ids, and has the sequence of the event, the two are compared
+        // there. Comparing them here too would report each difference twice.
         const isCompared = booking.sequence === event.sequence && booking.id > this.#keptFrom;
         if (!isCompared) this.#compare(booking, event);
       } else {

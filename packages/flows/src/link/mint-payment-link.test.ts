@@ -128,7 +128,7 @@ describe("a link that the lender mints", () => {
     expect(changed).toEqual([first.id, second.id, first.id]);
   });
 
-  test("for a repeated request has the linkId of the first request", async () => {
+  test("has the linkId of the first request if the request is repeated", async () => {
     const { theCase, visitId } = await visitedCase();
     const taps = [await request(visitId), await request(visitId)];
     for (const tap of taps) await mint(tap);
@@ -150,7 +150,7 @@ describe("a link that the lender mints", () => {
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("for a case that is put on hold before the lender answers emits its event, and the case stays on hold", async () => {
+  test("emits its event and leaves the case on hold if the case is put on hold before the lender answers", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     await mintAnd(requested, () => holdCase(database.em(), orderOf(theCase), ENVIRONMENT));
@@ -162,7 +162,7 @@ describe("a link that the lender mints", () => {
     });
   });
 
-  test("after the loan's next cycle has started emits its event in that cycle, and does not change the cycle's case", async () => {
+  test("emits its event in the loan's next cycle, and does not change that cycle's case, if the cycle starts before the answer", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
@@ -221,7 +221,7 @@ describe("a link that the lender does not mint", () => {
     ["drip", "timeout"],
     ["slow:60000", "timeout"],
     ["reset", "connect"],
-  ])("because the lender answers with %s is unavailable: %s", async (behaviour, reason) => {
+  ])("is unavailable if the lender answers with %s (reason: %s)", async (behaviour, reason) => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     twin.mintBehaviour = behaviour;
@@ -239,7 +239,7 @@ describe("a link that the lender does not mint", () => {
     expect(twin.mints).toHaveLength(calls);
   });
 
-  test("because the lender's address is not allowed is unavailable: blocked_address", async () => {
+  test("is unavailable if the lender's address is not allowed (reason: blocked_address)", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     const outbound = createOutbound();
@@ -249,7 +249,7 @@ describe("a link that the lender does not mint", () => {
     expect(url).toBeNull();
   });
 
-  test("because the lender's secrets cannot be decrypted is unavailable, with a detail for operators", async () => {
+  test("is unavailable, with a detail for operators, if the lender's secrets cannot be decrypted", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await mint(requested, { vault: createVault({ masterKey: "b2".repeat(32) }) });

@@ -59,8 +59,8 @@ interface MintCall extends MintSetup {
 type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
 
 /**
- * Returns the data for the mint call, or the reason why no call is made. Returns undefined if the link is settled or
- * another job has claimed it.
+ * Returns the data for the mint call, or the reason why no call is made. Returns undefined if the link is no longer
+ * `requested`, or if another job has claimed its mint call.
  */
 async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLink | undefined> {
   const em = deps.database.em();

@@ -152,7 +152,7 @@ describe("the link of a request", () => {
     expect(await link(requested)).toMatchObject({ unavailableReason: "asked_too_long_ago" });
   });
 
-  test("made before 2000 or more than a day in the future by the phone's clock is refused", async () => {
+  test("is refused if the request was made before 2000 or more than a day in the future, by the phone's clock", async () => {
     const { visitId } = await visitedCase();
     const untimed = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
     for (const occurredAt of [new Date("1999-12-31"), new Date("2999-01-01")]) {

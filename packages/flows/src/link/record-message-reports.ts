@@ -25,8 +25,8 @@ const REPORTS_AT_A_TIME = 100;
 
 /**
  * Records a channel's reports about messages of a lender. The reports may come in any order and repeatedly, and may be
- * about messages that this service did not send. Each message keeps its best status, and the subscribers of its link
- * are signalled. contract: Event kinds (payment_link.delivered, payment_link.undelivered)
+ * about messages that this service did not send. Each message keeps the highest status that was reported for it, and
+ * the subscribers of its link are signalled. contract: Event kinds (payment_link.delivered, payment_link.undelivered)
  *
  * @example
  * const reports = [{ providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "read" as const }];
@@ -46,7 +46,10 @@ export async function recordMessageReports(
   await apply(deps, lenderId, unknown);
 }
 
-/** Applies the held reports about these messages, if the ids of the messages are stored by now. */
+/**
+ * Applies the held reports about these messages, which arrived before the ids of the messages were stored. Reports
+ * whose message is still unknown stay held.
+ */
 export async function applyHeldReports(
   deps: ReportDeps,
   lenderId: string,

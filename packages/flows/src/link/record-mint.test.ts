@@ -45,7 +45,7 @@ describe("the answer to a mint call", () => {
     expect(await deliveriesOf(database.em(), [requested])).toHaveLength(2);
   });
 
-  test("makes the link paid at once if a payment by it was confirmed before", async () => {
+  test("makes the link paid at once if a payment by this link was confirmed before the answer", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const answer = { minted: { linkId: "plink_early", url: "https://pay.example.com/early" } };

@@ -23,8 +23,8 @@ import { type LoanEventData, type LockedLoan, lockLoan, recordLoanEvents } from 
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
 /**
- * Records the answer to a mint call, creates the messages to send, and emits the events. A settled link does not
- * change.
+ * Records the answer to a mint call, creates the messages to send, and emits the events. A link that is already settled
+ * (its status is no longer `requested`) gets no messages and no events.
  */
 export async function recordMint(
   { database, environment }: Pick<LinkDeps, "database" | "environment">,
@@ -74,7 +74,7 @@ async function recordLink(
   for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
   if (!changed) return;
 
-  // The case is now worked on.
+  // Record on the case that work on it has begun.
   const verdict = transition(loan.worked, { kind: "create_link" }, now);
   assert(verdict.allowed, "the trigger create_link is allowed in every state");
 

@@ -59,8 +59,8 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
 }
 
 /**
- * Settles a lost mint call, and logs an error instead of throwing it. Each sweep starts with the oldest link, so a link
- * that always fails would otherwise block all others.
+ * Makes a link unavailable if its mint call got no recorded answer in time. Logs errors instead of throwing them: each
+ * sweep starts with the oldest link, so one link that always throws would block all later links.
  */
 async function settle(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
   try {

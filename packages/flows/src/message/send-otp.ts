@@ -97,8 +97,8 @@ type ChannelFault = WhatsAppNotSentError | SmsNotSentError;
 
 /**
  * Sends the code over the first channel that accepts it. Channels that were used for this person a moment ago are tried
- * last. Somebody who requests another code may have no WhatsApp, and the service cannot find that out. In a sandbox
- * without channels, the log counts as the channel.
+ * last, because a person who requests another code may have no WhatsApp, and the service cannot find that out. In a
+ * sandbox without channels, the log counts as the channel.
  */
 async function sendOver(
   { channels, showsCodes }: OtpDeps,

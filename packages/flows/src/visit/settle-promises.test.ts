@@ -105,8 +105,8 @@ test("a promise is decided once, one hour after the end of its day in the lender
   expect(await stateOf(theCase)).toEqual(["broken"]);
 });
 
-describe("a promise is decided by payments of its case", () => {
-  test("from the time of the promise to the end of its day, and their amounts are added up", async () => {
+describe("settlePromises", () => {
+  test("adds up the payments from the time of the promise to the end of its day", async () => {
     const theCase = await aPromise();
     await pay(theCase, "1000", VISITED);
     await pay(theCase, "1500", LAST_MOMENT);
@@ -115,7 +115,7 @@ describe("a promise is decided by payments of its case", () => {
     expect(await stateOf(theCase)).toEqual(["kept"]);
   });
 
-  test("and not by earlier or later payments", async () => {
+  test("ignores earlier and later payments", async () => {
     const theCase = await aPromise();
     await pay(theCase, "1000", new Date(VISITED.getTime() - 1));
     await pay(theCase, "500", LAST_MOMENT);
@@ -124,14 +124,14 @@ describe("a promise is decided by payments of its case", () => {
     expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
   });
 
-  test("that were made while the phone had no network", async () => {
+  test("counts payments that were made while the phone had no network", async () => {
     const theCase = await aPromise({ receivedAt: LAST_MOMENT });
     await pay(theCase, "2500", VISITED);
     await settlePromises(deps, DECIDED);
     expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
   });
 
-  test("and not by payments made more than 7 days before the service received the promise, if the phone's clock is behind", async () => {
+  test("ignores payments made more than 7 days before the service received the promise, if the phone's clock is behind", async () => {
     const weeksBehind = new Date(VISITED.getTime() - 30 * DAY_MS);
     const theCase = await aPromise({ completedAt: weeksBehind, receivedAt: VISITED });
     await pay(theCase, "2000", new Date(VISITED.getTime() - 7 * DAY_MS - 1));
@@ -140,7 +140,7 @@ describe("a promise is decided by payments of its case", () => {
     expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
   });
 
-  test("and is not changed by a confirmation that arrives after `promise.broken`", async () => {
+  test("leaves a promise broken if a confirmation arrives after `promise.broken`", async () => {
     const theCase = await aPromise();
     await settlePromises(deps, DECIDED);
     await pay(theCase, "2500", LAST_MOMENT);
@@ -159,7 +159,7 @@ describe("a promise of a case that has ended", () => {
     expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 0 } }]);
   });
 
-  test("without full payment before the end of the day emits no event", async () => {
+  test("emits no event if the case ended without full payment before the end of the day", async () => {
     const dueOn = "2099-12-31";
     const theCase = await aPromise({ dueOn });
     const order = { lender, loan: theCase.sourceLoanNumber, reason: "written off" };
@@ -169,7 +169,7 @@ describe("a promise of a case that has ended", () => {
     expect(await stateOf(theCase)).toEqual(["replaced"]);
   });
 
-  test("and whose loan has a new cycle emits an event with the sequence and the amounts of the new cycle", async () => {
+  test("emits an event with the sequence and the amounts of the loan's new cycle, if there is one", async () => {
     const theCase = await aPromise();
     await pay(theCase, "5000", LAST_MOMENT);
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;

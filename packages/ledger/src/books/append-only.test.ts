@@ -26,14 +26,17 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe.each(TABLES)("ledger.%s", (table) => {
-  test.each(CHANGES)("rejects %s with an error that says so, even for the table's owner", async (act, sql) => {
-    const change = database.pool.query(sql(table));
-    // On a cluster, the node names its shard: ledger.transfer_102024.
-    const message = new RegExp(String.raw`ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
-    await expect(change).rejects.toThrow(message);
-    const { rows } = await database.pool.query<{ count: string }>(`select count(*) from ledger.${table}`);
-    expect(Number(rows[0]?.count)).toBeGreaterThan(0);
-  });
+  test.each(CHANGES)(
+    "rejects %s and says that the table is append-only, even for the table's owner",
+    async (act, sql) => {
+      const change = database.pool.query(sql(table));
+      // On a cluster, the node names its shard: ledger.transfer_102024.
+      const message = new RegExp(String.raw`ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
+      await expect(change).rejects.toThrow(message);
+      const { rows } = await database.pool.query<{ count: string }>(`select count(*) from ledger.${table}`);
+      expect(Number(rows[0]?.count)).toBeGreaterThan(0);
+    },
+  );
 });
 
 test("the service's runtime role may not change a row even if the triggers are disabled", async () => {
@@ -59,7 +62,7 @@ test("the service's runtime role may not change a row even if the triggers are d
   }
 });
 
-describe("the database rejects a posting that breaks the chart of accounts", () => {
+describe("postTransfers", () => {
   const lenderId = newId();
   const sample = new SampleCase(lenderId).place(1_000n).pay(1_200n, { earnedMinor: 30n });
   const [placed, payment, excess, commission, credited] = sample.postings as [
@@ -96,12 +99,12 @@ describe("the database rejects a posting that breaks the chart of accounts", () 
     ["a correction on another case", { ...payment, kind: "correction", corrects: newId(), caseId: otherCase }],
     ["a payment that names a corrected transfer", { ...payment, corrects: newId() }],
     ["an unknown kind", { ...payment, kind: "gift" as Posting["kind"] }],
-  ])("%s", async (_, posting) => {
+  ])("rejects %s", async (_, posting) => {
     const posted = transaction(database.em(), async (tx) => postTransfers(tx, [posting]));
     await expect(posted).rejects.toSatisfy((error) => sqlState(error) === "23514");
   });
 
-  test("but accepts the unchanged postings", async () => {
+  test("accepts the same postings without these changes", async () => {
     await expect(writeBooks(database, [sample])).resolves.toBeUndefined();
   });
 });

@@ -161,9 +161,10 @@ async function lastBlock(tx: Tx, lenderId: string): Promise<Pick<ChainBlockRow, 
 }
 
 /**
- * Returns the id after which to search for rows that are in no block. After a call that was interrupted, these are rows
- * above the id of the last block's last row. After a complete call, these are rows that were not visible yet when the last
- * block was created. So the search starts LOOK_BACK_MS before the earlier of these two times.
+ * Returns the id after which to search for rows that are in no block. If the last call was interrupted, such rows have
+ * higher ids than the last row of the last block. If the last call was complete, such rows became visible after the
+ * last block was created. To find both, the search starts LOOK_BACK_MS before the last row's time or the block's
+ * creation, whichever is earlier.
  */
 function searchFrom(last: Pick<ChainBlockRow, "createdAt" | "lastId"> | null): string {
   if (last === null) return BEFORE_ALL_IDS;

@@ -244,12 +244,12 @@ describe("a chain that is shorter than its anchors", () => {
   });
 });
 
-describe("anchors that were tampered with", () => {
+describe("verifyAnchors", () => {
   beforeEach(async () => {
     for (let block = 1; block <= 3; block += 1) await payAndAnchor();
   });
 
-  test("a changed line is reported with its place", async () => {
+  test("reports a changed line with its place", async () => {
     const [first, second, third] = lines;
     const forged = second!.replace('"block":2', '"block":1');
     expect((await verifyLines([first!, forged, third!])).problems).toMatchObject([
@@ -261,7 +261,7 @@ describe("anchors that were tampered with", () => {
     ]);
   });
 
-  test("a line signed with an unknown key proves nothing, and the key id is reported", async () => {
+  test("reports the id of an unknown key, and does not trust the line that it signed", async () => {
     const stranger = createAnchorKeys({ masterKey: "b1".repeat(32) });
     await payAndChain();
     await anchor(stranger);
@@ -274,7 +274,7 @@ describe("anchors that were tampered with", () => {
     expect(found.proven).toMatchObject([{ block: 3n }]);
   });
 
-  test("removed newest lines are reported as missing", async () => {
+  test("reports missing anchors if the newest lines were removed", async () => {
     expect((await verifyLines(lines.slice(0, 2))).problems).toMatchObject([
       {
         code: "ANCHORS_MISSING",
@@ -283,7 +283,7 @@ describe("anchors that were tampered with", () => {
     ]);
   });
 
-  test("without any line nothing is proven", async () => {
+  test("reports missing anchors and no proven block if all lines were removed", async () => {
     const { ok, problems, proven } = await verifyLines([]);
     expect(ok).toBe(false);
     expect(problems.map(({ code }) => code)).toEqual(["ANCHORS_MISSING", "ANCHORS_MISSING"]);

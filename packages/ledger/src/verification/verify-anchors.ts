@@ -73,7 +73,7 @@ export interface VerifyAnchorsOptions {
 }
 
 const MAX_PROBLEMS = 1_000;
-/** The number of heads after which a batch is compared by one SQL statement. */
+/** The number of chain heads in one batch. Each batch is compared in one SQL query. */
 const BATCH_HEADS = 5_000;
 
 /**

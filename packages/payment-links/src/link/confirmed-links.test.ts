@@ -106,7 +106,7 @@ describe("markPaid", () => {
     expect(await liveLink(database.em(), second)).toMatchObject({ id: second.id });
   });
 
-  test("leaves a link paid and with the lender's linkId if the mint is recorded at the same time", async () => {
+  test("marks a link as paid and keeps the lender's linkId if the mint is recorded at the same time", async () => {
     const links = await Promise.all(Array.from({ length: 6 }, () => aRequestedLink(database)));
     await Promise.all(
       links.flatMap((link) => [
@@ -119,7 +119,7 @@ describe("markPaid", () => {
     }
   });
 
-  test("and linksByLenderLinkId send one SQL statement each for one lender, and none for an empty list", async () => {
+  test("sends one SQL statement for one lender and none for an empty list, as linksByLenderLinkId does", async () => {
     expect(await sentForPaymentOf({ lenderId: newId() })).toEqual([
       expect.stringMatching(/^begin\b/),
       "payment-links.links-by-lender-link-id",
@@ -129,7 +129,7 @@ describe("markPaid", () => {
   });
 
   test(
-    "and linksByLenderLinkId send one SQL statement each for several lenders",
+    "sends one SQL statement for several lenders, as linksByLenderLinkId does",
     { tags: "many-lenders" },
     async () => {
       expect(await sentForPaymentOf({})).toEqual([

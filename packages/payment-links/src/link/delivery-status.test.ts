@@ -36,7 +36,7 @@ test.each<[DeliveryStatus[], boolean]>([
   expect(isUndelivered(statuses.map((status) => ({ status })))).toBe(expected);
 });
 
-describe("suppressionOf a channel", () => {
+describe("suppressionOf", () => {
   const allowed = { hasAddress: true, isConfigured: true };
   test.each([
     ["the borrower's consent is absent", allowed, undefined],
@@ -46,7 +46,7 @@ describe("suppressionOf a channel", () => {
     ["there is no address", { ...allowed, hasAddress: false }, "NO_ADDRESS"],
     ["the channel is not set up", { ...allowed, isConfigured: false }, "NOT_CONFIGURED"],
     ["all three reasons apply", { consent: false, hasAddress: false, isConfigured: false }, "CONSENT_REFUSED"],
-  ])("where %s", (_when, facts, expected) => {
+  ])("returns the reason, or undefined, if %s", (_when, facts, expected) => {
     expect(suppressionOf(facts)).toBe(expected);
   });
 });

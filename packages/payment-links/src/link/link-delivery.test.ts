@@ -60,7 +60,7 @@ describe("createDeliveries", () => {
   });
 });
 
-describe("a report of a channel", () => {
+describe("a channel's report", () => {
   test("makes the link `sent` at the first success, and returns that change once", async () => {
     const link = await aMintedLink(database);
     const [whatsapp, email] = (await deliver(link)).deliveries;

@@ -65,7 +65,7 @@ describe("a request for a link", () => {
     expect(second.mintKey).not.toBe(first.mintKey);
   });
 
-  test("does not share the mint key of a paid link, for which the gateway would return the paid link", async () => {
+  test("does not share the mint key of a paid link, because the gateway would return the paid link again", async () => {
     const paid = await aMintedLink(database);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...paid, paidAt: NOON }]));
     expect((await aRequestedLink(database, { ...paid })).mintKey).not.toBe(paid.mintKey);
@@ -95,7 +95,7 @@ describe("claimMint", () => {
     expect(claimed[0]?.mintStartedAt).not.toBeNull();
   });
 
-  test("returns undefined for a settled link", async () => {
+  test("returns undefined for a link that is already minted", async () => {
     const link = await aMintedLink(database);
     expect(await claimMint(database.em(), { ...link, now: NOON })).toBeUndefined();
   });

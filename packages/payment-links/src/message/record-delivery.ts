@@ -171,7 +171,7 @@ export async function recordDeliveries(
 }
 
 /**
- * Tells whether the message was sent or may have been sent. A queued message that no job has started is not adopted:
+ * Tells whether the message was sent or may have been sent. Returns false for a queued message that no job has started:
  * its link is superseded, so the message will be suppressed.
  */
 function mayHaveBeenSent({ status, failureCode, startedAt }: LinkDelivery): boolean {

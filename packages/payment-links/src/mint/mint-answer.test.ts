@@ -47,7 +47,7 @@ describe("an answer counts as a minted link", () => {
   });
 });
 
-describe("an answer makes the link unavailable", () => {
+describe("an answer without a valid link", () => {
   const good = { success: true, link: { linkId: "plink_77", url: URL } };
 
   test.each<[string, OutboundAnswer, string]>([
@@ -89,13 +89,13 @@ describe("an answer makes the link unavailable", () => {
     ["a user name in the url", linkOf({ linkId: "a", url: "https://bank.example@evil.example/" }), "bad_url"],
     ["a url with a line break", linkOf({ linkId: "a", url: "https://pay.lender.example/\na" }), "bad_url"],
     ["a url of 2 MB", linkOf({ linkId: "a", url: URL.padEnd(2_000_000, "x") }), "bad_url"],
-  ])("%s", (_what, answer, reason) => {
+  ])("makes the link unavailable: %s", (_what, answer, reason) => {
     const reading = readMintAnswer(answer, NOTHING);
     expect(reading).toEqual({ unavailable: reason, detail: expect.stringMatching(/^.{5,200}\.$/) });
     expect(UNAVAILABLE_REASONS).toContain(reason);
   });
 
-  test("and its detail quotes nothing that the lender wrote", () => {
+  test("gets a detail that quotes nothing that the lender wrote", () => {
     const body = { success: false, error: "SECRET", link: { linkId: "SECRET" } };
     const readings = [answered(body), answered(body, { status: 500 }), linkOf({ linkId: "a", url: "SECRET" })];
     expect(JSON.stringify(readings.map((answer) => readMintAnswer(answer, NOTHING)))).not.toContain("SECRET");
