@@ -219,7 +219,7 @@ describe.each(exampleNames())("the example %s", (name) => {
   });
 });
 
-const IMPORT = /\b(?:from\s+|import\s*\(?\s*|require\s*\(\s*)"([^".#][^"]*)"/g;
+const IMPORT = /\b(?:from\s+|import\s*\(?\s*|require\s*\(\s*)"([^".#\s][^"\s]*)"/g;
 const COMMENT_LINE = /^\s*(?:\*|\/\*|\/\/)/;
 
 /** Returns, sorted, the packages that the published code and declarations import but the manifest does not declare. */
