@@ -45,7 +45,7 @@ export interface LeaseRequest {
 
 export interface Lease {
   readonly deliveries: readonly LeasedDelivery[];
-  /** The last loan that was read, or null if all were. */
+  /** The last loan that was read, or null if all loans were read. */
   readonly scannedUpTo: string | null;
   /** The end of the endpoint's last suspension. Null if there was none, or if nothing was leased. */
   readonly recoveredAt: Date | null;

@@ -15,7 +15,7 @@ import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
 const trial = await openTrial();
 const { database } = trial;
 
-test("writes and logs delivered events of many lenders once, and reports loans with further events", async () => {
+test("recordDelivered writes and logs delivered events of many lenders once, and reports loans with further events", async () => {
   const results = [
     await deliveredResults(["LN-1"]),
     await deliveredResults(["LN-1", "LN-2"]),
@@ -36,7 +36,7 @@ test("writes and logs delivered events of many lenders once, and reports loans w
   expect(await attemptsOf(results)).toEqual([1, 1, 1, 1]);
 });
 
-test("resets a count of failures, reports the recovery of a suspended endpoint, and refuses a result whose claim has ended", async () => {
+test("recordDelivered resets a count of failures, reports the recovery of a suspended endpoint, and refuses a result whose claim has ended", async () => {
   const [sound, failing, suspended] = [
     await deliveredResults(["LN-1"]),
     await deliveredResults(["LN-1", "LN-2"]),

@@ -39,7 +39,7 @@ test("repeats that wait for a slot count as leased, and not as under way", () =>
   expect([quota.mayStart, quota.isOpen]).toEqual([true, false]);
 });
 
-test("after a lease of only repeats, the next lease is limited to the room for repeats, but is at least one", () => {
+test("after a lease of only repeats, the next lease is limited to the room for repeats, but is at least one delivery", () => {
   const { quota, ready } = openQuota(8, 1);
   expect(quota.countToLease(32)).toBe(32);
   quota.noteLease({ leased: [retry("a"), replayed("b")], firstAttemptsOnly: false, givenBack: 0 });

@@ -2,8 +2,8 @@ import { isSmall } from "./quiet-lanes.ts";
 
 /**
  * Tracks how far a lane has read the loans of its endpoint. A scan reads the loans in order, in several leases: each
- * lease begins after the last loan of the previous lease. The next lease is due after a hint, and while the scan has
- * not reached the last loan.
+ * lease begins after the last loan of the previous lease. The next lease is due after a hint that deliveries may be
+ * due, and while the scan has not reached the last loan.
  */
 export class ScanCursor {
   /** The next lease begins after this loan. "" is before the first loan: no scan is under way. */

@@ -52,7 +52,7 @@ describe("an alert", () => {
     expect(await mailsTo(otherId)).toHaveLength(1);
   });
 
-  test("an hour after the last mail is mailed, with the number of alerts that were held back", async () => {
+  test("is mailed if the last mail is an hour old, with the number of alerts that were held back", async () => {
     const lenderId = await addLender(null);
     for (const loan of ["LN-1", "LN-2", "LN-3"]) await raise(database, lenderId, "parked", { loan });
     await anHourPasses(lenderId);

@@ -25,7 +25,7 @@ const prober: Prober = {
   probeIntervalMs: 60_000,
 };
 
-test("a probe that cannot be made is reported after all others are done", async () => {
+test("probeDue throws the error of a probe that cannot be made after all other probes are done", async () => {
   await using receiver = await openReceiver((response) => void setTimeout(() => response.writeHead(204).end(), 50));
   const lenderIds = await Promise.all(Array.from({ length: 3 }, () => suspended(receiver.url)));
   const pingOf: Prober["pingOf"] = (lenderId) => {

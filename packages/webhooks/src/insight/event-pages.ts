@@ -77,8 +77,8 @@ export async function eventsAt(
 }
 
 /**
- * Returns the id below which retention deletes events. If a row of another domain belongs to an event with a lower id,
- * this event may be deleted.
+ * Returns the id below which retention deletes events. An event with a lower id may be deleted although a row of
+ * another domain still refers to it.
  *
  * @example
  * const keptFrom = await eventsKeptFrom(em);
@@ -88,7 +88,7 @@ export async function eventsKeptFrom(em: EntityManager): Promise<string> {
   return row!.keptFrom;
 }
 
-/** An event of any kind; the body is null for other kinds. */
+/** An event of any kind. The body is null unless the event is of the requested kind. */
 type PageRow = Omit<StoredEvent, "body"> & { readonly body: string | null };
 
 interface FoundRow {

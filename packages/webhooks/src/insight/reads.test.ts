@@ -62,7 +62,7 @@ describe("the list of deliveries", () => {
     expect(await list({ since: new Date(now.getTime() + 60_000) })).toEqual([]);
   });
 
-  test("reads only parked deliveries if only these are listed, without and with table statistics", async () => {
+  test("reads no delivered rows to list parked deliveries, without and with table statistics", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     for (const [of, state, count] of [
       [lenderId, "delivered", 20_000],
@@ -91,7 +91,7 @@ describe("the list of deliveries", () => {
 });
 
 describe("verification", () => {
-  test("reads a loan's events byte for byte in their sequence, and totals that add up", async () => {
+  test("returns a loan's events byte for byte in their sequence, and totals that add up", async () => {
     const lenderId = await trial.addLender(null);
     const events = eventsOn(lenderId, "LN-1", 1, 3);
     await trial.publish(events.toReversed());
