@@ -62,7 +62,7 @@ describe("the list of deliveries", () => {
     expect(await list({ since: new Date(now.getTime() + 60_000) })).toEqual([]);
   });
 
-  test("reads no delivered rows to list parked deliveries, without and with table statistics", async () => {
+  test("reads few pages to list the parked deliveries of a lender, without and with table statistics", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     for (const [of, state, count] of [
       [lenderId, "delivered", 20_000],
