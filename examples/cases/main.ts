@@ -26,7 +26,8 @@ const plans = await transaction(database.em(), async (tx) => {
     const facts = { lenderId, importId, newCaseId: newId(), laterPayments: [], now };
     return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };
   });
-  const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : [])); // with events to send and amounts to book
+  // Only these plans have events to send and amounts to book.
+  const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : []));
   const casesOf = (some: typeof changes) => some.map(({ caseAfter }) => caseAfter);
   const made = casesOf(changes.filter(isNew));
   const replaced = changes.flatMap(({ replaces }) => replaces ?? []);

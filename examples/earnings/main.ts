@@ -20,14 +20,16 @@ const payments = (read as earnings.AttributedPayment[]).map((one) => ({ ...one, 
 const earned = payments.flatMap((payment) => earnings.earningOn(payment, commission.percent, now) ?? []);
 for (const earning of earned) {
   const credited = earnings.credited(earning, now);
-  const kept = transaction(database.em(), async (tx) => earnings.addEarnings(tx, [credited])); // one per bookingId
+  // The database accepts only one earning per bookingId.
+  const kept = transaction(database.em(), async (tx) => earnings.addEarnings(tx, [credited]));
   await kept.catch((error: unknown) => {
     if (!isUniqueViolation(error)) throw error;
     console.log(`${earning.reference} was kept before.`);
   });
 }
 
-// Records this month's payout to each person. The reference identifies a payout forever; in production, use the bank's.
+// Records this month's payout to each person. The reference identifies a payout forever. In production, use the
+// reference of the bank transfer.
 for (const fieldPartnerId of new Set(earned.map((earning) => earning.fieldPartnerId))) {
   const reference = `NOV/${fieldPartnerId}`;
   const order = { fieldPartnerId, currency: INR, reference, paidOn: now.toISOString().slice(0, 10), until: null };

@@ -1,6 +1,6 @@
 import { HEADERS, sign } from "@collections/signing";
 
-/** A webhook as its sender signs it; `now` is in Unix milliseconds. */
+/** Returns the request of a webhook, signed as its sender signs it. `now` is in Unix milliseconds. */
 export function signedWebhook(secret, body, now = Date.now()) {
   const timestamp = String(now);
   const signature = sign({ method: "POST", path: "/hooks", timestamp, body, secret });

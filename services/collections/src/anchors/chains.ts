@@ -5,8 +5,8 @@ import { putAnchor } from "./address.ts";
 import type { App } from "../app.ts";
 
 /**
- * Anchors the head of each lender's chain that has grown since its last anchor. A failure is logged and counted. The
- * next run then anchors the newer heads, which cover the same rows.
+ * Anchors the head (the newest block) of each lender's hash chain that has grown since its last anchor. A failure is
+ * logged and counted. The next run then anchors the newer heads, which cover the same rows.
  */
 export async function anchorChains(
   app: Pick<App, "anchorKeys" | "anchorOutbound" | "config" | "database" | "log" | "metrics">,

@@ -61,7 +61,7 @@ describe("a day", () => {
     expect(readDayCell(text, "dmy")).toEqual({ value: "2026-12-05" });
   });
 
-  test("is read month first with the order mdy, and a two-digit year is 19xx from 80 on", () => {
+  test("is read with the month first if the order is mdy, and the years 80 to 99 are read as 1980 to 1999", () => {
     expect(readDayCell("12/05/2026", "mdy")).toEqual({ value: "2026-12-05" });
     expect(readDayCell("01/02/99", "dmy")).toEqual({ value: "1999-02-01" });
     expect(readDayCell("29/02/2028", "dmy")).toEqual({ value: "2028-02-29" });

@@ -60,7 +60,7 @@ test("reports all problems of a header at once", () => {
   expect(() => read(["Customer Name", "Amount"])).toThrow(/"Amount"[^]*sourceLoanNumber[^]*borrowerPhone/);
 });
 
-test("lets --map override a name and settle an ambiguous one", () => {
+test("lets --map choose the target of a column, also if the column has an ambiguous name", () => {
   const header = ["Loan No", "Customer Name", "Mob No", "POS", "Amount", "Region", "City"];
   const columns = read(header, "Amount=outstandingAmount", "region=metadata.Region", "City=-");
   expect(targets(columns)).toEqual({

@@ -144,7 +144,7 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
 type Rejected = RejectedRow & RejectedExample;
 
 /**
- * The rejected rows of a batch in the order of the file: those with unreadable cells, and those that the import
+ * Returns the rejected rows of a batch in the order of the file: rows with unreadable cells, and rows that the import
  * rejected.
  */
 function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): Rejected[] {

@@ -17,7 +17,10 @@ export function masterKeyCheck(config: Config, given: Essentials): Pick<MigrateO
   return { check: (read) => checkMasterKeyBeforeMigration(read, vault) };
 }
 
-/** Returns `masterKeyCheck` for a release step, or nothing if MASTER_KEY is not set: see `checkGivenMasterKey`. */
+/**
+ * Returns `masterKeyCheck` for a release step, which only migrates the database. Returns no option if MASTER_KEY is not
+ * set: see `checkGivenMasterKey`.
+ */
 export function givenMasterKeyCheck(config: Config, given: Essentials): Pick<MigrateOptions, "check"> {
   return config.masterKey === undefined ? {} : masterKeyCheck(config, given);
 }

@@ -105,7 +105,8 @@ export async function extendChains({ database, log }: Pick<App, "database" | "lo
   for (const { id: lenderId } of await listLenders(database.em())) {
     try {
       const { blocks, head } = await extendChain(database.em(), lenderId, { now: new Date() });
-      // A head in the log proves which blocks existed, even if the newest ones are deleted from the database.
+      // The logged head of the chain proves which blocks existed, even if the newest blocks are deleted from the
+      // database.
       if (blocks > 0) log.info({ lenderId, head }, "ledger chain extended");
     } catch (error) {
       log.warn({ lenderId, error }, "ledger chain not extended");

@@ -165,7 +165,7 @@ test("`case` assigns, unassigns, holds, releases and closes a case, and the lend
   expect(lender.events.find(({ kind }) => kind === "case.held")?.data).toEqual({ reason: "dispute" });
 });
 
-test("`case` exits with 1 when the case's state does not allow the order, and with 3 for an unknown loan", async () => {
+test("`case` exits with 1 when the case's state does not allow the change, and with 3 for an unknown loan", async () => {
   const answers = await Promise.all([
     cli("case", "release", lender.code, "LN/2", "--json"),
     cli("case", "hold", lender.code, "LN-404", "--reason", "x", "--json"),
@@ -180,7 +180,7 @@ test("`case` exits with 1 when the case's state does not allow the order, and wi
   expect((await lender.getCase("LN/2")).body).toMatchObject({ sequence: 2 });
 });
 
-test("`endpoint show` shows a callback, `delivery list` pages of deliveries, and `delivery show` each attempt", async () => {
+test("`endpoint show` shows a callback, `delivery list` shows pages of deliveries, and `delivery show` shows each attempt", async () => {
   const list = ["delivery", "list", "--lender", lender.code, "--loan", "LN/2", "--state", "delivered", "--limit", "1"];
   const paid = lender.events.find(({ kind }) => kind === "payment.collected")!;
   const [endpoint, page, shown] = await Promise.all([

@@ -127,7 +127,7 @@ test("--until with the time of a preview records exactly the previewed amount, w
   const after = await cli.json("payout", "preview", fieldPartnerId);
   expect(after).toMatchObject({ payable: [{ amount: "250.00" }] });
 
-  // The error message contains the time, for an operator who no longer has it.
+  // The error message contains a time for --until, for an operator who no longer has the preview's.
   const [code, refused, detail] = await refusal(...recordArgs(`${reference}-2`));
   expect([code, refused]).toEqual([1, "AMOUNT_DIFFERS"]);
   expect(detail).toMatch(

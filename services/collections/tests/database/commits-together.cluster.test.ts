@@ -197,8 +197,9 @@ async function aVisit(): Promise<Visit> {
 }
 
 /**
- * Makes the coordinator settle the prepared transactions on the worker nodes now; by itself it does so once a minute.
- * Until a transaction is settled, no query sees its rows, although the mutation may have been answered.
+ * Makes the coordinator commit or roll back the prepared transactions on the worker nodes now; by itself it does so
+ * once a minute. Until then, no query sees the rows of such a transaction, although the mutation may have been
+ * answered.
  */
 async function recovered(): Promise<void> {
   // A delayed message may still reach the worker node after the coordinator's process has ended, and prepare a

@@ -22,8 +22,9 @@ import { aRow } from "../fixtures/fixture.ts";
 const ENVIRONMENT = "sandbox";
 const ON_ONE_POSTGRES = { statements: 14, roundTrips: 3 };
 /**
- * On a cluster the settings of a transaction are sent as a separate message, and a marker commits together with the
- * jobs. COMMIT is sent only after all answers have arrived, because Citus reports missing rows only as a warning.
+ * On a cluster, the settings of a transaction are sent as a separate message, and a DELETE on an empty table makes
+ * Citus commit the jobs and the other rows in two phases. COMMIT is sent only after all answers have arrived, because
+ * Citus reports missing rows only as a warning.
  */
 const ON_CLUSTER = { statements: 16, roundTrips: 4 };
 /**
@@ -79,7 +80,7 @@ async function loans(count: number): Promise<string[]> {
   return names;
 }
 
-/** Creates a minted link on the loan's case, and returns the lender's id of the link. */
+/** Creates a minted link on the loan's case, and returns the id that the lender gave to the link. */
 async function linkOn(loan: string): Promise<string> {
   const linkId = `plink_${loan}`;
   const { id: caseId, currency } = (await caseByLoan(database.em(), lender.id, loan))!;

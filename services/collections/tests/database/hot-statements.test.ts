@@ -27,7 +27,8 @@ const WITHOUT_LENDER: Record<string, string> = {
 };
 
 /**
- * Queries that a worker sends once a second. The story may finish earlier, so the test waits until they have been sent.
+ * Queries that a worker sends once a second. The requests of this test may end earlier, so the test waits until these
+ * queries have been sent.
  */
 const SENT_EACH_SECOND = ["webhooks.due-probes", "webhooks.lenders-with-backlog", "webhooks.due-replays"];
 

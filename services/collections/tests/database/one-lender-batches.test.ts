@@ -8,7 +8,9 @@ import { locksManyLenders } from "./fixtures/lender-in-statement.ts";
 import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
 import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
 
-/** Queries by keys of several lenders. They are fast on one PostgreSQL and must not be sent to a cluster. */
+/**
+ * Queries that each take keys of several lenders. They are fast on one PostgreSQL and must not be sent to a cluster.
+ */
 const OF_MANY = [
   "cases.lock-free-of-many",
   "cases.write-payments-of-many",

@@ -60,7 +60,7 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
     await growTables(filled, { copies, lenders: undefined, analyze: false });
   }, 300_000);
 
-  test("the story sends the SQL queries of confirmations, imports, case lists, links and deliveries", () => {
+  test("the test's requests cause SQL queries of confirmations, imports, case lists, links and deliveries", () => {
     expect(hot.map(({ name }) => name)).toEqual(
       expect.arrayContaining([
         "cases.lock-free",

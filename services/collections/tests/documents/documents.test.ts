@@ -44,8 +44,8 @@ describe("document docs/interface.md", () => {
     const referred = texts.flatMap((text) => [...text.matchAll(/contract: ([A-Z][A-Za-z -]+)/g)].map(([, to]) => to!));
     expect(referred.length).toBeGreaterThan(20);
     const headings = headingsOf(contract);
-    // A name that was found may be cut short by a line break in its comment, or be followed by other words of the
-    // comment.
+    // The text after "contract:" may be only the beginning of a heading, if the comment continues on the next line. Or
+    // it may be a heading and the words that follow it in the comment. Both are accepted.
     expect(
       referred.filter((to) => !headings.some((heading) => heading.startsWith(to.trim()) || to.startsWith(heading))),
     ).toEqual([]);
@@ -88,7 +88,7 @@ describe("documents in docs/lenders", () => {
     expect(listed.toSorted(byCode)).toEqual(known.toSorted(byCode));
   });
 
-  test("retries.md shows the default ladder", () => {
+  test("retries.md shows the default waits between attempts", () => {
     const rows = [...documents.get("docs/lenders/retries.md")!.matchAll(/^\| (\d) +\| (\d+[smh]) +\|/gm)];
     expect(rows.map(([, , wait]) => wait).join(",")).toBe(DEFAULT_LADDER);
     expect(rows.map(([, attempt]) => Number(attempt))).toEqual(rows.map((_, index) => index + 1));

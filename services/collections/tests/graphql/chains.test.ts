@@ -55,7 +55,7 @@ beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
 });
 
-test(`the requests of ${VISITS} visits have the same result in any order and with repeats as in order and without repeats (SEED=${SEED})`, async () => {
+test(`the requests of ${VISITS} visits have the same effects when sent once in order and when repeated in random order (SEED=${SEED})`, async () => {
   const plans = drawPlans();
   const [inOrder, inAnyOrder] = [await aSide(plans), await aSide(plans)];
   const typesInOrder = new Map<string, string>();

@@ -39,7 +39,7 @@ async function endCase(loan: string, days: number): Promise<void> {
   );
 }
 
-describe("a payment link whose case", () => {
+describe("a payment link", () => {
   const endings = {
     "belongs to another field partner": async ({ loan }: { loan: string }) => {
       const { id } = await aFieldPartner(service);
@@ -49,7 +49,7 @@ describe("a payment link whose case", () => {
   };
 
   test.each(Object.keys(endings) as (keyof typeof endings)[])(
-    "%s shows no URL, no deliveries and no fallback",
+    "shows no URL, no deliveries and no fallback if its case %s",
     async (how) => {
       const minted = await aLink();
       setup.lender.mintBehaviour = "error500";
@@ -77,7 +77,7 @@ describe("a payment link whose case", () => {
     },
   );
 
-  test("ended a few days ago is shown completely", async () => {
+  test("is shown completely if its case ended a few days ago", async () => {
     const { loan, id } = await aLink();
     await endCase(loan, 6);
     expect(await bothWays(id)).toMatchObject({ url: expect.stringMatching(/^http/), deliveries: [{}, {}] });

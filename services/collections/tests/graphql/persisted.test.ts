@@ -85,7 +85,7 @@ describe("a registered operation", () => {
   });
 });
 
-describe("a service refuses to start with PERSISTED_OPERATIONS_FILE", () => {
+describe("PERSISTED_OPERATIONS_FILE at the start of a service", () => {
   async function problemsWith(content: string): Promise<string[]> {
     const at = join(folder, "wrong.json");
     await writeFile(at, content);
@@ -113,11 +113,11 @@ describe("a service refuses to start with PERSISTED_OPERATIONS_FILE", () => {
       JSON.stringify({ [hashOf("{ shoe }")]: "{ shoe }" }),
       /does not fit the schema: Cannot query field "shoe"/,
     ],
-  ])("%s, and the error names the fault", async (_, content, words) => {
+  ])("is rejected %s, and the error names the fault", async (_, content, words) => {
     expect(await problemsWith(content)).toEqual([expect.stringMatching(words)]);
   });
 
-  test("not set, or set to a file that does not exist", async () => {
+  test("is rejected if it is not set, or names a file that does not exist", async () => {
     await expect(withOperations("only", "")).rejects.toThrow(
       "PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only",
     );

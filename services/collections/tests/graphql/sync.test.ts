@@ -115,7 +115,7 @@ describe("a later sync", () => {
     ]);
   });
 
-  test("returns a case that changed only because time passed: it became shrunk, or its doNotContactUntil was reached", async () => {
+  test("returns a case that changed only because time passed: its details became hidden, or its doNotContactUntil was reached", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(3);
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
     await lender.importCases([aRow(loans[1]!, { doNotContactUntil: tomorrow })]);
@@ -129,7 +129,7 @@ describe("a later sync", () => {
     ]);
   });
 
-  test("names the cases that the field partner has lost in any way, except those that came back", async () => {
+  test("lists the cases that the field partner has lost in any way, except cases that were assigned again", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(5);
     const [unassigned, reassigned, renewed, cameBack] = loans as [string, string, string, string];
     await phone.sync();

@@ -162,7 +162,7 @@ describe("a mutation on visits", () => {
     expect(data).toEqual({ begin: { case: { status: "IN_PROGRESS" } }, end: { case: { status: "ON_HOLD" } } });
   });
 
-  test("under a new key takes into account what was done under another key", async () => {
+  test("under a new key is checked against the effects of mutations under other keys", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const occurredAt = new Date().toISOString();

@@ -23,8 +23,8 @@ const WATCHERS = 50;
 const PEOPLE = 5;
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { status } }";
 /**
- * The names of the queries of one poll, sorted: the sessions, the deliveries, the links. On a cluster a query may have
- * another text, whose name ends in `-on-cluster`.
+ * The names of the queries of one poll, sorted: the sessions, the deliveries, the links. A cluster uses variants of
+ * some queries, whose names end in `-on-cluster`.
  */
 const POLL = [
   "field-partners.access-tokens-that-count",

@@ -16,7 +16,7 @@ interface Trial {
   readonly says?: string;
 }
 
-/** The reason why the command cannot combine a lender's code with another lender's thing. */
+/** The reason why no arguments of the command combine one lender's code with an id of another lender. */
 interface NothingToName {
   readonly because: string;
 }
@@ -28,7 +28,10 @@ const NO_LENDER: NothingToName = {
 const PEOPLE: NothingToName = { because: "field partners work for every lender" };
 const REASON = ["--reason", "tried by a test"];
 
-/** For each command: its arguments and options that identify something stored, and the trial. */
+/**
+ * For each command: its arguments and options that identify something stored, and the trial or the reason why there is
+ * none.
+ */
 const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial: Trial | NothingToName }>> = {
   "lender create": {
     names: "",
@@ -133,13 +136,13 @@ describe("COMMANDS in isolation/cli.test.ts", () => {
   });
 });
 
-describe("a command with one lender's code and another lender's thing", () => {
+describe("a command with the code of one lender and an id of another", () => {
   const trials = Object.entries(COMMANDS).flatMap(([path, { trial }]) =>
     "args" in trial ? [[path, trial] as const] : [],
   );
 
   test.each(trials)(
-    "%s answers as if the thing did not exist, and changes nothing",
+    "%s answers as if the id did not exist, and changes nothing",
     async (path, { args, code, says }) => {
       const given = [...path.split(" "), ...args(world)];
       const changes = await changesAtB(world, async () => {
@@ -152,7 +155,7 @@ describe("a command with one lender's code and another lender's thing", () => {
     },
   );
 
-  test("finds the thing when it has the owner's code, so these tests try things that exist", async () => {
+  test("finds the id with its owner's code, so these tests try ids that exist", async () => {
     const { b, loanOfB } = world;
     expect(await world.cli("ledger", "statement", b.twin.code, loanOfB())).toMatchObject({ code: EXIT.done });
     const held = await world.cli("case", "hold", b.twin.code, loanOfB(), ...REASON);
@@ -168,7 +171,7 @@ describe("a command with one lender's code and another lender's thing", () => {
     "endpoint show",
     "lender show",
     "doctor --lender",
-  ])("%s shows nothing of another lender's", async (command) => {
+  ])("%s shows no data of another lender", async (command) => {
     const show = async (code: string) => (await world.cli(...command.split(" "), code, "--json")).stdout;
     expect(leaksIn(world, await show(world.a.twin.code))).toEqual([]);
     expect(leaksIn(world, await show(world.b.twin.code))).not.toEqual([]);

@@ -81,7 +81,7 @@ test("a diagnosis does not distinguish another lender's secret from an unknown o
 });
 
 // This test must be the last one, because it changes B's data.
-test("at every place that the isolation matrix tries, the owner's own value gets another answer than a missing one", async () => {
+test("at every place that the isolation matrix tries, the owner gets different answers for an own value and a missing one", async () => {
   const asB = { ...asA, key: world.b.key };
   const differing = new Map<string, boolean>();
   for (const trial of trialsOf(ENDPOINTS, document, world)) {

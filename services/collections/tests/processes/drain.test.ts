@@ -17,12 +17,15 @@ const SEED = seedOfRun();
 const WORKERS = 3;
 const LOANS = 40;
 const BACKLOG_PER_LOAN = 8;
-/** How many attempts of each kind the kills must interrupt before the test is satisfied. */
+/** The run continues until kills have interrupted this many attempts of each kind. */
 const MIN_INTERRUPTED = 2;
 const MOST_KILLS = 25;
 /** Long enough that a kill interrupts attempts even if the signal arrives late, and well below the timeout. */
 const LONG = "slow:1200";
-/** The backlog does not grow while it drains. With these slower answers it lasts until replaced processes are ready. */
+/**
+ * The backlog does not grow while it drains, so slower answers make it last until the processes that replace killed
+ * ones are ready.
+ */
 const LONGER = "slow:2400";
 const LADDER = "0s,200ms,200ms,400ms";
 /**

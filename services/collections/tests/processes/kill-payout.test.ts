@@ -75,7 +75,8 @@ test("concurrent `payout record` commands record a payout once, and each command
 });
 
 /**
- * Credits 2.5 % of 5,000 for each of some new loans at each lender. Returns the payout that must be recorded for them.
+ * Lets each lender book a payment of 5,000 on each of some new loans, which credits the field partner 2.5 % of it.
+ * Returns the payout that must be recorded for these earnings.
  */
 async function anOrder(): Promise<PayoutToRecord> {
   orders += 1;

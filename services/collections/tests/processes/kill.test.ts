@@ -64,8 +64,8 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
   async function keepKilling(): Promise<void> {
     while (!hasKilledEnough()) {
       const enough = acknowledged.size + 60 + random() * 100;
-      // The answer to a repeat can complete the run at any time. The clients then stop, so `enough` would never be
-      // reached.
+      // The clients stop as soon as the run is done, for example after the answer to a repeat. `acknowledged` would
+      // then never grow to `enough`.
       while (acknowledged.size < enough && !isDone()) await pause(1);
       if (isDone()) return;
       await pause(random() * 10);

@@ -200,7 +200,7 @@ describe("partitioned tables", () => {
     expect(await sqlStateOf(runtime, "drop table webhooks.event_default")).toBe(INSUFFICIENT_PRIVILEGE);
   });
 
-  test("have functions with which that role makes and drops partitions, and which keep what the contract promises to keep", async () => {
+  test("are made and dropped by the run-time role through functions, which refuse to drop what the contract promises to keep", async () => {
     const before = await partitions();
     for (const call of [
       "select webhooks.advance_retention('event', 31)",

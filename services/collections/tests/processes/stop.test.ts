@@ -60,7 +60,7 @@ test.concurrent("SIGTERM under load answers accepted requests, accepts no new on
   service.send("SIGTERM");
   service.send("SIGINT");
   await Promise.all(clients);
-  // One answer may have been in transit, and the next answer closes the connection.
+  // Each client may get two more answers: one that was in transit, and one that closes its connection.
   expect(Math.max(0, ...afterRefusal.values())).toBeLessThanOrEqual(2);
   expect(await incompleteRequest.end()).toMatch(/^HTTP\/1\.1 503 [^]*"draining":true/);
 

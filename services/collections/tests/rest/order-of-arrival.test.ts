@@ -281,7 +281,7 @@ describe("the stored as-of of a balance", () => {
     expect(await balance(loan, 700, 18)).toMatchObject({ outcome: "updated", outstandingAmount: 500 });
   });
 
-  test("makes neither a corrected balance of the same moment nor a control row stale", async () => {
+  test("does not make a corrected balance of the same moment stale, nor a control row", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     expect(await balance(loan, 950, 20)).toMatchObject({ outcome: "updated", outstandingAmount: 950, warnings: [] });
@@ -315,7 +315,7 @@ describe("the stored as-of of a balance", () => {
 });
 
 describe("a payment that the balance includes already", () => {
-  test("counts as in balance up to the peak of the cycle; the rest is excess", async () => {
+  test("counts as inBalance up to the most that was owed in the cycle; the rest is excess", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 22);
     expect(await pay(loan, 700, 20, "a")).toMatchObject({ inBalance: 700, excessAmount: 0 });
@@ -326,7 +326,7 @@ describe("a payment that the balance includes already", () => {
     expect(await snapshot(loan)).toMatchObject({ totalCollected: 1410, excessAmount: 410, outstandingAfter: 1000 });
   });
 
-  test("is two lines of the account statement", async () => {
+  test("appears as two lines in the account statement: an adjustment and a payment", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     await balance(loan, 600, "2026-10-22T18:00:00Z");

@@ -40,7 +40,7 @@ describe.each(Object.entries(scenes))("repeated call of %s", (name, scene) => {
     expect(await allRows(service.app)).toEqual(before);
   });
 
-  test("undoes nothing that happened between a lost answer and the repeat", async () => {
+  test("does not undo what happened since the first call, whose answer was lost", async () => {
     const { lender, bytes } = await aCall(method, scene);
     await disconnectOnAnswer(service.url, bytes);
     await scene.meanwhile?.(lender);

@@ -58,7 +58,7 @@ describe("a signed request that is sent again with another query string", () => 
     expect((await lender.getCase("LN-2")).body).toMatchObject({ status: "new" });
   });
 
-  test("gets 200 for an import that applied its valid rows, although the repeat's query contains atomic", async () => {
+  test("gets 200 for an import that applied its valid rows, although the repeat's query string contains atomic", async () => {
     const { bytes } = await anImport([aRow("LN-1"), { sourceLoanNumber: "LN-2", action: "hold" }]);
     const { body } = await answerTo(service.url, bytes);
     expect(await answerTo(service.url, withQuery(bytes, "atomic"))).toMatchObject({
@@ -67,7 +67,7 @@ describe("a signed request that is sent again with another query string", () => 
     });
   });
 
-  test("takes effect with only one of the queries if several requests with different queries are concurrent", async () => {
+  test("takes effect with only one of the query strings, if several are sent concurrently", async () => {
     for (let round = 0; round < 8; round += 1) {
       const { lender, bytes } = await anImport([aRow("LN-1")]);
       const queries = round % 2 === 0 ? ["dryRun", "", "atomic", "dryRun"] : ["", "dryRun", "dryRun", "x=1"];

@@ -217,7 +217,7 @@ async function endReplays(): Promise<void> {
   await service.app.database.pool.query("update webhooks.replay set state = 'done', finished_at = now()");
 }
 
-/** Sets deliveries of a lender to a state that they have reached just now. `loan` is a LIKE pattern. */
+/** Sets the state of a lender's deliveries, as if they had just reached it. `loan` is a LIKE pattern. */
 async function put(lender: Lender, loan: string, state: "parked" | "delivered"): Promise<void> {
   await service.app.database.pool.query(
     `update webhooks.delivery set state = $3, attempts = 7, settled_at = now()

@@ -28,7 +28,7 @@ interface ImportOptions {
   reason?: string;
 }
 
-/** `case import`. */
+/** Adds the command `case import`. */
 export function addImportCommand(command: Command): void {
   command
     .command("import")

@@ -41,7 +41,7 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   const { em, config, vault } = operator;
   const health = await clusterHealth(em());
   const ofCluster = health ? problemsOfCluster(health) : [];
-  // A node is away, so the other checks would fail: they read the rows of all lenders.
+  // A node does not answer, so the other checks would fail: they read the rows of all lenders.
   if (health && health.away.length > 0) return answerFound(ofCluster, { at: new Date(), lenders: [] }, NOT_CHECKED);
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));

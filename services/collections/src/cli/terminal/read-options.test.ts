@@ -12,7 +12,7 @@ describe("an option that takes a time", () => {
     ["09:00", "2026-11-22T03:30:00.000Z"],
     ["9:00:30", "2026-11-22T03:30:30.000Z"],
     ["24h", "2026-11-20T20:00:00.000Z"],
-  ])("reads %s as %s for a lender in India, where it is 22 November already", (text, instant) => {
+  ])("reads %s as %s in India's time zone, where it is already 22 November", (text, instant) => {
     vi.useFakeTimers({ now: new Date("2026-11-21T20:00:00Z") });
     expect(readMoment(text)("Asia/Kolkata").toISOString()).toBe(instant);
   });

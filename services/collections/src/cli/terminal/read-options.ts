@@ -12,7 +12,7 @@ export type LocalMoment = (timeZone: string) => Date;
 
 /**
  * Reads a moment in one of three forms: with Z or an offset; in local time (`2026-11-20 18:00`, or `09:00` for today);
- * or as the time that has passed since then (`24h`).
+ * or as a duration before now (`24h`).
  */
 export function readMoment(text: string): LocalMoment {
   const agoMs = parseDuration(text);

@@ -40,7 +40,7 @@ interface ReplayOptions {
   reason?: string;
 }
 
-/** `delivery replay`, `delivery replays` and `delivery cancel-replay`. */
+/** Adds the commands `delivery replay`, `delivery replays` and `delivery cancel-replay`. */
 export function addReplayCommands(delivery: Command): void {
   delivery
     .command("replay")

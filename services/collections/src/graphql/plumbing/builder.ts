@@ -16,10 +16,13 @@ import { decodeId, encodeId } from "./global-id.ts";
 const MAX_COMPLEXITY = 1_000;
 const MAX_DEPTH = 10;
 
-/** A mutation costs a transaction and an event for the lender. At this complexity, an operation has at most nine. */
+/**
+ * A mutation costs a transaction and an event for the lender. At this complexity, an operation has at most nine
+ * mutations.
+ */
 const MUTATION_COMPLEXITY = 100;
 
-/** An object may need a query. A value of a loaded object costs almost nothing. */
+/** A field that returns an object may need a query. A plain value of a loaded object costs almost nothing. */
 const OBJECT_COMPLEXITY = 1;
 const VALUE_COMPLEXITY = 0.1;
 

@@ -62,7 +62,10 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
 
 interface Seen {
   readonly link: PaymentLink;
-  /** Text that differs from the previous one if the client would see a change. */
+  /**
+   * The statuses and times of change of the link and its messages. This text changes whenever the client would see a
+   * change.
+   */
   readonly fingerprint: string;
 }
 
