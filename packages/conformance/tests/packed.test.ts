@@ -52,13 +52,16 @@ test("the packed command runs on every installed Node from version 20", async ()
   }
 });
 
-test("the packed command exits with code 2 and a sentence for invalid arguments", async () => {
+test("the packed command exits with code 2 and prints a sentence if its arguments are invalid", async () => {
   const command = join(folder, "node_modules/.bin/conformance");
   const failed = run(command, ["--receiver", "here"]);
   await expect(failed).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("See --help.") as string });
 });
 
-/** Builds the other package into its own folder, because its own tests may pack it at the same time. */
+/**
+ * Builds the signing package into a folder of this test, because the tests of that package may pack it at the same
+ * time.
+ */
 async function buildSigning(destination: string): Promise<void> {
   await mkdir(destination);
   const { publishConfig, ...manifest } = JSON.parse(await readFile(join(SIGNING, "package.json"), "utf8")) as {

@@ -24,7 +24,7 @@ describe("a document", () => {
     expect(html).toContain("C# &amp; &quot;Go&quot; &lt;x&gt;");
   });
 
-  test("keeps a link if the site has its target, else only its text", () => {
+  test("keeps a link if the site has the target, and otherwise keeps only the link's text", () => {
     const targetOf = (href: string) => (href === "a.md" ? "/docs/a" : undefined);
     expect(html("[to *a*](a.md) [to b](b.md)", targetOf)).toBe('<p><a href="/docs/a">to <em>a</em></a> to b</p>\n');
   });

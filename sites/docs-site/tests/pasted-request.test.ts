@@ -32,8 +32,8 @@ describe("shellWords", () => {
   });
 });
 
-describe("a curl command", () => {
-  test("gives method, path, host, headers and body", () => {
+describe("readPasted with a curl command", () => {
+  test("returns method, path, host, headers and body", () => {
     const text = `curl -sS -X POST 'https://api.example:8443${CONFIRM}?dryRun=true#top' \\
       -H 'X-Service-Timestamp: 1795167667000' -H "Content-Type: application/json" \\
       --max-time 10 --data-binary $'{"amount":2500,"note":"Ravi\\'s"}' -o answer.json | jq .`;
@@ -58,7 +58,7 @@ describe("a curl command", () => {
     ["HEAD from -I", "curl -I https://a.example/b", "HEAD"],
     ["POST from --json", "curl --json '{}' https://a.example/b", "POST"],
     ["POST with a body from a file", "curl -d @body.json https://a.example/b", "POST"],
-  ])("has the method %s", (_, text, method) => {
+  ])("returns the method %s", (_, text, method) => {
     expect(readPasted(text)).toMatchObject({ method, path: "/b" });
   });
 
@@ -67,7 +67,7 @@ describe("a curl command", () => {
     expect(readPasted(text)).toMatchObject({ path: "/", body: "a=1&@b", notes: [] });
   });
 
-  test("may be copied from a terminal with prompts and variables", () => {
+  test("accepts the prompts and variables of a text copied from a terminal", () => {
     const text = `$ curl -X GET "$BASE_URL/api/v1/partner/health" \\\n> -H "Authorization: Bearer $API_KEY_ID"\n{"ok":true}`;
     expect(readPasted(text)).toEqual({
       method: "GET",
@@ -80,14 +80,14 @@ describe("a curl command", () => {
   test.each([
     ["in a file", "curl -d @/tmp/body.json https://a.example/b", "The body is in the file /tmp/body.json"],
     ["data that curl would encode", "curl --data-urlencode a=ä https://a.example/b", "--data-urlencode cannot be read"],
-  ])("whose body is %s has a note that the body is missing", (_, text, note) => {
+  ])("returns a note instead of the body if the body is %s", (_, text, note) => {
     const { body, notes } = readPasted(text);
     expect(body).toBeUndefined();
     expect(notes.join()).toContain(note);
   });
 });
 
-describe("an HTTP request", () => {
+describe("readPasted with an HTTP request", () => {
   const head = `POST ${CONFIRM}?a=b HTTP/1.1\r\nHost: api.example\r\nx-service-signature: ab12\r\n`;
   const read = {
     method: "POST",
@@ -97,7 +97,7 @@ describe("an HTTP request", () => {
     notes: [],
   };
 
-  test("is read with any line ends", () => {
+  test("accepts any line ends", () => {
     expect(readPasted(`${head}\r\n${BODY}`)).toEqual({ ...read, body: BODY });
     expect(readPasted(`${head}\r\n${BODY}`.replaceAll("\r\n", "\n"))).toEqual({ ...read, body: BODY });
     expect(readPasted(`\n${head}`)).toEqual(read);
@@ -107,18 +107,18 @@ describe("an HTTP request", () => {
     ["pasting added a line end", `${BODY}\n`, BODY.length, BODY],
     ["pasting removed the last line end", BODY, BODY.length + 1, `${BODY}\n`],
     ["pasting changed CRLF to LF", "{\n}\n", 6, "{\r\n}\r\n"],
-  ])("has its body restored by Content-Length if %s", (_, pasted, length, body) => {
+  ])("restores the body by Content-Length if %s", (_, pasted, length, body) => {
     expect(readPasted(`${head}Content-Length: ${length}\r\n\r\n${pasted}`)).toMatchObject({ body, notes: [] });
   });
 
-  test("with an incomplete body has a note about it", () => {
+  test("returns a note if the body is shorter than Content-Length", () => {
     expect(readPasted(`${head}Content-Length: 999\r\n\r\n${BODY}`)).toMatchObject({
       body: BODY,
       notes: [`Content-Length is 999, but the pasted body has ${BODY.length} bytes.`],
     });
   });
 
-  test("may be the output of curl -v", () => {
+  test("accepts the output of curl -v", () => {
     const text = `* Connected to api.example\n> GET /b HTTP/2\n> Host: api.example\n> X-Service-Timestamp: 1\n>\n< HTTP/2 401\n< date: x\n`;
     expect(readPasted(text)).toMatchObject({
       method: "GET",
@@ -130,7 +130,7 @@ describe("an HTTP request", () => {
     });
   });
 
-  test("may have a full URL in its first line, and mention curl in its body", () => {
+  test("accepts a full URL in the first line, and a body that mentions curl", () => {
     expect(readPasted("POST http://api.example/b\n\nsee curl https://other.example")).toMatchObject({
       path: "/b",
       host: "api.example",

@@ -2,7 +2,10 @@ import type { Results } from "./results.ts";
 import type { Subject } from "./subject.ts";
 import { machineText, summaryText } from "./summary.ts";
 
-/** Each subject's own tables, and the table of all subjects. Only the ratios carry over to another machine. */
+/**
+ * Returns each subject's own tables, and the table of all subjects. Only the ratios can be compared with those of
+ * another machine.
+ */
 export function reportText({ machine, plan, subjects: measured }: Results, subjects: readonly Subject[]): string {
   const shown = subjects.flatMap((subject) => {
     const result = measured[subject.name];

@@ -37,7 +37,9 @@ const LONG: Options = {
   json: false,
 };
 
-/** A schedule of three legs; `during` may interrupt it. */
+/**
+ * Returns a fault with a schedule of three legs. `during` is called in each leg; it may change the outcome or throw.
+ */
 function aFault(name: string, during: (leg: Leg) => Partial<Outcome> = () => ({})): Fault & { legs: Leg[] } {
   const legs: Leg[] = [];
   return {

@@ -4,7 +4,10 @@ import type { MintedLink } from "./mint-endpoint.ts";
 import { NothingToPayError, type Capture, type PayDesk } from "./pay-desk.ts";
 import type { ReceivedRequest } from "./signer.ts";
 
-/** The lender's pay page: GET shows the amount, POST pays it or the form's `amount`. Returns the capture, if any. */
+/**
+ * Serves the lender's pay page: GET shows the amount to pay; POST pays the form's `amount`, or the whole amount without
+ * one. Returns the capture if a payment was made.
+ */
 export function servePayPage(
   request: ReceivedRequest,
   response: ServerResponse,

@@ -19,8 +19,8 @@ import {
 /** After a kill -9 the data directory stays locked until the system has removed the dead process. */
 const LOCKED_LIMIT_MS = 10_000;
 /**
- * A failed start that is not blocked by a lock will fail again, unless another process has just taken the free port. So
- * it is tried twice.
+ * How often to try a start that is not blocked by a lock. Two attempts are enough: the second one helps only if another
+ * process has taken the chosen port meanwhile.
  */
 const UNLOCKED_ATTEMPTS = 2;
 const RETRY_MS = 100;

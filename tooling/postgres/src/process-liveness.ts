@@ -1,4 +1,4 @@
-/** Whether a process with this id is running, also if it belongs to another user. */
+/** Returns whether a process with this id is running, even if the process belongs to another user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -77,7 +77,7 @@ export function readModule(file: string): DeclaredModule {
   return { declarations, imports, exports };
 }
 
-/** The source of a node without the docstrings of its members. */
+/** Returns the source of a node without the docstrings of the node's members. */
 function withoutComments(source: string, { start, end }: Span, comments: readonly Span[]): string {
   const inside = comments.filter((comment) => comment.start >= start && comment.end <= end);
   const starts = [start, ...inside.map((comment) => comment.end)];

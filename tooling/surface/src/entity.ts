@@ -7,7 +7,7 @@ import { parseSync, Visitor } from "oxc-parser";
 const ENTITY = /^const (\w+): import\("@mikro-orm\/core"\)\.EntitySchemaWithMeta<"(\w+)", "(\w+)"/;
 const BUILDER = "UniversalPropertyOptionsBuilder";
 
-/** Whether a declaration is an entity's, which means a table's. */
+/** Returns whether a declaration is that of an entity, which stands for a table. */
 export function isEntity(declaration: string): boolean {
   return ENTITY.test(declaration);
 }

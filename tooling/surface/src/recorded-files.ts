@@ -15,7 +15,7 @@ export async function readSurfaces(): Promise<Surface[]> {
   return withDeclarations(packages, async (folder) => packages.map((one) => readSurface(one, folder)));
 }
 
-/** Every file that is generated from the code, by its path below the root, with its expected text. */
+/** Returns the expected text of every file that is generated from the code, by the path below the root. */
 export async function recordedFiles(surfaces?: readonly Surface[]): Promise<Map<string, string>> {
   const reports = (surfaces ?? (await readSurfaces())).map(
     async (surface) => [`${surface.of.folder}/api.md`, await apiReport(surface)] as const,

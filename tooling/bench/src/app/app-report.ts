@@ -49,7 +49,10 @@ function inMs({ median, min, max }: Spread): string {
   return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
 }
 
-/** The report's lines for the table of all subjects. The time of a link does not include the lender's part. */
+/**
+ * Returns the report's lines for the table of all subjects. The time until a link is minted does not include the
+ * lender's own time.
+ */
 export function appLines({ rounds, links: { mintMs } }: AppPlan, { list, links, hostile }: AppReport): Line[] {
   return [
     ...list.figures.map(({ clients, service, rival, ratio }) =>

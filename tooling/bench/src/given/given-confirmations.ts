@@ -97,7 +97,7 @@ async function openPlace(server: GivenServer, loans: Loans): Promise<Place> {
 
 let rounds = 0;
 
-/** One measurement on each server. Every other round begins with the last server. */
+/** Measures once on each server. Every other round begins with the last server. */
 async function round(places: readonly Place[], loans: Loans, clients: number, durationMs: number): Promise<Measured[]> {
   rounds += 1;
   const measured = new Map<Place, Measured>();

@@ -29,7 +29,7 @@ function processorText({ processor }: Cost): string {
   return processor === undefined ? "" : ratioText(processor);
 }
 
-/** The report's lines: the time per operation, relative to the smallest books. */
+/** Returns the report's lines: the time per operation, relative to the time in the smallest books. */
 export function growthLines({ rounds }: GrowthPlan, { smallest, figures }: GrowthReport): Line[] {
   return figures.flatMap(({ size, ...costs }) =>
     OPERATIONS.map((operation) => {

@@ -65,7 +65,8 @@ const MOST_VERIFIED = 400_000;
 const GIVEN_BACK_MS = 400;
 
 /**
- * For each size, measures a copy of the smallest books and the larger ones in turn, each with a server and a worker.
+ * Measures, for each larger size, the larger books and a copy of the smallest books in turn. Both have their own server
+ * and worker.
  */
 export async function measureGrowth(bench: GrowthBench): Promise<GrowthReport> {
   const { plan, server, onProgress, begun, keep } = bench;

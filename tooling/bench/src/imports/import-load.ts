@@ -36,7 +36,10 @@ function signedRequests({ key, requests, rowsPerRequest }: ImportLoad, host: str
   });
 }
 
-/** A row with the usual fields of a lender's file. The numbers of neighbouring rows are far apart, as in such files. */
+/**
+ * Returns a row with the usual fields of a lender's file. Neighbouring rows have loan numbers that are far apart, as in
+ * such a file.
+ */
 function aRow(index: number): object {
   return {
     sourceLoanNumber: `LN${String((index * 7_919) % 10_000_019).padStart(10, "0")}`,

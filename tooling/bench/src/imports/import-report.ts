@@ -36,7 +36,7 @@ function known(spread: Spread | undefined): string {
   return spread === undefined ? "" : whole(spread.median);
 }
 
-/** The report's lines. COPY is the limit: it validates nothing. */
+/** Returns the report's lines, which compare the import with COPY. COPY is the limit: it validates nothing. */
 export function importLines({ rounds }: ImportPlan, figures: readonly ImportFigures[]): Line[] {
   return figures.map(({ clients, service, copy, ratio }) =>
     ratioLine({

@@ -43,7 +43,10 @@ export interface ImportBench {
 
 const ROWS_PER_REQUEST = 1_000;
 
-/** In each round, imports over HTTP into one copy of the template, and copies the written rows into another one. */
+/**
+ * Measures the import of new cases, compared with COPY. Each round imports rows over HTTP into one copy of the
+ * template, and then copies the rows that the service wrote into another copy.
+ */
 export async function measureImports(bench: ImportBench): Promise<ImportFigures[]> {
   const { plan, server, onProgress } = bench;
   const http = startChild(new URL("import-load.ts", import.meta.url));

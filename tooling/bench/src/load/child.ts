@@ -36,7 +36,7 @@ export function startChild(file: URL): Child {
   };
 }
 
-/** In the child: answers each question in turn. The child ends when its parent disconnects. */
+/** Call this in the child process. Answers each question in turn. The child ends when its parent disconnects. */
 export function answerQuestions(answer: (question: never) => Promise<unknown>): void {
   process.on("message", (question) => {
     answer(question as never).then(

@@ -12,9 +12,12 @@ export interface CountedTransaction {
 /** A proxy between the service and PostgreSQL that counts transactions and round trips. */
 export interface CountingProxy {
   readonly url: string;
-  /** The last execution of the prepared statement with this name, over all connections. */
+  /** Returns the last execution, on any connection, of the prepared statement with this name. */
   latest(name: string): BoundStatement | undefined;
-  /** The statements executed while `act` ran, in order. Unprepared ones have no name and no values. */
+  /**
+   * Runs `act`, and returns the statements that were executed meanwhile, in order. Unprepared statements have no name
+   * and no values.
+   */
   during(act: () => Promise<void>): Promise<readonly BoundStatement[]>;
   /** The committed transactions so far, in the order of the commits. */
   readonly transactions: readonly CountedTransaction[];

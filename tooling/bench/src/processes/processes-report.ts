@@ -25,7 +25,10 @@ export function processesText({ rounds, clients }: ProcessesPlan, figures: reado
   ].join("\n");
 }
 
-/** The report's lines: several processes relative to one. On few processors they must not be slower. */
+/**
+ * Returns the report's lines: the rate of several processes relative to the rate of one. On a machine with few
+ * processors, several processes must not be slower than one.
+ */
 export function processesLines({ rounds }: ProcessesPlan, figures: readonly ProcessesFigures[]): Line[] {
   return figures
     .filter(({ processes }) => processes > 1)

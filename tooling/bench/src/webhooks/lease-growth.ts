@@ -124,7 +124,7 @@ async function measured(statistics: LeaseFigures["statistics"], sides: Sides): P
   };
 }
 
-/** The median times of leases in turn on both tables. */
+/** Times leases on both tables in turn, and returns the median time for each table. */
 async function leaseRound({ small, large, lease }: Sides, leases: number): Promise<{ fewMs: number; manyMs: number }> {
   const [few, many]: [number[], number[]] = [[], []];
   for (let count = 0; count < leases; count += 1) {
@@ -164,7 +164,7 @@ async function explained(client: Client, { text, values }: BoundStatement): Prom
   return rows.map((row) => row["QUERY PLAN"]);
 }
 
-/** The pages of the whole statement, from the first line with "Buffers:" in the plan. */
+/** Returns the number of pages that the whole statement read, from the first line with "Buffers:" in the plan. */
 function pagesOf(plan: readonly string[]): number {
   const buffers = plan.find((line) => line.includes("Buffers:")) ?? "";
   return [...buffers.matchAll(/(?:hit|read)=(\d+)/g)].reduce((pages, [, count]) => pages + Number(count), 0);

@@ -19,8 +19,9 @@ export interface NaiveSenderOptions {
 export const NAIVE_SETTINGS: NaiveSettings = { batchSize: 64, localConcurrency: 4, perJobResults: true };
 
 /**
- * The obvious first solution: one pg-boss job per event, written in the transaction of the change, and a worker that
- * signs and posts. It keeps no order and no log of attempts, and does not isolate lenders.
+ * Starts the naive sender, the obvious first solution: one pg-boss job per event, written in the transaction of the
+ * change, and a worker that signs and posts. The naive sender keeps no order and no log of attempts, and does not
+ * isolate lenders.
  */
 export async function startNaiveSender({ databaseUrl, bodies, callbacks }: NaiveSenderOptions): Promise<Sender> {
   await installNaiveQueue(databaseUrl);
@@ -53,7 +54,7 @@ export async function startNaiveSender({ databaseUrl, bodies, callbacks }: Naive
       const jobs = Array.from({ length: count }, (_, index) => jobFor(callbacks[role], index));
       await commits.ask({ databaseUrl, clients, jobs } satisfies NaiveCommits);
     },
-    // There is only one queue: holding one lender's events holds all events.
+    // The events of all lenders are in one queue, so this stops the delivery to both lenders.
     hold: () => worker.ask({ ask: "rest" } satisfies NaiveWorkerQuestion),
     resume: () => worker.ask(work),
     untilNothingWaits: () => pollUntil(nothingWaits, "pg-boss did not complete all jobs in time."),

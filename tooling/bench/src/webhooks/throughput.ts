@@ -92,7 +92,9 @@ export async function measureThroughput(bench: ThroughputBench): Promise<Through
   };
 }
 
-/** Each sender delivers the same number of events. The bare loop posts the events of the service. */
+/**
+ * Runs one round: lets each sender deliver the same number of events. The bare loop posts the events of the service.
+ */
 export async function throughputRound(bench: ThroughputBench): Promise<ThroughputRound> {
   const { service, naive, events: count } = bench;
   await gather(service, count);

@@ -81,8 +81,8 @@ async function run(client: Client, text: string, samples: readonly Sample[]): Pr
 }
 
 /**
- * Whether an INSERT … SELECT brings its rows to the coordinator first. Reads the plan, because such a statement that
- * finds no row sends no COPY. Writes the values into the text, because Citus cannot explain the statement with
+ * Returns whether an INSERT … SELECT brings its rows to the coordinator first. Reads the plan, because such a statement
+ * sends no COPY if it finds no row. Writes the values into the text, because Citus cannot explain the statement with
  * parameters.
  */
 async function pullsRows(client: Client, text: string, samples: readonly Sample[]): Promise<boolean> {

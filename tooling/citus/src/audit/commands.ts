@@ -11,7 +11,7 @@ export interface CommandCount {
   readonly nodes: number;
   /** COPY commands to a node, into a table or for an intermediate result. */
   readonly copies: number;
-  /** The number of nodes that prepared the commit. If it is above 0, the commit had two phases. */
+  /** The number of nodes that prepared the commit. If the number is above 0, the commit had two phases. */
   readonly prepared: number;
 }
 

@@ -5,7 +5,10 @@ import { isInlined } from "./lenders-of-query.ts";
 import { columnFields, type Query, resolveColumn } from "./query.ts";
 import type { RuleName } from "./rules.ts";
 
-/** The rules that an INSERT, UPDATE or DELETE of a distributed or reference table breaks by itself. */
+/**
+ * Yields the rules that an INSERT, UPDATE or DELETE of a distributed or reference table breaks, except those of
+ * `brokenByRead`.
+ */
 export function* brokenByChange(query: Query, catalog: Catalog): Generator<RuleName> {
   const [target] = query.sources;
   if (query.kind === "select" || !target || target.kind === "local") return;

@@ -8,7 +8,9 @@ export interface Placed {
   readonly query: Query;
 }
 
-/** The type of an expression by its name in `pg_type`; undefined if the text does not determine it. */
+/**
+ * Returns the name in `pg_type` of an expression's type; undefined if the statement's text does not determine the type.
+ */
 export function typeOf(node: Node, query: Query, catalog: Catalog): string | undefined {
   if ("TypeCast" in node) return typeName(node.TypeCast.typeName);
   const fields = columnFields(node);
@@ -29,7 +31,7 @@ export function typeOf(node: Node, query: Query, catalog: Catalog): string | und
   return "BoolExpr" in node || "NullTest" in node ? "bool" : undefined;
 }
 
-/** The volatility of the node itself, without its arguments. */
+/** Returns the volatility of the node itself, without that of its arguments. */
 export function volatilityOf(node: Node, query: Query, catalog: Catalog): Volatility {
   if ("SQLValueFunction" in node) return "s";
   if ("FuncCall" in node || "A_Expr" in node) return callableOf(node, query, catalog)?.volatility ?? "i";
@@ -73,7 +75,10 @@ function* nodesOfQuery(query: Query, options: NodesOptions): Generator<Placed> {
   for (const inner of [...inFrom, ...query.arms]) yield* nodesOfQuery(inner, options);
 }
 
-/** Whether the column is read from a row of a table, of a separately executed sub-select or of a function. */
+/**
+ * Returns whether the node is a column whose values come from the rows of a table, of a separately executed sub-select
+ * or of a function.
+ */
 export function isRowsColumn({ node, query }: Placed): boolean {
   const fields = columnFields(node);
   if (!fields) return false;
@@ -199,7 +204,7 @@ function bestCallable(candidates: readonly Callable[], types: readonly (string |
   return finalists.toSorted((a, b) => rank(a.volatility) - rank(b.volatility))[0];
 }
 
-/** How well an argument matches: exactly, by an implicit cast, unknown, or not at all. */
+/** Returns how well an argument matches a parameter: exactly, by an implicit cast, unknown, or not at all. */
 function fit(type: string | undefined, parameter: string | undefined): number {
   if (type === undefined || parameter === undefined) return 0;
   if (type === parameter) return 2;

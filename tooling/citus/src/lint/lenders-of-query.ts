@@ -121,7 +121,8 @@ function leaves(query: Query): Query[] {
 }
 
 /**
- * Whether the rows of an item of FROM are the same on every node. Then its lender_id does not determine a shard.
+ * Returns whether the rows of an item of FROM are the same on every node. The lender_id of such an item does not
+ * determine a shard.
  */
 export function isRecurring(query: Query, source: Source): boolean {
   if (source.query && isInlined(query, source) && source.kind !== "values") {

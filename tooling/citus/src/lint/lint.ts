@@ -73,7 +73,7 @@ function holdsEmptyList(text: string, catalog: Catalog): boolean {
   });
 }
 
-/** The SQL in the body of a function; expressions of PL/pgSQL become a SELECT. */
+/** Returns the queries in the body of a function. Each expression of PL/pgSQL becomes a SELECT. */
 function bodyQueries(definition: string): string[] {
   const [created] = parseSync(definition).stmts ?? [];
   const body = created?.stmt as Extract<Node, { CreateFunctionStmt: unknown }>;

@@ -4,8 +4,8 @@ import { allQueries, childrenOf, columnFields, type Query, resolveColumn, type S
 import type { RuleName } from "./rules.ts";
 
 /**
- * The rules that a query breaks by what it reads and locks. A query of one lender (`isRouted`) is sent to the lender's
- * node unchanged, so most rules apply only to the other queries, which Citus has to split.
+ * Yields the rules that a query breaks by what it reads and locks. A query of one lender (`isRouted`) is sent to the
+ * lender's node unchanged, so most rules apply only to the other queries, which Citus has to split.
  */
 export function* brokenByRead(query: Query, isRouted: boolean, lenders: Lenders): Generator<RuleName> {
   if (locksReference(query)) yield "lock-of-reference";
@@ -47,7 +47,7 @@ export function hasEmptyList({ role, select, arms }: Query): boolean {
   return select !== undefined && arms.length === 0 && !select.targetList && !select.valuesLists;
 }
 
-/** The FROM items of outer queries that the expressions of a query use. */
+/** Returns the FROM items of outer queries whose columns are used in `inner`. */
 function outsideOf(inner: Query): Source[] {
   const below = allQueries(inner);
   const own = new Set(below.flatMap(({ sources }) => sources));
@@ -59,7 +59,10 @@ function outsideOf(inner: Query): Source[] {
   );
 }
 
-/** The tables of an item: the item itself, or the tables of a merged sub-select. */
+/**
+ * Returns the tables that a FROM item reads: the item itself, or the tables in the sub-select that PostgreSQL merges
+ * into the query.
+ */
 function tablesOf(query: Query, source: Source): Source[] {
   if (!source.query || source.kind === "values" || !isInlined(query, source)) return [source];
   return allQueries(source.query).flatMap(({ sources }) => sources);
@@ -83,7 +86,7 @@ function locksReference({ select, sources }: Query): boolean {
   });
 }
 
-/** All column references of a query, without those of the queries below it. */
+/** Returns all column references in a query, but not those in its sub-queries. */
 function columnsIn({ select, conditions, node }: Query): string[][] {
   const roots = select
     ? [select.targetList, select.fromClause, select.groupClause, select.havingClause, select.sortClause, conditions]

@@ -148,7 +148,7 @@ process.once("exit", () => {
   for (const node of running) node.quit();
 });
 
-/** A cluster for one run: a coordinator and two worker nodes, with durable commits. 0 is the coordinator's number. */
+/** A cluster for one run: a coordinator and two worker nodes, with durable commits. Node 0 is the coordinator. */
 export class OwnCluster {
   readonly #nodes: readonly Node[];
   readonly #folder: string;

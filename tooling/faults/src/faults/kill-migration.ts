@@ -64,7 +64,7 @@ async function createDatabase(postgres: OwnPostgres, name: string): Promise<Sett
   return { DATABASE_URL: url.href };
 }
 
-/** How long an undisturbed migration is connected. */
+/** Returns how long a migration that is not killed stays connected to the database. */
 async function timeOf(postgres: OwnPostgres, database: string, migration: Command, model: Model): Promise<number> {
   await untilConnected(postgres, database, migration);
   const startedAt = performance.now();

@@ -8,7 +8,7 @@ const WARM_UP_MS = 5_000;
 const BEFORE_MS = { quick: 10_000, long: 20_000 };
 /** Longer than every time limit of the service; the longest is 12 seconds for an answer. */
 const AWAY_MS = 30_000;
-/** The other lenders must keep at least this share of their rate. It is below 1 because rates vary. */
+/** The other lenders must keep at least this share of their rate. The share is below 1, because rates vary. */
 const LEAST_RATIO = 0.9;
 
 /** How a worker node becomes unavailable. */

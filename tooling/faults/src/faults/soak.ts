@@ -117,8 +117,8 @@ function partsOf({ links, batches }: Stage["model"]): { links: number; imports: 
 }
 
 /**
- * Reports each part that is missing in the load. Such a load proves nothing about the part, whatever was sent before
- * the measurement.
+ * Reports each part of the load that did not occur during the measurement. The measurement proves nothing about such a
+ * part.
  */
 function checkLoad({ model }: Stage, happened: Readonly<Record<string, number>>): void {
   for (const [part, count] of Object.entries(happened)) if (count === 0) model.odd(`the load contained no ${part}`);

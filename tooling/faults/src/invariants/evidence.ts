@@ -33,6 +33,6 @@ export interface Evidence {
 /** A condition that must hold after every fault. */
 export interface Invariant {
   readonly name: string;
-  /** A sentence for each place where it does not hold. */
+  /** Returns a sentence for each place where the condition does not hold. */
   violations(evidence: Evidence): Promise<string[]>;
 }

@@ -40,7 +40,7 @@ export function mountUnavailable(): string | undefined {
     : "it needs the right to mount a filesystem; full-disk-shim simulates the same without it";
 }
 
-/** A small filesystem in memory that a file fills completely. */
+/** Returns a disk that is a small filesystem in memory. A large file fills it. */
 export function mountedDisk(): Disk {
   const folder = ownFolder();
   const place = join(folder, "disk");
@@ -62,7 +62,10 @@ export function mountedDisk(): Disk {
   };
 }
 
-/** The disk of the checkout behind a library that simulates a full disk. Needs no special rights. */
+/**
+ * Returns a disk that is the disk of the checkout. A preloaded library simulates that it is full. Needs no special
+ * rights.
+ */
 export function shimmedDisk(): Disk {
   const folder = ownFolder();
   const dataDir = join(folder, "data");

@@ -16,7 +16,7 @@ export interface Ending {
 export interface ServiceProcess {
   readonly pid: number;
   readonly url: string;
-  /** Its output on stderr; only the last part if it has a log file. */
+  /** Returns what the process has written to stderr; only the last part if the process has a log file. */
   log(): string;
   readonly ended: Promise<Ending>;
   hasEnded(): boolean;

@@ -58,7 +58,10 @@ export function startMixedLoad(stage: Stage, durations: Durations, options: Mixe
   return { counts, stop: () => end.stop() };
 }
 
-/** Waits until the next beat of a fixed rhythm. A late client does not catch up. */
+/**
+ * Returns a function that waits until the next time of a schedule with one time every `everyMs`. A client that is late
+ * does not catch up.
+ */
 function every(everyMs: number): () => Promise<void> {
   let nextAt = performance.now() + Math.random() * everyMs;
   return async () => {

@@ -9,8 +9,8 @@ const WATCHED_FOR_MS = 5_000;
 const LOOK_AGAIN_MS = 500;
 
 /**
- * A field partner's phone watches one of the newest links until the link ends or some seconds have passed, and then
- * another link.
+ * Simulates a field partner's phone. It watches one of the newest links until the link's status is final or some
+ * seconds have passed, and then watches another link.
  */
 export async function watchLinks(stage: Stage, { random, isOver, onAnswer }: Pace): Promise<void> {
   while (!isOver()) {

@@ -21,14 +21,20 @@ export interface Original {
 export const LENDER = "ACME";
 export const MINT_AUTH = { name: "X-Lender-Auth", value: "only of this run" };
 const LOANS = 100;
-/** Each case may have ten links a day. */
+/** The number of cases that the field partner visits. Each case may have ten links a day. */
 const DOORS = 100;
-/** More than an hour of soak pays on one loan, so that no loan is paid off: such a loan accepts no more links. */
+/**
+ * The outstanding amount of each loan. It is more than an hour of the fault "soak" pays, so that no loan is paid off: a
+ * loan that is paid off accepts no more links.
+ */
 const PLACED = 10_000_000;
 
 let original: Promise<Original> | undefined;
 
-/** One lender with imported loans, and one field partner who holds some of them. Made once per process. */
+/**
+ * Returns a data folder with one lender, imported loans, and one field partner who holds some of the cases. The folder
+ * is filled once per process.
+ */
 export function originalBooks(settings: Settings): Promise<Original> {
   original ??= fillBooks(settings);
   return original;

@@ -17,8 +17,8 @@ const RETRY_AFTER_MS = 100;
 let clients = 0;
 
 /**
- * One of the lender's servers: confirms payments one after the other, and repeats each until it is answered. Throws
- * UnansweredError if a payment has no answer at the end.
+ * Simulates one of the lender's servers: confirms payments one after the other, and repeats each confirmation until it
+ * is answered. Throws UnansweredError if a payment has no answer at the end.
  */
 export async function confirmPayments(stage: Scene, pace: Pace): Promise<void> {
   const { random, isOver, rest } = pace;

@@ -37,9 +37,10 @@ interface Data {
 }
 
 /**
- * A field partner visits some of their cases at a time and requests links, with the same key until a request is
- * answered. A case that has reached its daily limit of links is replaced by the next case. When all cases have reached
- * it, the traffic ends. Throws UnansweredError if a request has no answer at the end.
+ * Simulates a field partner, who visits a few cases at a time and requests links. Each request is repeated with the
+ * same idempotency key until it is answered. A case that has reached its daily limit of links is replaced by the next
+ * case. When all cases have reached the limit, the traffic ends. Throws UnansweredError if a request has no answer at
+ * the end.
  */
 export async function requestLinks(stage: FieldPartnerScene, pace: Pace): Promise<void> {
   const { random, isOver, rest } = pace;

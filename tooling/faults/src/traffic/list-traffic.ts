@@ -7,8 +7,9 @@ const CASES = `{
 const DELIVERIES = "/api/v1/partner/webhooks/deliveries?limit=50";
 
 /**
- * A field partner reads their cases and the lender reads its deliveries, in turn. `onDeliveries` is called for each
- * list that has deliveries: a single list may be rejected or empty, but if all lists are, the load has tested nothing.
+ * Reads the list of cases as a field partner and the list of deliveries as the lender, in turn. `onDeliveries` is
+ * called for each list that has deliveries: a single list may be rejected or empty, but if all lists are, the load has
+ * tested nothing.
  */
 export async function readLists(stage: Scene, pace: Pace, onDeliveries: () => void): Promise<void> {
   const { isOver, rest, onAnswer } = pace;

@@ -3,7 +3,7 @@ import type { Model } from "./model.ts";
 
 /** How long after the end open requests are still repeated. */
 const PATIENCE_MS = 20_000;
-/** Longer than the last repeat takes: each request has its own timeout. */
+/** Longer than the last repeat of a request takes: each request has its own timeout. */
 const LAST_REQUEST_MS = 20_000;
 
 /** The traffic has ended, but a request never got an answer: the service has not recovered. */

@@ -24,7 +24,7 @@ export interface OutboxItem extends Deed {
   readonly key: string;
   readonly atMs: number;
   readonly state: "waiting" | "done" | "refused";
-  /** Why it was refused, or why it still waits. */
+  /** Why the deed was refused, or why it still waits. */
   readonly message?: string;
   /** The id of the requested link, after the service has accepted the request. */
   readonly linkId?: string;

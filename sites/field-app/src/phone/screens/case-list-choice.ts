@@ -26,7 +26,10 @@ export const USUAL: ListChoice = { view: "toVisit", search: "", sort: "PRIORITY"
 
 let choice = USUAL;
 
-/** Returns the chosen list. It is kept while the app is open, so that the user returns from a case to the same list. */
+/**
+ * Returns the chosen list. The choice is kept while the app is open, so that the user returns from a case to the same
+ * list.
+ */
 export function chosen(): ListChoice {
   return choice;
 }

@@ -34,8 +34,8 @@ export function visitScreen(id = ""): Screen {
 }
 
 /**
- * Loads the case and draws it once, so that it does not overwrite what the user types. Without a network the stored
- * case is used.
+ * Loads the case and draws it only once: drawing again would overwrite what the user types. Without a network the
+ * stored case is used.
  */
 export async function withCase(id: string, place: Place, draw: (shown: WholeCase) => void): Promise<void> {
   const question = { operation: ONE_CASE, variables: { id } };
