@@ -114,7 +114,7 @@ test("the first payment on a case that the lender settled makes it collected, an
   expect(second.events.map(({ kind }) => kind)).toEqual(["payment.collected"]);
 });
 
-test("a payment that is confirmed late does not lower lastPaymentAt", () => {
+test("a payment that is confirmed late does not set lastPaymentAt to an earlier time", () => {
   const paid = exampleCase({ lastPaymentAt: NOW });
   expect(applyPayment(paid, { amountMinor: 1n, paidAt: EARLIER }, NOW).caseAfter.lastPaymentAt).toBe(NOW);
 });

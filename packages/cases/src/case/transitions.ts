@@ -246,8 +246,8 @@ function effectsOf(trigger: Trigger, state: CaseState, now: Date): Partial<CaseS
 }
 
 /**
- * Marks the case as worked on. A case on hold becomes `in_progress` at its release, even if it was `new` before the
- * hold.
+ * Records that work on the case has begun. A case on hold becomes `in_progress` at its release, even if it was `new`
+ * before the hold.
  */
 function begun(state: CaseState): Partial<CaseState> {
   return { workBegun: true, statusBeforeHold: state.statusBeforeHold === null ? null : "in_progress" };

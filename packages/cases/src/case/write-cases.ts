@@ -63,7 +63,7 @@ export const writeDates = unnestUpdate("cases.write-balance-dates", BALANCE_DATE
 
 const [, ...INSERTED_PROPERTIES] = IMPORTED_PROPERTIES;
 const CHANGED_BY_IMPORT = INSERTED_PROPERTIES.filter((property) => property !== "id");
-/** The parameter for the time of the import: the last one, after the lender and the inserted columns. */
+/** The SQL parameter for the time of the import. It follows the parameters for the lender and the inserted columns. */
 const IMPORT_NOW = `$${IMPORTED_PROPERTIES.length + 1}::timestamptz`;
 const IMPORTED_CASES = {
   table: caseTable.name,

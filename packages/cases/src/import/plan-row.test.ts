@@ -83,7 +83,7 @@ test("a row with an older outstandingAsOf than the open case is not applied", ()
   expect(planOf({ ...row, outstandingAmount: "0" }, current).outcome).toBe("unchanged");
 });
 
-test("of two balances with the same outstandingAsOf the later import wins", () => {
+test("the later import wins if two balances have the same outstandingAsOf", () => {
   const current = exampleCase({ outstandingAsOf: EARLIER });
   const plan = applied({ outstandingAmount: "4000", outstandingAsOf: EARLIER.toISOString() }, current);
   expect(plan).toMatchObject({ outcome: "updated", adjustmentMinor: -100_000n });
@@ -160,7 +160,7 @@ test("an event names the changed personal data without their values", () => {
   });
 });
 
-test("an absent field is unchanged, null clears it", () => {
+test("a field that is absent from the row does not change, and null clears a field", () => {
   const current = exampleCase({ dpd: 30, bucket: "B1", tags: ["x"] });
   const { caseAfter } = applied({ outstandingAmount: "5000", bucket: null }, current);
   expect(caseAfter).toMatchObject({ dpd: 30, bucket: null, tags: ["x"] });
@@ -291,7 +291,7 @@ test.each([
   expect(plan.events).toEqual([{ kind: "case.created", sequence: 13n, status: "new", data: { importId, cycle: 3 } }]);
 });
 
-test("a balance as of a time before the end does not start a new cycle", () => {
+test("a balance as of a time before the end of the case does not start a new cycle", () => {
   const old = exampleCase({ ...ended, status: "withdrawn", closeReason: "withdrawn" });
   const before = new Date(EARLIER.getTime() - 1).toISOString();
   expect(planOf({ outstandingAmount: "700", outstandingAsOf: before }, old)).toMatchObject({
@@ -330,7 +330,7 @@ test("outstandingAsOf of a balance of 0 is stored on a case that has ended with 
   expect(planOf(row, owes)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false, caseAfter: owes });
 });
 
-test("a balance of 0 after the end leaves the case unchanged, also when only later payments make it 0", () => {
+test("a balance of 0 after the end of the case leaves the case unchanged, even if only later payments make it 0", () => {
   const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
   expect(planOf({ outstandingAmount: "0" }, old).outcome).toBe("unchanged");
   const row = { outstandingAmount: "700", outstandingAsOf: NOW.toISOString() };

@@ -25,7 +25,7 @@ test("the currency that a row contains is used, not that of the case", () => {
   });
 });
 
-test("assumesCurrency is true only if the row has no currency and another one could remove its faults", () => {
+test("assumesCurrency is true only if the row has no currency and another currency could remove its faults", () => {
   expect(checked({ outstandingAmount: 12.345 })).toMatchObject({ assumesCurrency: true, errors: [{}] });
   expect(checked({ outstandingAmount: 12.345, currency: "INR" })).toMatchObject({ assumesCurrency: false });
   expect(checked({ outstandingAmount: 12, dpd: -1 })).toMatchObject({ assumesCurrency: false, errors: [{}] });

@@ -90,7 +90,7 @@ test("reads every field into its stored value", () => {
   });
 });
 
-test("an absent field is absent from the details, null clears it", () => {
+test("a field that is absent from the row is absent from the details, and null clears a field", () => {
   const { details } = accepted({
     ...required,
     bucket: null,
@@ -222,17 +222,17 @@ test("warns of a field that only the service sets", () => {
   expect(accepted({ ...required, status: "new" }).warnings).toMatchObject([{ code: "READ_ONLY_FIELD" }]);
 });
 
-describe("the answer to a row with very many faults is limited:", () => {
+describe("the answer to a row with very many faults", () => {
   const unknown = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, 1]));
 
-  test("at most 20 warnings", () => {
+  test("has at most 20 warnings", () => {
     const row = { ...required, ...unknown, addresses: Array.from({ length: 10 }, () => ({ line1: "a", ...unknown })) };
     expect(accepted(row).warnings).toHaveLength(20);
     const [first] = accepted({ ...required, addresses: row.addresses }).warnings;
     expect(first).toMatchObject({ code: "UNKNOWN_FIELD", pointer: "/rows/2/addresses/0/field0" });
   });
 
-  test("at most 50 faults", () => {
+  test("has at most 50 faults", () => {
     const address = { line1: 1, line2: 1, landmark: 1, city: 1, district: 1, state: 1, latitude: "x" };
     const faults = faultsOf({ ...required, addresses: Array.from({ length: 10 }, () => address), dpd: "x" });
     expect(faults).toHaveLength(50);

@@ -69,7 +69,7 @@ export type CheckedRow =
   | {
       readonly index: number;
       readonly sourceLoanNumber: string | undefined;
-      /** As for a valid row, but false if another currency could not remove any fault. */
+      /** Whether the row contains no currency, and its faults could disappear if it is read in another currency. */
       readonly assumesCurrency: boolean;
       readonly errors: readonly RowFault[];
       readonly warnings: readonly RowWarning[];

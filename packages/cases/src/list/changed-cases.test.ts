@@ -73,7 +73,7 @@ test(
   },
 );
 
-test("a gone case is remembered for 31 days, after it was unassigned, reassigned or replaced by a new cycle", async () => {
+test("a gone case is stored for 31 days after it was unassigned, reassigned or replaced by a new cycle", async () => {
   const [asha, ravi] = [newId(), newId()];
   const [unassigned, reassigned, kept] = [await caseOf(asha), await caseOf(asha), await caseOf(asha)];
   await write(unassigned, { assignedFieldPartnerId: null });

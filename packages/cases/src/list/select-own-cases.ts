@@ -11,15 +11,15 @@ const BUCKET = `coalesce(c.bucket, case when c.dpd = 0 then '0' when c.dpd <= 30
   when c.dpd <= 90 then '61-90' when c.dpd > 90 then '90+' end)`;
 
 /**
- * Returns a condition: an assigned case is workable on `day`, a day in the borrower's time zone. It decides as
- * `blockedReason` does. $27 contains the lenders whose cases are blocked.
+ * Returns an SQL condition: whether an assigned case is workable on `day`, a day in the borrower's time zone. The
+ * condition follows the rules of `blockedReason`. $27 contains the lenders whose cases are blocked.
  */
 function workableOn(day: string): string {
   return `(c.closed_at is null and c.field_work <> 'blocked' and c.status <> 'new'
     and c.lender_id <> all ($27::uuid[]) and coalesce(c.do_not_contact_until <= ${day}, c.do_not_contact_until is null))`;
 }
 
-/** Returns an expression for the day of a row's lender. `days` has one day for each lender, in the order of $4. */
+/** Returns an SQL expression for the day of a row's lender. `days` has one day for each lender, in the order of $4. */
 function dayIn(days: string, row = "c"): string {
   return `(${days}::date[])[array_position($4::uuid[], ${row}.lender_id)]`;
 }
@@ -27,8 +27,8 @@ function dayIn(days: string, row = "c"): string {
 const SHOWN = "(c.closed_at is null or c.closed_at > $3::timestamptz)";
 
 /**
- * Returns an expression for the distance from $14, $15 to a place, in metres; null outside the box of $16, $17.
- * Longitudes wrap around at 180 degrees.
+ * Returns an SQL expression for the distance from the point $14, $15 to a place, in metres. It is null for a place
+ * outside the box of $16, $17. Longitudes wrap around at 180 degrees.
  */
 function distanceOf(place: string): string {
   const [latitude, longitude] = [`${place}.latitude`, `${place}.longitude`];
@@ -122,9 +122,9 @@ export const selectOwnCases = statement(
 );
 
 /**
- * The same list on a cluster: one plain SELECT that each node executes for its lenders. The coordinator merges the
- * first rows of the nodes. Citus would reject the query above, because it cannot push down a LIMIT in a subquery. A
- * single PostgreSQL takes twice as long for this query, because it ranks whole rows.
+ * Returns the same list as `selectOwnCases`, on a cluster. It is one plain SELECT that each node executes for its
+ * lenders. The coordinator merges the first rows of the nodes. Citus would reject the query above, because it cannot
+ * push down a LIMIT in a subquery. A single PostgreSQL takes twice as long for this query, because it ranks whole rows.
  *
  * The range and the ORDER BY make the lookup of a promise use the index, also on a node without statistics. No
  * parameter may switch this lookup off: Citus then rejects the join.

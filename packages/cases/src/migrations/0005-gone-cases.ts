@@ -1,7 +1,7 @@
 /**
- * A trigger records lost cases, so that every way to lose a case is covered: an order, an import that starts the loan's
- * next cycle, and a process of an older version. It runs for updates that set `assigned_field_partner_id` or
- * `is_current`. A confirmation sets neither.
+ * Adds a trigger that records the cases that a field partner loses. A trigger covers every way to lose a case: an
+ * order, an import that starts the loan's next cycle, and a process of an older version. It runs for updates that set
+ * `assigned_field_partner_id` or `is_current`. A confirmation sets neither.
  */
 export const goneCasesMigration: readonly string[] = [
   `create table cases.gone_case (

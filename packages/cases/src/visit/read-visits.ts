@@ -5,7 +5,7 @@ import { type PromiseToPay, promiseTable } from "./promise-to-pay.ts";
 import { Visit, visitTable } from "./visit.ts";
 
 /**
- * Returns a visit of this field partner, or null. A visit of another field partner is null too.
+ * Returns the visit with this id if it belongs to this field partner, otherwise null.
  *
  * @example
  * const visit = await visitOfFieldPartner(em, fieldPartnerId, visitId);

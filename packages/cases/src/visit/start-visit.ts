@@ -73,7 +73,7 @@ export async function startVisit(
   return { outcome: "started", visit, caseAfter: { ...caseAfter, lastVisitId }, events };
 }
 
-/** Returns the id of the case's last visit: `visit`, or the visit that was the last one before. */
+/** Returns the id of the case's last visit: `visit`, or the previous last visit if that one started later. */
 async function lastVisitIdOf(tx: Tx, { lenderId, lastVisitId }: LockedCase, visit: Visit): Promise<string> {
   const last = lastVisitId === null ? null : await tx.findOne(Visit, { lenderId, id: lastVisitId });
   if (last === null) return visit.id;

@@ -57,7 +57,7 @@ describe("a repeated request for the same link", () => {
     expect(kinds).not.toContain("payment_link.undelivered");
   });
 
-  test("that arrives before the messages are sent does not send them twice: they belong to the newest request", async () => {
+  test("that arrives before the messages are sent does not send them twice, and becomes `sent`", async () => {
     const { visitId } = await visitedCase();
     const taps = [await tap(visitId), await tap(visitId)];
     await sendAll(taps);

@@ -204,13 +204,16 @@ The service sends a signed ping to your callback at 2026-11-20 15:57:31`);
     expect(text).not.toContain("do not have to do anything");
   });
 
-  test.each(["parked", "gone"] as const)("about %s, for a callback that is now suspended, says so", (cause) => {
-    const { text } = mail(cause, { endpoint: { ...SUSPENDED, waiting: 1 } });
-    expect(text).toContain(
-      "Your callback is now suspended. 1 event waits until your callback answers a ping with 2xx.",
-    );
-    expect(text).not.toContain("Other events are still delivered");
-  });
+  test.each(["parked", "gone"] as const)(
+    "with the cause %s says that the callback has been suspended since",
+    (cause) => {
+      const { text } = mail(cause, { endpoint: { ...SUSPENDED, waiting: 1 } });
+      expect(text).toContain(
+        "Your callback is now suspended. 1 event waits until your callback answers a ping with 2xx.",
+      );
+      expect(text).not.toContain("Other events are still delivered");
+    },
+  );
 
   test("for a lender that has removed its callback announces no ping", () => {
     const { text } = mail("suspended", { endpoint: { ...SUSPENDED, url: null } });

@@ -183,22 +183,25 @@ describe("a visit", () => {
 });
 
 describe("a visit that is reported after the field partner has lost the case", () => {
-  test.each(["somebody else", "nobody"])("to %s is recorded, and emits visit.started", async (whom) => {
-    const theCase = await assignedCase();
-    const request = start({ caseId: theCase.id });
-    const next = whom === "nobody" ? null : await aFieldPartner(database);
-    await (next ? assignTo(theCase.sourceLoanNumber, next) : unassign(theCase.sourceLoanNumber));
-    const assignedFieldPartnerId = next?.id ?? null;
-    for (let time = 1; time <= 2; time++) {
-      expect(await report(request)).toMatchObject({
-        kind: "started",
-        visit: { id: request.visitId, fieldPartnerId: fieldPartner.id },
-        case: { status: "in_progress", assignedFieldPartnerId, lastVisitId: request.visitId },
-      });
-    }
-    const visits = (await eventsOfLoan(database, theCase)).filter(({ kind }) => kind === "visit.started");
-    expect(visits).toHaveLength(1);
-  });
+  test.each(["somebody else", "nobody"])(
+    "is recorded and emits visit.started if the case now belongs to %s",
+    async (whom) => {
+      const theCase = await assignedCase();
+      const request = start({ caseId: theCase.id });
+      const next = whom === "nobody" ? null : await aFieldPartner(database);
+      await (next ? assignTo(theCase.sourceLoanNumber, next) : unassign(theCase.sourceLoanNumber));
+      const assignedFieldPartnerId = next?.id ?? null;
+      for (let time = 1; time <= 2; time++) {
+        expect(await report(request)).toMatchObject({
+          kind: "started",
+          visit: { id: request.visitId, fieldPartnerId: fieldPartner.id },
+          case: { status: "in_progress", assignedFieldPartnerId, lastVisitId: request.visitId },
+        });
+      }
+      const visits = (await eventsOfLoan(database, theCase)).filter(({ kind }) => kind === "visit.started");
+      expect(visits).toHaveLength(1);
+    },
+  );
 
   test("is recorded when the loan is in its next cycle", async () => {
     const theCase = await assignedCase();

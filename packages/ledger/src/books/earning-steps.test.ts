@@ -66,7 +66,7 @@ test("verify reports a payout to a field partner without an earning", async () =
   expect(problems).toContainEqual(expect.stringContaining(`for ${stranger.fieldPartnerId}: earned {}, credited {}`));
 });
 
-test("a payout may be made again after a correction", async () => {
+test("verify reports nothing if a payout is corrected and then made again", async () => {
   await post(...paidOut(earning));
   const transfers = await transfersOf(database.em(), sample.lenderId, sample.caseId);
   const wrongOne = transfers.find(({ kind }) => kind === "payout")!;

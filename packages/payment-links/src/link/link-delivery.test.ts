@@ -127,7 +127,7 @@ describe("a channel's report", () => {
   });
 
   test.each(["sent", "failed"] as const)(
-    "%s by both channels at once changes the link exactly once",
+    "of `%s` by both channels at once changes the link exactly once",
     async (status) => {
       const news = status === "sent" ? "sent" : "undelivered";
       const races = Array.from({ length: 4 }, async () => {

@@ -53,7 +53,7 @@ const INSERTED = [
 const CHANGED = ["status", "providerMessageId", "failureCode", "failureDetail", "startedAt", "updatedAt"] as const;
 /** The properties that reports change. */
 const REPORTED = ["status", "providerMessageId", "failureCode", "failureDetail", "updatedAt"] as const;
-/** The other properties that have no default. The upsert of reports copies them from the stored row. */
+/** The properties without a default that reports do not change. The upsert copies them from the stored row. */
 const COPIED = ["lenderId", "id", "paymentLinkId", "channel", "createdAt"] as const;
 
 export function insertDelivery(tx: Tx, delivery: LinkDelivery): void {

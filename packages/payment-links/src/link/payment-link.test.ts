@@ -191,7 +191,7 @@ describe("an unavailable link", () => {
     expect(await linkById(database.em(), link)).toEqual(recorded.link);
   });
 
-  test("cannot be made from a minted link", async () => {
+  test("cannot replace a minted link, which stays minted", async () => {
     const link = await aMintedLink(database);
     const why = { unavailable: "outcome_unknown", detail: "A sentence." } as const;
     const recorded = await transaction(database.em(), (tx) => recordUnavailable(tx, link, why, NOON));
