@@ -62,7 +62,7 @@ export function lockCurrentCases(tx: Tx, loans: readonly LoanKey[]): Promise<Loc
 }
 
 /**
- * The result of locking without waiting. The case of a loan that is in neither list is locked by another transaction.
+ * The result of locking without waiting. If a loan is in neither list, another transaction has locked its case.
  */
 export interface FreeCases {
   readonly locked: LockedCase[];

@@ -106,7 +106,7 @@ export async function completeVisit(
 
 /**
  * Checks the promise of a visit's end, without the case. Returns why the promise is invalid or missing, or undefined if
- * there is no fault. Pure.
+ * there is no fault. This function is pure.
  *
  * @example
  * const fault = promiseFault({ disposition: "PROMISE_TO_PAY", occurredAt: now });

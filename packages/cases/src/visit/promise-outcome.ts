@@ -29,7 +29,7 @@ export type PromiseOutcome = "kept" | "broken" | "moot";
 
 /**
  * Decides the outcome of a promise once its day is over. `paidMinor` is the sum of the payments on the case from the
- * time of the promise to `dayEnd`. Pure.
+ * time of the promise to `dayEnd`. This function is pure.
  *
  * - kept: the payments add up to the promised amount, payments cleared the case by `dayEnd`, or the lender settled the
  *   case.

@@ -52,7 +52,7 @@ export interface SendJob {
 }
 
 /**
- * How long after its deadline a mint call without a recorded answer counts as lost: the process that made it has died.
+ * A mint call without a recorded answer counts as lost this long after its deadline: the process that made it has died.
  */
 export const MINT_LOST_AFTER_MS = 60_000;
 
@@ -62,7 +62,7 @@ export const MINT_LOST_AFTER_MS = 60_000;
  */
 export const RECORD_FOR_MS = 45_000;
 
-/** How long after its start a message without a recorded result counts as lost. No channel takes as long as this. */
+/** A message without a recorded result counts as lost this long after its start. No channel takes as long as this. */
 export const SEND_LOST_AFTER_MS = 90_000;
 
 /**

@@ -80,7 +80,7 @@ async function confirmLocked(
   confirmations: readonly Confirmation[],
   environment: string,
 ): Promise<ConfirmationOutcome[]> {
-  // Read everything that the fold needs.
+  // Read everything that foldConfirmations needs.
   const caseKeys = lockedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id }));
   const mayEnd = casesThatMayEnd(lockedCases, confirmations).map(({ lenderId, id }) => ({ lenderId, caseId: id }));
   const bookingKeys = confirmations.flatMap((confirmation) => {
