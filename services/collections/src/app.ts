@@ -26,8 +26,8 @@ export interface App {
   readonly metrics: Metrics;
   readonly database: Database;
   /**
-   * True on a cluster. Different lenders' rows are on different nodes there, so a batch has payments of one lender
-   * only.
+   * True on a cluster: a batch of payments then has payments of one lender only, because the rows of different lenders
+   * are on different nodes.
    */
   readonly oneLenderABatch: boolean;
   readonly vault: Vault;

@@ -123,6 +123,11 @@ test("rejects a number that a spreadsheet has shortened, because several loans w
   expect(readDigitsCell("9.82E+09")).toEqual({ fault: expect.stringContaining("format the column as text") as string });
 });
 
-test.each(["Y", "yes", "1", "TRUE"])("%s means yes", (text) => expect(readYesCell(text)).toEqual({ value: true }));
-test.each(["n", "No", "0", "false"])("%s means no", (text) => expect(readYesCell(text)).toEqual({ value: false }));
-test("rejects maybe as neither yes nor no", () => expect(readYesCell("maybe")).toHaveProperty("fault"));
+test.each(["Y", "yes", "1", "TRUE"])("reads the cell %s as yes", (text) =>
+  expect(readYesCell(text)).toEqual({ value: true }),
+);
+test.each(["n", "No", "0", "false"])("reads the cell %s as no", (text) =>
+  expect(readYesCell(text)).toEqual({ value: false }),
+);
+test("rejects the cell maybe, which means neither yes nor no", () =>
+  expect(readYesCell("maybe")).toHaveProperty("fault"));

@@ -2,8 +2,8 @@
 export type Target = keyof typeof COLUMN_NAMES | `metadata.${string}`;
 
 /**
- * Names of columns for each target, besides the name of the target itself. Case, blanks and punctuation do not matter:
- * see `normalised`. docs/operations.md has the same table.
+ * Names of columns for each target, besides the name of the target itself. Capital letters, blanks and punctuation do
+ * not matter: see `normalised`. docs/operations.md has the same table.
  */
 export const COLUMN_NAMES = {
   sourceLoanNumber: [

@@ -98,8 +98,9 @@ export function columnAt({ used }: Columns, pointer: string): string | undefined
 }
 
 /**
- * True if columns with unambiguous names cover all possible targets, so that the ambiguous column has none of these
- * targets. Example: "Balance" beside columns for outstandingAmount and minimumAmount.
+ * Returns true if other columns, whose names are unambiguous, already cover all possible targets of an ambiguous
+ * column. Then the ambiguous column has no target. Example: "Balance" beside columns for outstandingAmount and
+ * minimumAmount.
  */
 function isSettled(possible: readonly Target[], header: readonly string[]): boolean {
   const clear = new Set(header.map(targetOf));

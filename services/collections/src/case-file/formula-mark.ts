@@ -1,6 +1,7 @@
 /**
  * Matches a cell that a spreadsheet would run as a formula, even if marks precede the formula. Full-width forms of = +
- * - @ and leading blanks match too, because some spreadsheets convert the former and remove the latter.
+ * - @ match too, because some spreadsheets convert them. Leading blanks may precede the formula, because some
+ * spreadsheets remove them.
  */
 const FORMULA = /^'*(?:[\t\r\n]|[\s\u200B]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/;
 

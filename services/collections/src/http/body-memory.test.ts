@@ -22,7 +22,7 @@ function refusalOf(act: () => unknown): string {
 }
 
 describe("the memory of bodies", () => {
-  test("counts a body while it grows until its first release", () => {
+  test("counts a body as it grows, until it is released; a second release has no effect", () => {
     const memory = createBodyMemory(LIMITS);
     const held = hold(memory, "a", 10);
     held.grow(25);

@@ -30,8 +30,8 @@ export interface Worker {
 }
 
 /**
- * Jobs of one queue that run at the same time. They mostly wait for other systems, so many of them can run, and a
- * lender whose endpoint hangs does not occupy all places.
+ * The maximum number of jobs of one queue that run at the same time. Jobs mostly wait for other systems, so many of
+ * them can run. Then a lender whose endpoint hangs does not occupy all places.
  */
 const MAX_LINK_JOBS = 128;
 const MAX_OTP_JOBS = 32;

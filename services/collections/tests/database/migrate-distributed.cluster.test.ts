@@ -5,7 +5,8 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 
-// Migrates and distributes a cluster as the last release did, adds rows, and then does both with the current code.
+// Migrates and distributes a cluster as the last release did, and adds rows. Then migrates and distributes it again
+// with the current code.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const released = Object.keys(

@@ -250,7 +250,7 @@ describe("a request without an access token", () => {
 });
 
 describe("registered operations before sign-in", () => {
-  test("are executed by their hash if they sign in, and need an access token otherwise", async () => {
+  test("are executed by their hash without an access token only if they sign in", async () => {
     const folder = await mkdtemp(join(tmpdir(), "operations-"));
     afterFile(() => rm(folder, { recursive: true }));
     const hashOf = (document: string) => createHash("sha256").update(document).digest("hex");

@@ -150,7 +150,7 @@ test("a direct URL with pgbouncer=true is rejected with the advice to give anoth
   expect(problemsOf({ ...given, DATABASE_MIGRATION_URL: url })).toEqual([`DATABASE_MIGRATION_URL ${problem}`]);
 });
 
-test("all wrong settings are reported at once, one a line", () => {
+test("all wrong settings are reported at once, one per line", () => {
   const env = Object.fromEntries(mistakes);
   const problems = problemsOf(env);
   expect(problems).toHaveLength(Object.keys(env).length);

@@ -84,8 +84,7 @@ beforeAll(async () => {
   await whatsapp.waitForMessages((messages) => messages.length === 1);
   await mail.waitForMail(({ to }) => to.includes(BORROWER_EMAIL));
 
-  // The first attempt to deliver a payment's event fails, so that a job retries it. Further below, a call has a wrong
-  // signature.
+  // The first attempt to deliver a payment's event fails, so that a job retries it. A later call has a wrong signature.
   lender.receiverBehaviour = ({ kind, attempt }) => (kind === "payment.collected" && attempt === 1 ? "error500" : "ok");
   await lender.pay([...lender.links.keys()][0]!);
   await lender.confirm("LN-1", { amount: 2_500, reference: "cash_1", paidAt: new Date().toISOString(), mode: "cash" });
@@ -170,7 +169,7 @@ describe("append-only tables", () => {
     },
   );
 
-  test.each(LEDGER)("%s: triggers stop even its owner from changing rows", async (table) => {
+  test.each(LEDGER)("%s: triggers stop even the table's owner from changing rows", async (table) => {
     for (const change of changesOf(table)) expect(await sqlStateOf(owner, change)).toBe(RESTRICT_VIOLATION);
   });
 

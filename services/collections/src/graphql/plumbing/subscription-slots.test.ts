@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createSubscriptionSlots } from "./subscription-slots.ts";
 
-test("ends the oldest subscription of a field partner who exceeds the limit, and no subscription of another", () => {
+test("ends the oldest subscription of a field partner who exceeds the limit, and none of other field partners", () => {
   const slots = createSubscriptionSlots({ perFieldPartner: 2, inAll: 9 });
   const ended: string[] = [];
   const take = (who: string, name: string) => slots.take(who, () => ended.push(name));

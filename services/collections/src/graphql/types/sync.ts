@@ -21,7 +21,7 @@ interface SyncPage {
 
 const DEFAULT_FIRST = 50;
 
-/** The complexity of the lists in a page. `first` is counted once, at `sync`. */
+/** The complexity of the lists in a page. The page size `first` is already counted in the complexity of `sync`. */
 const IN_PAGE = { field: 1, multiplier: 1 };
 
 const SyncPageRef = builder.objectRef<SyncPage>("SyncPage").implement({

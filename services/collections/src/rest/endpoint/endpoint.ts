@@ -32,8 +32,8 @@ interface EndpointFor<Caller extends NamedCaller> {
   /** The largest body that the endpoint accepts; by default `DEFAULT_LIMIT_BYTES`. */
   readonly limitBytes?: number;
   /**
-   * Answers 403 while the operator has suspended the lender. Endpoints without this stay open, because captured money
-   * must be recorded.
+   * Answers 403 while the operator has suspended the lender. Endpoints without this field stay open, because captured
+   * money must be recorded.
    */
   readonly refusedWhileSuspended?: true;
   readonly operation: Operation;
