@@ -64,7 +64,7 @@ test("one of ten concurrent equal requests does the work, and the other nine get
   expect(claims.find(({ kind }) => kind === "repeat")).toEqual({ kind: "repeat", result: { worked: 1 } });
 });
 
-test("after a mutation fails, a repeat that waited for it does the work", async () => {
+test("if a mutation fails, a concurrent repeat that waited for it does the work", async () => {
   const mutation = aMutation();
   const claimed = Promise.withResolvers<void>();
   const failing = run(mutation, async () => {

@@ -25,6 +25,6 @@ test.each([
   ["soon", undefined],
   [" ", undefined],
   [null, undefined],
-])("Retry-After %j is %s ms", (header, expected) => {
+])("retryAfter converts the header %j to %s ms", (header, expected) => {
   expect(retryAfter(header, NOW_MS)).toBe(expected);
 });

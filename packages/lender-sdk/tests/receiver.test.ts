@@ -215,7 +215,7 @@ test("an error of onReceived does not make the service send an applied event aga
   expect(errors).toMatchObject([{ message: "disk full" }]);
 });
 
-test("a slow loan does not delay another loan", async () => {
+test("a slow apply of one loan does not delay another loan", async () => {
   let finish: () => void = () => {};
   const slow = new Promise<void>((resolve) => (finish = resolve));
   const { receive } = aReceiver({ apply: ({ state }) => (state.sourceLoanNumber === "LN-1" ? slow : undefined) });

@@ -36,7 +36,7 @@ describe("a document", () => {
     expect(html("```bash run\nexport A=1 # b\n```")).toContain('<span class="hljs-comment"># b</span>');
   });
 
-  test("uses an error code that fills a cell as the id of its row, once per code", () => {
+  test("has the id of an error code on the first row with a cell that contains only that code", () => {
     const table =
       "| HTTP | Code |\n| --: | --- |\n| 404 | `LOAN_NOT_FOUND` |\n| 404 | `LOAN_NOT_FOUND` |\n| 401 | see `BAD` |\n";
     const rendered = html(table);

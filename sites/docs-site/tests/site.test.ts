@@ -117,7 +117,7 @@ test.each([
   "/docs/samples",
   "/docs/DOCS",
   "/errors/%zz",
-])("an unknown path %s shows a page that says so", async (path) => {
+])("the answer to the unknown path %s is a page that says that the page does not exist", async (path) => {
   const answer = await fetch(origin + path);
   expect(answer.status).toBe(404);
   expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");

@@ -53,7 +53,7 @@ describe("modules for browsers", () => {
     expect([...modules.values()].filter((text) => text.includes("sourceMappingURL"))).toEqual([]);
   });
 
-  test("of the signing package are the portable ones, and sign like Node", async () => {
+  test("include the portable modules of the signing package, which sign like Node", async () => {
     const modules = await browserModules([SIGNING], folders);
     expect([...modules.keys()]).toContain("signing/hmac-portable.ts");
     expect([...modules.keys()]).not.toContain("signing/hmac-node.ts");

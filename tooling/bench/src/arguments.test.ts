@@ -9,7 +9,7 @@ const namesOf = (...args: string[]) => {
   return options === "help" ? options : options.subjects.map(({ name }) => name);
 };
 
-test("without names, every subject except the long ones is selected", () => {
+test("selects every subject except the long ones if the command line names none", () => {
   expect(namesOf("--quick")).toEqual(["confirmations"]);
   expect(namesOf("growth")).toEqual(["growth"]);
 });

@@ -8,7 +8,7 @@ function options(...args: string[]): Options {
   return read;
 }
 
-test("without names, every fault that needs no cluster is selected, in the long form, with a random seed", () => {
+test("selects every fault that needs no cluster, the long form and a random seed if there are no arguments", () => {
   expect(options()).toEqual({
     faults: faults.filter(({ isByNameOnly }) => isByNameOnly !== true),
     seed: 123,
@@ -20,7 +20,7 @@ test("without names, every fault that needs no cluster is selected, in the long 
   });
 });
 
-test("reads names, numbers and forms", () => {
+test("reads the names of faults, numbers, and the form of the run", () => {
   const { faults: named, ...rest } = options(
     "kill-servers",
     "--seed",
@@ -35,7 +35,7 @@ test("reads names, numbers and forms", () => {
   expect(rest).toEqual({ seed: 7, isQuick: true, rounds: 3, atATime: 3, resumes: true, json: true });
 });
 
-test("selects a fault that needs a cluster only by its name", () => {
+test("selects a fault that needs a cluster only if the arguments name it", () => {
   expect(options().faults.map(({ name }) => name)).not.toContain("kill-nodes");
   expect(options("lost-worker", "kill-nodes").faults.map(({ name }) => name)).toEqual(["kill-nodes", "lost-worker"]);
 });

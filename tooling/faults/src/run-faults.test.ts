@@ -56,7 +56,7 @@ function aFault(name: string, during: (leg: Leg) => Partial<Outcome> = () => ({}
 
 const silently = () => {};
 
-test("the long form runs every leg with its own seed, and the same seeds for the same run seed", async () => {
+test("the long form gives every leg its own seed, and the same run seed gives the same leg seeds", async () => {
   const [first, second] = [aFault("one"), aFault("one")];
   const report = await runFaults({ ...LONG, faults: [first] }, stateFile, silently);
   await runFaults({ ...LONG, faults: [aFault("another"), second] }, stateFile, silently);

@@ -85,7 +85,7 @@ describe("the dependencies between packages", () => {
     ["a site depends on a domain", "sites/field-app/package.json", "@collections/cases"],
     ["a site depends on the service", "sites/field-app/package.json", "@collections/collections"],
     ["tooling depends on a domain", "tooling/postgres/package.json", "@collections/ledger"],
-  ])("are invalid: %s", async (_, file, dependency) => {
+  ])("are invalid if %s", async (_, file, dependency) => {
     const ran = await withBreak(file, (text) => {
       const manifest = JSON.parse(text) as Manifest;
       manifest.dependencies = { ...manifest.dependencies, [dependency]: "workspace:*" };

@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => catcher.close());
 
-test("records a mail decoded, with its Message-ID", async () => {
+test("records the decoded texts and the Message-ID of a mail", async () => {
   const { messageId } = await createTransport(catcher.smtpUrl).sendMail(MAIL);
   expect(catcher.mails).toEqual([
     {

@@ -129,7 +129,7 @@ test("an application that receives SIGINT can still query its server until it ex
   await next.stop();
 });
 
-test("works for an ordinary user, and removes the incomplete cluster of a killed start", async () => {
+test("startPostgres works for an ordinary user, and removes the incomplete cluster of a killed start", async () => {
   const home = join(folder, "home");
   const own = join(home, "data");
   const halfMade = `${own}.init-${NO_PROCESS}`;
@@ -142,7 +142,7 @@ test("works for an ordinary user, and removes the incomplete cluster of a killed
   expect(readdirSync(home)).toEqual(["data"]);
 });
 
-test("works below a folder that other users cannot enter, and removes a temporary data directory", async () => {
+test("startPostgres works below a folder that other users cannot enter, and removes a temporary data directory", async () => {
   const closed = join(folder, "closed");
   mkdirSync(closed, { mode: 0o700 });
   const inside = join(closed, "deeper", "data");

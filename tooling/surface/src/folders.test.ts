@@ -38,12 +38,12 @@ test("counts an import of a type as an import", () => {
   expect(moduleSpecifiers("d.ts", text)).toEqual(["./a.ts", "./b.ts", "./c.ts"]);
 });
 
-test("names a circular import once", () => {
+test("reports a circular import once", () => {
   const files = [file("p/src/a.ts", "p/src/b.ts"), file("p/src/b.ts", "p/src/c.ts"), file("p/src/c.ts", "p/src/a.ts")];
   expect(importCircles(files)).toEqual(["p/src: a.ts imports b.ts, b.ts imports c.ts, c.ts imports a.ts"]);
 });
 
-test("names two folders that import each other even if no two files do", () => {
+test("reports two folders that import each other, even if no two files import each other", () => {
   const files = [
     file("p/src/low/one.ts"),
     file("p/src/low/two.ts", "p/src/high/one.ts"),
@@ -53,7 +53,7 @@ test("names two folders that import each other even if no two files do", () => {
   expect(importCircles(files)).toEqual(["p/src: high imports low, low imports high"]);
 });
 
-test("names a folder and a file above it that import each other", () => {
+test("reports a folder and a file above it that import each other", () => {
   const files = [file("p/src/index.ts", "p/src/low/one.ts"), file("p/src/low/one.ts", "p/src/index.ts")];
   expect(importCircles(files)).toEqual(["p/src: index.ts imports low, low imports index.ts"]);
 });
@@ -63,7 +63,7 @@ test("allows a test to import the entry point of its package", () => {
   expect(importCircles([...files, file("p/src/low/one.ts")])).toEqual([]);
 });
 
-test("names a folder with 31 source files or 41 test files, but not one with 30 and 40", () => {
+test("reports a folder with 31 source files or 41 test files, but not one with 30 and 40", () => {
   const full = [
     ...Array.from({ length: 30 }, (_, index) => file(`p/src/source-${index}.ts`)),
     ...Array.from({ length: 40 }, (_, index) => file(`p/src/source-${index}.test.ts`)),

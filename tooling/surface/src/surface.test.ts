@@ -84,7 +84,7 @@ test("a report uses the exported name if the declaration has another name", asyn
   ]);
 });
 
-test("a cut line changes if the text after the cut changes", async () => {
+test("a shortened line of a report changes if the omitted text changes", async () => {
   const lineOf = async (lastField: string) => {
     const fields = Array.from({ length: 20 }, (_, index) => `readonly field${index}: string;`);
     const shop = `export declare function open(): Shop;\nexport interface Shop { ${fields.join(" ")} ${lastField} }`;

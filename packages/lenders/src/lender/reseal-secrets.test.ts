@@ -102,7 +102,7 @@ test("after a rotation the new key opens every secret, and the database does not
   expect(await resealSecrets(database.em(), during), "a second call").toEqual({ resealed: 0, unreadable: [] });
 });
 
-test("during a rotation, both keys together open every secret, and the old key those not yet resealed", async () => {
+test("during a rotation, both keys together open every secret, and the old key alone opens those not yet resealed", async () => {
   const lenders = await onlyLenders(["ACME", "BETA"]);
   const secrets = await secretsBy(before, lenders);
   const [acme, beta] = lenders.map(({ lender }) => lender.id) as [string, string];

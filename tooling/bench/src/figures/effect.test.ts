@@ -4,7 +4,7 @@ import { requireSameEffect } from "./effect.ts";
 const before = { service: new Map([["ledger.transfer +", 100]]), statement: new Map<string, number>() };
 const confirmations = { service: 1_000, statement: 500 };
 
-test("accepts sides with different rates, with updates that cover several payments, and with housekeeping", () => {
+test("requireSameEffect accepts sides with different rates, with updates that cover several payments, and with housekeeping", () => {
   const service = new Map([
     ["ledger.transfer +", 2_100],
     ["cases.collection_case ~", 30],
@@ -17,7 +17,7 @@ test("accepts sides with different rates, with updates that cover several paymen
   expect(() => requireSameEffect(before, { service, statement }, confirmations)).not.toThrow();
 });
 
-test("throws and names a table that only one side writes", () => {
+test("requireSameEffect throws an error that names a table that only one side writes", () => {
   const service = new Map([["ledger.transfer +", 2_100]]);
   const statement = new Map([
     ["ledger.transfer +", 1_000],

@@ -17,7 +17,7 @@ test("clients share the pieces of work, and each waits for an answer before its 
   expect(result.perSecond).toBeCloseTo((100 / result.elapsedMs) * 1_000);
 });
 
-test("counts pieces that are under way when the time is over", async () => {
+test("counts pieces of work that are under way when the time is over", async () => {
   let done = 0;
   const client = async () => {
     await turn();

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 test.each(numbered)(
-  "what a cluster does with example $place, which breaks $rule: $onCluster",
+  "example $place, which breaks $rule, has the documented effect on a cluster: $onCluster",
   async ({ broken, onCluster }) => {
     expect(await whatHappens(broken)).toBe(onCluster);
   },

@@ -42,7 +42,7 @@ function sceneAt(serviceUrl: string): Scene {
   };
 }
 
-test("traffic ends although the service never recovers, and each unanswered request is reported", async () => {
+test("traffic ends even if the service never recovers, and each unanswered request is reported", async () => {
   const scene = sceneAt(
     await serviceThat((_, answer) => {
       answer.writeHead(503, { "content-type": "application/json", "retry-after": "1" });
@@ -82,19 +82,22 @@ test.each([
   ["has some", 200, '{"deliveries":[{}]}', 3],
   ["is empty", 200, '{"deliveries":[]}', 0],
   ["is always answered 503", 503, '{"code":"UNAVAILABLE"}', 0],
-])("calls onDeliveries only for lists that have deliveries: a list that %s", async (_, status, body, calls) => {
-  let asked = 0;
-  const scene = sceneAt(
-    await serviceThat(({ url }, answer) => {
-      const isOfDeliveries = url?.includes("deliveries") === true;
-      if (isOfDeliveries) asked += 1;
-      answer.writeHead(isOfDeliveries ? status : 200, { "content-type": "application/json", "retry-after": "1" });
-      answer.end(isOfDeliveries ? body : '{"data":{}}');
-    }),
-  );
-  let seen = 0;
-  const pace = { random: () => 0, isOver: () => asked === 3, isTooLate: () => false, rest: async () => {} };
-  await readLists(scene, pace, () => void (seen += 1));
-  expect(seen).toBe(calls);
-  expect(scene.model.oddities).toEqual([]);
-});
+])(
+  "readLists calls onDeliveries only for a list that has deliveries: a list that %s",
+  async (_, status, body, calls) => {
+    let asked = 0;
+    const scene = sceneAt(
+      await serviceThat(({ url }, answer) => {
+        const isOfDeliveries = url?.includes("deliveries") === true;
+        if (isOfDeliveries) asked += 1;
+        answer.writeHead(isOfDeliveries ? status : 200, { "content-type": "application/json", "retry-after": "1" });
+        answer.end(isOfDeliveries ? body : '{"data":{}}');
+      }),
+    );
+    let seen = 0;
+    const pace = { random: () => 0, isOver: () => asked === 3, isTooLate: () => false, rest: async () => {} };
+    await readLists(scene, pace, () => void (seen += 1));
+    expect(seen).toBe(calls);
+    expect(scene.model.oddities).toEqual([]);
+  },
+);
