@@ -17,7 +17,7 @@ export async function startReceiver(secret: string, { down }: { down: number }) 
 }
 
 /**
- * Verifies the signature over the received bytes before it reads them. Stores the event's id, because an event may
+ * Verifies the signature over the received bytes before it parses them. Stores the event's id, because an event may
  * arrive again.
  */
 async function receive(request: IncomingMessage, secret: string, taken: Set<string>): Promise<number> {

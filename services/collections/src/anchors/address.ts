@@ -22,8 +22,8 @@ export class AnchorAddressError extends Error {
 }
 
 /**
- * Sends one anchor to an address by `PUT <url>/<time>-<hash>.json`. The same line always has the same name, so a
- * repeated PUT replaces the anchor with itself.
+ * Sends one anchor to an address by `PUT <url>/<time>-<hash>.json`. An anchor always has the same name, so a repeated
+ * PUT overwrites it with the same content.
  */
 export async function putAnchor(outbound: Outbound, { url, headers }: AnchorAddress, line: string): Promise<void> {
   const answer = await outbound.request({

@@ -12,7 +12,7 @@ function targets(columns: Columns): Record<string, string> {
   return Object.fromEntries(columns.used.map(({ name, target }) => [name, target]));
 }
 
-test("no column name means two fields, and every field can be addressed by its own name", () => {
+test("no column name stands for two fields, and every field's own name is one of its column names", () => {
   const names = Object.entries(COLUMN_NAMES).flatMap(([target, others]) => [target, ...others].map(normalised));
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   for (const target of Object.keys(COLUMN_NAMES)) expect(targetOf(target)).toBe(target);

@@ -13,7 +13,7 @@ const how = { header: ["Loan No", "a;b"], separator: ";" };
 const row = (line: number, because = "why") => ({ line, cells: [`LN-${line}`, 'x "y"'], because });
 const written = (line: number) => `${line};why;LN-${line};"x ""y"""\r\n`;
 
-test("overwrites the rows that follow the given position", async () => {
+test("overwrites the rejected rows that follow the given position", async () => {
   const path = join(folder, "again.csv");
   const file = await openRejectedFile(path, { ...how, bytes: 0 });
   await file.write(0, [row(2)]);
@@ -39,7 +39,7 @@ test("removes the file of an earlier run if no row is rejected", async () => {
   expect(existsSync(path)).toBe(false);
 });
 
-test("begins a new file if the earlier one is missing or shorter than recorded", async () => {
+test("begins a new file of rejected rows if the earlier one is missing or shorter than recorded", async () => {
   const path = join(folder, "short.csv");
   for (const before of [undefined, "short"]) {
     if (before !== undefined) writeFileSync(path, before);

@@ -75,7 +75,7 @@ describe("order in which the app sends mutations", () => {
   );
 
   test(
-    "the end of a visit that the service queues until the start arrives is not shown as rejected, and is processed then",
+    "a visit's end that arrives before its start is not shown as rejected, and is processed when the start arrives",
     async () => {
       const { phone, loans } = await atTheDoor();
       const { page, press, at, network } = phone;

@@ -30,7 +30,7 @@ interface Confirmed {
   readonly onWorkers: CommandCount;
 }
 
-describe("commands of a cluster's coordinator for a batch of confirmations", () => {
+describe("commands that a cluster's coordinator sends for a batch of confirmations", () => {
   let database: Database;
   let lender: Lender;
   const recorders: { take(): NodeCommand[] }[] = [];
