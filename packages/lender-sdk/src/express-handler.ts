@@ -5,7 +5,7 @@ import { ReceiverError } from "./receiver-error.ts";
 export interface NodeRequest {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
-  /** Express: the path before routers removed their mount path. */
+  /** In Express: the path as requested, before routers removed their mount path. */
   readonly originalUrl?: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly readableDidRead: boolean;

@@ -114,7 +114,7 @@ export class SignedCaller {
         method: call.method,
         headers: checkedHeaders,
         ...(call.body !== undefined && { body: call.body }),
-        // The redirect's path would not be the signed one.
+        // Does not follow redirects, because the path of a redirect would differ from the signed path.
         redirect: "manual",
         signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
       });

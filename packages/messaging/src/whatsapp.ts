@@ -5,7 +5,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** The address of the Cloud API, and the `Outbound` that sends requests to it. */
 export type WhatsAppOptions = {
-  /** The Cloud API with its version, for example `https://graph.facebook.com/v24.0`. */
+  /** The base URL of the Cloud API with its version, for example `https://graph.facebook.com/v24.0`. */
   baseUrl: string;
   outbound: Outbound;
   /** The time limit for one message, from DNS to the end of the answer. Default: 10,000. */

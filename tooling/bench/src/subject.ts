@@ -28,7 +28,7 @@ export interface Subject<Report = unknown> {
   lines(plan: Plan, report: Report): Line[];
 }
 
-/** Hides the subject's own type of report. */
+/** Returns the subject without its own type of report, so that all subjects have the same type. */
 export function subject<Report>(given: Subject<Report>): Subject {
   return given;
 }

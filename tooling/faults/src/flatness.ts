@@ -62,7 +62,7 @@ export function flatnessOf(samples: readonly Sample[]): Flatness[] {
   });
 }
 
-/** The value below which this share of the values lies; 0 for no values. */
+/** Returns the value below which this share of the values lies; 0 if there are no values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

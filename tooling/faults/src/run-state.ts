@@ -10,7 +10,7 @@ export interface RunState {
   readonly legs: Record<string, Outcome[]>;
 }
 
-/** The state of an interrupted run; undefined if there is none. */
+/** Reads the state of an interrupted run; undefined if no run was interrupted. */
 export function readRunState(file: string): RunState | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as RunState;

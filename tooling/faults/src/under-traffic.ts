@@ -104,7 +104,7 @@ async function outcomeOf(stage: Stage): Promise<Outcome> {
   };
 }
 
-/** The number of bookings. */
+/** Returns the number of bookings in the database. */
 export async function bookedOf({ postgres }: Stage): Promise<number> {
   const { rows } = await postgres.pool.query<{ booked: string }>(
     "select count(*) as booked from ledger.payment_booking",

@@ -36,7 +36,10 @@ const SETTINGS: Settings = {
 const PAYMENTS = 3;
 const WITHIN_MS = 60_000;
 
-/** For tests: three loans, three payments of the first, and a link of the second that is minted, replaced and paid. */
+/**
+ * Makes the database for tests: three loans, three payments of the first loan, and a link of the second loan that is
+ * minted, replaced and paid.
+ */
 export async function soundWorld(): Promise<SoundWorld> {
   const { url } = await testDatabase("faults", async (template) => {
     const { code, stderr } = await startMigration({ DATABASE_URL: template }).done;

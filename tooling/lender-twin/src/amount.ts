@@ -23,14 +23,14 @@ export function toMinor(amount: number | string, currency: string): bigint {
   return BigInt(whole + fraction.padEnd(decimals, "0"));
 }
 
-/** The text of an amount in major units: 125050n of INR is "1250.50". */
+/** Returns an amount in major units as text: 125050n of INR is "1250.50". */
 export function toText(minor: bigint, currency: string): string {
   const decimals = decimalsOf(currency);
   const digits = minor.toString().padStart(decimals + 1, "0");
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
-/** The JSON number in major units. It is exact up to 15 digits, like every double. */
+/** Returns an amount in major units as a JSON number. The number is exact up to 15 digits, like every double. */
 export function toWire(minor: bigint, currency: string): number {
   return Number(toText(minor, currency));
 }

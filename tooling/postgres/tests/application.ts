@@ -1,6 +1,7 @@
 /**
- * An application with an embedded PostgreSQL, which tests share, interrupt and kill. It prints its server as one line
- * of JSON, stops when its standard input ends, and drains when it is interrupted.
+ * An application with an embedded PostgreSQL, which tests share, interrupt and kill. It prints the data of its server
+ * as one line of JSON, and stops when its standard input ends. On SIGINT it writes to the database once more before it
+ * exits.
  */
 import { once } from "node:events";
 import { Client } from "pg";

@@ -1,6 +1,6 @@
 import { parseSync } from "oxc-parser";
 
-/** The module specifiers in a TypeScript file's imports and re-exports, including types. */
+/** Returns the module specifiers in the imports and re-exports of a TypeScript file, including those of types. */
 export function moduleSpecifiers(file: string, text: string): string[] {
   const { module } = parseSync(file, text);
   return [

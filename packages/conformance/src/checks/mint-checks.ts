@@ -7,8 +7,8 @@ import type { Settings } from "../stand-in/settings.ts";
 const REJECTED = [401, 403];
 
 /**
- * Checks that the mint endpoint makes valid links, and makes none for callers other than the service. contract:
- * Mint-link request
+ * Checks that the mint endpoint makes valid links, and that it makes them for no other caller than the service.
+ * contract: Mint-link request
  */
 export const mintChecks: readonly Check[] = [
   {
@@ -95,7 +95,10 @@ export const mintChecks: readonly Check[] = [
   },
 ];
 
-/** Lowers a failure to a warning: the auth header protects the mint endpoint even without the signature. */
+/**
+ * Turns the failure of an endpoint that does not verify the signature into a warning, because the auth header protects
+ * the endpoint too.
+ */
 function asWarning(finding: Finding): Finding {
   return finding.mend === SIGNATURE ? warn(finding.problem, finding.mend) : finding;
 }

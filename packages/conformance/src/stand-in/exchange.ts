@@ -1,7 +1,9 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/** Neither the service nor this kit reads more of an answer than this. contract: Callback */
+/**
+ * The maximum number of bytes that the service reads of an answer. This kit reads no more either. contract: Callback
+ */
 const MAX_BODY_BYTES = 64 * 1024;
 
 /** One request; `headers` are sent unchanged. */

@@ -20,9 +20,9 @@ const TIMESTAMP_TOLERANCE_MS = 300_000;
 const PATH = "/api/v1/partner/cases/:loan/payments/confirm";
 
 /**
- * Runs the rival of the service: the handler that a good engineer would write in a day: Express, signature
- * verification, and a transaction of awaited queries that locks the loan, books a reference once and writes the event.
- * Keys are in memory, which favours this handler.
+ * Runs the rival of the service: the handler that a good engineer would write in a day. It consists of Express,
+ * signature verification, and a transaction of awaited queries that locks the loan, books a reference once and writes
+ * the event. Keys are in memory, which favours this handler.
  */
 answerQuestions(async ({ databaseUrl, keys, lenderIds }: NaiveHandler) => {
   const lenders = new Map(

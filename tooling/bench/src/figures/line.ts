@@ -28,7 +28,7 @@ export function atMost(most: number, { median }: Spread, unit = ""): Aim {
   return { text: `≤ ${most}${unit}`, isMet: median <= most };
 }
 
-/** A line with the ratio of two rates or times. */
+/** Makes a line with the ratio of two rates or times. */
 export function ratioLine(
   line: Omit<Line, "ratio" | "aim"> & { readonly ratio: Spread },
   aim?: (ratio: Spread) => Aim,

@@ -5,7 +5,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** The spread of at least one value. */
+/** Returns the median, the smallest and the largest of the values. There must be at least one value. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   return { median: quantile(sorted, 0.5), min: quantile(sorted, 0), max: quantile(sorted, 1) };

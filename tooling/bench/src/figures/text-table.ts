@@ -20,17 +20,17 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
-/** A ratio with its smallest and largest round. */
+/** Formats the median of a ratio, with its smallest and largest round. */
 export function ratioText({ median, min, max }: Spread): string {
   return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
 }
 
-/** A time with its smallest and largest round. */
+/** Formats the median of a time, with its smallest and largest round. */
 export function milliseconds({ median, min, max }: Spread): string {
   return `${median.toFixed(1)} (${min.toFixed(1)}–${max.toFixed(1)})`;
 }
 
-/** A rate with its smallest and largest round. */
+/** Formats the median of a rate, with its smallest and largest round. */
 export function rateText({ median, min, max }: Spread): string {
   return `${whole(median)} (${whole(min)}–${whole(max)})`;
 }

@@ -30,7 +30,7 @@ export const MODE = "upi";
 /** No loan is settled during a run: that would take 79,000 payments. */
 export const OUTSTANDING = 9_999_999.5;
 
-/** All loans, alternating between the lenders. */
+/** Returns all loans, alternating between the lenders. */
 export function loansOf({ lenderCodes, perLender, first = 0 }: Loans): Loan[] {
   return Array.from({ length: perLender }, (_, index) => first + index).flatMap((index) =>
     lenderCodes.map((lenderCode) => ({ lenderCode, number: loanNumber(lenderCode, index) })),

@@ -39,7 +39,7 @@ export interface Query {
   /** The conditions of WHERE and of every ON, all of which must hold. */
   readonly conditions: Node[];
   where?: Node;
-  /** USING: pairs of columns that are equal. */
+  /** Pairs of columns that USING makes equal. */
   readonly equalColumns: [Column, Column][];
   /** Sub-selects of expressions. */
   readonly sublinks: Query[];

@@ -33,7 +33,7 @@ export class OwnPostgres {
     return postgres;
   }
 
-  /** The URL stays the same over restarts. */
+  /** The server's URL. It stays the same after a restart. */
   get url(): string {
     return this.#current.url;
   }

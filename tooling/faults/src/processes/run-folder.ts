@@ -54,8 +54,8 @@ export function clearLeftovers(dataDir: string = DATA_DIR): string[] {
 }
 
 /**
- * Whether the folder belongs to a process that is running. A folder without an owner file is being made at this moment,
- * or its run died when it made the folder; it counts as owned for a short time.
+ * Returns whether the folder belongs to a process that is running. A folder without an owner file counts as owned for a
+ * short time: it is being made at this moment, or its run died while it made the folder.
  */
 function isOwned(folder: string): boolean {
   try {

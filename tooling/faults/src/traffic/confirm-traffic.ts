@@ -103,8 +103,8 @@ function describeAnswer({ status, rawBody }: Answer): string {
 }
 
 /**
- * Whether the service is temporarily unavailable: a 503 with Retry-After, the one answer that is allowed during a
- * fault.
+ * Returns whether the answer says that the service is temporarily unavailable: a 503 with Retry-After. By default no
+ * other failure is allowed during a fault.
  */
 export function isUnavailable({ status, headers }: Answer): boolean {
   return status === 503 && headers["retry-after"] !== undefined;

@@ -11,14 +11,17 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A seed for each part of a run, so that a fault behaves the same alone and together with others. */
+/**
+ * Returns the seed of one part of a run. Each part has its own seed, so that a fault behaves the same whether it runs
+ * alone or together with others.
+ */
 export function seedOf(seed: number, part: string): number {
   let mixed = seed | 0;
   for (const character of part) mixed = Math.imul(mixed ^ character.codePointAt(0)!, 0x01000193);
   return mixed;
 }
 
-/** A random item. */
+/** Returns a random item. */
 export function oneOf<Item>(random: Random, items: readonly Item[]): Item {
   const item = items[Math.floor(random() * items.length)];
   if (item === undefined) throw new TypeError("Cannot choose from an empty list.");

@@ -60,7 +60,7 @@ export async function signOut(): Promise<void> {
   try {
     await ask(SIGN_OUT, { input: { idempotencyKey: uuid() } });
   } catch (error) {
-    // Being signed out already is the wanted result.
+    // If the session has already ended, there is nothing left to do.
     if (!(error instanceof SignedOutError)) throw error;
   }
   if (signedInAs()?.fieldPartnerId === who) forget(SESSION);
