@@ -125,7 +125,7 @@ export async function signedInByTokens(
 }
 
 /**
- * Returns those of the access tokens that are valid. Takes one query.
+ * Returns the valid ones of these access tokens. Takes one query.
  *
  * @example
  * const valid = await validAccessTokens(em, [accessToken], now);

@@ -48,7 +48,7 @@ export interface Problem {
 }
 
 /**
- * Thrown if the service answered with an error. `code` is one of the contract's error codes. contract: Errors
+ * Thrown if the service answered with an error. `code` is an error code of the contract. contract: Errors
  *
  * @example
  * const snapshot = await client.getCase("LN-1001").catch((error: unknown) => {

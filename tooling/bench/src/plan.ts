@@ -31,7 +31,7 @@ export interface GrowthPlan {
   readonly clients: number;
   /** How many payments a round confirms and delivers. Small, because these events add to the smallest books. */
   readonly confirmations: number;
-  /** The books that the others are compared with. */
+  /** The books that the larger books are compared with. */
   readonly smallest: BookSize;
   readonly larger: readonly BookSize[];
 }

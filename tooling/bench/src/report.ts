@@ -3,7 +3,7 @@ import type { Subject } from "./subject.ts";
 import { machineText, summaryText } from "./summary.ts";
 
 /**
- * Returns each subject's own tables, and the table of all subjects. Only the ratios can be compared with those of
+ * Returns each subject's own tables, and the table of all subjects. Only the ratios can be compared with results from
  * another machine.
  */
 export function reportText({ machine, plan, subjects: measured }: Results, subjects: readonly Subject[]): string {

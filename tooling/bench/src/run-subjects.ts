@@ -6,7 +6,7 @@ import { FULL_PLAN, QUICK_PLAN } from "./plan.ts";
 import { type Results, readResults, writeResults } from "./results.ts";
 import type { Subject } from "./subject.ts";
 
-/** The results of a run. A subject that failed does not stop the others. */
+/** The results of a run. If a subject fails, the other subjects are still measured. */
 export interface RunResult {
   readonly results: Results | undefined;
   readonly failed: readonly string[];

@@ -14,7 +14,10 @@ export interface Sample {
   readonly listP50Ms: number;
 }
 
-/** The medians of the first and of the last third of the samples, and the upper limit for the last one. */
+/**
+ * The median of a measure in the first third of the samples (`first`) and in the last third (`last`), and the upper
+ * limit for `last` (`most`).
+ */
 export interface Flatness {
   readonly measure: string;
   readonly first: number;

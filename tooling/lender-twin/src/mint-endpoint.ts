@@ -59,7 +59,10 @@ export interface MintRecord {
 
 const HUGE_BODY_BYTES = 8 * 1024 * 1024;
 
-/** With these behaviours no link is minted. With the others only the answer is lost or wrong. */
+/**
+ * The behaviours with which no link is minted. With every other faulty behaviour the link is minted, and only the
+ * answer is lost or wrong.
+ */
 const MINTS_NOTHING = new Set(["refuse", "garbage", "error500", "status", "redirect"]);
 
 const ODD_ANSWERS: Partial<Record<MintBehaviour, (link: MintedLink) => object>> = {

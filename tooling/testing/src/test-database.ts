@@ -125,7 +125,10 @@ async function renameDatabase(name: string, newName: string): Promise<void> {
   await onEach(allNodes(), `alter database ${escapeIdentifier(name)} rename to ${escapeIdentifier(newName)}`);
 }
 
-/** Drops the coordinator's database first, because its background process connects to those of the workers. */
+/**
+ * Drops the database on the coordinator first, because a background process of that database connects to the databases
+ * on the workers.
+ */
 async function dropFrom(nodes: readonly string[], name: string): Promise<void> {
   for (const node of nodes) await dropDatabase(node, name);
 }

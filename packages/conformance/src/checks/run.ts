@@ -16,9 +16,9 @@ export interface Listener {
 export type Tally = Readonly<Record<Verdict, number>>;
 
 /**
- * Runs the checks one after the other. If an endpoint rejects a valid request, the rest of its checks would prove
- * nothing, so they are skipped. Sends requests only to the URLs of the settings. Throws UsageError if the service port
- * is not free.
+ * Runs the checks one after the other. If an endpoint rejects a valid request, the remaining checks of that endpoint
+ * are skipped, because they would prove nothing. Sends requests only to the URLs of the settings. Throws UsageError if
+ * the service port is not free.
  *
  * @example
  * const results = await runChecks(settings, chosenChecks(settings, []), {

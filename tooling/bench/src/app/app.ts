@@ -40,8 +40,8 @@ export interface AppBench {
 }
 
 /**
- * On the first page, this many cases have live links, the next PROMISES cases have promises, and the others have
- * neither.
+ * The number of cases with a live link on the first page of the list. The next PROMISES cases have a promise; all
+ * further cases have neither.
  */
 const LINKS = 8;
 const PROMISES = 6;

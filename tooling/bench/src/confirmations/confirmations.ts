@@ -53,7 +53,7 @@ export interface ConfirmationFigures extends EachSide<Side> {
   readonly othersBusy: number | undefined;
 }
 
-/** What the measurement needs. */
+/** The input of the measurement: the plan, the PostgreSQL server, the loans and the databases. */
 export interface ConfirmationBench {
   readonly plan: ConfirmationPlan;
   readonly server: BenchServer;

@@ -2,7 +2,9 @@ import type { Statement } from "@collections/database";
 
 const ON_CLUSTER = "-on-cluster";
 
-/** The statements that a cluster receives, and the reasons why it does not receive the others. */
+/**
+ * The statements that a cluster receives, and for each other statement the reason why a cluster does not receive it.
+ */
 export interface SentStatements {
   readonly sent: readonly Statement[];
   /** Reasons by name. */

@@ -29,7 +29,7 @@ export interface ClusterLender {
   /** The worker node that has the lender's rows: 1 or 2. */
   readonly node: number;
   readonly twin: LenderTwin;
-  /** What the lender's traffic needs: the service's URLs, the clients and the model. */
+  /** The part of the stage that the lender's traffic uses: the service's URLs, the clients and the model. */
   readonly scene: Scene;
   /** How many of its payments were answered, and how many calls were answered 503. */
   readonly counts: { answered: number; refused: number };

@@ -11,7 +11,7 @@ import { type OnClose, openInFolder, STAGE_SETTINGS } from "./open.ts";
 import { type Random, seededRandom } from "../traffic/seeded-random.ts";
 import type { Settings } from "../processes/service-process.ts";
 
-/** What a fault can change about its stage. */
+/** The options by which a fault changes its stage. */
 export interface StageOptions {
   readonly settings?: Settings;
   /** One process for each entry, with these additional settings; by default one. */

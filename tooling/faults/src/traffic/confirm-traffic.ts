@@ -8,8 +8,8 @@ import { UnansweredError } from "./traffic-end.ts";
 const LARGEST_MINOR = 50_000;
 const BY_LINK = 0.2;
 /**
- * Of the payments whose answer was lost, the lender never repeats this share: they must be booked completely or not at
- * all.
+ * The share of payments that the lender does not repeat after their answer was lost. Such a payment must be booked
+ * completely or not at all.
  */
 const GIVEN_UP = 0.1;
 const RETRY_AFTER_MS = 100;

@@ -27,7 +27,7 @@ export interface LinkRequest {
 export interface Counts {
   /** How often the fault was caused. */
   strikes: number;
-  /** What the strikes hit: killed processes, cut connections, stopped PostgreSQL servers. */
+  /** The number of effects of the strikes: killed processes, cut connections, stopped PostgreSQL servers. */
   hits: number;
   /** Payments that were booked although no answer said so. */
   lostAnswers: number;

@@ -1,7 +1,9 @@
 import type { Answer, LenderClient, LenderTwin } from "@collections/lender-twin";
 import type { Model } from "./model.ts";
 
-/** What the traffic needs of a stage: the service's URLs, the clients, and the model of what the clients know. */
+/**
+ * The part of a stage that the traffic uses: the service's URLs, the clients, and the model of what the clients know.
+ */
 export interface Scene {
   readonly seed: number;
   readonly model: Model;

@@ -19,7 +19,9 @@ const AGAIN_MS = [1_000, 2_000, 4_000];
 /** The service sends something every few seconds, so a stream that is silent for this long is dead. */
 const SILENT_MS = 30_000;
 
-/** Follows a link until its status is final: by a stream, and by polling while there is none. */
+/**
+ * Follows a link until its status is final. Reads changes from a stream, and polls the link while there is no stream.
+ */
 export async function watchLink(id: string, watch: LinkWatch, signal: AbortSignal): Promise<void> {
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {

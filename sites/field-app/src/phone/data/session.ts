@@ -71,7 +71,7 @@ export async function signOut(): Promise<void> {
 export async function ask<Data>(operation: string, variables: object = {}): Promise<Data> {
   const who = signedInId();
   const data = await askAs<Data>(who, operation, variables);
-  // Throws if another person has signed in meanwhile, who must not see this answer.
+  // Throws if another person has signed in since the request was sent, because that person must not see this answer.
   keptOf(who);
   return data;
 }

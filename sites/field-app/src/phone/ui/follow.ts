@@ -54,7 +54,7 @@ export function follow<Data>({ main, signal }: Place, question: Question, draw: 
       return;
     }
     const asOf = `As it was at ${momentOf(new Date(atMs ?? Date.now()))}.`;
-    // Without a network, the status line already says that there is none.
+    // Without a network, shows only the time: the status line already says that there is no network.
     fill(
       about,
       navigator.onLine ? notice("quiet", "offline", `${words} ${asOf}`) : element("p", { class: "hint" }, asOf),
