@@ -262,7 +262,10 @@ export async function verifyOtp(
   }
 }
 
-/** Returns the outcome for a wrong code. It is a conflict if the same idempotency key has signed in with the right code. */
+/**
+ * Returns the outcome for a wrong code: a conflict if an earlier request with this idempotency key signed in with the
+ * right code.
+ */
 function wrongCodeOutcome({ verifiedAt, wrongTries }: OtpState): OtpVerification {
   return verifiedAt ? { kind: "conflict" } : { kind: "wrong", triesLeft: OTP_TRIES - wrongTries };
 }

@@ -166,7 +166,7 @@ describe("the search", () => {
     expect(signatures).toBeGreaterThan(150);
   });
 
-  test("stays within its limits if all other parts are long", () => {
+  test("stays within its limits if every part except the body is long", () => {
     const [long, signature] = ["/%2F?".repeat(10_000), randomBytes(32).toString("hex")];
     const parts = { method: long, path: long, host: long, timestamp: "1".repeat(50_000), signedTimestamp: long };
     const { bytes, signatures } = diagnose({ ...parts, body: "", signature }, SECRETS, NOW_MS).search;

@@ -5,7 +5,8 @@ import { reportText } from "./report.ts";
 import { subjects } from "./subjects.ts";
 
 const given = process.env["DATABASE_URL"] || undefined;
-// On a given server, the databases made there must be dropped first, so signals do not end the process immediately.
+// On the server of DATABASE_URL a signal must not end the process immediately: the process first drops the databases that it
+// created there.
 if (given === undefined)
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 try {

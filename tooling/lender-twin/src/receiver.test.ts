@@ -180,7 +180,7 @@ describe("receiverBehaviour", () => {
     expect(twin.events).toHaveLength(1);
   });
 
-  test("lost records the event and loses the answer, so that the next delivery is a duplicate", async () => {
+  test("in the mode `lost`, the receiver records the event but sends no answer, so the next delivery is a duplicate", async () => {
     twin.receiverBehaviour = "lost";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "ok";

@@ -12,7 +12,7 @@ const [FLOOR, LENDERS_FLOOR] = ["22.19", "20.3"];
 export interface Outside {
   /** A folder where all packages are installed, each from its tarball, with their dependencies from the registry. */
   readonly app: string;
-  /** Another folder with the examples, each with its own dependencies and no others. */
+  /** A second folder, with the examples. Each example has only the dependencies that it declares. */
   readonly examples: string;
   readonly tarballs: readonly Tarball[];
   /** The Node executables of this version and of the oldest version that every package supports, in this order. */

@@ -74,7 +74,7 @@ describe("casesOfFieldPartner", () => {
 });
 
 describe("a cursor", () => {
-  test("of a list with another sort, filter, search or place throws CursorOfAnotherListError", async () => {
+  test("throws CursorOfAnotherListError if its list had a different sort, filter, search or location", async () => {
     const { me } = await hold([{}, {}]);
     const { cursor } = (await list(me, { first: 1, filter: { workable: true } })).items[0]!;
     const others: Partial<CaseListRequest>[] = [

@@ -71,7 +71,10 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
   // Find the field partner with this phone, and derive the code.
   const otp = await otpToSend(database.em(), deps.keys, otpId, new Date());
   if (!otp) {
-    log.info({ otpId }, "sign-in code not sent: no active field partner has the phone, or it is too late");
+    log.info(
+      { otpId },
+      "sign-in code not sent: no active field partner has this phone number, or the code has expired",
+    );
     return;
   }
   const { fieldPartnerId } = otp;

@@ -47,8 +47,9 @@ export interface Booking {
   readonly warnings: readonly BookingWarning[];
   readonly recordedAt: Date;
   /**
-   * Equal to `appliedMinor` when the lender's balance already included this payment. An adjustment of the same amount then
-   * keeps the outstanding amount unchanged. Null for every other payment: its applied part lowered the outstanding amount.
+   * Equal to `appliedMinor` if the lender's balance already included this payment. In that case an adjustment of the same
+   * amount is booked too, so the outstanding amount does not change. Null for every other payment: these lower the
+   * outstanding amount by `appliedMinor`.
    */
   readonly inBalanceMinor: bigint | null;
 }

@@ -40,7 +40,7 @@ const failures = Object.entries(FAILURES).flatMap(([reason, [code, ...systemCode
 );
 
 test.each(failures)(
-  "reasonInText reads $reason from its sentence with the error code $systemCode",
+  "reasonInText recognizes $reason in a sentence with the error code $systemCode",
   ({ reason, code, systemCode }) => {
     const sentence = describeFailure({ reason, ...(systemCode !== null && { systemCode }) });
     expect(reasonInText(code, sentence)).toBe(GENERAL.has(reason) ? undefined : reason);
@@ -48,7 +48,7 @@ test.each(failures)(
 );
 
 test.each(["NO_CONNECTION_IN_TIME", "NO_ANSWER_IN_TIME"] as const)(
-  "reasonInText reads %s from its sentence with a time limit",
+  "reasonInText recognizes %s in a sentence that names a time limit",
   (reason) => {
     expect(reasonInText("TIMEOUT", describeFailure({ reason, timeoutMs: 10_000 }))).toBe(reason);
   },

@@ -88,7 +88,8 @@ export const migration0003: readonly string[] = [
      end`,
   ),
 
-  // The clock is the database's. The minimum is the time that the contract requires: 31 hours of ladder, then 30 days.
+  // Uses the database's clock. Events are kept at least as long as the contract requires: 31 hours of retries, then 30
+  // days.
   definerFunction(
     `webhooks.advance_retention(parent text, keep_days integer) returns uuid`,
     `declare

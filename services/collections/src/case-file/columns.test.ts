@@ -89,7 +89,7 @@ test.each([
   expect(readMapOption(text)).toEqual({ fault: expect.stringMatching(problem) as string });
 });
 
-test("names the column for the JSON pointer of a fault", () => {
+test("returns the name of the column to which the JSON pointer of an error refers", () => {
   const header = [...USUAL, "Alt Mobile", "Mobile 2", "Town", "Email Consent", "Zone"];
   const columns = read(header, "Zone=metadata.a/b");
   const places = [

@@ -302,8 +302,8 @@ function parsed<Value>(context: z.RefinementCtx, read: () => Value): Value {
 }
 
 /**
- * Every name except `sandbox` and `sandbox-…` is a production. This is safer for a mistyped name: operators notice a
- * feature that is closed by mistake, but not a feature that is open by mistake.
+ * Every name except `sandbox` and `sandbox-…` counts as production. This is safer for a mistyped name: operators notice
+ * a feature that is disabled by mistake, but not one that is enabled by mistake.
  */
 function isSandbox(environment: string): boolean {
   return environment === "sandbox" || environment.startsWith("sandbox-");

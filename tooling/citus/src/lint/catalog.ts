@@ -29,7 +29,7 @@ export interface Catalog {
   readonly operators: ReadonlyMap<string, readonly Callable[]>;
   /** The volatility of a cast, by "source target". */
   readonly casts: ReadonlyMap<string, Volatility>;
-  /** The volatility of reading a type from text and of writing it as text. */
+  /** By type: the volatility of its input function (text to value) and of its output function (value to text). */
   readonly textForms: ReadonlyMap<string, { readonly read: Volatility; readonly write: Volatility }>;
   /** Definitions of the functions of our schemas, as `pg_get_functiondef` prints them. */
   readonly bodies: readonly { readonly name: string; readonly definition: string }[];

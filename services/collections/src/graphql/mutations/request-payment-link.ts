@@ -46,7 +46,7 @@ const RequestPaymentLinkPayload = builder.objectRef<Requested>("RequestPaymentLi
       description: "The link, which is REQUESTED at first. Watch it with `paymentLinkUpdated`, or query it again.",
       async resolve({ linkId }, _, { reads }) {
         const link = await reads.ownLink.load(linkId);
-        if (!link) throw new Error("A payment link has disappeared: links are never deleted.");
+        if (!link) throw new Error("The payment link was not found, although links are never deleted.");
         return link;
       },
     }),

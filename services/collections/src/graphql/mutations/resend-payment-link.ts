@@ -46,7 +46,7 @@ const ResendPaymentLinkPayload = builder.objectRef<Resent>("ResendPaymentLinkPay
       description: "The link, with one more item in its `deliveries` for each channel.",
       async resolve({ linkId }, _, { reads }) {
         const link = await reads.ownLink.load(linkId);
-        if (!link) throw new Error("A payment link has disappeared: links are never deleted.");
+        if (!link) throw new Error("The payment link was not found, although links are never deleted.");
         return link;
       },
     }),

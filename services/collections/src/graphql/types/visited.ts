@@ -15,7 +15,7 @@ export function visitedPayload(name: string, description: string) {
         description: "The visit.",
         async resolve({ visitId }, _, context): Promise<Visit> {
           const visit = await visitOfFieldPartner(context.reads.em, viewer(context).id, visitId);
-          if (!visit) throw new Error("A visit has disappeared: visits are never deleted.");
+          if (!visit) throw new Error("The visit was not found, although visits are never deleted.");
           return visit;
         },
       }),

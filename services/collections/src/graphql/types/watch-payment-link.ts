@@ -89,7 +89,7 @@ async function readCurrent(context: Context, key: LinkKey): Promise<Seen> {
     context.watchedLinks.link({ ...key, fieldPartnerId: viewer(context).id }),
   ]);
   if (!isSignedIn) throw new ClientError("UNAUTHENTICATED", "The session has ended: sign in.");
-  if (!seen) throw new Error("A payment link has disappeared: links are never deleted.");
+  if (!seen) throw new Error("The payment link was not found, although links are never deleted.");
   const { link, deliveries } = seen;
   resetReads(context);
   // Cached for the resolvers of this update, which would read these rows again.

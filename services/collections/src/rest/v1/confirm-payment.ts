@@ -77,7 +77,7 @@ const bookingAnswer = z
   })
   .meta({ description: "A booked payment, and the state of the case after it." });
 
-/** The first booking, in the answer to a repeat. */
+/** The original booking, as an answer returns it when the same payment is confirmed again. */
 export const originalAnswer = bookingAnswer
   .extend(capturedPaymentAnswer)
   .meta({ description: "The first booking: its answer with status 200, and the content of its request." });
