@@ -138,18 +138,25 @@ function columnOf(property: string, options: EntityProperty): Column {
   const { fieldName } = options as { readonly fieldName?: string };
   const name = fieldName ?? naming.propertyToColumnName(property);
   const type = typeOf(options);
-  const asJson = (value: unknown): unknown => (value === null || value === undefined ? null : JSON.stringify(value));
   return {
     property,
     name,
     type,
     parameter: type === "jsonb" ? asJson : (value) => value,
-    arrayParameter(values) {
-      if (type === "jsonb") return values.map(asJson);
-      if (type.endsWith("[]")) return arraysParameter(name, values as readonly (readonly string[] | null)[]);
-      return values.map((value) => (value instanceof Date ? value.toISOString() : value));
-    },
+    arrayParameter: arrayParameterOf(name, type),
   };
+}
+
+function arrayParameterOf(name: string, type: string): Column["arrayParameter"] {
+  if (type === "jsonb") return (values) => values.map(asJson);
+  if (type.endsWith("[]")) return (values) => arraysParameter(name, values as readonly (readonly string[] | null)[]);
+  // Only these columns can have Dates. The values of the others are sent as they are, without another array.
+  if (!/^(?:date|timestamp)/.test(type)) return (values) => values;
+  return (values) => values.map((value) => (value instanceof Date ? value.toISOString() : value));
+}
+
+function asJson(value: unknown): unknown {
+  return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
 /** The column type that MikroORM would create, with PostgreSQL's own name for `int`. */
