@@ -27,11 +27,10 @@ const PEOPLE = 8;
  * few.
  */
 const CASES_EACH = 12;
-/** Each run draws other moments, so that many short runs find as much as a long one. */
-const KILLS = 10;
+const KILLS = 20;
 /** The number of kills that is enough on a busy machine, where a process takes ten seconds to start. */
 const KILLS_IF_SLOW = 6;
-const SLOW_MS = 20_000;
+const SLOW_MS = 40_000;
 /**
  * A run proves nothing until the answer to some commit was lost. Until then it continues, up to this number of kills.
  */
