@@ -1,4 +1,5 @@
 import { directUrl, emptyDatabase } from "@collections/testing";
+import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
@@ -193,6 +194,12 @@ describe("a published package", () => {
     const { "@collections/money": _, ...dependencies } = ledger.dependencies!;
     expect(await undeclaredImports({ ...ledger, dependencies })).toEqual(["@collections/money"]);
   });
+
+  test("is reported if its declarations import a package whose types it does not declare", async () => {
+    const database = manifests.find(({ name }) => name === "@collections/database")!;
+    const { "@types/pg": _, ...dependencies } = database.dependencies!;
+    expect(await undeclaredImports({ ...database, dependencies })).toEqual(["@types/pg"]);
+  });
 });
 
 describe.each(exampleNames())("the example %s", (name) => {
@@ -222,7 +229,10 @@ describe.each(exampleNames())("the example %s", (name) => {
 const IMPORT = /\b(?:from\s+|import\s*\(?\s*|require\s*\(\s*)"([^".#\s][^"\s]*)"/g;
 const COMMENT_LINE = /^\s*(?:\*|\/\*|\/\/)/;
 
-/** Returns, sorted, the packages that the published code and declarations import but the manifest does not declare. */
+/**
+ * Returns, sorted, the packages that the published code and declarations import but the manifest does not declare. A
+ * declaration that imports a package whose types are in `@types` needs that package of types, too.
+ */
 async function undeclaredImports({ name, dependencies = {} }: Manifest): Promise<string[]> {
   const { files } = outside.tarballs.find((tarball) => tarball.name === name)!;
   const found = new Set<string>();
@@ -230,7 +240,11 @@ async function undeclaredImports({ name, dependencies = {} }: Manifest): Promise
     const text = await readFile(join(outside.app, "node_modules", name, file), "utf8");
     const code = text.split("\n").filter((line) => !COMMENT_LINE.test(line));
     for (const [, specifier = ""] of code.join("\n").matchAll(IMPORT)) {
-      if (!isBuiltin(specifier)) found.add(/^(@[^/]+\/)?[^/]+/.exec(specifier)![0]);
+      if (isBuiltin(specifier)) continue;
+      const used = /^(@[^/]+\/)?[^/]+/.exec(specifier)![0];
+      found.add(used);
+      const types = `@types/${used.replace(/^@(.+)\//, "$1__")}`;
+      if (file.endsWith(".d.ts") && existsSync(join(outside.app, "node_modules", types))) found.add(types);
     }
   }
   return [...found].filter((used) => used !== name && !Object.hasOwn(dependencies, used)).toSorted();
