@@ -49,8 +49,8 @@ export async function recordMint(
 }
 
 /**
- * Makes a link unavailable if the process that claimed its mint call did not record an answer in time. Nobody knows
- * whether the lender has minted the link, so the call is never repeated.
+ * Makes a link unavailable if the process that claimed its mint call did not record an answer in time. The lender may
+ * or may not have minted the link, so the call is never repeated.
  */
 export async function settleLostMint(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
   assert(link.mintStartedAt, "a lost call was started");

@@ -94,8 +94,8 @@ export async function verifyAnchors(
   { keys, lenderId }: VerifyAnchorsOptions,
 ): Promise<AnchorVerification> {
   const findings = new AnchorFindings();
-  // Read the recorded anchors before the lines. Otherwise an anchor that a worker makes meanwhile would be recorded but
-  // not be among the lines, and would be reported as missing.
+  // Read the recorded anchors before the lines. An anchor that a worker makes between the two reads is then only among the
+  // lines. In the other order it would be recorded but not among the lines, and would be reported as missing.
   const recorded = await recordedAnchors(em, lenderId);
   let batch: HeadToCompare[] = [];
   for await (const { place, text } of lines) {

@@ -162,7 +162,7 @@ describe("a minted link", () => {
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "unavailable" } });
   });
 
-  test("with the same linkId as an earlier link that has been paid meanwhile is marked as paid too", async () => {
+  test("with the same linkId as an earlier link is marked as paid if the earlier link has been paid since", async () => {
     const first = await aMintedLink(database, {}, "plink_twice");
     const second = await aRequestedLink(database, first);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...first, paidAt: NOON }]));

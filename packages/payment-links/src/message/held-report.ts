@@ -90,8 +90,8 @@ export async function heldReports(
 }
 
 /**
- * Returns at most 500 messages that have held reports although their message id is stored by now, because the process
- * that should have applied the reports died. The newest come first, so that reports that cannot be applied do not block
+ * Returns at most 500 messages that have held reports although their message id is stored: the process that should have
+ * applied the reports died. The newest come first, so that reports that cannot be applied do not block
  * the others.
  *
  * @example

@@ -119,8 +119,8 @@ export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date):
 /**
  * Records reports about deliveries of one lender. The reports may come in any order: the highest status is kept, not
  * the last one. The number of SQL statements does not depend on the number of reports. Report `failed` only if the
- * message will not be tried again. The caller holds the locks on the cases, so that no delivery is assigned to another
- * link meanwhile.
+ * message will not be tried again. The caller holds the locks on the cases until the commit, so that no delivery is
+ * assigned to another link.
  *
  * @example
  * const reports = [{ lenderId, id: delivery.id, status: "delivered" as const }];

@@ -85,8 +85,8 @@ export async function recordUnavailable(
 }
 
 /**
- * Returns the time of payment if the lender returned the same link for an earlier request and that request's link is
- * paid by now; otherwise null.
+ * Returns the time of payment if the lender returned the same link for an earlier request and that request's link has
+ * been paid; otherwise null.
  */
 function paidAlready(link: PaymentLink, others: readonly PaymentLink[], { linkId }: MintedLink): Date | null {
   const paid = others.find(
