@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createTransport } from "nodemailer";
 import { explainSmtpError, MailNotSentError } from "./mail-not-sent.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -81,16 +80,18 @@ export class InvalidMailerOptionsError extends Error {
 export function createMailer(options: MailerOptions): Mailer {
   const senderDomain = domainOf(options.from);
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  const transport = options.smtpUrl === undefined ? undefined : openTransport(options.smtpUrl, timeoutMs);
+  const { smtpUrl } = options;
+  if (smtpUrl !== undefined) checkSmtpUrl(smtpUrl);
   const running = new Set<Promise<SentMail>>();
   const abort = new AbortController();
   let isClosed = false;
 
   async function deliver(mail: Mail): Promise<SentMail> {
-    if (transport === undefined)
+    if (smtpUrl === undefined)
       throw new MailNotSentError("NOT_CONFIGURED", false, "No mail server is configured; set the SMTP URL.");
     if (isClosed) throw new MailNotSentError("UNREACHABLE", true, "This process is shutting down.");
     const key = mail.messageId;
+    const transport = await openTransport(smtpUrl, timeoutMs);
     const sent = await transport
       .sendMail({
         from: options.from,
@@ -126,11 +127,16 @@ export function createMailer(options: MailerOptions): Mailer {
   return { send, close };
 }
 
-function openTransport(smtpUrl: string, timeoutMs: number) {
+function checkSmtpUrl(smtpUrl: string): void {
   const url = URL.parse(smtpUrl);
   if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") {
     throw new InvalidMailerOptionsError("The SMTP URL must look like smtp://user:password@mail.example.com:587.");
   }
+}
+
+/** Imports nodemailer only for a mail, because most processes send none and start sooner without its 40 modules. */
+async function openTransport(smtpUrl: string, timeoutMs: number) {
+  const { createTransport } = await import("nodemailer");
   return createTransport({
     url: smtpUrl,
     connectionTimeout: timeoutMs,

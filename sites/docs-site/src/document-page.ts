@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { CHAPTERS, DOCS, type Page } from "./contents.ts";
 import { layoutPage } from "./layout.ts";
-import { renderMarkdown } from "./markdown.ts";
 
 /** Files that the documents link to, by their paths on the site. */
 export const SAMPLES = { path: "/docs/samples", folder: new URL("lenders/samples/", DOCS) };
@@ -15,6 +14,8 @@ export const VECTORS = {
 export async function documentPage({ path, title, file }: Page & { file: string }, base: string): Promise<string> {
   const url = new URL(file, DOCS);
   const text = await readFile(url, "utf8");
+  // Imported for the first page only, because a server starts sooner without the Markdown parser and the highlighter.
+  const { renderMarkdown } = await import("./markdown.ts");
   const { html, headings } = renderMarkdown(text, (href) => targetOf(href, url, base));
   return layoutPage({ path, title, main: html, headings, scripts: ["pages/document.ts"] }, base);
 }
