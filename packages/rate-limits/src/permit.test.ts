@@ -59,7 +59,7 @@ test("counts each subject and each limit separately", async () => {
   ]);
 });
 
-test("prefetches 1 % of the remaining permits, which count until a minute after they expire unless given back", async () => {
+test("prefetches 1 % of the remaining permits, and counts them until a minute after they expire unless given back", async () => {
   const many = (fields: Partial<PermitRequest>) => aRequest("ahead", { quota: 6_000, ahead: 1_000, ...fields });
   const first = await take(many({}));
   expect(first).toMatchObject({ granted: 1, ahead: 59, remaining: 5_940 });
@@ -86,7 +86,7 @@ test("permits given back too late, or after a crash of PostgreSQL, do not add to
   expect(await take(aRequest("late", { quota: 6_000, need: 0, unused }))).toMatchObject({ remaining: 6_000 });
 });
 
-test("a lowered quota grants nothing while more permits than that are in use, and a raised quota applies at once", async () => {
+test("a lowered quota grants nothing while the permits in use exceed it, and a raised quota applies at once", async () => {
   await take(aRequest("changed", { quota: 100, need: 50 }));
   expect(await take(aRequest("changed", { quota: 10 }))).toMatchObject({ granted: 0, remaining: 0 });
   expect(await take(aRequest("changed", { quota: 51 }))).toMatchObject({ granted: 1, remaining: 0 });

@@ -1,6 +1,6 @@
 import { type EntityManager, query, statement } from "@collections/database";
 
-/** A request of a process for permits of one limit. All numbers are whole and at least 0. */
+/** A process's request for permits of one limit. All numbers are whole and at least 0. */
 export interface PermitRequest {
   /** Who is limited: the id of an API key, or an address. */
   readonly subject: string;
@@ -15,7 +15,7 @@ export interface PermitRequest {
   readonly unused: { readonly count: number; readonly aheadAt: bigint } | undefined;
 }
 
-/** The permits that a process got of one limit. All numbers are whole and at least 0. */
+/** The permits of one limit that a process got. All numbers are whole and at least 0. */
 export interface PermitGrant {
   /** The number of permits granted out of `need`. They count as used now. */
   readonly granted: number;
@@ -62,10 +62,10 @@ const forget = statement(
 );
 
 /**
- * Takes permits of many limits in one query. Returns one grant for each request, in their order. Each pair of subject
- * and limit may occur only once. Over all processes, no window of `windowMs` ever has more uses than `quota`. All times
- * come from PostgreSQL's clock, and a prefetched permit counts as used at the last moment at which it may be used.
- * contract: Limits
+ * Takes permits of many limits in one query. Returns one grant for each request, in the same order. Each pair of
+ * subject and limit may occur only once. Over all processes, no window of `windowMs` ever has more uses than `quota`.
+ * All times come from PostgreSQL's clock, and a prefetched permit counts as used at the last moment at which it may be
+ * used. contract: Limits
  *
  * @example
  * const request = { subject: keyId, limit: "confirm", quota: 60_000, need: 1, ahead: 0, unused: undefined };

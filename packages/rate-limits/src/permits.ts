@@ -25,7 +25,7 @@ export interface Permits {
 }
 
 export interface PermitsOptions {
-  /** Takes permits from the database. Returns one grant for each request, in their order. */
+  /** Takes permits from the database. Returns one grant for each request, in the same order. */
   take: (requests: PermitRequest[]) => Promise<PermitGrant[]>;
   /** How long prefetched permits may be used. */
   aheadMs: number;

@@ -78,8 +78,8 @@ export function resultWithoutRequest(window: Window, nowMs: number): PermitResul
 }
 
 /**
- * Returns whether to prefetch more permits in the background. This is so when at most a quarter of the number in the
- * newest grant is left, or at most a quarter of the time in which they may be used.
+ * Returns whether to prefetch more permits in the background. Returns true if at most a quarter of the newest grant's
+ * permits are left, or if at most a quarter of the time is left in which they may be used.
  */
 export function isRunningLow(window: Window, nowMs: number, aheadMs: number): boolean {
   const newest = window.prefetched.at(-1);
@@ -88,9 +88,9 @@ export function isRunningLow(window: Window, nowMs: number, aheadMs: number): bo
 }
 
 /**
- * Makes the request to the database for all waiting uses. It also prefetches the number of permits that the subject
- * would use in `aheadMs` at its rate since the last request, but at most four times the number used since then. A
- * subject with few uses therefore prefetches nothing and has nothing to give back.
+ * Returns the request to the database for all waiting uses. The request also prefetches as many permits as the subject
+ * would use in `aheadMs` at its rate since the last request, but at most four times the number used since then. For a
+ * subject with few uses, it therefore prefetches nothing, and there is nothing to give back.
  */
 export function requestOf(window: Window, need: number, nowMs: number, aheadMs: number): PermitRequest {
   endPrefetched(window, nowMs);

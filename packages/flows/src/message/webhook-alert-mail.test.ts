@@ -63,7 +63,7 @@ Your server is overloaded or under maintenance (503).
 
 WHAT TO DO
 
-Bring it back or give it room; with Retry-After, of up to an hour, you say when to try again.
+Restore your server or add capacity. To set the time of the next attempt, send Retry-After of up to an hour.
 
 WHAT HAPPENS NEXT
 
@@ -105,7 +105,7 @@ Your server is overloaded or under maintenance (503).
 
 WHAT TO DO
 
-Bring it back or give it room; with Retry-After, of up to an hour, you say when to try again.
+Restore your server or add capacity. To set the time of the next attempt, send Retry-After of up to an hour.
 
 WHAT HAPPENS NEXT
 
@@ -147,7 +147,7 @@ Your server says that the callback is gone for good (410).
 
 WHAT TO DO
 
-Have the URL of your present callback registered, or answer 2xx at this one again.
+Register the URL of your current callback, or answer 2xx at the registered URL again.
 
 WHAT HAPPENS NEXT
 

@@ -16,7 +16,7 @@ const sent: { name: string | undefined; text: string }[] = [];
 const database = await linksDatabase((statement) => sent.push(statement));
 
 describe("linksByLenderLinkId", () => {
-  test("finds a link by its linkId, among the links of its lender only", async () => {
+  test("finds a link by its linkId, but only among the links of the given lender", async () => {
     const link = await aMintedLink(database, {}, "plink_1");
     await aMintedLink(database, {}, "plink_1");
     expect(await linksByLenderLinkId(database.em(), [{ lenderId: newId(), linkId: "plink_1" }])).toEqual([]);

@@ -1,10 +1,10 @@
 import { type EntityManager, forLenders, lenderStatement, query, send, type Tx } from "@collections/database";
 import { COPIED, type LinkKey, linkTable, type PaymentLink } from "./payment-link.ts";
 
-/** Identifies a link by the lender's id, as a confirmation does. */
+/** Identifies a link by the id that its lender gave it, as a confirmation does. */
 export interface LenderLinkKey {
   readonly lenderId: string;
-  /** The lender's id of the link. */
+  /** The id that the lender gave the link. */
   readonly linkId: string;
 }
 
@@ -14,9 +14,9 @@ export interface LenderLinkKey {
 export type PaidLink = LenderLinkKey & Pick<PaymentLink, (typeof PAID_LINK)[number]>;
 
 /**
- * Returns the links that have these ids of their lender, in one query and in no particular order. Unknown ids are left
+ * Returns the links with these lenders and linkIds, in one query and in no particular order. Unknown linkIds are left
  * out. Several links may have the same linkId, because a gateway that is called twice with the same mint key returns
- * the same link. Then the newest of them counts. contract: Payment confirmation request
+ * the same link. The newest of these links counts. contract: Payment confirmation request
  *
  * @example
  * const [paidLink] = await linksByLenderLinkId(em, [{ lenderId, linkId: "plink_77" }]);

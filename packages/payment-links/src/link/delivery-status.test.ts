@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type DeliveryStatus, isNews, isUndelivered, type ReportedStatus, suppressionOf } from "../index.ts";
 
-describe("the best reported status of a delivery wins, in any order of the reports", () => {
+describe("the status of a delivery after several reports", () => {
   test.each<[(DeliveryStatus | "unknown")[], DeliveryStatus]>([
     [["sent", "delivered", "read"], "read"],
     [["read", "sent", "delivered"], "read"],
@@ -15,7 +15,7 @@ describe("the best reported status of a delivery wins, in any order of the repor
     [["sent", "unknown"], "sent"],
     [["unknown", "failed"], "failed"],
     [["suppressed", "unknown"], "failed"],
-  ])("reports %j give %s", (reports, best) => {
+  ])("after the reports %j is %s", (reports, best) => {
     const reported = reports.map((report): ReportedStatus =>
       report === "unknown" ? { status: "failed", failureCode: "OUTCOME_UNKNOWN" } : { status: report },
     );

@@ -27,7 +27,7 @@ export interface ReportedStatus {
 
 /**
  * Returns whether the reported status ranks above the known one. Reports arrive in any order, so the highest status
- * wins, not the last one. If the outcome of a message is unknown, any report of the channel ranks above that.
+ * wins, not the last one. Any report of the channel ranks above an unknown outcome.
  *
  * @example
  * isNews({ status: "sent" }, { status: "failed", failureCode: "UNDELIVERABLE" }); // true

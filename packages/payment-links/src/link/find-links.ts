@@ -154,7 +154,7 @@ export interface SentMessage extends LinkDelivery {
 }
 
 /**
- * Returns the deliveries whose messages have these ids of the channel, in one query. Unknown ids are left out.
+ * Returns the deliveries of the messages to which the channel gave these ids, in one query. Unknown ids are left out.
  *
  * @example
  * const [message] = await messagesSent(em, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);

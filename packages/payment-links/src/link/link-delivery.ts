@@ -18,7 +18,7 @@ export const LinkDeliveryEntity = defineEntity({
     paymentLinkId: p.uuid(),
     channel: p.text().$type<Channel>(),
     status: p.text().$type<DeliveryStatus>(),
-    /** The channel's id of the message. Later reports of the channel name it. */
+    /** The id that the channel gave the message. Later reports of the channel contain it. */
     providerMessageId: p.text().strictNullable(),
     /** Why the message failed or was suppressed, such as UNDELIVERABLE or CONSENT_REFUSED. */
     failureCode: p.text().strictNullable(),

@@ -115,7 +115,7 @@ describe("a minted link", () => {
     expect(await linkById(database.em(), first)).toEqual(recorded.superseded);
   });
 
-  test("recorded at the same time as other links of its case leaves exactly one of them live", async () => {
+  test("is the only live link of its case, even if several links are recorded at the same time", async () => {
     const cases = Array.from({ length: 8 }, () => aRequest());
     await Promise.all(
       cases.map(async (request) => {
@@ -141,7 +141,7 @@ describe("a minted link", () => {
     expect(isUniqueViolation(await force.catch((error: unknown) => error))).toBe(true);
   });
 
-  test("recorded a second time does not change", async () => {
+  test("does not change if it is recorded a second time", async () => {
     const link = await aMintedLink(database);
     const again = await mintedBy(database, link, MINTED, minutesLater(1));
     expect(again).toMatchObject({ changed: false, link: { status: "minted", linkId: link.linkId, mintedAt: NOON } });
@@ -154,7 +154,7 @@ describe("a minted link", () => {
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "paid", paidAt: NOON } });
   });
 
-  test("recorded after it became unavailable stays unavailable, but gets the lender's id for attribution", async () => {
+  test("that is already unavailable stays unavailable, but gets the lender's id for attribution", async () => {
     const link = await aRequestedLink(database);
     const timeout = { unavailable: "timeout", detail: "No answer came." } as const;
     await transaction(database.em(), (tx) => recordUnavailable(tx, link, timeout, NOON));
@@ -162,7 +162,7 @@ describe("a minted link", () => {
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "unavailable" } });
   });
 
-  test("with the same linkId as an earlier link is marked as paid if the earlier link has been paid since", async () => {
+  test("is marked as paid if an earlier link with the same linkId is already paid", async () => {
     const first = await aMintedLink(database, {}, "plink_twice");
     const second = await aRequestedLink(database, first);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...first, paidAt: NOON }]));

@@ -15,8 +15,8 @@ export const CHANNELS = ["whatsapp", "email"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
 /**
- * A link that a field partner requested on a visit. Each status has its own time, which later changes of the status
- * keep.
+ * A link that a field partner requested on a visit. Each status has its own time property, which keeps its value when
+ * the status changes later.
  */
 export const PaymentLinkEntity = defineEntity({
   name: "PaymentLink",
@@ -32,7 +32,7 @@ export const PaymentLinkEntity = defineEntity({
     amountMinor: p.bigint(),
     currency: p.character().length(3).$type<CurrencyCode>(),
     status: p.text().$type<LinkStatus>(),
-    /** The lender's id of the link. It is not unique: lenders may use an id twice. contract: Mint-link response */
+    /** The id that the lender gave the link. Not unique: lenders may use an id twice. contract: Mint-link response */
     linkId: p.text().strictNullable(),
     url: p.text().strictNullable(),
     unavailableReason: p.text().$type<UnavailableReason>().strictNullable(),
@@ -52,8 +52,8 @@ export const PaymentLinkEntity = defineEntity({
     /** Whether the link was requested before the service knew the start of its visit. */
     cameOutOfOrder: p.boolean().default(false),
     /**
-     * When the field partner requested the link: the earliest of the tap by the phone's clock, the arrival of a queued
-     * request, and `createdAt`. Null for links that are older than this column.
+     * When the field partner requested the link: the earliest of three times, namely the tap (by the phone's clock), the
+     * arrival of a queued request, and `createdAt`. Null for links that are older than this column.
      */
     askedAt: p.datetime().columnType("timestamptz").strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),

@@ -59,7 +59,8 @@ export interface LinkRequest {
  * Writes a link in status `requested`. The caller holds the lock on the case, and enqueues the mint job in the same
  * transaction. If the same request is repeated within 10 minutes, the new link shares the mint key of the first, so
  * that the lender's gateway returns the same link again. `now` is a time of the database's clock (default: its current
- * time), because another process compares it to decide whether the request has expired. Throws TooManyLinksError.
+ * time), because another process compares it with the current time to decide whether the request has expired. Throws
+ * TooManyLinksError.
  *
  * @example
  * const loan = { lenderId, caseId, sourceLoanNumber: "LN-1001" };
@@ -70,7 +71,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Pro
   const earlier = await earlierLinks(tx, request, now);
   if (earlier.asked >= MAX_LINKS_PER_CASE) {
     throw new TooManyLinksError(
-      `The case has ${earlier.asked} links of the last 24 hours; at most ${MAX_LINKS_PER_CASE} are allowed.`,
+      `The case has ${earlier.asked} links from the last 24 hours; at most ${MAX_LINKS_PER_CASE} are allowed.`,
     );
   }
   const link: PaymentLink = {
@@ -107,7 +108,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Pro
 interface EarlierLinks {
   /** The number of links of the case within the last 24 hours, without those that are unavailable. */
   readonly asked: number;
-  /** The mint key of the request that this one repeats, if there is one. */
+  /** The mint key of the earlier request that this request repeats. Null if it repeats none. */
   readonly mintKey: string | null;
   readonly now: Date;
 }

@@ -41,7 +41,7 @@ describe("a message", () => {
     });
   });
 
-  test("whose job died may be sent again as the same e-mail, but not by WhatsApp", async () => {
+  test("whose job died can be claimed again if it is an e-mail, but is lost if it is a WhatsApp message", async () => {
     const { whatsapp, email } = await queued();
     await Promise.all([claim(whatsapp), claim(email)]);
     expect(await claim(email, minutesLater(1))).toMatchObject({ kind: "claimed" });

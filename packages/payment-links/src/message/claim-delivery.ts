@@ -24,9 +24,9 @@ export type DeliveryClaim =
 /**
  * Lets one job at a time send a message. The caller holds the lock on the case, and commits before it sends. A run that
  * claimed the message more than `lostAfterMs` ago counts as dead. Its e-mail may be sent again, with the same
- * Message-ID. Its WhatsApp message may not, because WhatsApp has no such key. `now` is a time of the database's clock
- * (default: its current time). If each process used its own clock, a process could regard the claim of another as lost
- * too early.
+ * Message-ID. Its WhatsApp message may not, because WhatsApp has no key that identifies a repeat. `now` is a time of
+ * the database's clock (default: its current time). If each process used its own clock, a process could regard another
+ * process's claim as lost too early.
  *
  * @example
  * const message = { lenderId, id: delivery.id, lostAfterMs: 120_000 };

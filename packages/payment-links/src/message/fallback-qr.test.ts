@@ -7,7 +7,7 @@ import { fallbackFor } from "../index.ts";
 const PIXELS_PER_MODULE = 4;
 const BYTES_PER_PIXEL = 4;
 
-describe("a scanner reads the QR code of a fallback back as its UPI URI", () => {
+describe("the QR code of a fallback", () => {
   test.each([
     ["with short texts", { upiId: "a@okbank", payeeName: "A" }, 0n, "1"],
     ["with usual texts", { upiId: "acme.collections@okbank", payeeName: "Acme Finance" }, 250_000n, "LN-1001"],
@@ -23,7 +23,7 @@ describe("a scanner reads the QR code of a fallback back as its UPI URI", () => 
       1n,
       "💸".repeat(50),
     ],
-  ])("%s", (_, { upiId, payeeName }, amountMinor, note) => {
+  ])("%s is read by a scanner as the UPI URI", (_, { upiId, payeeName }, amountMinor, note) => {
     const details = { upiId, payeeName, bankAccount: null, instructions: null };
     const { upiUri, qrSvg } = fallbackFor(details, { amountMinor, currency: currency("INR"), note });
     expect(decodeQR(drawn(qrSvg!))).toBe(upiUri);

@@ -3,7 +3,7 @@ import { renderSVG } from "uqr";
 
 /** The only currency of UPI. */
 const UPI_CURRENCY = "INR";
-/** How many characters UPI apps show at most, of a payee's name and of a note. */
+/** UPI apps show at most this many characters of a payee's name and of a note. */
 const MAX_PAYEE_NAME_CHARS = 99;
 const MAX_NOTE_CHARS = 50;
 /** The width of the light border around the QR code. With fewer than four modules, scanners may miss the code. */

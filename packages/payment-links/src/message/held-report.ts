@@ -38,7 +38,7 @@ export interface MessageReport {
   readonly failureDetail?: string;
 }
 
-/** Identifies a message by the channel's id. */
+/** Identifies a message by the id that the channel gave it. */
 export interface LenderMessage {
   readonly lenderId: string;
   readonly providerMessageId: string;

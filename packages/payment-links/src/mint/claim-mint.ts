@@ -5,8 +5,8 @@ import { type LinkKey, linkColumns, type PaymentLink } from "../link/payment-lin
  * Lets one job make the only mint call of a link. The single SQL statement runs outside any transaction and is
  * committed when it returns, so the call can follow at once. Returns undefined if the link is settled (its status is no
  * longer `requested`), or if another job has started the call: such a call is never repeated, because its outcome is
- * unknown. `now` is a time of the database's clock (default: its current time), because another process compares it to
- * decide whether a started call is lost.
+ * unknown. `now` is a time of the database's clock (default: its current time), because another process compares it
+ * with the current time to decide whether a started call is lost.
  *
  * @example
  * const claimed = await claimMint(em, { lenderId, id: link.id });

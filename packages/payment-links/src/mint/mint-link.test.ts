@@ -93,7 +93,7 @@ describe("a lender that implements only the contract", () => {
     ["reset", "connect"],
     ["hang", "timeout"],
     ["drip", "timeout"],
-  ] as const)("that answers with %s makes the link unavailable: %s", async (behaviour, reason) => {
+  ] as const)("makes the link unavailable if its behaviour is %s, with the reason %s", async (behaviour, reason) => {
     twin.mintBehaviour = behaviour;
     const before = twin.mints.length;
     try {

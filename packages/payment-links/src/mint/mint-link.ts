@@ -80,8 +80,8 @@ function wireBody({ caseId, visitId, amountMinor, ...request }: MintRequest): ob
 /** Our own headers come last, so that the lender's registered header cannot replace them. */
 function headersOf({ authHeader, ...call }: MintCall, url: string, body: Uint8Array): Record<string, string> {
   const timestamp = String(call.now.getTime());
-  // The request line contains the path as the URL parser writes it, so that path is signed. `outbound` rejects an
-  // invalid URL.
+  // The signature covers the path as the URL parser writes it, because the request line contains this path. `outbound`
+  // rejects an invalid URL.
   const path = URL.parse(url)?.pathname ?? "/";
   const headers: Record<string, string> = {
     "content-type": "application/json",

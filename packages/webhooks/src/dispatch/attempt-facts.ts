@@ -1,7 +1,7 @@
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** Facts about an attempt that has ended, for one line of the log and one count of the metrics. */
+/** Facts about an attempt that has ended, for its line in the log and for the metrics. */
 export interface AttemptFacts {
   readonly lenderId: string;
   readonly eventId: string;

@@ -42,7 +42,7 @@ function namesOf(queries: typeof sent): string[] {
   return queries.map(({ name, text }) => name ?? text.replace(/^begin;.*/, "begin"));
 }
 
-describe("the queries of deliveries", () => {
+describe("the number of queries", () => {
   test("one event takes one query to lease it, and a transaction of two queries to record its result", async () => {
     expect(namesOf(await queriesOf(1)).toSorted()).toEqual([LEASE, POLL, ...RECORD].toSorted());
   });

@@ -43,9 +43,9 @@ describe("the contract's ladder", () => {
   );
 
   test.each([
-    ["longer than the step replaces the step", 1, 45 * second, 45 * second],
-    ["shorter than the step is ignored", 3, 45 * second, 10 * minute],
-  ])("a Retry-After %s", (_, attempts, retryAfterMs, waitMs) => {
+    ["replaces a shorter step by Retry-After", 1, 45 * second, 45 * second],
+    ["ignores a Retry-After that is shorter than the step", 3, 45 * second, 10 * minute],
+  ])("%s", (_, attempts, retryAfterMs, waitMs) => {
     expect(waited(nextAttempt(ladder, { attempts, failedAt, retryAfterMs }, middle))).toBe(waitMs);
   });
 });

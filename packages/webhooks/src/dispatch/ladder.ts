@@ -34,7 +34,7 @@ export class InvalidLadderError extends Error {
   }
 }
 
-/** The facts of a failed attempt that decide when the next attempt is. */
+/** The facts of a failed attempt that decide when the next attempt is made. */
 export interface FailedAttempt {
   /** Attempts made so far, including this one. */
   readonly attempts: number;

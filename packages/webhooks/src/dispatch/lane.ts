@@ -52,7 +52,8 @@ export class Lane {
   /** The number of leased deliveries whose result is not written and whose lease is not given back. */
   #held = 0;
   /**
-   * The number of failures that are not written yet. They may suspend the endpoint, so too many stop further attempts.
+   * The number of failures that are not written yet. They may suspend the endpoint, so no further attempt starts while
+   * there are too many of them.
    */
   #unwrittenFailures = 0;
   #isAsking = false;
@@ -85,7 +86,8 @@ export class Lane {
   }
 
   /**
-   * Leases due deliveries, now or as soon as there is room. Call it when a signal or a poll says that some may be due.
+   * Leases due deliveries, now or as soon as there is room. Call it when a signal or a poll says that deliveries may be
+   * due.
    */
   wake(): void {
     this.#cursor.signal();

@@ -35,7 +35,8 @@ export interface LeaseRequest {
   readonly lenderId: string;
   readonly count: number;
   /**
-   * Read only loans after this one in the order, so that the first loans cannot starve later ones. "" reads all loans.
+   * Read only the loans that sort after this loan number, so that the first loans cannot starve later loans. "" reads
+   * all loans.
    */
   readonly afterLoan: string;
   /** Skip retries and replays, and the loans whose next delivery is a retry or a replay. */
@@ -71,8 +72,8 @@ export async function lease(em: EntityManager, request: LeaseRequest): Promise<L
 }
 
 /**
- * Leases deliveries of several lenders with one query, all for the same time. Returns one lease per request, in their
- * order.
+ * Leases deliveries of several lenders with one query. All of these leases end at the same time. Returns one lease per
+ * request, in the same order.
  */
 export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
   const claim = newClaim(Math.max(...requests.map(({ timeoutMs }) => timeoutMs)));

@@ -76,7 +76,7 @@ test("a locked delivery does not delay the results of other lenders", { tags: "m
   expect(await countIn(database, locked.lenderId, "delivered")).toBe(1);
 });
 
-test("writes and logs results once while another transaction changes their deliveries", async () => {
+test("recordResults writes and logs results once while another transaction changes their deliveries", async () => {
   const changed = await deliveredResults(["LN-1", "LN-2"]);
   let recorded: Promise<Recorded> | undefined;
   await transaction(trial.otherDatabase.em(), async (tx) => {

@@ -1,6 +1,6 @@
 /** Limits the attempts that one process may have under way at a time, over all endpoints. */
 export interface Slots {
-  /** Calls `granted` at once if a slot is free, otherwise when a slot becomes free. Requests are granted in their order. */
+  /** Calls `granted` at once if a slot is free, otherwise when a slot becomes free. Slots go to callers in call order. */
   ask(granted: () => void): void;
   /** Gives back a granted slot. */
   release(): void;

@@ -10,9 +10,9 @@ import {
 import { enqueueMail, RAISED_COLUMNS, type RaisedAlert } from "./alert.ts";
 
 /**
- * Enqueues the mails of alerts that were held back, because each cause is mailed at most once an hour. Discards alerts
- * that are no longer true. Call it every minute, in any number of processes: each alert is released by only one of
- * them. Returns the number of enqueued mails.
+ * Enqueues the mails of alerts that were held back (each cause is mailed at most once an hour) and are now due. Discards
+ * alerts that are no longer true. Call it every minute, in any number of processes: each alert is released by only one
+ * of them. Returns the number of enqueued mails.
  */
 export async function releaseHeldBack(em: EntityManager): Promise<number> {
   let mails = 0;

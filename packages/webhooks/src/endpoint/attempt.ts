@@ -120,7 +120,8 @@ export async function signedRequest(
 
 function signedHeaders(attempt: AttemptToMake, key: WebhookKey, at: Date): Record<string, string> {
   const timestamp = String(at.getTime());
-  // The URL parser's path is the path on the request line. `outbound` refuses a URL that cannot be parsed.
+  // The signature covers the path as the URL parser writes it, because the request line contains this path. `outbound`
+  // refuses a URL that cannot be parsed.
   const path = URL.parse(attempt.url)?.pathname ?? "/";
   return {
     "Content-Type": "application/json",

@@ -10,7 +10,7 @@ export const WEBHOOKS_CHANNEL = "webhooks";
  */
 export type EndpointState = "active" | "suspended";
 
-/** The callback URL of a lender. There is one per lender for now, but all keys are (lender, endpoint). */
+/** The callback URL of a lender. Each lender has only one for now, but all keys are (lender, endpoint). */
 export const EndpointEntity = defineEntity({
   name: "Endpoint",
   schema: "webhooks",

@@ -4,7 +4,7 @@ import { judgeEndpoint, type SuspensionVerdict } from "./suspension.ts";
 const now = new Date("2026-11-21T04:00:00Z");
 const rule = { suspendAfter: 20, probeIntervalMs: 900_000 };
 
-describe("the verdict on an endpoint", () => {
+describe("judgeEndpoint", () => {
   test.each<["active" | "suspended", number, SuspensionVerdict["verdict"]]>([
     ["active", 0, "stay"],
     ["active", 19, "stay"],
@@ -13,11 +13,11 @@ describe("the verdict on an endpoint", () => {
     ["suspended", 25, "stay"],
     ["suspended", 1, "stay"],
     ["suspended", 0, "recover"],
-  ])("%s with %i failures in a row: %s", (state, consecutiveFailures, verdict) => {
+  ])("given state %s and %i failures in a row, returns %s", (state, consecutiveFailures, verdict) => {
     expect(judgeEndpoint({ state, consecutiveFailures }, rule, now).verdict).toBe(verdict);
   });
 
-  test("a suspension sets its first probe to one interval from now", () => {
+  test("sets the first probe of a suspension to one interval from now", () => {
     expect(judgeEndpoint({ state: "active", consecutiveFailures: 20 }, rule, now)).toEqual({
       verdict: "suspend",
       suspendedAt: now,

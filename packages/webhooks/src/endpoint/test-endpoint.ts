@@ -50,7 +50,7 @@ export class CallbackNotConfiguredError extends Error {
 }
 
 /**
- * This process is shutting down; another one can send the ping.
+ * This process is shutting down; another process can send the ping.
  *
  * @example
  * try {

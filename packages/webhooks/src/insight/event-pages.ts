@@ -14,7 +14,7 @@ export interface EventKey {
   readonly sequence: bigint;
 }
 
-/** The event with a key, if it exists. `isLetGo`: retention has deleted events up to this number of the loan. */
+/** The event with a key, if it exists. `isLetGo`: retention has deleted the loan's events up to the key's `sequence`. */
 export interface EventAtKey {
   readonly event: StoredEvent | undefined;
   readonly isLetGo: boolean;

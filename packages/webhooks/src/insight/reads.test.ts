@@ -205,8 +205,8 @@ async function reading<Answer extends object>(read: () => Promise<Answer>): Prom
 }
 
 /**
- * Returns how many pages of the table and its indexes queries have read. First makes all connections report their
- * statistics.
+ * Returns how many pages of the delivery table and its indexes have been read so far. First makes all connections
+ * report their statistics.
  */
 async function pagesReadSoFar(): Promise<number> {
   const clients = await Promise.all(Array.from({ length: database.pool.totalCount }, () => database.pool.connect()));

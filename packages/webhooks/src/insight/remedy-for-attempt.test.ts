@@ -77,9 +77,9 @@ describe("a redirect", () => {
   });
 
   test.each([undefined, "", "javascript:alert(1)", "https://", "mailto:ops@acme.example"])(
-    "with the Location %j is explained as one without a readable Location",
+    "with the Location %j is explained as a redirect without a readable Location",
     (location) => {
-      // An empty Location means the callback's own URL, so the callback is unknown in the test with an empty Location.
+      // An empty Location resolves to the callback's own URL, which is readable. So this case leaves the callback unknown.
       const said = remedyFor(redirect(location, location === "" ? { url: null } : {}));
       expect(said.cause).toBe("Your server redirected (302) without a Location that can be read.");
     },
@@ -95,7 +95,7 @@ describe("a redirect", () => {
     expect(remedy).toMatch(/^Register the final URL, which is http:\/\/127\.0\.0\.1:4000\/b /);
   });
 
-  test("with a relative Location, from an unknown callback, is explained as one without a readable Location", () => {
+  test("from an unknown callback to a relative Location is explained as a redirect without a readable Location", () => {
     expect(remedyFor(redirect("/b", { url: null })).cause).toMatch(/without a Location that can be read/);
   });
 
@@ -137,7 +137,7 @@ describe("an attempt without an answer", () => {
   });
 
   test.each<AttemptErrorCode>(["TIMEOUT", "DNS", "CONNECT", "TLS", "NON_2XX", "REDIRECT", "BLOCKED_ADDRESS"])(
-    "of which only the code %s is known has a cause and a remedy",
+    "has a cause and a remedy even if only its code %s is known",
     (errorCode) => {
       expect(remedyFor(failed(errorCode, { url: null }))).toEqual(WHOLE_SENTENCES);
     },

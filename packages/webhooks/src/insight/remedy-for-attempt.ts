@@ -42,7 +42,7 @@ const OURS: Remedy = {
 const NOT_REACHED: Remedy = {
   cause: "Your server did not take the connection in time.",
   remedy:
-    "Check that it runs, and that a firewall does not silently drop connections that come from outside to the port of the callback URL.",
+    "Check that your server runs, and that no firewall silently drops connections from outside to the port of the callback URL.",
 };
 
 const NOT_ANSWERED: Remedy = {
@@ -63,7 +63,7 @@ const BROKEN_DOMAIN: Remedy = {
 const BLOCKED: Remedy = {
   cause: "The callback URL leads to an address that is not public, or is not an https URL.",
   remedy:
-    "Register an https URL whose host name has only public addresses: a single private address is enough for a refusal.",
+    "Register an https URL whose host name has only public addresses. The service refuses it if any address is private.",
 };
 
 const NOT_HTTP: Remedy = {
@@ -107,7 +107,7 @@ const NO_SECURE_CONNECTION: Remedy = {
 const INCOMPLETE_CHAIN: Remedy = {
   cause: "Your server does not send the intermediate certificates of its certificate.",
   remedy:
-    "Configure the full chain (often a file named fullchain.pem). Browsers fill that gap by themselves, we do not.",
+    "Configure the full chain (often a file named fullchain.pem). Browsers fetch missing certificates, but the service does not.",
 };
 
 const UNKNOWN_AUTHORITY: Remedy = {
@@ -117,12 +117,12 @@ const UNKNOWN_AUTHORITY: Remedy = {
 
 const EXPIRED: Remedy = {
   cause: "Your server's certificate has expired.",
-  remedy: "Renew it, and reload the web server so that it serves the new one.",
+  remedy: "Renew the certificate, and reload the web server so that it serves the new certificate.",
 };
 
 const NOT_YET_VALID: Remedy = {
   cause: "Your server's certificate is not valid yet.",
-  remedy: "Check the date from which it is valid, and serve the previous one until then.",
+  remedy: "Check the date from which the certificate is valid, and serve the previous certificate until then.",
 };
 
 const SELF_SIGNED: Remedy = {
@@ -132,12 +132,13 @@ const SELF_SIGNED: Remedy = {
 
 const OTHER_HOST: Remedy = {
   cause: "Your server's certificate is for another host name than that of the callback URL.",
-  remedy: "Install one that names this host, or register the callback under a name that the certificate has.",
+  remedy:
+    "Install a certificate for the callback's host name, or register the callback under a host name in the certificate.",
 };
 
 const NOT_TLS: Remedy = {
   cause: "The port of the callback URL does not speak TLS.",
-  remedy: "Serve https there, or register the port that does.",
+  remedy: "Serve https on this port, or register a callback URL whose port speaks TLS.",
 };
 
 /** Attempts that were aborted are not recorded, so their reasons need no remedy. */

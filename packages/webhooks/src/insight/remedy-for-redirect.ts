@@ -35,7 +35,7 @@ function adviceFor(target: URL, to: string, url: string | null): string {
     return "Answer 2xx at the registered URL itself: it leads to a URL without https, which cannot be registered.";
   }
   if (looksLikeLogin(target)) {
-    return "Exempt the callback from your login: its requests prove themselves by their signature and nothing else.";
+    return "Exempt the callback from your login: its requests are authenticated by their signature only.";
   }
   return `Register the final URL, which is ${to} if that one answers 2xx itself, or answer 2xx at the registered one.`;
 }

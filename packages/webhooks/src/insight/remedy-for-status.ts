@@ -11,7 +11,10 @@ type Words = readonly [cause: string, remedy: string];
 
 function wordsOfClass(status: number): Words {
   if (status >= 400 && status < 500) {
-    return ["Your server refused the request", "See in your server's log why, and answer 2xx to every signed event."];
+    return [
+      "Your server refused the request",
+      "Look in your server's log for the reason, and answer 2xx to every signed event.",
+    ];
   }
   if (status >= 500 && status < 600) {
     return ["Your server failed", "Look at the logs of the receiver and of the proxies before it at that time."];
@@ -20,7 +23,8 @@ function wordsOfClass(status: number): Words {
 }
 
 const SLOW_WORK = "Store the event and answer 2xx first, then work on it.";
-const PROCESS = "Check that the receiver's process runs, and on the address and port where the gateway looks for it.";
+const PROCESS =
+  "Check that the receiver's process runs, and that it listens on the address and port that the gateway uses.";
 const CLOUDFLARE = "Cloudflare, in front of your server,";
 
 const BY_STATUS: Readonly<Record<number, Words>> = {
@@ -34,18 +38,18 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   ],
   403: [
     "Your server, or a firewall before it, forbade the request",
-    "Let POST requests of PartnerCollections-Webhooks pass the firewall, the bot protection and the CSRF check: they prove themselves by their signature.",
+    "Let POST requests of PartnerCollections-Webhooks pass the firewall, the bot protection and the CSRF check: their signature authenticates them.",
   ],
   404: [
     "There is nothing at the path of the callback URL",
-    "Compare the registered URL with the route of your receiver, letter by letter, the slash at its end too.",
+    "Compare the registered URL with the route of your receiver, letter by letter, including a slash at the end.",
   ],
   405: [
     "Your server takes no POST at the callback URL",
-    "Route POST to the receiver, or register the URL that takes it.",
+    "Route POST to the receiver, or register a URL that accepts POST.",
   ],
   406: [
-    "Your server has no answer in a format that it thinks we accept",
+    "Your server could not answer in a format that the request accepts",
     "Answer 2xx without a body, whatever Accept says.",
   ],
   407: [
@@ -54,33 +58,36 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   ],
   408: [
     "Your server gave up waiting for the request",
-    "Raise the time that it or its proxy waits for a request's body.",
+    "Raise the time that your server or its proxy waits for a request's body.",
   ],
   409: [
     "Your server says that the event contradicts what it has",
-    "Answer 2xx to an event that you have already, and to one whose sequence is not above your last: skip it, do not refuse it.",
+    "Answer 2xx to an event that you have, or whose sequence is not above your last for its loan: skip it, do not refuse it.",
   ],
   410: [
     "Your server says that the callback is gone for good",
-    "Have the URL of your present callback registered, or answer 2xx at this one again.",
+    "Register the URL of your current callback, or answer 2xx at the registered URL again.",
   ],
   411: [
     "Your server asked for a Content-Length",
     "The service sends one. Find the proxy before your server that removes it, or accept chunked bodies.",
   ],
-  413: ["The body is too large for your server", "Accept bodies of at least 20 KB, in the proxy before it too."],
-  414: ["The callback URL is too long for your server", "Register a shorter one."],
+  413: [
+    "The body is too large for your server",
+    "Accept bodies of at least 20 KB, also in the proxy before your server.",
+  ],
+  414: ["The callback URL is too long for your server", "Register a shorter URL."],
   415: [
     "Your server does not take this type of body",
-    "Accept Content-Type: application/json; hand the raw bytes to the check of the signature, before any parser.",
+    "Accept Content-Type: application/json. Check the signature over the raw bytes, before any parser reads them.",
   ],
   421: [
     "The server that was reached does not serve this host name",
-    "Check where the host name leads in the DNS, and which hosts the web server there and its certificate are set up for.",
+    "Check which server the host name leads to in the DNS, and that it and its certificate are set up for this host name.",
   ],
   422: [
     "Your server did not accept what the event says",
-    "Answer 2xx to every signed event and sort it out afterwards; ignore kinds and fields that you do not know.",
+    "Answer 2xx to every signed event, and handle any problem afterwards; ignore kinds and fields that you do not know.",
   ],
   425: ["Your server does not want the request this early", "Answer 2xx; events are never sent as TLS early data."],
   426: ["Your server wants another protocol", "Serve the callback over HTTP/1.1 with TLS."],
@@ -88,20 +95,29 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
     "Your server got more requests than it allows",
     "Raise the limit for the callback, or send Retry-After: the next attempt waits that long, up to an hour.",
   ],
-  431: ["The headers are too large for your server", "Allow at least 8 KB of headers, in the proxy before it too."],
+  431: [
+    "The headers are too large for your server",
+    "Allow at least 8 KB of headers, also in the proxy before your server.",
+  ],
   451: ["Your server refused for legal reasons", "Exempt the callback from blocking by country or content."],
-  495: ["Your server did not accept a client certificate", "Ask for none at the callback: the signature is the proof."],
-  496: ["Your server asked for a client certificate", "Ask for none at the callback: the signature is the proof."],
+  495: [
+    "Your server did not accept a client certificate",
+    "Ask for no client certificate at the callback: the signature authenticates the request.",
+  ],
+  496: [
+    "Your server asked for a client certificate",
+    "Ask for no client certificate at the callback: the signature authenticates the request.",
+  ],
   497: ["Your server got plain HTTP where it expects TLS", "Register the callback with https."],
   500: [
     "Your receiver failed while it worked on the event",
-    `Look for an exception in its log at that time. ${SLOW_WORK}`,
+    `Look for an exception in the receiver's log at that time. ${SLOW_WORK}`,
   ],
   501: ["Your server does not know the method POST", "Register the URL of a receiver that takes POST."],
   502: ["A gateway before your receiver got no proper answer from it", PROCESS],
   503: [
     "Your server is overloaded or under maintenance",
-    "Bring it back or give it room; with Retry-After, of up to an hour, you say when to try again.",
+    "Restore your server or add capacity. To set the time of the next attempt, send Retry-After of up to an hour.",
   ],
   504: ["A gateway before your receiver gave up waiting for it", SLOW_WORK],
   505: ["Your server does not take this version of HTTP", "Serve the callback over HTTP/1.1."],
@@ -111,7 +127,7 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
     "A network before your server asked for a login",
     "Let requests from the internet reach the callback directly.",
   ],
-  520: [`${CLOUDFLARE} got an answer from it that it does not understand`, "Look at your server's log at that time."],
+  520: [`${CLOUDFLARE} did not understand your server's answer`, "Look at your server's log at that time."],
   521: [`${CLOUDFLARE} was refused by it`, "Check that your server runs, and lets Cloudflare's addresses in."],
   522: [
     `${CLOUDFLARE} could not connect to it in time`,
@@ -127,6 +143,6 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
     `${CLOUDFLARE} does not trust its certificate`,
     "Install a valid certificate on your own server, or choose another mode of encryption in Cloudflare.",
   ],
-  529: ["Your server is overloaded", "Give it room, or answer 503 with Retry-After of up to an hour."],
+  529: ["Your server is overloaded", "Add capacity, or answer 503 with Retry-After of up to an hour."],
   530: [`${CLOUDFLARE} could not find it`, "Check the origin's host name in your Cloudflare settings."],
 };

@@ -89,7 +89,7 @@ describe("a replay of many events", () => {
     expect(await stateOf(lenderId, events[900]!)).toBe("parked");
     await aSecondLater(replay);
     expect(sum(await everybody())).toBe(900);
-    // The receiver has taken none of them, so no further deliveries become due.
+    // None of the 1,800 deliveries has been sent, so no further deliveries become due.
     await aSecondLater(replay);
     expect(sum(await everybody())).toBe(0);
     await settle(lenderId, events.slice(0, 1_800), "delivered");
@@ -113,7 +113,7 @@ describe("a replay of many events", () => {
     expect(await ended(second)).toMatchObject({ state: "done", done: 1_000 });
   });
 
-  test("has a step repeated by another process if its process dies", async () => {
+  test("repeats a step in another process if the process that took the step dies", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 10);
     await settle(lenderId, events, "parked");
