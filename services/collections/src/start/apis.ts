@@ -1,6 +1,4 @@
-import { documentationSite } from "@collections/docs-site";
-import { fieldApp } from "@collections/field-app";
-import type { Express } from "express";
+import type { Express, RequestHandler } from "express";
 import type { App } from "../app.ts";
 import { graphqlEndpoint } from "../graphql/handler.ts";
 import { endpointRouter } from "../rest/endpoint/endpoint-router.ts";
@@ -18,9 +16,24 @@ export function serveApis(web: Express, app: App, operationMs: number): { close(
   const { config } = app;
   const graphql = graphqlEndpoint(app, operationMs);
   web.use("/graphql", graphql.handler);
-  if (config.isSandbox) web.use(fieldApp(config));
-  web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log, openApi: openApiDocument }));
+  if (config.isSandbox)
+    web.use(onFirstRequest(FIELD_APP, async () => (await import("@collections/field-app")).fieldApp(config)));
+  const site = { publicBasePath: config.publicBasePath, log: app.log, openApi: openApiDocument };
+  web.use(onFirstRequest(DOCUMENTATION, async () => (await import("@collections/docs-site")).documentationSite(site)));
   web.use(whatsappCallback(app));
   web.use(endpointRouter(ENDPOINTS, app));
   return { close: () => graphql.close() };
+}
+
+const FIELD_APP = /^\/app(?:\/|$)/;
+const DOCUMENTATION = /^\/(?:docs|errors|openapi\.json)(?:\/|$)/;
+
+/** Loads a site at the first request for one of its paths, because a server starts sooner without its modules. */
+function onFirstRequest(paths: RegExp, load: () => Promise<RequestHandler>): RequestHandler {
+  let site: Promise<RequestHandler> | undefined;
+  return async (request, response, next) => {
+    if (!paths.test(request.path)) return next();
+    site ??= load();
+    (await site)(request, response, next);
+  };
 }

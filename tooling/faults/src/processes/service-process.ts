@@ -1,3 +1,4 @@
+import { builtService } from "@collections/bundle";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
@@ -12,7 +13,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** One process of the service, started as an operator would start it. */
+/** One process of the service. It runs the bundle of this checkout's sources, as `pnpm build` makes it. */
 export interface ServiceProcess {
   readonly pid: number;
   readonly url: string;
@@ -31,8 +32,6 @@ export interface CommandResult {
 }
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
-const MAIN = "services/collections/src/main.ts";
-const CLI = "services/collections/src/cli/main.ts";
 const FLAGS = ["--disable-warning=ExperimentalWarning"];
 const LOG_TAIL = 2_000;
 
@@ -59,7 +58,7 @@ export interface ServiceOptions {
 /** Starts the service; resolves when the service reports that it is ready. */
 export async function startService(
   settings: Settings,
-  { logFile, main = MAIN }: ServiceOptions = {},
+  { logFile, main = builtService().main }: ServiceOptions = {},
 ): Promise<ServiceProcess> {
   const child = run([main], settings);
   let log = "";
@@ -103,12 +102,12 @@ export function startMigration(settings: Settings): Command {
 
 /** Starts the service's program with arguments, or a service that is expected to end by itself. */
 export function startMain(settings: Settings, ...args: string[]): Command {
-  return command([MAIN, ...args], settings);
+  return command([builtService().main, ...args], settings);
 }
 
 /** Starts a command of the operators' CLI. */
 export function startOperator(settings: Settings, ...args: string[]): Command {
-  return command([CLI, ...args], settings);
+  return command([builtService().cli, ...args], settings);
 }
 
 /** Runs a command of the operators' CLI that must succeed, and returns its JSON document. */

@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { BUNDLES, ROOT } from "./bundle.ts";
+
+/** The files to run with Node. */
+export interface BuiltService {
+  /** The service. */
+  readonly main: string;
+  /** The operators' CLI. */
+  readonly cli: string;
+}
+
+/** Everything that the bundle is made of: our sources, the versions of all libraries, and the builder. */
+const INPUTS = [
+  "pnpm-lock.yaml",
+  "{packages,services}/*/package.json",
+  "{packages,services}/*/src/**/*.ts",
+  "tooling/bundle/src/*.ts",
+];
+
+let built: BuiltService | undefined;
+
+/**
+ * Returns the bundle of this checkout's sources. Builds it first if these sources have no bundle yet. The bundle's folder is
+ * named after a hash of its inputs, so a bundle is never older than the sources.
+ */
+export function builtService(): BuiltService {
+  return (built ??= build());
+}
+
+function build(): BuiltService {
+  const name = hashOfInputs();
+  const folder = join(BUNDLES, name);
+  if (!existsSync(folder)) {
+    removeOld();
+    // In a process of its own, so that callers need not be asynchronous, and do not import the bundler.
+    execFileSync(process.execPath, [PROGRAM, "--name", name], { stdio: "pipe" });
+  }
+  return { main: join(folder, "main.js"), cli: join(folder, "cli.js") };
+}
+
+/** Removes bundles of sources that were changed since, except today's: a process may still run one. */
+function removeOld(): void {
+  for (const folder of globSync(join(BUNDLES, "[0-9a-f]".repeat(HASH_DIGITS)))) {
+    if (Date.now() - statSync(folder).mtimeMs > A_DAY_MS) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const HASH_DIGITS = 16;
+const A_DAY_MS = 86_400_000;
+const PROGRAM = fileURLToPath(new URL("main.ts", import.meta.url));
+
+function hashOfInputs(): string {
+  const hash = createHash("sha256");
+  for (const path of globSync(INPUTS, { cwd: ROOT, exclude: ["**/node_modules/**", "**/*.test.ts"] }).toSorted()) {
+    const content = readFileSync(join(ROOT, path));
+    hash.update(`${path}\n${content.length}\n`).update(content);
+  }
+  return hash.digest("hex").slice(0, HASH_DIGITS);
+}

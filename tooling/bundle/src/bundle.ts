@@ -1,0 +1,50 @@
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+
+/** The root of this checkout. */
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const SERVICE = join(ROOT, "services/collections");
+
+/** The folder for bundles. A bundle's modules lie two folders below the service's, as in `src`, because they use its `.data`. */
+export const BUNDLES = join(SERVICE, "dist");
+
+/**
+ * Packages that stay out of the bundle. The sites and the embedded PostgreSQL of sandboxes use files beside their own
+ * modules. GraphiQL is larger than the rest of the bundle, and imported only for its page.
+ */
+const SEPARATE = [
+  "@collections/docs-site",
+  "@collections/field-app",
+  "@collections/postgres",
+  "@graphql-yoga/render-graphiql",
+];
+
+/** Libraries that our dependencies import only if they are installed, which they are not. */
+const NOT_INSTALLED = ["pg-native", "cloudflare:sockets"];
+
+/**
+ * Writes the bundle of the service (`main.js`) and of the operators' CLI (`cli.js`). The folder appears when it is complete.
+ * If another process has written it meanwhile, that one stays.
+ *
+ * @param folder a folder in `BUNDLES` that does not exist
+ */
+export async function writeBundle(folder: string): Promise<void> {
+  await mkdir(BUNDLES, { recursive: true });
+  const draft = await mkdtemp(`${folder}-draft-`);
+  const bundle = await rolldown({
+    input: { main: join(SERVICE, "src/main.ts"), cli: join(SERVICE, "src/cli/main.ts") },
+    platform: "node",
+    external: (id) => id.startsWith("node:") || [...SEPARATE, ...NOT_INSTALLED].includes(id),
+    onLog(level, log) {
+      if (level === "warn") throw new Error(log.message);
+    },
+  });
+  await bundle.write({ dir: draft, format: "esm", keepNames: true });
+  await bundle.close();
+  await rename(draft, folder).catch(async (error: NodeJS.ErrnoException) => {
+    await rm(draft, { recursive: true });
+    if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+  });
+}

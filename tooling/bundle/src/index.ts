@@ -1,0 +1,1 @@
+export { type BuiltService, builtService } from "./built-service.ts";
