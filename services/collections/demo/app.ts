@@ -41,7 +41,8 @@ app shows the lender's own QR code. Make the window as narrow as a phone. Ctrl-C
 }
 
 /**
- * Registers two lenders, one without a working gateway, and a field partner who has all their cases. Returns her token.
+ * Registers two lenders, one without a working gateway, and a field partner who has all cases of both lenders. Returns
+ * the field partner's access token.
  */
 async function createSampleData({ operator, twin, serviceUrl }: Stage, beta: LenderTwin): Promise<string> {
   beta.mintBehaviour = "error500";

@@ -49,8 +49,9 @@ export function createBodyMemory({ totalBytes, addressBytes }: BodyMemoryLimits 
   let heldBytes = 0;
 
   /**
-   * Frees `bytes` by evicting requests of the address that holds most. The oldest of its requests, likely the slowest,
-   * is evicted first. Throws SERVICE_UNAVAILABLE if the asking address would then hold as much as that address.
+   * Frees `bytes` by evicting requests of the address that holds the most memory. The oldest of these requests, likely
+   * the slowest, is evicted first. Throws SERVICE_UNAVAILABLE if the asking address would hold at least as much as the
+   * largest address.
    */
   function makeRoom(bytes: number, asking: Share): void {
     while (heldBytes + bytes > totalBytes) {

@@ -1,6 +1,6 @@
 /**
  * Every error that the REST API answers (contract: Errors): its HTTP status, its title, and whether the very same
- * request may succeed later. A code that is missing here does not compile.
+ * request may succeed later. The compiler rejects a code that is missing here.
  */
 const PROBLEMS = {
   MALFORMED_JSON: [400, "The body is not a JSON object in UTF-8", false],

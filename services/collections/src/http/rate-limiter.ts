@@ -49,7 +49,8 @@ export async function tooManyFailures(rateLimiter: RateLimiter, address: string)
     const admission = await rateLimiter.admit(FAILURES, address);
     return admission?.granted === false ? admission : undefined;
   } catch (error) {
-    // The failure is not counted. The caller still gets the answer that says what was wrong.
+    // While the database is unavailable, the failure is not counted. The caller still gets the answer that says what was
+    // wrong.
     if (isUnavailable(error)) return undefined;
     throw error;
   }

@@ -13,7 +13,8 @@ export interface KeptReadingOptions {
 }
 
 /**
- * A reading is kept for at least this many times its duration, so that at most a twentieth of the time is spent on it.
+ * A reading is kept for at least this many times its duration, so that at most a twentieth of the time is spent on
+ * reading.
  */
 const KEPT_DURATIONS = 20;
 

@@ -26,7 +26,7 @@ export function createLedgerMetrics(registry: Registry): LedgerMetrics {
     registers,
     async collect() {
       const seconds = await read();
-      // Without this, an old value would look current.
+      // While the age cannot be read, the gauge has no value, because an old value would look current.
       if (seconds === undefined) unanchored.remove();
       else unanchored.set(seconds);
     },

@@ -51,7 +51,10 @@ export function parseRateLimits(text: string): { limits: Record<LimitName, numbe
   for (const part of text.split(",")) {
     const [name = "", count = ""] = part.trim().split("=");
     if (!Object.hasOwn(limits, name)) {
-      return { limits, mistake: `names no endpoint "${name}"; there are ${Object.keys(limits).join(", ")}` };
+      return {
+        limits,
+        mistake: `names "${name}", which is not a limit; the limits are ${Object.keys(limits).join(", ")}`,
+      };
     }
     if (!/^[1-9]\d{0,8}$/.test(count)) {
       return { limits, mistake: `takes a count of requests a minute, such as ${name}=6000` };

@@ -24,7 +24,7 @@ export interface HttpServer {
 export interface HttpTimes {
   /** From the opening of the connection, or from the first byte of a later request, to the end of the headers. */
   headersMs: number;
-  /** From the same moment to the end of the body. */
+  /** From the start of `headersMs` to the end of the body. */
   requestMs: number;
   pace: Pace;
   /** From the end of the body to the answer, for operations of the app's API other than subscriptions. */
@@ -64,7 +64,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   web.disable("x-powered-by").disable("etag").set("trust proxy", config.trustProxy).set("query parser", false);
   web.use(helmet());
   web.use((_, response, next) => {
-    // Without this, a busy client would keep using its connection.
+    // Without this header, a busy client would keep using its connection.
     if (draining) response.setHeader("Connection", "close");
     next();
   });
@@ -90,7 +90,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
       keepAliveTimeout: times.keepAliveMs,
       connectionsCheckingInterval: times.checkEveryMs,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Node would answer without a body. `requireHost` answers with a problem.
+      // Node would answer a request without Host with no body. `requireHost` answers with a problem instead.
       requireHostHeader: false,
     },
     web,

@@ -31,7 +31,7 @@ export interface Worker {
 
 /**
  * The maximum number of jobs of one queue that run at the same time. Jobs mostly wait for other systems, so many of
- * them can run. Then a lender whose endpoint hangs does not occupy all places.
+ * them can run. The maximum is high, so that a lender whose endpoint hangs does not occupy every slot.
  */
 const MAX_LINK_JOBS = 128;
 const MAX_OTP_JOBS = 32;

@@ -179,7 +179,7 @@ describe("a rejected key command", () => {
     ["key retire lk_nobody --on 2099-02-30", 2, "NOT_UNDERSTOOD", /Expected a day such as 2027-01-31/],
     ["key revoke lk_nobody", 2, "NOT_UNDERSTOOD", /required option '--reason <text>' not specified/],
     ["key debug lk_nobody --minutes 61 --reason x", 2, "NOT_UNDERSTOOD", /Expected a number from 1 to 60/],
-    ["lender update X --rate-limit confrm=1", 2, "NOT_UNDERSTOOD", /no limit confrm; there are confirm, get-case/],
+    ["lender update X --rate-limit confrm=1", 2, "NOT_UNDERSTOOD", /no limit confrm; the limits are confirm, get-case/],
     ["lender update X --rate-limit confirm=0", 2, "NOT_UNDERSTOOD", /Expected a limit such as confirm=60000/],
   ])("exits with a code and a reason: %s", async (line, exitCode, code, detail) => {
     const result = await cli(...line.split(" "), "--json");

@@ -95,7 +95,7 @@ describe("PERSISTED_OPERATIONS_FILE at the start of a service", () => {
 
   test.each([
     ["with text that is not JSON", "{", /cannot be read: /],
-    ["with a list", "[]", /holds one JSON object/],
+    ["with a list", "[]", /must hold one JSON object/],
     ["with no operation", "{}", /it names no operation$/],
     [
       "with a wrong hash",

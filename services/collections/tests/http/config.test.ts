@@ -138,7 +138,7 @@ test("LEDGER_ANCHOR accepts a file, or a URL that may be private and plain http,
 
 test("RATE_LIMITS with an unknown endpoint is rejected with the list of endpoints", () => {
   expect(problemsOf({ RATE_LIMITS: "confrm=5" })).toEqual([
-    expect.stringMatching(/^RATE_LIMITS names no endpoint "confrm"; there are confirm, get-case, /),
+    expect.stringMatching(/^RATE_LIMITS names "confrm", which is not a limit; the limits are confirm, get-case, /),
   ]);
 });
 

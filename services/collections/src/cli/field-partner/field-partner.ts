@@ -92,7 +92,8 @@ async function token(given: string): Promise<void> {
 async function suspend(given: string, reason: string): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
-    // Counts while the field partner is locked, so a concurrent assignment is either counted or refused.
+    // The open cases and promises are counted while the field partner is locked, so a concurrent assignment is either
+    // counted or refused.
     const held = await transaction(em(), async (tx) => {
       await suspendFieldPartner(tx, id, new Date(), reason);
       return assignedWorkOf(tx, id);

@@ -8,5 +8,5 @@ export function readRateLimit(text: string, before: Record<string, number | null
   if (LIMITED_ENDPOINTS.some((endpoint) => endpoint === name)) {
     return { ...before, [name]: count === "default" ? null : Number(count) };
   }
-  throw new InvalidArgumentError(`There is no limit ${name}; there are ${LIMITED_ENDPOINTS.join(", ")}.`);
+  throw new InvalidArgumentError(`There is no limit ${name}; the limits are ${LIMITED_ENDPOINTS.join(", ")}.`);
 }

@@ -201,7 +201,7 @@ export const PROBLEM_CODES: readonly string[] = [
 
 const JOBS: Readonly<Record<string, string>> = {
   "webhooks.alert":
-    'E-mails to a technical contact: check SMTP_URL and MAIL_FROM, and the addresses by collections lender show. The log names each as "webhook alert not sent".',
+    'These jobs send e-mails to technical contacts: check SMTP_URL, MAIL_FROM and the addresses (collections lender show). The log has "webhook alert not sent" for each.',
   "webhooks.retry": "Nothing is lost: the sweep retries the deliveries. The log says why the jobs fail.",
 };
 

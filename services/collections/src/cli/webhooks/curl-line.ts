@@ -12,7 +12,7 @@ export function curlLine({ url, headers, body }: SentRequest): string {
   return [
     `curl --silent --show-error --include --http1.1 --globoff --max-time ${TIMEOUT_SECONDS} --request POST`,
     ...[...given, "Accept:", "Expect:"].map((header) => `--header ${shellQuoted(header)}`),
-    // --data-binary would take a body that begins with @ for the name of a file.
+    // --data-binary would read a body that begins with @ as the name of a file.
     `--data-raw ${shellQuoted(body)}`,
     shellQuoted(URL.parse(url)?.href ?? url),
   ].join(" ");

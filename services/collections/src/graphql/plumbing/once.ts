@@ -33,8 +33,8 @@ export async function once<Done>(
     if (claim.kind === "repeat" && isFinal(claim.result as Kept<Done>)) return claim.result as Kept<Done>;
     const kept = await work(tx);
     saveMutationResult(tx, key, kept);
-    // A process of an older version started the visit and did not run the queued request. This repeat has just run the
-    // request.
+    // A process of an older version started the visit and did not run the queued request. `work` has just run the
+    // request, so the queue must not run it again.
     if (claim.kind === "repeat" && isFinal(kept)) dropQueuedRequest(tx, key);
     return kept;
   });

@@ -3,7 +3,10 @@ import type { Plugin } from "graphql-yoga";
 import { badInput, ClientError } from "../plumbing/client-error.ts";
 import { type OutlineLimits, outlineOf } from "./document-outline.ts";
 
-/** Several times what the largest screen of the app needs. Within these limits, validation takes milliseconds. */
+/**
+ * Each limit is several times what the largest screen of the app needs. Within these limits, validation takes
+ * milliseconds.
+ */
 export const DOCUMENT_LIMITS: OutlineLimits & { readonly characters: number } = {
   characters: 65_536,
   tokens: 2_000,
@@ -29,8 +32,8 @@ export function limitDocuments(): Plugin {
 }
 
 /**
- * Parses a document of operations and fragments within the limits. A document that this returns has been counted, so it
- * is safe to validate.
+ * Parses a document of operations and fragments within the limits. Every returned document is within the limits, so
+ * validating it is safe.
  * @throws ClientError TOO_COMPLEX before parsing, BAD_INPUT for definitions of types; GraphQLError for a syntax error
  */
 export function parseWithinLimits(source: string | Source, options?: ParseOptions): DocumentNode {

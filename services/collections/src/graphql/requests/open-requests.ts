@@ -34,8 +34,9 @@ export interface OpenRequestRules {
  * For any other request it throws ClientError UNAUTHENTICATED, or GraphQLError BAD_INPUT for a body that cannot be
  * read.
  *
- * The check is cheap for every input. It searches the bytes for the names of these fields before it parses the JSON,
- * and it reads the tokens of a short document without parsing it. It only saves work: resolvers authorize each field.
+ * The check is cheap for every input. It searches the bytes for the names of fields that need no token before it parses
+ * the JSON, and it reads the tokens of a short document without parsing it. The check only saves work: resolvers
+ * authorize each field.
  */
 export function openRequests({ sandbox, registered }: OpenRequestRules): (body: Buffer) => GraphQLParams {
   const openHashes = new Set([...(registered ?? [])].filter(([, document]) => signsIn(document)).map(([hash]) => hash));
@@ -49,7 +50,7 @@ export function openRequests({ sandbox, registered }: OpenRequestRules): (body: 
   }
 
   return (body) => {
-    // JSON could spell these names with escapes, but no encoder escapes ASCII letters.
+    // JSON could spell the names of the fields with escapes, but no encoder escapes ASCII letters.
     if (!names.some((name) => body.includes(name))) throw unauthenticated();
     const params = paramsOf(body);
     const isAllowed = params.query ? isOpenDocument(params.query, sandbox) : isOpenHash(params);
@@ -81,7 +82,7 @@ function signsIn(document: string): boolean {
   return outline !== undefined && selectsOnly(outline, OPEN_FIELDS);
 }
 
-/** True when at least one of these fields is selected, and nothing else but `__typename`. */
+/** Whether the document selects at least one of the `allowed` root fields, and no other root field but `__typename`. */
 function selectsOnly({ rootFields }: DocumentOutline, allowed: ReadonlySet<string>): boolean {
   const fields = [...rootFields];
   return fields.some((field) => allowed.has(field)) && fields.every((field) => allowed.has(field) || isTypename(field));

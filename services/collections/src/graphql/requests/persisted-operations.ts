@@ -82,7 +82,9 @@ function jsonOf(file: string): object {
   } catch (error) {
     throw new InvalidConfigError([`PERSISTED_OPERATIONS_FILE ${file} cannot be read: ${(error as Error).message}`]);
   }
-  throw new InvalidConfigError([`PERSISTED_OPERATIONS_FILE ${file} holds one JSON object: hashes and their documents`]);
+  throw new InvalidConfigError([
+    `PERSISTED_OPERATIONS_FILE ${file} must hold one JSON object: hashes and their documents`,
+  ]);
 }
 
 function problemsOf(hash: string, document: unknown): string[] {

@@ -26,7 +26,7 @@ export async function admitSignIn({ app, address }: Context, device: string | un
   throw tooOften(grant!.freesInMs, "Too many people sign in from your network at the moment.");
 }
 
-/** Returns the error for something that is allowed again after `waitMs`. */
+/** Returns the error for a request that is allowed again after `waitMs`. */
 export function tooOften(waitMs: number, message: string): Error {
   const retryAfterS = Math.max(1, Math.ceil(waitMs / 1_000));
   return refusedError({ code: "RATE_LIMITED", message: `${message} Wait ${retryAfterS} s.`, retryAfterS });

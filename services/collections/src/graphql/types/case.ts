@@ -123,7 +123,7 @@ builder.node(CaseRef, {
       description: "Your link with which the borrower can pay now; null if there is none.",
       resolve(theCase, _, { reads }) {
         if (theCase.isShrunk) return null;
-        // The link's fields load its case to check whether the case may be seen. It has just been read, so cache it.
+        // The link's fields load the case to check whether it may be seen. The case has just been read, so cache it.
         reads.ownCase.prime(theCase.id, theCase);
         return reads.activeLink.load(keyOf(theCase));
       },

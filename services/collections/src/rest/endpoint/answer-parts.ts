@@ -43,7 +43,7 @@ export const warningsAnswer = z
   .optional()
   .meta({ description: "Warnings about the request; absent if there are none." });
 
-/** Returns the members of a union. `names` has each of them as a key, which the compiler checks. */
+/** Returns the members of a union. The compiler checks that `names` has each member as a key. */
 export function keysOf<Name extends string>(names: Readonly<Record<Name, true>>): Name[] {
   return Object.keys(names) as Name[];
 }

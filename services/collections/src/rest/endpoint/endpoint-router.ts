@@ -105,7 +105,7 @@ function serve(route: Route, service: Service): RequestHandler {
 async function answerTo(exchange: Exchange, { app, rules }: Service): Promise<Answer> {
   const { endpoint, request } = exchange;
   const { limitBytes = DEFAULT_LIMIT_BYTES } = endpoint;
-  // This check comes before authentication: a body that announces too many bytes is not read, so its signature cannot
+  // This check comes before authentication: a body with too large a Content-Length is not read, so its signature cannot
   // be verified.
   const length = request.get("content-length");
   if (Number(length) > limitBytes) throw tooLarge(limitBytes);
