@@ -40,7 +40,8 @@ const CURSOR = new RegExp(`^(\\d{13})(?:/(\\d{13}|all)${`/${PLACE}`.repeat(SYNC_
 export function runOf(cursor: string | undefined, now: Date): SyncRun {
   if (cursor === undefined) return beginning(null, now);
   const [, startedMs, sinceMs, ...places] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
-  if (startedMs === undefined) throw badInput("`since` is the `cursor` of a sync before; start again without it.");
+  if (startedMs === undefined)
+    throw badInput("`since` is not the `cursor` of an earlier sync; start again without it.");
   const startedAt = new Date(Number(startedMs));
   const isTooOld = now.getTime() - startedAt.getTime() > KEPT_MS - OVERLAP_MS;
   if (sinceMs === undefined) return beginning(isTooOld ? null : new Date(startedAt.getTime() - OVERLAP_MS), now);
