@@ -80,7 +80,7 @@ test("clients whose items shared a batch share the next batch too, although thei
   });
   const askTwice = async (client: number) => {
     await echo(client);
-    // Each client asks again in another turn of the event loop.
+    // The clients send their second items in different turns of the event loop.
     for (let turn = 0; turn < client; turn += 1) await nextTurn();
     await echo(client);
   };
@@ -283,7 +283,7 @@ test("only items and running batches of the same kind count for minItems", async
   expect(await Promise.all(answers)).toEqual(["a1", "b1", "a2", "a3", "b2", "a4"]);
 });
 
-test("items of a kind are processed while and after one of its batches takes longer than usual", async () => {
+test("items of a kind are still processed while a batch of that kind takes longer than usual, and after it", async () => {
   let slow = true;
   const echo = inBatches<string, string>({
     maxItems: 8,
@@ -345,7 +345,7 @@ test("up to maxLateUncounted late batches do not count towards maxUnderWay, so t
     },
   });
   const answers = ["a1", "a2", "b1", "c1", "d1"].map(echo);
-  // "a2" waits for "a1", which is of its kind. "c1" starts as a third batch once "a1" and "b1" are late.
+  // "a2" waits for "a1", because both are of kind "a". "c1" starts as a third batch once "a1" and "b1" are late.
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1"]);
   arrivals.get("c1")!();
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1", "d1"]);

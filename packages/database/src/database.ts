@@ -69,8 +69,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const orm = await MikroORM.init({
     driver: BoundDriver,
     clientUrl: url,
-    // MikroORM finds the current transaction by this name. With the host's name, our EntityManager would use the host's
-    // transaction inside a host's `transactional`.
+    // MikroORM looks up the current transaction under this name. If a host used the same name, our EntityManager would
+    // join the host's transaction inside the host's `transactional`.
     contextName: "@collections/database",
     entities: schemas.flatMap(({ entities }) => [...entities]),
     ensureDatabase: false,

@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => client.end());
 
-/** Runs the statements, returns the faults that are found then, and rolls the statements back. */
+/** Runs the statements, lists the faults of the changed tables, and rolls the statements back. */
 async function faultsAfter(statements: string): Promise<string[]> {
   await client.query(`begin; ${statements}`);
   try {
@@ -42,7 +42,7 @@ async function faultsAfter(statements: string): Promise<string[]> {
   }
 }
 
-test("there is no fault if each lender's table has lender_id in every key and all other tables are listed in undistributed", async () => {
+test("distributionFaults accepts tables with lender_id in every key, and tables listed in undistributed", async () => {
   expect(await faultsAfter("")).toEqual([]);
 });
 
@@ -100,7 +100,7 @@ describe("distributionFaults", () => {
   });
 });
 
-test("the faults name each table of a cycle of foreign keys, because none of them can be distributed first", async () => {
+test("distributionFaults names every table in a cycle of foreign keys, because none can be distributed first", async () => {
   const faults = await faultsAfter(`alter table shop.orders add column first_line uuid,
     add foreign key (lender_id, first_line) references shop.line (lender_id, id)`);
   expect(faults).toEqual([

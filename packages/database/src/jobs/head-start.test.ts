@@ -53,7 +53,7 @@ async function workQueue(wanted: Queue<Order>, work: (seen: readonly string[]) =
 
 test("another process runs a job with a head start at once, and the job itself runs a second later", async () => {
   const seen = await workQueue(orders, async () => {});
-  // The worker receives no signals until its LISTEN has succeeded, so orders are repeated until one arrives early.
+  // The worker receives no signals until its LISTEN has succeeded, so send jobs until one of them gets a head start.
   await expect
     .poll(async () => {
       await order(orders, "bread");
@@ -78,7 +78,7 @@ test("a job has no head start while the worker is full, and runs when a slot is 
   const seen = await workQueue(letters, async ({ length }) => (length === 1 ? busy.promise : undefined), 1);
   await order(letters, "first");
   await expect.poll(() => seen).toEqual(["first 1 created"]);
-  // Signals arrive in order: when the third has arrived, the worker has ignored the second because it was full.
+  // Signals arrive in order: when the third has arrived, the full worker has already ignored the second.
   const called = await workQueue(calls, async () => {});
   await order(letters, "second");
   await order(calls, "third");

@@ -61,7 +61,7 @@ export interface UndistributedTable {
   because: string;
 }
 
-/** Which schemas to migrate. The role of `url` either owns the schemas, or only uses them and then changes nothing. */
+/** Which schemas to migrate. If the role of `url` does not own the schemas, `migrate` changes nothing. */
 export interface MigrateOptions extends MigrationLockOptions {
   schemas: readonly PackageSchema[];
   /** The URL of the role that the service runs as. If it is another role, it is granted the rights that the service needs. */
