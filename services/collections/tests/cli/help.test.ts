@@ -1,4 +1,8 @@
 import type { Command } from "commander";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
 import { explain } from "../../src/cli/terminal/refusal.ts";
@@ -46,6 +50,14 @@ test("--help prints to stdout and exits with 0", async () => {
   const { code, stdout, stderr } = await cli("lender", "create", "--help");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("--mint-auth-header");
+});
+
+test("a command whose output is no longer read ends without an error", async () => {
+  const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--no-warnings", main, "--help"], { stdio: ["ignore", "pipe", "pipe"] });
+  child.stdout.destroy();
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close") as Promise<[number]>]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
 
 test.each<[string, RegExp]>([
