@@ -32,7 +32,7 @@ export function builtService(): BuiltService {
 }
 
 function build(): BuiltService {
-  const name = hashOfInputs();
+  const name = bundleName(ROOT);
   const folder = join(BUNDLES, name);
   if (!existsSync(folder)) {
     removeOld();
@@ -53,10 +53,11 @@ const HASH_DIGITS = 16;
 const A_DAY_MS = 86_400_000;
 const PROGRAM = fileURLToPath(new URL("main.ts", import.meta.url));
 
-function hashOfInputs(): string {
+/** Returns the name of the bundle of the checkout in `root`: a hash of everything that the bundle is made of. */
+export function bundleName(root: string): string {
   const hash = createHash("sha256");
-  for (const path of globSync(INPUTS, { cwd: ROOT, exclude: ["**/node_modules/**", "**/*.test.ts"] }).toSorted()) {
-    const content = readFileSync(join(ROOT, path));
+  for (const path of globSync(INPUTS, { cwd: root, exclude: ["**/node_modules/**", "**/*.test.ts"] }).toSorted()) {
+    const content = readFileSync(join(root, path));
     hash.update(`${path}\n${content.length}\n`).update(content);
   }
   return hash.digest("hex").slice(0, HASH_DIGITS);

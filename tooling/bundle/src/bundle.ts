@@ -26,13 +26,23 @@ const NOT_INSTALLED = ["pg-native", "cloudflare:sockets"];
 
 /**
  * Writes the bundle of the service (`main.js`) and of the operators' CLI (`cli.js`). The folder appears when it is complete.
- * If another process has written it meanwhile, that one stays.
+ * If another process writes the same folder at the same time, the bundle of the first process stays.
  *
  * @param folder a folder in `BUNDLES` that does not exist
  */
 export async function writeBundle(folder: string): Promise<void> {
   await mkdir(BUNDLES, { recursive: true });
   const draft = await mkdtemp(`${folder}-draft-`);
+  try {
+    await bundleInto(draft);
+    await rename(draft, folder);
+  } catch (error) {
+    await rm(draft, { recursive: true });
+    if (!["ENOTEMPTY", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}
+
+async function bundleInto(folder: string): Promise<void> {
   const bundle = await rolldown({
     input: { main: join(SERVICE, "src/main.ts"), cli: join(SERVICE, "src/cli/main.ts") },
     platform: "node",
@@ -41,10 +51,6 @@ export async function writeBundle(folder: string): Promise<void> {
       if (level === "warn") throw new Error(log.message);
     },
   });
-  await bundle.write({ dir: draft, format: "esm", keepNames: true });
+  await bundle.write({ dir: folder, format: "esm", keepNames: true });
   await bundle.close();
-  await rename(draft, folder).catch(async (error: NodeJS.ErrnoException) => {
-    await rm(draft, { recursive: true });
-    if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
-  });
 }

@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
-import { builtService } from "./built-service.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { builtService, bundleName } from "./built-service.ts";
 import { BUNDLES } from "./bundle.ts";
 
 const PROGRAM = fileURLToPath(new URL("main.ts", import.meta.url));
@@ -23,10 +24,25 @@ test.each([
   expect(existsSync(join(BUNDLES, "../src/main.ts"))).toBe(true);
 });
 
-test("builtService returns the same bundle until the sources change", () => {
+test("builtService returns files that exist", () => {
   const { main, cli } = builtService();
   expect([existsSync(main), existsSync(cli)]).toEqual([true, true]);
-  expect(builtService()).toEqual({ main, cli });
+});
+
+test("the name of a bundle changes with the sources and the libraries, but not with tests", () => {
+  const root = mkdtempSync(join(tmpdir(), "bundle-name-"));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const write = (path: string, text: string) => {
+    mkdirSync(join(root, dirname(path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    return bundleName(root);
+  };
+  const first = write("packages/dogs/src/bark.ts", "export const BARK = 'woof';");
+  expect(write("packages/dogs/src/bark.test.ts", "test('barks', () => {});")).toBe(first);
+  expect(write("packages/dogs/src/bark.ts", "export const BARK = 'wuff';")).not.toBe(first);
+  const second = bundleName(root);
+  expect(write("pnpm-lock.yaml", "lockfileVersion: '9.0'")).not.toBe(second);
+  expect(write("services/kennel/package.json", "{}")).not.toBe(second);
 });
 
 function build(...args: string[]) {
