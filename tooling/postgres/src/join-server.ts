@@ -20,7 +20,7 @@ import {
 const LOCKED_LIMIT_MS = 10_000;
 /**
  * How often to try a start that is not blocked by a lock. Two attempts are enough: the second one helps only if another
- * process has taken the chosen port meanwhile.
+ * process took the chosen port before the first attempt could listen on it.
  */
 const UNLOCKED_ATTEMPTS = 2;
 const RETRY_MS = 100;

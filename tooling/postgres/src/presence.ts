@@ -20,7 +20,7 @@ export interface Presence {
   leave(): Promise<boolean>;
 }
 
-/** Starts to use a server; undefined if the server went down meanwhile. */
+/** Starts to use a server; undefined if the server does not accept connections. */
 export async function enter(url: string): Promise<Presence | undefined> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, application_name: "presence" });
   const ended = new Promise<void>((resolve) => {

@@ -122,8 +122,8 @@ export const selectOwnCases = statement(
 );
 
 /**
- * Returns the same list as `selectOwnCases`, on a cluster. It is one plain SELECT that each node executes for its
- * lenders. The coordinator merges the first rows of the nodes. Citus would reject the query above, because it cannot
+ * Returns the same list as `selectOwnCases`, on a cluster. Each node executes this SELECT for the lenders that it
+ * stores, and the coordinator merges the first rows of all nodes. Citus would reject the query above, because it cannot
  * push down a LIMIT in a subquery. A single PostgreSQL takes twice as long for this query, because it ranks whole rows.
  *
  * The range and the ORDER BY make the lookup of a promise use the index, also on a node without statistics. No

@@ -154,7 +154,7 @@ describe("a payout", () => {
     await expectPaid(3n * EARNED_MINOR);
   });
 
-  test("of less than the credited sum is refused with the time, if any, up to which the credits add up to its amount", async () => {
+  test("of less than the credited sum is refused; if the credits up to some time add up to its amount, the error has that time", async () => {
     for (const _ of [1, 2, 3]) {
       await earn(lenders[0]!);
       await pause(2);
@@ -256,8 +256,8 @@ describe("a payout", () => {
   });
 });
 
-describe("concurrently", () => {
-  test("the same payout is recorded once, and each caller gets it", async () => {
+describe("concurrent calls of recordPayout", () => {
+  test("record the same payout once, and return it to each caller", async () => {
     for (const lender of lenders) await earn(lender);
     const order = anOrder({ amountMinor: 2n * EARNED_MINOR });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => record(order)));
@@ -267,7 +267,7 @@ describe("concurrently", () => {
     await expectPaid(2n * EARNED_MINOR);
   });
 
-  test("payouts with different references pay each line once, while cases are being cleared", async () => {
+  test("pay each line once for payouts with different references, even while payments clear cases", async () => {
     const earning = Array.from({ length: 12 }, (_, index) => earn(lenders[index % 2]!));
     const paying = (async () => {
       const kinds: string[] = [];

@@ -69,12 +69,12 @@ describe("a request for a link", () => {
       { minimumAmount: 9_000 },
       "requested",
     ],
-  ])("over %s", async (_, given, row, kind) => {
+  ])("for %s", async (_, given, row, kind) => {
     const { visitId } = await visitedCase(row);
     expect(await ask(visitId, given)).toMatchObject({ kind });
   });
 
-  test("over a wrong amount returns the allowed bounds", async () => {
+  test("for a wrong amount returns the allowed bounds", async () => {
     const { visitId } = await visitedCase({ minimumAmount: 500 });
     expect(await ask(visitId, { amountMinor: 1n })).toEqual({
       kind: "amount_not_allowed",

@@ -3,8 +3,8 @@ import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 
 /**
  * Returns the reason why an attempt got no answer. The attempt's row does not store the reason itself. It stores the
- * sentence of `describeFailure`, which ends with the system's error code if there is one. Returns undefined if the
- * sentence does not show the reason.
+ * sentence of `describeFailure`. If the system reported an error code, the sentence ends with it. Returns undefined if
+ * the sentence does not show the reason.
  */
 export function reasonInText(errorCode: AttemptErrorCode, errorDetail: string): FailureReason | undefined {
   if (errorDetail.startsWith("Our own DNS server ")) return "OWN_DNS_FAILED";

@@ -73,7 +73,7 @@ export async function perform(deed: Deed): Promise<OutboxItem> {
   const item: OutboxItem = { ...deed, key: nextKey(who), atMs: Date.now(), state: "waiting" };
   keep(who, item);
   if (navigator.onLine) await Promise.race([flush(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
-  // Another field partner has signed in meanwhile. Throw, so that the caller does not go on to the next screen.
+  // If another field partner has signed in during the wait, throw, so that the caller does not open the next screen.
   if (signedInAs()?.fieldPartnerId !== who) throw new SignedOutError();
   const now = read<OutboxItem>(nameOf(who, item.key)) ?? item;
   if (now.state === "refused") removeItem(who, now.key);
