@@ -48,7 +48,7 @@ export const LenderEntity = defineEntity({
     whatsappTemplate: p.text().strictNullable(),
     whatsappAppSecret: p.text().strictNullable(),
     whatsappVerifyToken: p.text().strictNullable(),
-    /** The lender's own limits: requests per minute by the name of the limit. Other limits have their default. */
+    /** The lender's own limits: maps the name of a limit to its requests per minute. Other limits have their default. */
     rateLimits: p.json<Readonly<Record<string, number>>>(),
     state: p.text().$type<LenderState>(),
     createdAt: p.datetime().columnType("timestamptz"),

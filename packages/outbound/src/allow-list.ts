@@ -61,7 +61,7 @@ export function parseAllowList(text: string): AllowList {
   return { entries: text.split(",").map((entry) => parseEntry(entry.trim())) };
 }
 
-/** Returns whether the list has this host and port of a URL. Names are compared as text and not resolved. */
+/** Returns whether the list contains the host and port of a URL. Names are compared as text and not resolved. */
 export function isListed(allow: AllowList, hostname: string, port: number): boolean {
   return allow.entries.some((entry) => entry.hostname === hostname && (entry.port === "*" || entry.port === port));
 }

@@ -9,13 +9,13 @@ import { NameNotResolvedError, type ResolvedAddress, type ResolveName } from "./
 /** An attempt to connect ends after this time, even if the request that started it has already ended. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
- * For a host with several addresses: the time before the next one is tried too. Node's 250 ms are too short for distant
- * hosts.
+ * For a host with several addresses: how long one attempt to connect runs before an attempt with the next address starts
+ * as well. Node's default of 250 ms is too short for distant hosts.
  */
 const NEXT_ADDRESS_AFTER_MS = 1_000;
 /**
- * The most addresses of a host that are tried, in the order of the DNS answer. The answer can have thousands of
- * addresses.
+ * The maximum number of a host's addresses that are tried, in the order of the DNS answer. The answer can have thousands
+ * of addresses.
  */
 const MAX_ADDRESSES_TRIED = 10;
 /** See `limitReads`. */

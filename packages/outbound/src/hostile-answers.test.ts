@@ -82,7 +82,7 @@ test.concurrent.each<[what: string, script: string | OriginScript, body: string]
     (socket) => pour(socket, `${CHUNKED}4\r\nhalf\r\n0\r\n`, "X-T: 1\r\n".repeat(1_000)),
     "half",
   ],
-])("an answer with a body %s keeps its status, and bodyCut is broken", async (_what, script, body) => {
+])('an answer with a body %s keeps its status, and its bodyCut is "broken"', async (_what, script, body) => {
   expect(await askOnce(script)).toMatchObject({
     kind: "answer",
     status: 200,
@@ -160,7 +160,7 @@ test.concurrent.each<[what: string, script: OriginScript]>([
   ["sends its status line very slowly", (socket) => drip(socket, "", "HTTP/1.1 200 OK ")],
   ["sends its headers very slowly", (socket) => drip(socket, OK, "X-Drip: 1\r\n")],
   ["sends early hints very slowly", (socket) => drip(socket, "", "HTTP/1.1 103 Early\r\nX-Drip: 1\r\n\r\n")],
-])("a request to an origin that %s is a timeout with requestSent", async (_what, script) => {
+])("a request to an origin that %s is a timeout, and requestSent is true", async (_what, script) => {
   expect(await askOnce(script, { timeoutMs: DEADLINE_MS })).toMatchObject(timeout(DEADLINE_MS));
 });
 
@@ -194,7 +194,7 @@ test.concurrent.each<[what: string, script: OriginScript, body: RegExp]>([
 );
 
 test.each<[what: string, script: OriginScript]>([
-  ["has a chunk's size without end", (socket) => pour(socket, CHUNKED, "0".repeat(8_000))],
+  ["has an endless chunk size", (socket) => pour(socket, CHUNKED, "0".repeat(8_000))],
   ["has an endless chunk extension", (socket) => pour(socket, `${CHUNKED}4;`, "x".repeat(8_000))],
 ])("a body that %s is cut at the deadline", async (_what, script) => {
   const got = await askOnce(script, { timeoutMs: FLOOD_DEADLINE_MS });
@@ -217,7 +217,7 @@ test.concurrent.each<[what: string, head: string, more: string]>([
   await hungUp.promise;
 });
 
-test("single bytes of a body, each in a packet of 60 KB, do not keep the packets in memory", async () => {
+test("a body of single bytes, each sent in a packet of 60 KB, does not keep the packets in memory", async () => {
   const packet = `1;${"x".repeat(60_000)}\r\ny\r\n`;
   const sent = Promise.withResolvers<Socket>();
   const before = await heldBytes();

@@ -7,7 +7,7 @@ import { createGuardedConnector } from "./guarded-connector.ts";
 import { createDnsResolver, resolveBySystem, type ResolveName } from "./name-resolution.ts";
 import { checkUrl } from "./url-rule.ts";
 
-/** The most cached URLs. Each has at most 2,048 characters. */
+/** The maximum number of cached URLs. Each has at most 2,048 characters. */
 const MAX_CACHED_URLS = 1_000;
 const DEFAULT_MAX_BODY_BYTES = 65_536;
 const DEFAULT_MAX_SOCKETS_PER_ORIGIN = 64;
@@ -22,7 +22,7 @@ export type OutboundOptions = {
   allow?: string | AllowList;
   /** Resolves names. Default: by the DNS servers, and by the system for hosts in `allow`. */
   resolve?: ResolveName;
-  /** The most sockets to one origin. Further requests wait for a socket until their own deadline. Default: 64. */
+  /** The maximum number of sockets to one origin. Further requests wait for a socket until their own deadline. Default: 64. */
   maxSocketsPerOrigin?: number;
   userAgent?: string;
   /** A PEM certificate to trust in addition to those of the system. */
@@ -37,7 +37,7 @@ export type OutboundRequest = {
   body?: Uint8Array | string;
   /** The time limit for everything: DNS, connection, TLS, headers and body. */
   timeoutMs: number;
-  /** The most bytes of the body that are read. The rest is cut off. Default: 65,536. */
+  /** The maximum number of bytes of the body that are read. The rest is cut off. Default: 65,536. */
   maxBodyBytes?: number;
   signal?: AbortSignal;
 };

@@ -41,7 +41,7 @@ test("uses HTTP/1.1 with an origin that prefers HTTP/2", async () => {
   expect(origin.requests[0]).toContain("HTTP/1.1\r\n");
 });
 
-test("an encrypted body that ends too early has bodyCut broken", async () => {
+test('an encrypted body that ends too early has the bodyCut "broken"', async () => {
   await using origin = await openOrigin((socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", () => setTimeout(() => socket.destroy(), 20));
   }, "tls");

@@ -32,11 +32,11 @@ export function checkUrl(text: string, allow: AllowList): UrlVerdict {
   if (text.length > MAX_URL_CHARS) return reject(`The URL is longer than ${MAX_URL_CHARS} characters.`);
   // Some URL parsers read a backslash as a slash and others as a letter, so they would disagree about the host.
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) {
-    return reject("The URL holds spaces or characters that must be percent-encoded.");
+    return reject("The URL contains spaces or characters that must be percent-encoded.");
   }
   const url = /^https?:\/\/[^/]/i.test(text) ? URL.parse(text) : null;
   if (url === null) return reject("Not an absolute URL: expected something like https://example.com/path.");
-  if (/^[^/]+\/\/[^/?#]*@/.test(text)) return reject("The URL must not carry a user name or password.");
+  if (/^[^/]+\/\/[^/?#]*@/.test(text)) return reject("The URL must not contain a user name or password.");
   if (url.port === "0") return reject("The URL must not have port 0.");
 
   const hostname = unbracket(url.hostname);

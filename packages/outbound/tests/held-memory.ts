@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** For tests: the bytes that this process uses after garbage collection, on the heap and outside. */
+/** For tests: the bytes of heap and buffers that this process uses after garbage collection. */
 export async function heldBytes(): Promise<number> {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");

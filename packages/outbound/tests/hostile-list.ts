@@ -119,7 +119,7 @@ export const hostileNames: [name: string, address: string, what: string][] = [
 
 const LONGEST_LABEL = "a".repeat(63);
 
-/** For tests: URLs that are rejected before a name is resolved. Each has its URL, a description, and words of the reason. */
+/** For tests: URLs that are rejected before a name is resolved. Each has its URL, a description, and a part of the reason. */
 export const hostileUrls: [url: string, what: string, words: string][] = [
   // Other spellings of an address
   ["https://127.1/", "short", "127.0.0.1 is not public"],

@@ -78,7 +78,7 @@ describe("a signature", () => {
     expect(verify({ ...request, secret, signature, ...change })).toBe(false);
   });
 
-  test("verifies with any query string, because it is not signed", () => {
+  test("verifies with any query string, because the query string is not signed", () => {
     expect(verify({ ...request, path: "/hooks/collections?dryRun=true&next=/a?b", secret, signature })).toBe(true);
     expect(verify({ ...request, path: "/hooks/collections?", secret, signature })).toBe(true);
   });

@@ -29,7 +29,7 @@ describe("a timestamp", () => {
     expect(checkTimestamp(header, NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE", skewMs, hint });
   });
 
-  test("too large to subtract exactly is rejected without a skew", () => {
+  test("that is too large to subtract exactly is rejected without a skew", () => {
     const hint = "looks like nanoseconds";
     expect(checkTimestamp("1795167667000000000", NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE", hint });
     expect(checkTimestamp("9".repeat(10_000), NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE" });

@@ -7,7 +7,7 @@
  */
 export const TIMESTAMP_TOLERANCE_MS = 5 * 60 * 1000;
 
-// The present time in milliseconds has 13 digits. In these other units it has these numbers of digits.
+// The number of digits of the present time in each unit. In milliseconds it has 13 digits.
 const UNIT_BY_LENGTH: ReadonlyMap<number, string> = new Map([
   [10, "seconds"],
   [16, "microseconds"],

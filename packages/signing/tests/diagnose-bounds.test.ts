@@ -43,7 +43,7 @@ test("no finding is certain for a signature that was made with none of the lende
   );
 });
 
-test("explains a client's mistakes in any body with certainty", () => {
+test("diagnose reports a client's mistakes as certain, whatever the body is", () => {
   const anyBody = fc
     .tuple(
       fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 }),
@@ -119,7 +119,7 @@ describe("diagnose reveals nothing about the secret", () => {
         const changed = `sk_sandbox_${digits.slice(0, index)}${other}${digits.slice(index + 1)}`;
         return key(changed) === key(SECRET);
       });
-      // Base64 drops two bits of the last digit.
+      // The last digit is not compared, because decoding the secret from base64 drops two of its bits.
       expect(same.slice(0, -1).filter(Boolean).length, cause).toBeOneOf([0, digits.length - 1]);
     }
   });
@@ -180,7 +180,7 @@ describe("the search", () => {
   });
 });
 
-test("a certain mistake reproduces the caller's signature", () => {
+test("a mistake that is reported as certain reproduces the caller's signature", () => {
   const request = sentBy({ key: (secret) => `${secret}\n` });
   const [finding] = diagnose(request, SECRETS, NOW_MS).diagnosis;
   expect(finding).toMatchObject({ cause: "SECRET_WITH_NEWLINE", certain: true });

@@ -18,7 +18,7 @@ const PRETTY_BODY = `{
 
 const rewritten = (from: string, to: string) => (body: string) => body.replaceAll(from, to);
 
-/** Mistakes in the body: each client signs another text than the body that it sends. */
+/** Mistakes in the body: each client signs a text other than the body that it sends. */
 export const BODY_MISTAKES: Mistaken[] = [
   { name: "{} for no body", cause: "EMPTY_BODY_AS_OBJECT", sends: NO_BODY, client: { body: () => JSON.stringify({}) } },
   {

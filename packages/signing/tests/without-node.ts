@@ -23,8 +23,8 @@ const signing = await import(indexUrl);
 `;
 
 /**
- * Runs a script without Node's modules and globals. The script can use the package as `signing` and the text as `given`.
- * Returns the value of the script's variable `result`, and the names of the loaded files.
+ * Runs a script without Node's modules and globals. In the script, `signing` is the package and `given` is the second
+ * argument. Returns the value of the script's variable `result`, and the names of the loaded files.
  */
 export function runWithoutNode(script: string, given: string): { result: unknown; loaded: string[] } {
   const program = `${START}${script}\nprint(JSON.stringify({ result, loaded }));`;

@@ -29,7 +29,7 @@ const reason = "the test says so";
 const DAY_MS = 86_400_000;
 let lendersMade = 0;
 
-/** Creates a lender with `count` keys, oldest first, and actions on them that run in one of two processes. */
+/** Creates a lender with `count` keys, oldest first. The returned functions act on the keys from one of two processes. */
 async function aLenderWithKeys(count: number) {
   lendersMade += 1;
   const lender = { code: `KEYS${lendersMade}`, name: "Acme", currency: "INR", environment: "sandbox" };
@@ -80,7 +80,7 @@ test("if two new keys are first used at the same time, the newer key signs, whic
   }
 });
 
-test("the first use of an older key does not make it the signing key, but an operator can", async () => {
+test("the first use of an older key does not make it the signing key, but setSigningKey does", async () => {
   const { keyIds, use, choose, signer } = await aLenderWithKeys(2);
   await use(keyIds[1]);
   await use(keyIds[0]);
@@ -90,7 +90,7 @@ test("the first use of an older key does not make it the signing key, but an ope
   expect(await signer()).toBe(keyIds[0]);
 });
 
-test("after the signing key is revoked, a key that the lender has used signs before an unused one", async () => {
+test("after the signing key is revoked, an older used key signs rather than a newer unused key", async () => {
   const { lenderId, keyIds, use, choose, revoke, signer } = await aLenderWithKeys(3);
   await use(keyIds[1]);
   await choose(keyIds[0]);
@@ -106,7 +106,7 @@ test("after the signing key is revoked, a key that the lender has used signs bef
   expect(await signer()).toBe(keyIds[2]);
 });
 
-test("when a retiring signing key ends, the next key signs, and a key created later signs from its first use", async () => {
+test("after the signing key's retirement date the next key signs, and a key created later signs from its first use", async () => {
   const { keyIds, newKey, retire, use, signer } = await aLenderWithKeys(2);
   const on = new Date(Date.now() + DAY_MS);
   await retire(keyIds[0], on);
@@ -133,7 +133,7 @@ test("the last valid key cannot be revoked or retired by mistake, even if two ke
   expect(await signer()).toBeUndefined();
 });
 
-test("the last key cannot be retired to a date after the other key ends", async () => {
+test("a key cannot be retired at a date when no other key is valid", async () => {
   const { keyIds, retire } = await aLenderWithKeys(2);
   const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
   await retire(keyIds[0], inDays(2));
@@ -154,7 +154,7 @@ test("after concurrent actions on keys in two processes, exactly one valid key s
   expect(keys.find(({ id }) => id === signing)?.state).toBe("active");
 });
 
-test("each action on a key is in the audit with its reason, and lenderOfKey returns the key's lender", async () => {
+test("each action on a key is recorded in the audit with its reason, and lenderOfKey returns the key's lender", async () => {
   const { lenderId, keyIds, use, choose, revoke, retire } = await aLenderWithKeys(3);
   await use(keyIds[1]);
   await choose(keyIds[0]);

@@ -16,7 +16,7 @@ export interface ApiKey {
   /** Whether the key signs the service's requests to the lender. */
   readonly signing: boolean;
   readonly createdAt: Date;
-  /** When the key was last used. It may be up to a minute too early. */
+  /** When the key was last used. The recorded time may be up to a minute before the actual last use. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
   /** In environments where the signature debugger is closed by default, it is open for this key until this time. */
@@ -213,8 +213,9 @@ export async function recordKeyUse(tx: Tx, use: { lenderId: string; keyId: strin
 }
 
 /**
- * If the retirement date of the signing key has passed, marks the next key as the signing key. Without this mark, a key
- * that is created now would sign at once, before its lender has the secret. Returns whether any key signs.
+ * If the retirement date of the signing key has passed, marks the key that `signingKeyAt` chooses as the signing key.
+ * Without this mark, a key that is created now would sign at once, before its lender has the secret. Returns whether any
+ * key signs.
  */
 async function keepSigningKey(tx: Tx, lenderId: string, now: Date): Promise<boolean> {
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" }, refresh: true });
@@ -247,7 +248,10 @@ export async function lockKey(tx: Tx, lenderId: string, keyId: string): Promise<
   return chosen;
 }
 
-/** Locks the lender. Returns the key with this id, all other keys (oldest first), and the other keys that are newer. */
+/**
+ * Locks the lender. Returns the key with this id (`chosen`), all other keys, oldest first (`others`), and the keys that
+ * are newer than `chosen` (`newer`).
+ */
 async function lockKeys(tx: Tx, lenderId: string, keyId: string) {
   await lockLender(tx, lenderId);
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" }, refresh: true });

@@ -129,7 +129,7 @@ test("a retiring key is valid before its date and revoked at its date, even if i
   await expect(chosen).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });
 
-test("a new key does not sign before it is chosen, and after several concurrent choices one key signs", async () => {
+test("a new key does not sign until setSigningKey chooses it, and after concurrent choices exactly one key signs", async () => {
   const { lender, apiKeyId } = await aLender("CHOOSING");
   const others = [await aKey(lender.id), await aKey(lender.id), await aKey(lender.id)];
   expect(await credentialsNow().signingKeyOf(lender.id)).toMatchObject({ keyId: apiKeyId });
@@ -176,7 +176,7 @@ test("the first use of a new key makes it the signing key, and later uses do not
   expect(used?.lastUsedAt).toEqual(new Date("2026-11-21T09:05:00Z"));
 });
 
-test("createKeyUses returns the uses of a key for recording at most once a minute", () => {
+test("the collector of key uses returns each key at most once a minute, with its latest use", () => {
   const uses = createKeyUses();
   const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21, 9, 0, seconds));
   const note = (keyId: string, seconds: number) => uses.note({ lenderId: "1", keyId, at: at(seconds) });
@@ -193,7 +193,7 @@ test("createKeyUses returns the uses of a key for recording at most once a minut
   expect(uses.take()).toMatchObject([{ keyId: "lk_a" }]);
 });
 
-test("invalid actions on keys are rejected with a code", async () => {
+test("invalid actions on keys are rejected with an error code", async () => {
   const [{ lender, apiKeyId }, other] = [await aLender("REFUSALS"), await aLender("STRANGER")];
   const act = (work: Parameters<typeof transaction<void>>[1]) => transaction(elsewhere.em(), work);
   const [on, past] = [new Date(Date.now() + 60_000), new Date(Date.now() - 1)];

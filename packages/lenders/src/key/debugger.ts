@@ -13,8 +13,8 @@ import { ApiKeyNotUsableError } from "../lender/lender-fault.ts";
 export const DEBUGGER_OPEN_MS = 60 * 60 * 1000;
 
 /**
- * Opens the signature debugger for one key for `openMs`, at most an hour. It is needed only in environments where the
- * debugger is closed by default. A second call restarts the time. Returns the time at which the debugger closes.
+ * Opens the signature debugger for one key for `openMs`, at most an hour. This call is needed only in environments where
+ * the debugger is closed by default. A second call restarts the time. Returns the time at which the debugger closes.
  * Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example

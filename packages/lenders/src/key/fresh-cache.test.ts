@@ -4,7 +4,7 @@ import { createFreshCache } from "./fresh-cache.ts";
 
 const MAX_AGE_MS = 800;
 
-/** Creates a cache with a clock and loads that the test controls. */
+/** Creates a cache. The test controls its clock and its loads. */
 function aCache(limits: { maxPresent?: number; maxAbsent?: number } = {}) {
   const loads: { key: string; succeed: (value?: string) => void; fail: (error: Error) => void }[] = [];
   const clock = { nowMs: 0 };

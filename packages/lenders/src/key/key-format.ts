@@ -8,7 +8,7 @@ export function newApiKeyId(): string {
   return `lk_${randomBytes(KEY_ID_BYTES).toString("hex")}`;
 }
 
-/** Returns whether a text has the form of an API key id. If it has not, there is no need to query the database. */
+/** Returns whether a text has the form of an API key id. Any other text can be rejected without a database query. */
 export function isApiKeyId(text: string): boolean {
   return /^lk_[0-9a-z]{24}$/.test(text);
 }
@@ -19,7 +19,7 @@ export function isApiKeyId(text: string): boolean {
  */
 export function newHmacSecret(environment: string): string {
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(environment)) {
-    const expected = 'expected 1 to 32 of a-z, 0-9 and "-", starting with a letter, such as sandbox';
+    const expected = 'expected 1 to 32 characters of a-z, 0-9 and "-", starting with a letter, such as sandbox';
     throw new RangeError(`"${environment}" is not a valid name of an environment: ${expected}.`);
   }
   return `sk_${environment}_${randomBytes(SECRET_BYTES).toString("hex")}`;

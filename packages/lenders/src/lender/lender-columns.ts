@@ -41,8 +41,8 @@ export function columnsOf(
 }
 
 /**
- * Checks that a WhatsApp account has a phone number id and a token, or neither. With only one of them, messages would
- * silently not be sent. Throws InvalidLenderError.
+ * Checks that a WhatsApp account has both a phone number id and a token, or neither. With only one of them, messages
+ * would silently not be sent. Throws InvalidLenderError.
  */
 export function checkWhatsappPair(row: Pick<LenderRow, "whatsappPhoneNumberId" | "whatsappToken">): void {
   const [hasNumber, hasToken] = [row.whatsappPhoneNumberId !== null, row.whatsappToken !== null];

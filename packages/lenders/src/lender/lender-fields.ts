@@ -25,7 +25,7 @@ export type Reading<Value> = { readonly value: Value } | Omit<LenderFault, "fiel
 
 export function readCode(text: string): Reading<string> {
   if (/^[A-Z0-9]{2,16}$/.test(text)) return { value: text };
-  return fault("INVALID_CODE", "Expected 2 to 16 of A-Z and 0-9, for example ACME.");
+  return fault("INVALID_CODE", "Expected 2 to 16 characters of A-Z and 0-9, for example ACME.");
 }
 
 export function readName(text: string): Reading<string> {
@@ -65,7 +65,7 @@ export function readTimeZone(text: string): Reading<string> {
   return fault("INVALID_TIME_ZONE", "Expected a time zone of the IANA database, for example Asia/Kolkata.");
 }
 
-/** Reads the time of day, in the lender's time zone, to assume for a balance whose as-of value is only a date. */
+/** Reads the time of day, in the lender's time zone, assumed for a balance whose as-of value is only a date. */
 export function readBalanceCutoff(text: string): Reading<string> {
   if (/^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?$/.test(text)) return { value: text };
   return fault("INVALID_TIME", "Expected a time of day such as 23:59 or 18:30:00.");
@@ -138,7 +138,10 @@ export function readBank(bank: FallbackBank): Reading<FallbackBank> {
     const detail = patterns[odd[0]]
       ? "does not have the expected form"
       : `is not one of ${Object.keys(patterns).join(", ")}`;
-    return fault("INVALID_BANK", `${odd[0]} ${detail}; an account number is 4 to 34 of A-Z and 0-9, without spaces.`);
+    return fault(
+      "INVALID_BANK",
+      `${odd[0]} ${detail}; an account number has 4 to 34 characters of A-Z and 0-9, without spaces.`,
+    );
   }
   if (bank.accountNumber === undefined) return fault("INVALID_BANK", "The account number is missing.");
   return { value: Object.fromEntries(given) as unknown as FallbackBank };
@@ -178,7 +181,7 @@ export function readWhatsappVerifyToken(text: string): Reading<string> {
   return fault("INVALID_WHATSAPP", "Expected a verify token that you choose: 8 to 256 characters without spaces.");
 }
 
-/** Reads requests per minute by the name of the limit. Null restores the limit's default. */
+/** Reads rate limits: the name of each limit, and its requests per minute. Null restores the limit's default. */
 export function readRateLimits(
   limits: Readonly<Record<string, number | null>>,
 ): Reading<Record<string, number | null>> {

@@ -38,7 +38,7 @@ export interface LenderChanges {
   language?: string;
   /** IANA name. */
   timeZone?: string;
-  /** The time of day in `timeZone`, `HH:MM` or `HH:MM:SS`, to assume for a balance whose as-of value is only a date. */
+  /** The time of day in `timeZone`, `HH:MM` or `HH:MM:SS`, assumed for a balance whose as-of value is only a date. */
   balanceCutoff?: string | null;
   /** E-mail addresses of the people who look after the integration. */
   technicalContacts?: readonly string[];
@@ -60,7 +60,7 @@ export interface LenderChanges {
   whatsappAppSecret?: string | null;
   /** The token that Meta sends when the webhook is registered. It is stored sealed and never shown again. */
   whatsappVerifyToken?: string | null;
-  /** Requests per minute by the name of the limit. Null restores that limit's default. Limits not named stay unchanged. */
+  /** Maps the name of a limit to its requests per minute. Null restores the default. Limits not named stay unchanged. */
   rateLimits?: Readonly<Record<string, number | null>>;
 }
 
@@ -194,7 +194,7 @@ function definedOf(given: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** Returns the time zone of a country that has exactly one, or else UTC. */
+/** Returns the time zone of a country with exactly one time zone, otherwise UTC. */
 function timeZoneOf(country: string): string {
   if (!/^[A-Z]{2}$/.test(country)) return "UTC";
   const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones(): string[] | undefined };

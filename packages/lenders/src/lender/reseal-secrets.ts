@@ -19,7 +19,7 @@ const lendersToReseal = statement(
 );
 
 /**
- * Returns the SQL condition that the secret in `column` is sealed under another key than $1. A null secret never
+ * Returns the SQL condition that the secret in `column` is sealed under a key other than $1. A null secret never
  * matches.
  */
 function isUnderAnotherKey(column: string): string {
@@ -57,7 +57,7 @@ export async function resealSecrets(em: EntityManager, vault: Vault): Promise<Re
   // The sentinel is resealed last: until then a process that knows only the new key does not start.
   await resealSentinel(em, vault);
   const faults = (await unreadableSecrets(em, vault)).map(({ fault }) => fault);
-  // Secrets sealed under the new key are not reported, because the old key cannot open them either.
+  // Unreadable secrets that are sealed under the new key are not reported: keeping the old key would not help.
   return { resealed, unreadable: faults.filter(({ masterKeyId }) => masterKeyId !== vault.masterKeyId) };
 }
 

@@ -89,7 +89,7 @@ test("a first start during a rotation seals the sentinel under the key that open
   await expect(check(old)).rejects.toThrow(WrongMasterKeyError);
 });
 
-test("without a sentinel, a master key under which only a minority of the secrets is sealed is rejected", async () => {
+test("without a sentinel, a master key that opens only a minority of the secrets is rejected", async () => {
   await aLender("ACME", old);
   await aLender("BETA", old);
   await aLender("GAMMA", fresh);

@@ -27,7 +27,7 @@ const REMEDIES = {
   LAST_NEWLINE_MISSING: "If there is no body, keep the newline after the timestamp: the signed text ends with it.",
 
   BODY_NOT_SIGNED: "Sign the body that you send; an empty one was signed.",
-  BODY_WITHOUT_BOM: "The body is sent with a byte order mark but signed without it: send it without it too.",
+  BODY_WITHOUT_BOM: "The body is sent with a byte order mark but signed without it: send it without the mark too.",
   BODY_WITHOUT_TRAILING_NEWLINE:
     "The body is sent with white space around it that was not signed: sign the bytes that you send.",
   BODY_LF: "The body is sent with CRLF line ends but signed with LF: sign the bytes that you send.",

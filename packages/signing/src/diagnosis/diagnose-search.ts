@@ -5,7 +5,7 @@ import { type Mistake, type Recipe, recipeDigester, type RecipePart } from "./di
 import type { ReceivedDigest } from "./diagnose-signature.ts";
 
 /**
- * The most signatures that one call of `diagnose` computes.
+ * The maximum number of signatures that one call of `diagnose` computes.
  *
  * @example
  * const request = { method: "POST", path: "/hooks/collections", timestamp, body, signature };
@@ -15,8 +15,8 @@ import type { ReceivedDigest } from "./diagnose-signature.ts";
 export const MAX_SIGNATURES_TRIED = 8_000;
 
 /**
- * About the most bytes that one call of `diagnose` reads to compute signatures. A search with a large body reaches this
- * limit before `MAX_SIGNATURES_TRIED`.
+ * The approximate maximum number of bytes that one call of `diagnose` reads to compute signatures. A search with a large
+ * body reaches this limit before `MAX_SIGNATURES_TRIED`.
  *
  * @example
  * const request = { method: "POST", path: "/hooks/collections", timestamp, body, signature };
@@ -32,8 +32,8 @@ const WRITING_FACTOR = 4;
 /** Larger bodies are not serialised again. */
 const MAX_WRITTEN_BYTES = 128 * 1024;
 /**
- * The most bytes that `findMistakes` spends on the `far` mistakes, so that a search with a large body still tries pairs
- * of mistakes.
+ * The maximum number of bytes that `findMistakes` spends on the `far` mistakes, so that a search with a large body still
+ * tries pairs of mistakes.
  */
 const MAX_FAR_BYTES = MAX_BYTES_READ / 8;
 

@@ -17,14 +17,14 @@ const TEXT = { part: "secret", step: 1 } as const;
 const PREFIX = /^sk_[a-z][a-z0-9-]{0,31}_(?=.)/;
 
 /**
- * Lists mistakes in the secret. Each mistake uses either the whole secret or nothing of it. If one used only a part,
- * such as the first half, an attacker could guess the secret part by part.
+ * Lists mistakes in the secret. Each mistake uses either the whole secret or nothing of it. A mistake that used only a
+ * part, such as the first half, would let an attacker guess the secret part by part.
  */
 export function secretMistakes({ keyId, others = [] }: SecretsToTry): SecretMistake[] {
   return [
     ...(keyId === undefined ? [] : ways(CHOICE, "SECRET_IS_KEY_ID", [() => keyId])),
     ...others.flatMap((other) =>
-      ways(CHOICE, "SECRET_OF_ANOTHER_KEY", [() => other.secret], `The secret is that of the key ${other.keyId}.`),
+      ways(CHOICE, "SECRET_OF_ANOTHER_KEY", [() => other.secret], `The secret of the key ${other.keyId} was used.`),
     ),
     ...ways(TEXT, "SECRET_WITH_NEWLINE", [text((secret) => `${secret}\n`), text((secret) => `${secret}\r\n`)]),
     ...ways(TEXT, "SECRET_WITH_SPACE", [text((secret) => `${secret} `), text((secret) => ` ${secret}`)]),

@@ -15,12 +15,12 @@ const ALGORITHMS: ReadonlyMap<number, { algorithm: DigestAlgorithm; causes: read
   [64, { algorithm: "sha512", causes: ["ALGORITHM_SHA512"] }],
 ]);
 
-/** Longer than SHA-512 in hexadecimal with separators, the longest notation that is recognised. */
+/** Longer texts are not read. The longest known notation, SHA-512 in hexadecimal with separators, is shorter than this. */
 const LONGEST_SIGNATURE = 256;
 
 /**
- * A word with `=` or `:`, or `0x`, before the signature. Base64 has `=` only at its end, which does not match because at
- * least 27 characters must follow.
+ * A prefix of the signature: `0x`, or a word with `=` or `:`. The `=` at the end of a base64 text does not match, because
+ * at least 27 characters must follow.
  */
 const PREFIX = /^(?:0x|[a-z][\w.-]{0,31}[=:]\s*)(?=\S{27})/i;
 const HEX = /^(?:[0-9a-f]{2})+$/i;

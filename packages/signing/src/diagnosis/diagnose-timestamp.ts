@@ -20,7 +20,7 @@ const CAUSE_BY_UNIT: Readonly<Record<string, SignatureCause>> = {
   nanoseconds: "TIMESTAMP_IN_NANOSECONDS",
 };
 
-/** Returns the cause if the timestamp is in another unit than milliseconds, otherwise undefined. */
+/** Returns the cause if the timestamp is in a unit other than milliseconds, otherwise undefined. */
 export function unitCause(timestamp: string): SignatureCause | undefined {
   const unit = timestampUnit(timestamp);
   return unit === undefined ? undefined : CAUSE_BY_UNIT[unit];
@@ -61,8 +61,8 @@ export function timestampMistakes(sent: string, claimed: string | undefined): Ti
 }
 
 /**
- * Yields mistakes whose timestamp differs more from the sent one than in `timestampMistakes`, the nearest first: each
- * millisecond within half a second, then each second within five minutes.
+ * Yields mistakes in which the signed and the sent timestamp differ by more than in `timestampMistakes`, the smallest
+ * differences first: each millisecond within half a second, then each second within five minutes.
  */
 export function* farTimestampMistakes(sent: string): Generator<TimestampMistake> {
   if (!/^(\d{10}|\d{13})$/.test(sent)) return;

@@ -106,7 +106,7 @@ test.each([
   ["https://", ANCHOR],
   [
     "https://user:secret@store.example/anchors",
-    "LEDGER_ANCHOR cannot be used: The URL must not carry a user name or password. Credentials go into LEDGER_ANCHOR_HEADER.",
+    "LEDGER_ANCHOR cannot be used: The URL must not contain a user name or password. Credentials go into LEDGER_ANCHOR_HEADER.",
   ],
   ["https://a*b.example/x", ANCHOR],
   ["file:/var/lib/anchors#1.jsonl", ANCHOR_FILE],
