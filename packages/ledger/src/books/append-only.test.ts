@@ -104,7 +104,7 @@ describe("postTransfers", () => {
     await expect(posted).rejects.toSatisfy((error) => sqlState(error) === "23514");
   });
 
-  test("accepts the same postings without these changes", async () => {
+  test("accepts the valid postings from which the rejected ones were made", async () => {
     await expect(writeBooks(database, [sample])).resolves.toBeUndefined();
   });
 });

@@ -134,7 +134,7 @@ describe("a loan's payments", () => {
     expect(payments.map(({ amountMinor }) => amountMinor)).toEqual([3n, 2n]);
   });
 
-  test("that were paid after a given time are returned, with a separate time for each loan", async () => {
+  test("are returned if they were paid after a given time, which may differ between loans", async () => {
     const lenderId = newId();
     const cases = ["LN-1", "LN-2"].map((loan) => new SampleCase(lenderId, loan).place(1_000n).pay(1n).pay(2n));
     for (const { bookings } of cases) bookings[1] = { ...bookings[1]!, paidAt: new Date("2026-11-21T00:00:00Z") };

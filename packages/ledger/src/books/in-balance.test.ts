@@ -53,7 +53,7 @@ describe("a payment that the balance already included", () => {
     expect(await problemsOf(sample)).toEqual([]);
   });
 
-  test("may have excess while an amount is outstanding, which no other payment may", async () => {
+  test("may have excess while an amount is outstanding; any other payment like this is rejected", async () => {
     const sample = new SampleCase(newId()).place(100n).payInBalance(140n, 100n).payInBalance(5n, 0n);
     await writeBooks(database, [sample]);
     expect(await problemsOf(sample)).toEqual([]);

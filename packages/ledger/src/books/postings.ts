@@ -58,7 +58,7 @@ export function placement(change: CaseChange & { readonly amountMinor: bigint })
 
 /**
  * Returns the posting that changes the outstanding amount to the lender's balance. `changeMinor` is positive for an
- * increase and negative for a decrease. Returns no posting if it is 0.
+ * increase and negative for a decrease. Returns no posting if `changeMinor` is 0.
  *
  * @example
  * const change = { lenderId, caseId, currency: INR, sequence: 7n, effectiveAt: now, recordedAt: now };
@@ -145,7 +145,8 @@ export function commission(earning: EarningToPost, now: Date): Posting[] {
 }
 
 /**
- * Returns the posting that credits an earning when the case has ended. From then on the lender owes it.
+ * Returns the posting that credits an earning when the case has ended. From then on the lender owes the amount to the
+ * field partner.
  *
  * @example
  * postTransfers(tx, earningCredited(earning, now));

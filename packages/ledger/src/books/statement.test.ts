@@ -104,7 +104,7 @@ describe("an account statement", () => {
 });
 
 describe("balances", () => {
-  test("of a case, a lender and a field partner are the sums of their transfers", async () => {
+  test("are the sums of the transfers, for a case, a lender and a field partner", async () => {
     const sample = new SampleCase(newId()).place(1_000n).pay(300n, { earnedMinor: 8n }).pay(900n, { earnedMinor: 17n });
     const { lenderId, caseId, fieldPartnerId, bookings } = sample;
     const earning = { lenderId, caseId, bookingId: bookings[0]!.id, fieldPartnerId, currency: INR, amountMinor: 8n };

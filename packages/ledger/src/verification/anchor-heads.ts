@@ -32,7 +32,7 @@ const HEADS_PER_ANCHOR = 1_000;
  * Signs the newest block of each chain that has grown since its last anchor, and passes the signed line to `append`.
  * Returns the number of chains anchored. Without new blocks it appends nothing.
  *
- * If `append` fails, the call fails. The next call then anchors the newest block of that time, which covers the same
+ * If `append` fails, the call fails. The next call anchors the block that is the newest by then, which covers the same
  * rows. If the process dies after `append` and before the anchor is recorded in the database, the next call makes the
  * same anchor again, which is harmless. If some chains cannot be read, the call anchors all others first and then
  * throws the first error.
@@ -62,8 +62,8 @@ export async function anchorHeads(em: EntityManager, options: AnchorHeadsOptions
 }
 
 /**
- * Runs a query for each item and returns the rows of all that succeed; the errors go to `failures`. On a cluster the rows
- * of a lender are on one node, which may be unavailable while the others work.
+ * Runs a query for each item. Returns the rows of the queries that succeed, and adds the errors of the others to
+ * `failures`. On a cluster the rows of a lender are on one node, which may be unavailable while other nodes work.
  */
 async function eachLender<Item, Row>(
   items: readonly Item[],

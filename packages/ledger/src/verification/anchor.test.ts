@@ -69,7 +69,7 @@ describe("a changed line", () => {
       const changed = line.slice(0, index) + (line[index] === "7" ? "8" : "7") + line.slice(index + 1);
       const read = readAnchorLine(changed);
       if (typeof read === "string") continue;
-      // The change hit the key id. The list of trusted keys does not contain the changed id.
+      // The changed character is in the key id. The list of trusted keys does not contain the changed id.
       if (read.keyId !== keys.keyId) continue;
       if (key.verifies(read.signedText, read.signature)) accepted.push(changed);
     }

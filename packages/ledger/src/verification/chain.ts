@@ -99,7 +99,7 @@ export interface Step {
 }
 
 interface StepOptions {
-  /** The step reads rows with higher ids. If it is undefined, the step reads recent rows. */
+  /** The step reads the rows whose ids are greater than this id. If it is undefined, the step reads recent rows. */
   readonly afterId: string | undefined;
   /** The maximum number of rows that the step reads. */
   readonly maxRows?: number;

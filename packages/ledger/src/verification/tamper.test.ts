@@ -92,7 +92,7 @@ async function changeRow<Row extends object>(
   return rows[0]!;
 }
 
-test("a ledger without tampering has no problem", async () => {
+test("verify reports no problem in an unchanged ledger", async () => {
   await chain();
   expect(await verify(database.em(), { now: NOW })).toMatchObject({
     ok: true,
@@ -154,7 +154,7 @@ test("verify finds the smallest change of a chain block in every column, and rep
 });
 
 describe("a deleted row", () => {
-  test.each(["transfer", "payment_booking"])("is found by the chain: %s", async (table) => {
+  test.each(["transfer", "payment_booking"])("is reported if it was a chained %s", async (table) => {
     await chain();
     const { rows } = await forger.query<{ id: string }>(`select id from ledger.${table}`);
     for (const { id } of rows) {
@@ -167,14 +167,14 @@ describe("a deleted row", () => {
     }
   });
 
-  test("is found by its transfers, if it is a booking that is not chained yet", async () => {
+  test("is reported if it was a booking that is not chained yet, because its transfers still exist", async () => {
     const { rows } = await forger.query<{ id: string }>(
       "delete from ledger.payment_booking where sequence = 2 returning id",
     );
     expect(await problems()).toContainEqual(expect.objectContaining({ code: "BOOKING_MISSING", id: rows[0]!.id }));
   });
 
-  test("is found by its booking, if it is a payment's transfer", async () => {
+  test("is reported if it was a payment's transfer, because the booking no longer matches its transfers", async () => {
     const [first, second] = await forger
       .query<{ id: string }>("delete from ledger.transfer where kind = 'payment' returning booking_id as id")
       .then(({ rows }) => rows.map(({ id }) => id).sort());
@@ -183,20 +183,20 @@ describe("a deleted row", () => {
     expect(found).toContain(`BOOKING_UNLIKE_TRANSFERS ${second}`);
   });
 
-  test("is found by a negative receivable, if it is a placement", async () => {
+  test("is reported if it was a placement, because the receivable becomes negative", async () => {
     await forger.query("delete from ledger.transfer where kind = 'placement'");
     const codes = (await problems()).map(({ code }) => code);
     expect(codes).toContain("RECEIVABLE_NEGATIVE");
     expect(codes).toContain("OUTSTANDING_MISMATCH");
   });
 
-  test("is found by its transfers, if it is an account", async () => {
+  test("is reported if it was an account, because its transfers still exist", async () => {
     await forger.query("delete from ledger.account where kind = 'settled_direct'");
     const codes = new Set((await problems()).map(({ code }) => code));
     expect(codes).toEqual(new Set(["ACCOUNT_MISSING", "UNBALANCED"]));
   });
 
-  test("is found by the next block, if it is a block of the chain", async () => {
+  test("is reported if it was a block of the chain, because the next block contains its hash", async () => {
     await chain();
     await writeBooks(database, [sample.pay(5n)]);
     await chain();
@@ -205,7 +205,7 @@ describe("a deleted row", () => {
   });
 });
 
-describe("a forger who also recomputes the digest", () => {
+describe("a forged row with a recomputed digest", () => {
   /** Changes rows and recomputes all digests of the table, so that each row matches its digest. */
   async function forge(table: string, set: string, where: string): Promise<void> {
     const columns = (await columnsOf(table)).map(({ name }) => name).filter((name) => name !== "digest");
@@ -214,13 +214,13 @@ describe("a forger who also recomputes the digest", () => {
   }
   const codesOf = async () => (await problems()).map(({ code }) => code);
 
-  test("is found by the chain, although all amounts are consistent", async () => {
+  test("is reported because it differs from its block, even if all amounts are consistent", async () => {
     await chain();
     await forge("payment_booking", "reference = 'pay_forged'", "sequence = 2");
     expect(await codesOf()).toEqual(["BLOCK_MISMATCH"]);
   });
 
-  test("is found by the transfers of the changed booking", async () => {
+  test("is reported if it is a booking that differs from its transfers", async () => {
     await forge(
       "payment_booking",
       "amount_minor = amount_minor + 1, applied_minor = applied_minor + 1",
@@ -229,22 +229,22 @@ describe("a forger who also recomputes the digest", () => {
     expect(await codesOf()).toEqual(["BOOKING_UNLIKE_TRANSFERS", "TOTAL_COLLECTED_MISMATCH"]);
   });
 
-  test("is found by the running balance of the case", async () => {
+  test("is reported if its outstanding amount differs from the running balance of the case", async () => {
     await forge("payment_booking", "outstanding_after_minor = outstanding_after_minor + 1", "sequence = 2");
     expect(await codesOf()).toEqual(["OUTSTANDING_MISMATCH"]);
   });
 
-  test("is found by a sequence that does not rise", async () => {
+  test("is reported if its sequence does not rise", async () => {
     await forge("payment_booking", "cycle = 2", "sequence = 2");
     expect(await codesOf()).toEqual(["SEQUENCE_NOT_RISING"]);
   });
 
-  test("is found by an account in another currency", async () => {
+  test("is reported if it is an account in another currency than its transfers", async () => {
     await forger.query("update ledger.account set currency = 'USD' where kind = 'excess'");
     expect(await codesOf()).toEqual(["UNBALANCED", "UNBALANCED", "CURRENCY_MISMATCH"]);
   });
 
-  test("is found by a correction of a transfer that does not exist", async () => {
+  test("is reported if it is a correction of a transfer that does not exist", async () => {
     await forge("transfer", `kind = 'correction', corrects = '${newId()}'`, "kind = 'adjustment'");
     expect(await codesOf()).toEqual(["CORRECTS_NOTHING"]);
   });

@@ -142,7 +142,7 @@ test("if a chain cannot be read, the other chains are anchored, and then the cal
   expect(await anchorState(database.em(), [sample.lenderId])).toEqual({ anchoredAt: NOW, unanchoredSince: null });
 });
 
-test("workers that anchor concurrently append the same head, and it is valid", async () => {
+test("workers that anchor concurrently append the same valid head", async () => {
   await payAndChain();
   await Promise.all([anchor(), anchor(), anchor()]);
   await payAndAnchor();
@@ -261,7 +261,7 @@ describe("verifyAnchors", () => {
     ]);
   });
 
-  test("reports the id of an unknown key, and does not trust the line that it signed", async () => {
+  test("reports the id of an unknown key, and does not trust a line signed with this key", async () => {
     const stranger = createAnchorKeys({ masterKey: "b1".repeat(32) });
     await payAndChain();
     await anchor(stranger);

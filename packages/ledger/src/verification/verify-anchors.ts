@@ -44,7 +44,7 @@ export interface ProvenBooks {
   /** The newest block that matches its anchor. All blocks before it are proven too. Null if no anchor matches. */
   readonly block: bigint | null;
   readonly hash: string | null;
-  /** When that block was created. Rows recorded later are not proven. */
+  /** When `block` was created. Rows recorded later are not proven. */
   readonly chainedAt: Date | null;
   readonly anchoredAt: Date | null;
   /** The number of transfers and bookings that no matching anchor covers. */
@@ -113,7 +113,7 @@ export async function verifyAnchors(
   return findings.verdict(await chainCoverages(em, lenderId, provenBlocks), recorded);
 }
 
-/** A summary of the anchors of one lender. Its size does not depend on their number. */
+/** A summary of the anchors of one lender. Its size does not depend on the number of anchors. */
 interface LenderAnchors {
   newestNumber: bigint;
   /** The newest matching anchor with a lower block number than `firstMismatch`. */
