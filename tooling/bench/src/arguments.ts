@@ -56,7 +56,7 @@ function parsed(args: string[]) {
 export function usage(subjects: readonly Subject[]): string {
   const width = Math.max(...subjects.map(({ name }) => name.length));
   const rows = subjects.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
-  return `Compares the service with its limits and rivals, on a PostgreSQL started for it, and prints one table.
+  return `Compares the service with its limits and rivals, on a PostgreSQL server of its own, and prints one table.
 
   pnpm bench [subject …] [--quick] [--resume] [--json]
 

@@ -73,7 +73,7 @@ export interface ImportPlan {
   /** The number of requests under way at once. */
   readonly clients: readonly number[];
   readonly rounds: number;
-  /** The rows of a round, 1,000 per request, into empty tables. */
+  /** The number of rows that a round imports into empty tables, 1,000 per request. */
   readonly rows: number;
 }
 

@@ -35,7 +35,7 @@ export function summaryText(machine: Machine, parts: readonly SummaryPart[]): st
     line(widths.map((width) => "-".repeat(width))),
     ...rows.map(line),
     "",
-    "Ratio: the service's figure divided by the one beside it, in the same round. Load: the load average of the minute before the subject.",
+    "Ratio: the service's figure divided by the figure beside it, in the same round. Load: the load average of the minute before the subject.",
   ].join("\n");
 }
 

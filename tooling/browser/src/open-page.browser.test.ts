@@ -43,7 +43,7 @@ afterAll(async () => {
   server.closeAllConnections();
 });
 
-test("opens a page with everything it loads, and records its requests", async () => {
+test("loads a page with its picture and its script, and records the requests", async () => {
   const { page, requests, requestsElsewhere, errors } = await browser.open(`${origin}/good`);
   expect(await page.getByRole("heading").textContent()).toBe("Good");
   expect(requests.toSorted()).toEqual([`${origin}/good`, `${origin}/picture`, `${origin}/script`]);
@@ -69,8 +69,8 @@ test("records console errors and uncaught errors", async () => {
   await expect.poll(() => errors).toEqual(["said so", "Error: thrown"]);
 });
 
-describe.each(["desktop", "phone"] as const)("on a %s", (screen) => {
-  test("overflow is 0 for a page that fits, else the number of pixels", async () => {
+describe.each(["desktop", "phone"] as const)("a page on a %s screen", (screen) => {
+  test("has an overflow of 0 if it fits, and otherwise of the pixels by which it is too wide", async () => {
     const [good, wide] = await Promise.all([
       browser.open(`${origin}/good`, { screen }),
       browser.open(`${origin}/wide`, { screen }),
@@ -80,7 +80,7 @@ describe.each(["desktop", "phone"] as const)("on a %s", (screen) => {
     expect(await good.page.evaluate("window.innerWidth")).toBe(SCREENS[screen].width);
   });
 
-  test("writes a screenshot to a file", async () => {
+  test("can be saved as a screenshot", async () => {
     const open = await browser.open(`${origin}/good`, { screen, colorScheme: "dark" });
     const path = await open.screenshot("test-of-the-browser");
     expect(path).toMatch(new RegExp(`test-of-the-browser-${screen}-dark\\.png$`));
@@ -96,12 +96,12 @@ test("pages share no cookies and no storage", async () => {
   expect(await second.page.evaluate("localStorage.getItem('secret')")).toBeNull();
 });
 
-describe("Chromium", () => {
-  test("is found at the path in CHROMIUM", () => {
+describe("findChromium", () => {
+  test("returns the path in CHROMIUM", () => {
     expect(findChromium({ CHROMIUM: process.execPath, PATH: "" })).toBe(process.execPath);
   });
 
-  test("that is missing leads to an error that explains how to install it", () => {
+  test("throws an error that explains how to install Chromium if it is missing", () => {
     expect(() => findChromium({ PATH: "/nowhere" })).toThrow(ChromiumMissingError);
     expect(() => findChromium({ PATH: "/nowhere" })).toThrow("apt-get install chromium-headless-shell");
     expect(() => findChromium({ CHROMIUM: "/nowhere/chromium", PATH: process.env["PATH"] })).toThrow(

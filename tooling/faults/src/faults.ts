@@ -20,7 +20,7 @@ import { restartPostgres } from "./faults/restart-postgres.ts";
 import { slowStatements } from "./faults/slow-statements.ts";
 import { soak } from "./faults/soak.ts";
 
-/** Every fault, in the order in which they start. The first one needs no books, which are made in the meantime. */
+/** Every fault, in the order in which they start. The first fault needs no books: they are made while it runs. */
 export const faults: readonly Fault[] = [
   killMigration,
   killServers,

@@ -23,7 +23,7 @@ function growing(change: (minute: number) => Partial<Sample>): string[] {
   return flatnessOf(samples(change)).flatMap(({ measure, isFlat }) => (isFlat ? [] : [measure]));
 }
 
-test("constant samples are flat, also if checkpoints disturb a few", () => {
+test("flatnessOf reports constant samples as flat, even if checkpoints disturb a few of them", () => {
   expect(growing(() => ({}))).toEqual([]);
   expect(growing((minute) => (minute % 10 === 0 ? { confirmP95Ms: 900, waiting: 5_000 } : {}))).toEqual([]);
 });
@@ -38,20 +38,20 @@ test.each([
   ["confirmation p50, ms", (minute: number) => ({ confirmP50Ms: 8 + minute / 3 })],
   ["confirmation p95, ms", (minute: number) => ({ confirmP95Ms: 20 + minute * 2 })],
   ["list p50, ms", (minute: number) => ({ listP50Ms: 15 + minute })],
-])("finds that %s grows, and reports nothing else", (measure, change) => {
+])("flatnessOf reports growth only for the measure that grows: %s", (measure, change) => {
   expect(growing(change)).toEqual([measure]);
 });
 
-test("ignores samples without answers, and is not flat if most samples have none", () => {
+test("flatnessOf ignores samples without answers, but reports growth if most samples have none", () => {
   const silent = { confirmations: 0, confirmP50Ms: 0, confirmP95Ms: 0 };
   expect(growing((minute) => (minute < 30 && minute % 2 === 0 ? silent : {}))).toEqual([]);
   expect(growing((minute) => (minute < 55 ? silent : {}))).toEqual(["confirmation p50, ms", "confirmation p95, ms"]);
 });
 
-test("rejects too few samples", () => {
+test("flatnessOf throws a RangeError if there are too few samples", () => {
   expect(() => flatnessOf([CALM, CALM])).toThrow(RangeError);
 });
 
-test("the quantile of no values is 0, and of one value it is that value", () => {
+test("quantile returns 0 for no values, and a single value unchanged", () => {
   expect([quantile([], 0.5), quantile([7], 0.95), quantile([3, 1, 2], 0.5)]).toEqual([0, 7, 2]);
 });

@@ -19,11 +19,12 @@ export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links, h
       ` bare yoga that knows the answer; ${rounds} rounds in turn`,
     table(LIST_COLUMNS, list.figures.map(listRow)),
     "",
-    `From the request for a link until the app knows it as minted, without the lender's ${mintMs} ms; ${rounds} rounds`,
+    `From the request for a link until the app knows that the link is minted, without the lender's ${mintMs} ms;` +
+      ` ${rounds} rounds`,
     table(LINK_COLUMNS, links.map(linkRow)),
     "",
-    "Processor time of a document of 4 KB that is expensive to validate, beside a service that takes registered" +
-      " operations only",
+    "Processor time of a document of 4 KB that is expensive to validate, compared with a service that accepts only" +
+      " registered operations",
     table(HOSTILE_COLUMNS, hostile.map(hostileRow)),
   ].join("\n");
 }

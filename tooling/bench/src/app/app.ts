@@ -127,7 +127,8 @@ interface LinkBench extends AppBench {
 
 async function measureLinks({ plan, server, service, loadProcess, caseIds, accessToken, onProgress }: LinkBench) {
   const { clients: numbers, perClient } = plan.links;
-  // Each link is for another case, and each round continues after the last case: a case has a daily limit of links.
+  // Each link is for a different case, and each round continues after the last case of the previous round, because a
+  // case has a daily limit of links.
   let used = 0;
   const measure = (clients: number, hearsBy: LinkQuestion["hearsBy"]) => {
     const wanted = Array.from({ length: clients * perClient }, () => caseIds[(used += 1) % caseIds.length]!);

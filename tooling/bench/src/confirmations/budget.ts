@@ -53,8 +53,8 @@ export async function measureBudget(databaseUrl: string, key: LenderKey, loans: 
  */
 async function largeBatch(proxy: CountingProxy, service: Service, confirm: Confirm): Promise<CountedTransaction> {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    // Wait until the cached key has expired, and confirm once to cache it again: the service could not read the key
-    // while the proxy holds back queries.
+    // Wait until the cached key has expired, and confirm once so that it is cached again: the service
+    // cannot read the key while the proxy holds back queries.
     await delay(KEY_KNOWN_FOR_MS);
     await confirm(1);
     const batchesBefore = await service.metric("collections_confirmation_batches_total");

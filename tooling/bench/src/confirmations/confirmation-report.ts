@@ -20,8 +20,8 @@ const LEAST_OF_HANDLER = 3;
 /** The report's tables as text. */
 export function confirmationText({ rounds }: ConfirmationPlan, { figures, batches }: ConfirmationReport): string {
   return [
-    "Signed confirmations over HTTP, compared with one data-modifying statement each over plain pg, and a handler of Express" +
-      ` and awaited queries; ${rounds} rounds in turn`,
+    "Signed confirmations over HTTP, compared with plain pg that runs one data-modifying statement per payment," +
+      ` and with an Express handler of awaited queries; ${rounds} rounds in turn`,
     table(COLUMNS, figures.flatMap(confirmationRows)),
     "",
     "A batch of confirmations on the wire to PostgreSQL",

@@ -15,8 +15,8 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed, type Watched } from "../figures/undisturbed.ts";
 
 /**
- * One value for each side: the service; its limit, one data-modifying statement per payment by plain `pg`; its rival, a
- * handler of awaited queries.
+ * One value for each side: the service, its limit and its rival. The limit is one data-modifying statement per payment
+ * by plain `pg`. The rival is a handler of awaited queries.
  */
 export interface EachSide<Value> {
   readonly service: Value;
@@ -41,7 +41,7 @@ export interface Side {
 /** The service, its limit and its rival at one number of clients. */
 export interface ConfirmationFigures extends EachSide<Side> {
   readonly clients: number;
-  /** Whether all clients pay the same loan, or each pays another one. */
+  /** Whether all clients pay the same loan (`one`) or different loans (`many`). */
   readonly loans: "many" | "one";
   /** The ratio of the service's rate to the limit's rate in the same round. */
   readonly ratio: Spread;
@@ -132,8 +132,8 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
 }
 
 /**
- * Returns the one loan that all clients pay in a round. Each round uses another loan, because the payments of all
- * rounds together would settle one.
+ * Returns the one loan that all clients pay in a round. Each round uses another loan, because a single loan would be
+ * settled by the payments of all rounds together.
  */
 function oneOf({ lenderCodes, perLender }: Loans, round: number): Loans {
   const lenderCode = lenderCodes[round % lenderCodes.length]!;

@@ -6,8 +6,8 @@ export type RowsWritten = ReadonlyMap<string, number>;
 /** A table with fewer inserts per piece of work than this counts as housekeeping. */
 const PART_OF_EVERY_PIECE = 0.5;
 /**
- * A table counts as updated if it has at least this many updates per piece of work. How many is not compared, because
- * one update of a case may cover several payments.
+ * A table counts as updated if it has at least this many updates per piece of work. The number of updates is not
+ * compared, because one update of a case may cover several payments.
  */
 const PART_OF_A_BATCH = 0.01;
 

@@ -8,7 +8,7 @@ export interface Line {
   readonly ours: string;
   /** The limit's or the rival's figure. */
   readonly beside: string;
-  /** Usually the ratio of the two in the same round: median, smallest and largest round. */
+  /** Usually the ratio of `ours` to `beside` in the same round: the median, and the smallest and the largest round. */
   readonly ratio: string;
   readonly rounds: number;
   readonly aim?: Aim;

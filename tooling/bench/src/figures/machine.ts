@@ -3,7 +3,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { quantile } from "./statistics.ts";
 
-/** The machine that was measured. Figures mean nothing without it; elsewhere only their ratios are comparable. */
+/** The machine that was measured. Figures from different machines cannot be compared; only their ratios can. */
 export interface Machine {
   readonly processors: number;
   readonly model: string;

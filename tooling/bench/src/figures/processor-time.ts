@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The milliseconds of a clock tick: `getconf CLK_TCK` is 100 on every Linux that Node runs on. */
+/** The length of a clock tick in milliseconds: `getconf CLK_TCK` is 100 on every Linux that Node runs on. */
 export const TICK_MS = 10;
 
 /**

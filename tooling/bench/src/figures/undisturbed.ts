@@ -19,8 +19,9 @@ const TOLERATED_PART = 0.1;
 const TRIES_PER_ROUND = 2;
 
 /**
- * Measures `count` rounds, and more if other processes disturb some: on a busy machine the side with more processes
- * gets a larger share of the machine. `pids` are our processes; their children are included.
+ * Measures `count` rounds, and further rounds if other processes disturb some of them. Other processes distort a
+ * comparison: on a busy machine the side with more processes gets a larger share of the machine. `pids` are
+ * our processes; their children are included.
  */
 export async function leastDisturbed<Round>(
   count: number,

@@ -59,9 +59,12 @@ interface Pace {
   readonly processorUs: number | undefined;
 }
 
-/** Books with more events than this are not verified. The same SQL fills them as the verified smaller books. */
+/**
+ * Books with more events than this are not verified. They are filled by the same SQL as the smaller books, which are
+ * verified.
+ */
 const MOST_VERIFIED = 400_000;
-/** How long to wait after the removal of the URL, until the worker has released the deliveries that it had leased. */
+/** How long to wait after the URL was removed, so that the worker has released the deliveries that it had leased. */
 const GIVEN_BACK_MS = 400;
 
 /**

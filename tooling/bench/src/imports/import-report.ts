@@ -10,8 +10,8 @@ const COLUMNS =
 /** The report as a table. */
 export function importText({ rows, rounds }: ImportPlan, figures: readonly ImportFigures[]): string {
   return [
-    `New cases over signed HTTP, ${whole(rows)} rows, 1,000 per request, compared with COPY of all that they write into the` +
-      ` same tables; ${rounds} rounds in turn`,
+    `New cases over signed HTTP, ${whole(rows)} rows, 1,000 per request, compared with COPY of all rows that the import writes` +
+      ` into the same tables; ${rounds} rounds in turn`,
     table(COLUMNS, figures.map(importRow)),
   ].join("\n");
 }

@@ -17,8 +17,8 @@ export interface LoadResult {
 }
 
 /**
- * Runs every client in a closed loop: a client begins its next piece when the last one is answered. Pieces that are
- * under way at the end of the duration still count, and so does the time until they end.
+ * Runs every client in a closed loop: a client begins its next piece of work when its previous piece is answered.
+ * Pieces that are under way at the end of the duration still count, and so does the time until they end.
  */
 export async function closedLoop(clients: readonly Client[], extent: Extent): Promise<LoadResult> {
   const latencies: number[] = [];

@@ -37,7 +37,7 @@ test("remembers the last values of a prepared statement", async () => {
   expect(proxy.latest("unknown")).toBeUndefined();
 });
 
-test("holds statements back until release", async () => {
+test("holds statements back until `release` is called", async () => {
   proxy.hold();
   const answer = client.query("select 5 as five");
   await expect.poll(() => proxy.heldConnections()).toBe(1);

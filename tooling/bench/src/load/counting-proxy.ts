@@ -15,8 +15,8 @@ export interface CountingProxy {
   /** Returns the last execution, on any connection, of the prepared statement with this name. */
   latest(name: string): BoundStatement | undefined;
   /**
-   * Runs `act`, and returns the statements that were executed meanwhile, in order. Unprepared statements have no name
-   * and no values.
+   * Runs `act`, and returns the statements that were executed while `act` ran, in order. Unprepared statements have
+   * no name and no values.
    */
   during(act: () => Promise<void>): Promise<readonly BoundStatement[]>;
   /** The committed transactions so far, in the order of the commits. */

@@ -22,7 +22,7 @@ export interface Loans {
 export const AMOUNT = 125.5;
 export const AMOUNT_MINOR = 12_550;
 export const COMMISSION_PERCENT = "2.5";
-/** The stored form: in ten-thousandths of a percent. */
+/** `COMMISSION_PERCENT` as it is stored: in ten-thousandths of a percent. */
 export const COMMISSION_STORED = 25_000;
 export const EARNING_MINOR = 314;
 export const CURRENCY = "INR";

@@ -40,11 +40,11 @@ interface Stage extends ProcessesBench {
 
 const CODE = "SHARED";
 /**
- * The workers deliver a warm-up backlog before the measured one, because new workers look for waiting events at once.
- * The warm-up backlog is smaller by this factor. SETTLED_MS is how long to wait after the URL was removed, until a
- * worker has released its leases.
+ * The workers deliver a warm-up backlog before the measured backlog, because new workers look for waiting events at
+ * once. The warm-up backlog is smaller than the measured backlog by this factor.
  */
 const WARM_UP_PART = 4;
+/** How long to wait after the URL was removed, so that each worker has released its leases. */
 const SETTLED_MS = 400;
 
 /** Measures one, two and four servers and workers; each round measures each number in turn. */

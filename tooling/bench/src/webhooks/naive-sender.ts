@@ -15,7 +15,7 @@ export interface NaiveSenderOptions {
   readonly callbacks: Callbacks;
 }
 
-/** The fastest of the settings that were tried, from a batch of 1 in 16 workers up to 256 in 2. */
+/** The fastest of the settings that were tried, from batches of 1 with 16 workers to batches of 256 with 2 workers. */
 export const NAIVE_SETTINGS: NaiveSettings = { batchSize: 64, localConcurrency: 4, perJobResults: true };
 
 /**

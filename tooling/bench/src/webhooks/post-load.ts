@@ -10,7 +10,7 @@ export interface PostLoad {
   readonly events: readonly { readonly deliveryId: string; readonly body: string }[];
 }
 
-/** As many headers as the service's attempts have, of the same length: otherwise the loop would do less work. */
+/** As many headers as the service's attempts have, of the same length: with fewer, the loop would do less work. */
 const HEADERS_OF_ALL = {
   "Content-Type": "application/json",
   "User-Agent": "PartnerCollections-Webhooks/1.0",

@@ -8,9 +8,9 @@ export type ReceiverQuestion =
   /** Resolves with the arrivals since the last `forget`, as soon as there are `expected` of them. */
   | { readonly ask: "arrivals"; readonly expected: number }
   | { readonly ask: "forget" }
-  /** From now on delays one of every `oneOf` answers at the prompt callback; 0: none. */
+  /** From now on delays one of every `oneOf` answers at the prompt callback; with 0, delays none. */
   | { readonly ask: "straggle"; readonly oneOf: number; readonly delayMs: number }
-  /** From now on delays each answer of the slow callback; 0 also answers the waiting requests. */
+  /** From now on delays each answer of the slow callback. With 0, also answers the requests that already wait. */
   | { readonly ask: "answerAfter"; readonly delayMs: number }
   /** Resolves when a request waits at the slow callback. */
   | { readonly ask: "keptWaiting" };

@@ -17,7 +17,7 @@ export interface ServiceSender extends Sender {
 export interface ServiceSenderOptions {
   readonly databaseUrl: string;
   readonly books: Books;
-  /** Each role is one lender. */
+  /** The loans of each lender, by the lender's role. */
   readonly loans: Readonly<Record<LenderRole, Loans>>;
   readonly callbacks: Callbacks;
 }

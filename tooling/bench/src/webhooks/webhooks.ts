@@ -23,7 +23,7 @@ export interface WebhookBench {
   readonly plan: WebhookPlan;
   readonly server: BenchServer;
   readonly books: Books;
-  /** Each role is one lender. */
+  /** The loans of each lender, by the lender's role. */
   readonly loans: Readonly<Record<LenderRole, Loans>>;
   /** The URL of a database with the books. Nothing else uses this database. */
   readonly databaseUrl: string;

@@ -20,8 +20,8 @@ export const clockJumps: Fault = {
     const [server, ...workers] = makeClocks(3, folder);
     try {
       return await underTraffic({
-        // The first server keeps a correct clock. It accepts the requests that the second one rejects while the second
-        // one's clock is wrong.
+        // The first server keeps a correct clock. It accepts the requests that the second server rejects while the
+        // second server's clock is wrong.
         stage: {
           servers: [{}, server!.settings],
           workers: workers.map(({ settings }) => settings),

@@ -64,7 +64,7 @@ async function isFull({ pool }: OwnPostgres): Promise<boolean> {
   }
 }
 
-/** Does the operator's part: starts a server again that stopped because of the full disk. */
+/** Starts the server again if it stopped because of the full disk, as an operator would. */
 async function restartIfDown({ postgres }: Stage): Promise<void> {
   await until("PostgreSQL answers again", BACK_WITHIN_MS, async () => {
     if (!postgres.isUp()) await postgres.startAgain();

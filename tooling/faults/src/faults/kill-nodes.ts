@@ -7,8 +7,9 @@ import { underClusterTraffic } from "../cluster/under-cluster-traffic.ts";
 const NODES = 3;
 const COORDINATOR = 0;
 /**
- * How long the coordinator is suspended before it is killed. Meanwhile the worker nodes carry out the COMMITs that it
- * has sent, but no lender gets an answer. The lender repeats such a payment, and it must not be booked again.
+ * How long the coordinator is suspended before it is killed. During this time the worker nodes execute the COMMITs that
+ * the coordinator has sent, but no lender gets an answer. The lender repeats such a payment,
+ * and it must not be booked again.
  */
 const COMMITS_WITHIN_MS = 50;
 /**

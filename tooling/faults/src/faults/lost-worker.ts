@@ -72,17 +72,18 @@ async function strike(
   const ratio = away.others.perS / before.others.perS;
   const who = `worker ${node} ${way.name}`;
   onProgress(
-    `${who}: ${others.length} other lenders ${before.others.perS.toFixed(1)}/s before, ${away.others.perS.toFixed(1)}/s during it (${ratio.toFixed(2)}), ` +
+    `${who}: ${others.length} other lenders ${before.others.perS.toFixed(1)}/s before the fault, ${away.others.perS.toFixed(1)}/s during the fault (${ratio.toFixed(2)}), ` +
       `${away.others.refused} answered 503, ${away.others.eventsPerS.toFixed(1)} events/s instead of ${before.others.eventsPerS.toFixed(1)}/s; ` +
       `its ${own.length} lenders: ${away.own.answered} answered, ${away.own.refused} answered 503; every lender was answered again ${Math.round(recoveryMs)} ms after the node returned`,
   );
-  if (ratio < LEAST_RATIO) model.odd(`${who}: the other lenders had only ${ratio.toFixed(2)} of their rate`);
+  if (ratio < LEAST_RATIO) model.odd(`${who}: the other lenders had only ${ratio.toFixed(2)} of their earlier rate`);
   if (away.others.refused > 0) {
     model.odd(`${who}: ${away.others.refused} calls of lenders on other nodes were answered 503`);
   }
   if (away.others.eventsPerS < LEAST_RATIO * before.others.eventsPerS) {
     model.odd(
-      `${who}: the other lenders received ${away.others.eventsPerS.toFixed(1)} events/s, before ${before.others.eventsPerS.toFixed(1)}`,
+      `${who}: the other lenders received ${away.others.eventsPerS.toFixed(1)} events/s,` +
+        ` instead of ${before.others.eventsPerS.toFixed(1)} before the fault`,
     );
   }
   if (away.own.refused === 0) model.odd(`${who}: no call of its lenders was answered 503, so the fault hit nothing`);

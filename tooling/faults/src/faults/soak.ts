@@ -15,7 +15,7 @@ const FORMS = {
   long: { roundMs: 60_000, warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
 };
 const DRAINED_WITHIN_MS = 300_000;
-/** Below this rate, a third of the short form has too few answers to compare. */
+/** The lowest useful rate: at a lower rate, each third of a short run has too few answers to compare. */
 const LEAST_PER_S = 10;
 
 export const soak: Fault = {

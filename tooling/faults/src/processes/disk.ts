@@ -63,8 +63,7 @@ export function mountedDisk(): Disk {
 }
 
 /**
- * Returns a disk that is the disk of the checkout. A preloaded library simulates that it is full. Needs no special
- * rights.
+ * Returns the disk of the checkout. A preloaded library simulates that this disk is full. Needs no special rights.
  */
 export function shimmedDisk(): Disk {
   const folder = ownFolder();

@@ -90,7 +90,7 @@ export class OwnPostgres {
     const pool = this.#pool;
     this.#pool = undefined;
     await pool?.end();
-    // Stop every start, not only the last: each has its own guard, and any of the guards may be a user of the server.
+    // Stop every start, not only the last: each start has its own guard process, and any guard may still use the server.
     await Promise.all(this.#started.map(({ stop }) => stop()));
   }
 

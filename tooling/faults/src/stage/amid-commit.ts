@@ -7,7 +7,7 @@ const WAITS_FOR_MS = 2_000;
 /** Matches a session of one of our servers that is writing its COMMIT to the disk. */
 const COMMITS_TO_DISK = "application_name = 'collections-server' and lower(wait_event) in ('walsync', 'walwrite')";
 /**
- * Matches one of our servers' COMMITs at the coordinator, which waits for a worker node, or a COMMIT of Citus at a
+ * Matches a COMMIT of one of our servers at the coordinator while it waits for a worker node, or a COMMIT of Citus at a
  * worker node.
  */
 const COMMITS_ON_NODE =

@@ -53,7 +53,7 @@ function aPayment({ loans, lender }: Scene, reference: string, random: () => num
   return { loan, reference, amountMinor, body, isDoubtful: false, acknowledged: undefined };
 }
 
-/** After a lost answer the lender sends the same bytes again, to another server if there is one. */
+/** After a lost answer the lender sends the same bytes again, to any of the servers. */
 async function confirmUntilAnswered(
   { servers, model, mayRefuse }: Scene,
   client: LenderClient,

@@ -54,7 +54,7 @@ test("traffic ends even if the service never recovers, and each unanswered reque
   await until("more than ten requests were answered 503", 10_000, () => scene.model.counts.refused > 10);
   await traffic.stop();
   const oddities = scene.model.oddities.join("\n");
-  // Some payments are given up on purpose before the end, so not every client has an open one.
+  // Some payments are given up on purpose before the end, so not every client has an open payment at the end.
   expect(oddities).toMatch(/the payment pay_\d+_\d+ had no answer when the traffic ended/);
   expect(oddities).toMatch(/the import of NEW\/\d+-1-0 and others had no answer/);
   expect(oddities).toMatch(/a request of the app had no answer/);
@@ -79,11 +79,11 @@ test("an answer with neither data nor errors is reported as odd, and does not co
 });
 
 test.each([
-  ["has some", 200, '{"deliveries":[{}]}', 3],
+  ["has a delivery", 200, '{"deliveries":[{}]}', 3],
   ["is empty", 200, '{"deliveries":[]}', 0],
   ["is always answered 503", 503, '{"code":"UNAVAILABLE"}', 0],
 ])(
-  "readLists calls onDeliveries only for a list that has deliveries: a list that %s",
+  "readLists calls onDeliveries only if the list has deliveries (here: the list %s)",
   async (_, status, body, calls) => {
     let asked = 0;
     const scene = sceneAt(
