@@ -95,6 +95,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     jobs: createJobs(startedBoss, signals, onError),
     sharesSessions: options.pool !== undefined || isPooled(url),
     isBorrowed: options.pool !== undefined,
+    schemaNames: new Set(schemas.map(({ name }) => name)),
+    maintainsJobs: options.works ?? false,
     distributed: undefined,
     nodes,
     boss: startedBoss,

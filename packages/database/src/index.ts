@@ -51,6 +51,7 @@ export {
   type ReadRows,
   type UndistributedTable,
 } from "./migration/migrate.ts";
+export { NotReadyError, type NotReadyCode, requireReady } from "./migration/require-ready.ts";
 export { type Database } from "./transaction/open-database.ts";
 export { isPooled, isUnmarkedPooler, SessionNeededError } from "./transaction/pooler.ts";
 export {

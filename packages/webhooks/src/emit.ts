@@ -1,40 +1,118 @@
-import { isOnCluster, oneLenderInsert, query, send, signal, statement, tableOf, type Tx } from "@collections/database";
-import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
+import {
+  isOnCluster,
+  newId,
+  oneLenderInsert,
+  query,
+  send,
+  signal,
+  statement,
+  tableOf,
+  type Tx,
+} from "@collections/database";
+import { EndpointNotFoundError, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
+import {
+  checkBody,
+  checkFields,
+  type EmittedEvent,
+  type EventToEmit,
+  InvalidEventError,
+  type NumberedEvent,
+  quote,
+} from "./event-input.ts";
+import { lastSequences } from "./insight/verification.ts";
 import { deliveryTable } from "./storage/delivery.ts";
 import { EventEntity } from "./storage/event.ts";
 
-/** An event to send to a lender. `body` is the exact text that every attempt sends. */
-export interface EventToEmit {
-  readonly lenderId: string;
-  /** UUIDv7, from `newId()`. */
-  readonly eventId: string;
-  readonly kind: string;
-  readonly loan: string;
-  /** The loan's next number, taken while its case is locked. contract: Envelope */
-  readonly sequence: bigint;
-  readonly occurredAt: Date;
-  readonly body: string;
+/** Options of `emit`. */
+export interface EmitOptions {
+  /**
+   * The caller numbers the events of a loan under a lock of its own, and makes each body with `JSON.stringify`. Then
+   * `emit` does not read the loans' last numbers, does not parse the bodies, and each event needs its id and sequence.
+   * Saves a round trip. Default: false.
+   */
+  readonly trusted?: boolean;
 }
 
 /**
- * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. The
- * transaction fails if a lender has no endpoint row. Without a cluster, one query writes the events of all lenders, and
- * the promise does not wait for the query's answer.
+ * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. Returns
+ * the id and the sequence of each event, in their order. Until the transaction ends, the loans are locked against other
+ * calls, so that their sequences have no gap and no duplicate.
+ *
+ * With `trusted` the promise does not wait for an answer of the database, and a missing endpoint fails the transaction.
+ * @throws InvalidEventError and EndpointNotFoundError, before anything is written
  *
  * @example
  * await transaction(database.em(), async (tx) => {
- *   const eventId = newId();
- *   const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "case.closed", sequence: 12 });
- *   const closed = { lenderId, eventId, kind: "case.closed", loan: "LN-2026-00417", sequence: 12n };
- *   await emit(tx, [{ ...closed, occurredAt: now, body }]);
+ *   const closed = { lenderId, kind: "case.closed", loan: "LN-2026-00417", occurredAt: now };
+ *   const body = ({ eventId, sequence }: EmittedEvent) =>
+ *     JSON.stringify({ eventId: publicId("evt", eventId), kind: "case.closed", sequence: Number(sequence) });
+ *   const [event] = await emit(tx, [{ ...closed, body }]);
+ *   console.log(event?.sequence);
  * });
  */
-export async function emit(tx: Tx, events: readonly EventToEmit[]): Promise<void> {
-  if (events.length === 0) return;
-  const byLender = Map.groupBy(events, ({ lenderId }) => lenderId);
+export async function emit(
+  tx: Tx,
+  events: readonly EventToEmit[],
+  { trusted = false }: EmitOptions = {},
+): Promise<EmittedEvent[]> {
+  if (events.length === 0) return [];
+  events.forEach(checkFields);
+  const last = trusted ? undefined : await lastNumbers(tx, events);
+  const numbered = events.map((event, index) => numberedEvent(event, index, last));
+  const byLender = Map.groupBy(numbered, ({ lenderId }) => lenderId);
   for (const lenderId of byLender.keys()) signal(tx, WEBHOOKS_CHANNEL, lenderId);
   if (isOnCluster(tx)) for (const [lenderId, itsEvents] of byLender) await emitOfOne(tx, lenderId, itsEvents);
-  else send(tx, insertEvents, [events.map(({ lenderId }) => lenderId), ...columnsOf(events)]);
+  else send(tx, insertEvents, [numbered.map(({ lenderId }) => lenderId), ...columnsOf(numbered)]);
+  return numbered.map(({ eventId, sequence }) => ({ eventId, sequence }));
+}
+
+/** The number of the last event of each loan, by lender and loan. */
+type LastNumbers = ReadonlyMap<string, Map<string, bigint>>;
+
+/** Locks the loans of the events until the transaction ends, and returns their last numbers. */
+async function lastNumbers(tx: Tx, events: readonly EventToEmit[]): Promise<LastNumbers> {
+  const byLender = Map.groupBy(events, ({ lenderId }) => lenderId);
+  send(tx, lockLoans, [events.map(({ lenderId }) => lenderId), events.map(({ loan }) => loan)]);
+  const last = new Map<string, Map<string, bigint>>();
+  for (const [lenderId, own] of byLender) {
+    const loans = [...new Set(own.map(({ loan }) => loan))];
+    const [endpointId, numbers] = await Promise.all([
+      endpointIds.get(lenderId) ?? readEndpointId(tx, lenderId),
+      lastSequences(tx, lenderId, loans),
+    ]);
+    if (endpointId === undefined) throw new EndpointNotFoundError(lenderId);
+    last.set(lenderId, numbers);
+  }
+  return last;
+}
+
+/** Returns the event with its id, sequence and body. Counts the event in `last`, so that the next event of its loan follows it. */
+function numberedEvent(event: EventToEmit, index: number, last: LastNumbers | undefined): NumberedEvent {
+  const { lenderId, loan } = event;
+  const numbers = last?.get(lenderId);
+  const next = numbers && (numbers.get(loan) ?? 0n) + 1n;
+  const sequence = event.sequence ?? next;
+  const eventId = event.eventId ?? (numbers && newId());
+  if (sequence === undefined || eventId === undefined) {
+    throw new InvalidEventError("NOT_NUMBERED", index, "With `trusted`, each event needs an eventId and a sequence.");
+  }
+  if (next !== undefined && sequence !== next) throw sequenceError(loan, index, sequence, next);
+  numbers?.set(loan, sequence);
+  const body = typeof event.body === "function" ? event.body({ eventId, sequence }) : event.body;
+  checkBody(body, index, { isParsed: numbers !== undefined });
+  return { ...event, eventId, sequence, body };
+}
+
+function sequenceError(loan: string, index: number, sequence: bigint, next: bigint): InvalidEventError {
+  const [code, what] =
+    sequence < next
+      ? (["SEQUENCE_REPEATED", "was used before"] as const)
+      : (["SEQUENCE_SKIPPED", "leaves a gap"] as const);
+  return new InvalidEventError(
+    code,
+    index,
+    `The sequence ${sequence} of ${quote(loan)} ${what}; the next number is ${next}. Without a sequence, emit numbers the event itself.`,
+  );
 }
 
 /** Caches the id of each lender's endpoint. An endpoint is created with its lender and keeps its id. */
@@ -44,7 +122,7 @@ const endpointIds = new Map<string, string>();
  * Writes the events of one lender on a cluster with two queries. Each query is one command to the lender's node. The
  * first events of a lender in this process need a third query, for the endpoint's id.
  */
-async function emitOfOne(tx: Tx, lenderId: string, events: readonly EventToEmit[]): Promise<void> {
+async function emitOfOne(tx: Tx, lenderId: string, events: readonly NumberedEvent[]): Promise<void> {
   const [ids, kinds, loans, sequences, moments, bodies] = columnsOf(events);
   send(tx, recordEvents, [lenderId, ids, kinds, loans, sequences, moments, bodies]);
   // If the lender has no endpoint, the id is null, and the INSERT fails with a NOT NULL violation as it does without a
@@ -59,7 +137,7 @@ async function readEndpointId(tx: Tx, lenderId: string): Promise<string | undefi
   return endpoint?.id;
 }
 
-function columnsOf(events: readonly EventToEmit[]): unknown[][] {
+function columnsOf(events: readonly NumberedEvent[]): unknown[][] {
   return [
     events.map(({ eventId }) => eventId),
     events.map(({ kind }) => kind),
@@ -87,6 +165,17 @@ const insertEvents = statement(
    insert into ${deliveryTable.name} (${deliveryTable.columnList(DELIVERY)})
    select i.lender_id, i.id, e.id, i.loan, i.sequence, i.kind, 'waiting'
    from input i left join webhooks.endpoint e on e.lender_id = i.lender_id`,
+);
+
+// The locks are taken in the order of their keys, so that two transactions cannot deadlock.
+const lockLoans = statement(
+  "webhooks.lock-loans",
+  `select pg_advisory_xact_lock(key)
+   from (
+     select distinct hashtextextended('webhooks.loan/' || lender_id::text || '/' || loan, 0) as key
+     from unnest($1::uuid[], $2::text[]) as k (lender_id, loan)
+     order by key
+   ) ordered`,
 );
 
 const recordEvents = oneLenderInsert("webhooks.record-events", {

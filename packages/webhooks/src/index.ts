@@ -1,5 +1,11 @@
 export { type AlertCause, type AlertFacts, type AlertJob, alertQueue } from "./endpoint/alert.ts";
-export { type AttemptErrorCode, type SentRequest, signedRequest, type WebhookSender } from "./endpoint/attempt.ts";
+export {
+  type AttemptErrorCode,
+  type SentRequest,
+  signedRequest,
+  type WebhookBrand,
+  type WebhookSender,
+} from "./endpoint/attempt.ts";
 export {
   type Backlog,
   backlogs,
@@ -21,20 +27,24 @@ export {
 export { type WebhookProblem, type WebhookProblemCode } from "./insight/diagnosis.ts";
 export { type AttemptFacts } from "./dispatch/attempt-facts.ts";
 export { checkWebhooks, type LenderWebhooks } from "./insight/doctor.ts";
-export { emit, type EventToEmit } from "./emit.ts";
+export { emit, type EmitOptions } from "./emit.ts";
+export { type EmittedEvent, type EventFault, type EventToEmit, InvalidEventError } from "./event-input.ts";
 export {
   changeEndpoint,
   EndpointNotFoundError,
   endpointOf,
   type EndpointStatus,
   registerEndpoint,
+  upsertEndpoint,
 } from "./endpoint/endpoint.ts";
+export { type EndpointFault, InvalidEndpointError } from "./endpoint/endpoint-input.ts";
 export { eventsOf } from "./storage/event.ts";
 export { eventPage, eventsAt, eventsKeptFrom, type StoredEvent } from "./insight/event-pages.ts";
 export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./dispatch/ladder.ts";
 export { type ProbeFacts } from "./endpoint/probe.ts";
 export { recoverEndpoint } from "./endpoint/recover.ts";
 export type { Remedy } from "./insight/remedy.ts";
+export { InvalidWebhookKeyError, type WebhookKeyFault } from "./endpoint/webhook-key.ts";
 export { remedyFor } from "./insight/remedy-for-attempt.ts";
 export {
   cancelReplay,
@@ -53,7 +63,7 @@ export {
   requestReplay,
   startReplay,
 } from "./replay/start-replay.ts";
-export { startWebhooks, type Webhooks, type WebhooksOptions } from "./start-webhooks.ts";
+export { startWebhooks, type Webhooks } from "./start-webhooks.ts";
 export {
   CallbackNotConfiguredError,
   type Ping,
@@ -62,3 +72,4 @@ export {
   testEndpoint,
 } from "./endpoint/test-endpoint.ts";
 export { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "./insight/verification.ts";
+export { InvalidWebhookOptionError, type WebhooksOptions } from "./webhooks-options.ts";

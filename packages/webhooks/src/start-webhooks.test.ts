@@ -1,13 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createOutbound } from "@collections/outbound";
 import { createDatabase, newId, query, statement, transaction } from "@collections/database";
-import { directUrl } from "@collections/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { sign } from "@collections/signing";
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openReceiver } from "../tests/receiver.ts";
 import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../tests/trial.ts";
 import { raiseAlert } from "./endpoint/alert.ts";
 import { endpointOf } from "./endpoint/endpoint.ts";
-import { type AlertJob, parseLadder, startReplay, startWebhooks, type WebhooksOptions } from "./index.ts";
+import { lease } from "./dispatch/lease.ts";
+import { type AlertJob, parseLadder, type Ping, startReplay, startWebhooks, type WebhooksOptions } from "./index.ts";
 import { webhooksSchema } from "./schema.ts";
 
 const trial = await openTrial();
@@ -22,16 +24,18 @@ const worker = await createDatabase({
 beforeAll(() => database.jobs.start());
 afterAll(() => Promise.all([worker.close(), outbound.close()]));
 
+function aPing(lenderId: string): Ping {
+  const eventId = newId();
+  return { lenderId, eventId, body: JSON.stringify({ eventId }) };
+}
+
 /** Starts webhooks until the end of the test's scope, with the functions that a host supplies. */
 async function start(options: Partial<WebhooksOptions> = {}) {
   const webhooks = await startWebhooks({
     database: worker,
     outbound,
     signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
-    pingOf(lenderId) {
-      const eventId = newId();
-      return { lenderId, eventId, body: JSON.stringify({ eventId }) };
-    },
+    pingOf: aPing,
     ...options,
   });
   return {
@@ -141,3 +145,110 @@ const ageAlert = statement(
    update webhooks.alert a set raised_at = earlier.raised_at
    from earlier where a.lender_id = $1 and a.id = earlier.id`,
 );
+
+describe("startWebhooks rejects", () => {
+  const valid = { database: worker, outbound, signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }), pingOf: aPing };
+
+  test.each([
+    ["database", { database: undefined }, "the option database is undefined; expected the result of createDatabase()."],
+    ["outbound", { outbound: {} }, "expected the result of createOutbound()"],
+    ["signingKeyOf", { signingKeyOf: "sk_live" }, 'is "sk_live"; expected a function.'],
+    ["pingOf", { pingOf: undefined }, "expected a function"],
+    ["sendAlert", { sendAlert: true }, "expected a function"],
+    ["timeoutMs", { timeoutMs: "10s" }, 'the option timeoutMs is "10s"; expected a whole number from 1.'],
+    ["leaseBeyondTimeoutMs", { leaseBeyondTimeoutMs: 0 }, "expected a whole number from 300"],
+    ["keepDays", { keepDays: 7 }, "expected a whole number from 32"],
+    ["headerPrefix", { headerPrefix: "X Acme:" }, "expected letters, digits and hyphens, such as X-Acme-"],
+    ["userAgent", { userAgent: "Acme\r\nX-Evil: 1" }, "expected visible ASCII characters"],
+  ])("a wrong option %s, and starts nothing: %o", async (option, change, message) => {
+    const rejected = startWebhooks({ ...valid, ...change } as WebhooksOptions);
+    await expect(rejected).rejects.toMatchObject({
+      code: "INVALID_WEBHOOK_OPTION",
+      option,
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  test("a database that is not migrated, and names the call that migrates it", async () => {
+    const { url } = await emptyDatabase();
+    await using empty = await opened(directUrl(url), true);
+    await expect(startWebhooks({ ...valid, database: empty.database })).rejects.toMatchObject({
+      name: "NotReadyError",
+      code: "MIGRATION_MISSING",
+      message: expect.stringContaining("migrate({ url, schemas: [webhooksSchema], jobs: true })") as string,
+    });
+  });
+
+  test("a process that does not maintain the job queue", async () => {
+    await using idle = await opened(trial.url, false);
+    await expect(startWebhooks({ ...valid, database: idle.database })).rejects.toMatchObject({
+      code: "JOBS_NOT_MAINTAINED",
+      message: expect.stringContaining("works: true") as string,
+    });
+  });
+});
+
+async function opened(url: string, works: boolean) {
+  const database = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], works });
+  return { database, [Symbol.asyncDispose]: () => database.close() };
+}
+
+test("sends events with the host's header prefix and user agent", async () => {
+  await using receiver = await openReceiver();
+  const lenderId = await trial.addLender(receiver.url);
+  await using _running = await start({ headerPrefix: "X-Acme-", userAgent: "Acme-Webhooks/2" });
+  await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
+  await receiver.arrived(1);
+  const { headers, body, path } = receiver.received[0]!;
+  const names = Object.keys(headers).filter((name) => name.startsWith("x-"));
+  expect(names.toSorted()).toEqual([
+    "x-acme-attempt",
+    "x-acme-delivery",
+    "x-acme-event",
+    "x-acme-key-id",
+    "x-acme-signature",
+    "x-acme-timestamp",
+  ]);
+  expect(headers["user-agent"]).toBe("Acme-Webhooks/2");
+  const timestamp = headers["x-acme-timestamp"] as string;
+  const signature = sign({ method: "POST", path, timestamp, body, secret: SECRET });
+  expect(headers["x-acme-signature"]).toBe(signature);
+});
+
+test("a delivery whose process died is attempted again after timeoutMs and leaseBeyondTimeoutMs", async () => {
+  await using receiver = await openReceiver();
+  const lenderId = await trial.addLender(receiver.url);
+  await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
+  const of = { lenderId, count: 1, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 100, beyondTimeoutMs: 300 };
+  expect((await lease(database.em(), of)).deliveries).toHaveLength(1);
+  await using _running = await start({ pollIntervalMs: 50 });
+  // With the default of 15 seconds this would exceed the time limit of the test's wait.
+  await receiver.arrived(1);
+});
+
+test.each([
+  ["KEY_ID_INVALID", { keyId: "lk\nX-Evil: 1", secret: SECRET }],
+  ["SECRET_TOO_SHORT", { keyId: KEY_ID, secret: "abc" }],
+])("a signing key with %s is logged, and the event stays due", async (code, key) => {
+  await using receiver = await openReceiver();
+  const lenderId = await trial.addLender(receiver.url);
+  const errors: unknown[] = [];
+  const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => void errors.push(facts) };
+  await using _running = await start({ signingKeyOf: () => key, log });
+  await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
+  await until(() => errors.length > 0);
+  expect(errors[0]).toMatchObject({ error: { name: "InvalidWebhookKeyError", code, lenderId } });
+  expect(JSON.stringify(String((errors[0] as { error: Error }).error))).not.toContain(key.secret);
+  expect(await countIn(database, lenderId, "waiting")).toBe(1);
+  expect(receiver.received).toEqual([]);
+});
+
+test("without a log, errors are written to the console", async () => {
+  const written = vi.spyOn(console, "error").mockImplementation(() => {});
+  onTestFinished(() => written.mockRestore());
+  const lenderId = await trial.addLender("http://127.0.0.1:9/");
+  await using _running = await start({ signingKeyOf: () => Promise.reject(new Error("no key today")) });
+  await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
+  await until(() => written.mock.calls.length > 0);
+  expect(written.mock.calls[0]).toEqual(["webhook attempt not made", expect.objectContaining({ lenderId })]);
+});

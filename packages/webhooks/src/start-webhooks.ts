@@ -1,15 +1,16 @@
-import { type EntityManager, every, type Job } from "@collections/database";
-import { createDispatcher, type DispatcherOptions, pollIntervalOf } from "./dispatch/dispatcher.ts";
-import { type Log, silentLog } from "./dispatch/log.ts";
+import { type EntityManager, every, requireReady } from "@collections/database";
+import { createDispatcher, pollIntervalOf } from "./dispatch/dispatcher.ts";
+import { errorLog, type Log } from "./dispatch/log.ts";
 import { retryDue, retryQueue, sweep } from "./dispatch/retry.ts";
 import { releaseHeldBack } from "./endpoint/alert-held-back.ts";
-import { type AlertJob, alertQueue } from "./endpoint/alert.ts";
+import { alertQueue } from "./endpoint/alert.ts";
 import { DEFAULT_TIMEOUT_MS } from "./endpoint/attempt.ts";
-import { probeDue, type ProbeFacts, type Prober } from "./endpoint/probe.ts";
+import { probeDue, type Prober } from "./endpoint/probe.ts";
 import { DEFAULT_PROBE_INTERVAL_MS } from "./endpoint/suspension.ts";
-import type { Ping } from "./endpoint/test-endpoint.ts";
 import { advanceReplays } from "./replay/advance-replays.ts";
+import { webhooksSchema } from "./schema.ts";
 import { maintainPartitions } from "./storage/partitions.ts";
+import { checkOptions, type WebhooksOptions } from "./webhooks-options.ts";
 
 /** A retry job only updates one row, so few of them run at a time. */
 const RETRIES_AT_A_TIME = 4;
@@ -20,33 +21,6 @@ const REPLAY_STEP_MS = 1_000;
 const SWEEP_EVERY_MS = 15_000;
 const RELEASE_EVERY_MS = 60_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
-
-/**
- * The options of `startWebhooks`. The host supplies the database, the outbound client, the signing key and the ping of each
- * lender, and the mails of alerts. All settings have defaults.
- *
- * @example
- * const options: WebhooksOptions = {
- *   database, outbound, signingKeyOf, pingOf,
- *   sendAlert: ({ data }) => writeMail(data),
- *   ladder: parseLadder("0s,10s,1m"),
- *   suspension: { suspendAfter: 50, probeIntervalMs: 60_000 },
- *   onAttempt: ({ state, durationMs }) => console.log(state, durationMs),
- * };
- */
-export interface WebhooksOptions extends DispatcherOptions {
-  /** Makes the ping that probes a lender's suspended endpoint: an event id, and a body that contains the id. */
-  readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
-  /**
-   * Mails an alert to the lender's technical contacts. If it throws, the job is retried for about a day. Default: this
-   * process leaves the jobs of `alertQueue` to other processes.
-   */
-  readonly sendAlert?: (job: Job<AlertJob>) => Promise<void>;
-  /** Events and attempts are deleted after this many days, 32 at least. Default 35. */
-  readonly keepDays?: number;
-  /** Called for every probe of a suspended endpoint. */
-  readonly onProbe?: (probed: ProbeFacts) => void;
-}
 
 /** The webhooks of one process while they run. */
 export interface Webhooks {
@@ -62,20 +36,24 @@ export interface Webhooks {
 /**
  * Runs everything that webhooks need in the background: delivers events, retries them, replaces lost retry jobs, probes
  * suspended endpoints, advances replays, mails alerts, and makes and drops partitions. Any number of processes may do this
- * for the same database. The database has to be opened with `works: true`.
+ * for the same database. The database has to be opened with `works: true`. Before anything starts, the schema, the rights
+ * of the role and the job queue are checked.
+ * @throws InvalidWebhookOptionError, and NotReadyError, which names the call that makes the database ready
  *
  * @example
  * const webhooks = await startWebhooks({ database, outbound, signingKeyOf, pingOf });
  * process.once("SIGTERM", () => void webhooks.stop(10_000).then(() => database.close()));
  */
 export async function startWebhooks(options: WebhooksOptions): Promise<Webhooks> {
-  const { database, sendAlert, log = silentLog } = options;
-  const dispatcher = createDispatcher(options);
-  dispatcher.start();
+  checkOptions(options);
+  const { database, sendAlert, log = errorLog } = options;
+  await requireReady(database, webhooksSchema, { works: true });
   const queues = await Promise.all([
     database.jobs.work(retryQueue, { concurrency: RETRIES_AT_A_TIME }, ({ data }) => retryDue(database.em(), data)),
     ...(sendAlert ? [database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, sendAlert)] : []),
   ]);
+  const dispatcher = createDispatcher({ ...options, log });
+  dispatcher.start();
   const routines = startRoutines(options, log);
   return {
     inFlight: () => dispatcher.inFlight(),
@@ -118,7 +96,14 @@ function proberOf(options: WebhooksOptions, log: Log): Prober {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, now = () => new Date() } = options;
   return {
     em: () => database.em(),
-    sender: { outbound, signingKeyOf, timeoutMs, now },
+    sender: {
+      outbound,
+      signingKeyOf,
+      timeoutMs,
+      now,
+      headerPrefix: options.headerPrefix,
+      userAgent: options.userAgent,
+    },
     pingOf,
     probeIntervalMs: suspension?.probeIntervalMs ?? DEFAULT_PROBE_INTERVAL_MS,
     onProbe(probed) {

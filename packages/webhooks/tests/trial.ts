@@ -2,7 +2,9 @@ import { createOutbound } from "@collections/outbound";
 import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
+import type { NumberedEvent } from "../src/event-input.ts";
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from "../src/dispatch/dispatcher.ts";
+import type { Log } from "../src/dispatch/log.ts";
 import type { SuspensionRule } from "../src/endpoint/suspension.ts";
 import {
   type AttemptFacts,
@@ -18,6 +20,8 @@ import { webhooksSchema } from "../src/schema.ts";
 export const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 export const KEY_ID = "lk_trial";
 const KEY = { keyId: KEY_ID, secret: SECRET };
+/** A log that writes nothing, for tests that cause errors. */
+export const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const POLL_INTERVAL_MS = 50;
 
 /** A test database with the webhooks schema, and functions that add lenders to it and start dispatchers on it. */
@@ -77,6 +81,7 @@ export async function openTrial(): Promise<Trial> {
         pingOf: pingFor,
         suspension,
         pollIntervalMs: POLL_INTERVAL_MS,
+        log: NO_LOG,
         onAttempt: (fact) => facts.push(fact),
         onProbe: (fact) => probes.push(fact),
         ...options,
@@ -92,7 +97,7 @@ export async function openTrial(): Promise<Trial> {
       };
     },
     async publish(events) {
-      await transaction(database.em(), async (tx) => emit(tx, events));
+      await transaction(database.em(), async (tx) => emit(tx, events, { trusted: true }));
     },
     dispatch(options = {}) {
       const facts: AttemptFacts[] = [];
@@ -100,6 +105,7 @@ export async function openTrial(): Promise<Trial> {
         database,
         outbound,
         signingKeyOf: () => KEY,
+        log: NO_LOG,
         onAttempt: (fact) => facts.push(fact),
         ...options,
       });
@@ -117,7 +123,7 @@ export async function openTrial(): Promise<Trial> {
 }
 
 /** Makes the events `from` to `to` of a loan. */
-export function eventsOn(lenderId: string, loan: string, from: number, to: number): EventToEmit[] {
+export function eventsOn(lenderId: string, loan: string, from: number, to: number): NumberedEvent[] {
   return Array.from({ length: to - from + 1 }, (_, index) => {
     const eventId = newId();
     const sequence = from + index;

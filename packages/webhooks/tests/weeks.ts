@@ -1,6 +1,7 @@
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { afterFile, testDatabase } from "@collections/testing";
-import { emit, type EventToEmit, registerEndpoint } from "../src/index.ts";
+import type { NumberedEvent } from "../src/event-input.ts";
+import { emit, registerEndpoint } from "../src/index.ts";
 import { PARTITIONED } from "../src/storage/retention.ts";
 import { webhooksSchema } from "../src/schema.ts";
 
@@ -43,7 +44,7 @@ export async function openLongRun(): Promise<LongRun> {
     sql,
     async publish(loan, sequence, { daysAgo, state, settledDaysAgo }) {
       const event = eventAt(lenderId, loan, sequence, new Date(Date.now() - daysAgo * DAY_MS));
-      await transaction(database.em(), async (tx) => emit(tx, [event]));
+      await transaction(database.em(), async (tx) => emit(tx, [event], { trusted: true }));
       await sql(`update webhooks.delivery set state = $2, settled_at = now() - $3 * interval '1 day' where id = $1`, [
         event.eventId,
         state,
@@ -99,7 +100,7 @@ async function beginWeeklyPartitions(url: string, weeksAgo: number): Promise<voi
   await database.close();
 }
 
-export function eventAt(lenderId: string, loan: string, sequence: number, at: Date): EventToEmit {
+export function eventAt(lenderId: string, loan: string, sequence: number, at: Date): NumberedEvent {
   const eventId = idAt(at);
   const body = JSON.stringify({ eventId, loan, sequence });
   return { lenderId, eventId, kind: "case.updated", loan, sequence: BigInt(sequence), occurredAt: at, body };

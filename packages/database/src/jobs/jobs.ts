@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import type { Client, Pool } from "pg";
+import type { Pool } from "pg";
 import { PgBoss } from "pg-boss";
-import { forHost } from "../transaction/host-client.ts";
+import { forHost, type Reader } from "../transaction/host-client.ts";
 import { isDistributed } from "../transaction/is-distributed.ts";
 import { databaseOf } from "../transaction/open-database.ts";
 import type { JobOptions, Jobs, Queue } from "../queue.ts";
@@ -101,7 +101,7 @@ async function makeJobCommitTable(pool: Pool): Promise<void> {
 }
 
 /** Lists what is missing or outdated among the tables of pg-boss, the queues and JOB_COMMIT_TABLE. */
-export async function missingJobs(client: Client, queues: readonly Queue[]): Promise<string[]> {
+export async function missingJobs(client: Reader, queues: readonly Queue[]): Promise<string[]> {
   const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
     JOB_COMMIT_TABLE,
   ]);

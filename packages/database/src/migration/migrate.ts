@@ -6,6 +6,7 @@ import { BoundDriver } from "../sql/bound-driver.ts";
 import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
 import { installJobs, JOB_COMMIT_TABLE, missingJobs } from "../jobs/jobs.ts";
 import type { Queue } from "../queue.ts";
+import type { Reader } from "../transaction/host-client.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
@@ -165,11 +166,16 @@ function queuesOf({ schemas }: MigrateOptions): Queue[] {
   return schemas.flatMap(({ queues }) => [...(queues ?? [])]);
 }
 
+/** Returns the migrations of these schemas that the database lacks, such as `billing/0002-taxes`. */
+export async function missingMigrations(reader: Reader, schemas: readonly PackageSchema[]): Promise<string[]> {
+  return (await comparedWith(reader, schemas)).pending;
+}
+
 /**
  * Compares the database's migrations with those of this version. `unknown` are applied, but this version does not know
  * them. `pending` are not applied yet.
  */
-async function comparedWith(client: Client, schemas: readonly PackageSchema[]) {
+async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
   const known = new Set(schemas.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)));
   const { rows: tables } = await client.query<{ made: boolean }>("select to_regclass($1) is not null as made", [TABLE]);
   const { rows } = tables[0]?.made

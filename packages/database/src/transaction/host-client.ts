@@ -3,6 +3,9 @@ import type { TxClient } from "./open-transaction.ts";
 import { CLIENT_TIMEOUT_MS } from "./pooler.ts";
 import { ormTypes } from "../sql/row-types.ts";
 
+/** Sends plain queries: a client, or a pool. */
+export type Reader = Pick<ClientBase, "query">;
+
 /** Wraps a client that a host has made, and whose settings are unknown. */
 export function hostClient(client: ClientBase): TxClient {
   return { query: (textOrConfig, values) => client.query(forHost(textOrConfig, values)) };

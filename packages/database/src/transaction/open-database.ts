@@ -24,6 +24,10 @@ export interface OpenDatabase extends Database {
   readonly sharesSessions: boolean;
   /** Whether the pool belongs to a host. The clients of a host's pool may not support pipelining. */
   readonly isBorrowed: boolean;
+  /** The names of the schemas that were passed to `createDatabase`. */
+  readonly schemaNames: ReadonlySet<string>;
+  /** Whether this process maintains the tables of pg-boss: the option `works`. */
+  readonly maintainsJobs: boolean;
   /** Whether tables are distributed over several nodes; undefined before the first `isDistributed`. */
   distributed: boolean | undefined;
   /** Finds out which nodes of a cluster answer; undefined without the option `lenderIds`. */

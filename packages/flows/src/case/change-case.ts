@@ -12,7 +12,7 @@ import { fieldPartnerAccounts, openAccounts } from "@collections/ledger";
 import { recordAct } from "@collections/lenders";
 import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";
-import { caseEvent } from "./event.ts";
+import { caseEvent, NUMBERED_UNDER_LOCK } from "./event.ts";
 
 /** An operator's order: the loan and a reason. The reason is stored. */
 export interface CaseOrder {
@@ -133,6 +133,7 @@ async function changeCase(
         const data = isAboutHolder(event.kind) ? { fieldPartner: shown(holders.get(holderId ?? "")) } : { reason };
         return caseEvent(caseAfter, { ...event, data }, origin);
       }),
+      NUMBERED_UNDER_LOCK,
     );
     return { kind: "done", caseAfter };
   });

@@ -1,10 +1,16 @@
 import type { LockedCase } from "@collections/cases";
 import { newId, publicId } from "@collections/database";
 import { toWire } from "@collections/money";
-import type { EventToEmit } from "@collections/webhooks";
+import type { EmitOptions, EventToEmit } from "@collections/webhooks";
 
 /** The version of the envelope. It is raised by one when a field changes its meaning, not when a field is added. */
 const ENVELOPE_VERSION = 1;
+
+/**
+ * The option of `emit` for our events: their loans are locked by their cases, which count the events, and `caseEvent`
+ * makes the bodies.
+ */
+export const NUMBERED_UNDER_LOCK: EmitOptions = { trusted: true };
 
 /** The origin of an event: its lender, the environment and the time. */
 export interface EventOrigin {

@@ -37,7 +37,7 @@ import {
 import type { LenderProfile } from "@collections/lenders";
 import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";
-import { caseEvent } from "./event.ts";
+import { caseEvent, NUMBERED_UNDER_LOCK } from "./event.ts";
 import { type ImportResult, importResult, type PlannedRow } from "./import-result.ts";
 import { asRefusedBefore, refusedByCase, repeatedImport } from "./repeated-import.ts";
 
@@ -237,6 +237,7 @@ async function applyRows(
     applied.flatMap(({ plan }) =>
       plan.events.map((event) => caseEvent({ ...plan.caseAfter, status: event.status }, event, origin)),
     ),
+    NUMBERED_UNDER_LOCK,
   );
   const inOrder = checked.map(({ index }) => planned.get(index)!);
   const refused = refusedByCase(inOrder, checked);

@@ -10,7 +10,7 @@ import {
 } from "@collections/cases";
 import type { Tx } from "@collections/database";
 import { emit } from "@collections/webhooks";
-import { caseEvent, type EventOrigin } from "./event.ts";
+import { caseEvent, type EventOrigin, NUMBERED_UNDER_LOCK } from "./event.ts";
 
 /**
  * The case that an operation works on, and the loan's current case, which stores the loan's sequence. Both are the same
@@ -58,5 +58,6 @@ export async function recordLoanEvents(
   await emit(
     tx,
     events.map((event, index) => caseEvent(currentAfter, { ...event, data: eventData[index]!.data }, origin)),
+    NUMBERED_UNDER_LOCK,
   );
 }

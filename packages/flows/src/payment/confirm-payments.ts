@@ -4,6 +4,7 @@ import { addEarnings, creditEarnings, findPendingEarnings } from "@collections/e
 import { bookingsFor, bookPayments, postTransfers } from "@collections/ledger";
 import { commissionPlans } from "@collections/lenders";
 import { linksByLenderLinkId, markPaid } from "@collections/payment-links";
+import { NUMBERED_UNDER_LOCK } from "../case/event.ts";
 import { emit } from "@collections/webhooks";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 import { casesThatMayEnd, foldConfirmations } from "./fold-confirmations.ts";
@@ -111,6 +112,6 @@ async function confirmLocked(
   creditEarnings(tx, toWrite.creditedEarnings, now);
   markPaid(tx, toWrite.paidLinks);
   for (const { id } of toWrite.paidLinks) signal(tx, PAYMENT_LINK_CHANNEL, id);
-  await emit(tx, toWrite.events);
+  await emit(tx, toWrite.events, NUMBERED_UNDER_LOCK);
   return outcomes;
 }

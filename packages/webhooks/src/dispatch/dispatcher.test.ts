@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
-import type { WebhookKey } from "../endpoint/attempt.ts";
+import type { WebhookKey } from "../endpoint/webhook-key.ts";
 import { changeEndpoint, deliveryTotals, emit } from "../index.ts";
 import { openReceiver, type Received } from "../../tests/receiver.ts";
 import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../../tests/trial.ts";

@@ -1,13 +1,13 @@
 import type { Database } from "@collections/database";
 import type { Outbound } from "@collections/outbound";
-import { DEFAULT_TIMEOUT_MS, type WebhookSender } from "../endpoint/attempt.ts";
+import { DEFAULT_TIMEOUT_MS, type WebhookBrand, type WebhookSender } from "../endpoint/attempt.ts";
 import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
 import { DEFAULT_SUSPENSION, type SuspensionRule } from "../endpoint/suspension.ts";
 import type { AttemptFacts } from "./attempt-facts.ts";
 import { DEFAULT_LADDER, type Ladder, parseLadder } from "./ladder.ts";
 import { Lane } from "./lane.ts";
 import { lendersWithBacklog } from "./lease.ts";
-import { type Log, silentLog } from "./log.ts";
+import { errorLog, type Log } from "./log.ts";
 import { createQuietLanes } from "./quiet-lanes.ts";
 import { createSlots } from "./slots.ts";
 
@@ -27,7 +27,7 @@ const CLUSTER_POLL_INTERVAL_MS = 5_000;
 const LAST_WRITES_MS = 2_000;
 
 /** The options of a dispatcher. It needs the database, the outbound client, and the key that signs each lender's events. */
-export interface DispatcherOptions {
+export interface DispatcherOptions extends WebhookBrand {
   readonly database: Database;
   readonly outbound: Outbound;
   readonly signingKeyOf: WebhookSender["signingKeyOf"];
@@ -37,6 +37,11 @@ export interface DispatcherOptions {
   readonly suspension?: SuspensionRule;
   /** The time limit of a whole exchange with a callback. Default 10 seconds. */
   readonly timeoutMs?: number;
+  /**
+   * How much longer than `timeoutMs` a delivery stays leased by its process. If the process dies, another process
+   * attempts the delivery after that time. Results must be written within a third of it. Default 15 seconds.
+   */
+  readonly leaseBeyondTimeoutMs?: number;
   /** The most attempts under way in this process. Default 512. */
   readonly maxInFlight?: number;
   /** The most attempts under way to one endpoint, so that an endpoint that hangs cannot hold more slots. Default 32. */
@@ -48,7 +53,7 @@ export interface DispatcherOptions {
   readonly now?: () => Date;
   /** Returns a number in [0, 1), for the ladder's jitter. */
   readonly random?: () => number;
-  /** Default: nothing is logged. */
+  /** Default: the console, for errors only. */
   readonly log?: Log;
   /** Called for every attempt whose result is written. */
   readonly onAttempt?: (facts: AttemptFacts) => void;
@@ -73,7 +78,7 @@ export interface Dispatcher {
  * contract: Delivery
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { database, log = silentLog } = options;
+  const { database, log = errorLog } = options;
   const lanes = new Map<string, Lane>();
   const abort = new AbortController();
   const newLane = laneMaker(options, log, abort.signal);
@@ -138,7 +143,15 @@ function laneMaker(options: DispatcherOptions, log: Log, abort: AbortSignal): (l
   const shared = {
     em,
     quietLanes: createQuietLanes(em, { suspension, oneLenderABatch: options.oneLenderABatch ?? false }),
-    sender: { outbound, signingKeyOf, timeoutMs, now },
+    sender: {
+      outbound,
+      signingKeyOf,
+      timeoutMs,
+      now,
+      headerPrefix: options.headerPrefix,
+      userAgent: options.userAgent,
+    },
+    leaseBeyondTimeoutMs: options.leaseBeyondTimeoutMs,
     slots: createSlots(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
     ladder: options.ladder ?? parseLadder(DEFAULT_LADDER),
     suspension,

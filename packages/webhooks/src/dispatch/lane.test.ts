@@ -2,12 +2,11 @@ import { createOutbound } from "@collections/outbound";
 import { query, statement } from "@collections/database";
 import { afterAll, expect, test } from "vitest";
 import { openReceiver } from "../../tests/receiver.ts";
-import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, KEY_ID, NO_LOG, openTrial, SECRET, until } from "../../tests/trial.ts";
 import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
 import type { AttemptFacts } from "./attempt-facts.ts";
 import { parseLadder } from "./ladder.ts";
 import { Lane, type LaneOptions } from "./lane.ts";
-import { silentLog } from "./log.ts";
 import { createQuietLanes } from "./quiet-lanes.ts";
 import { createSlots } from "./slots.ts";
 
@@ -35,7 +34,7 @@ function openLane(lenderId: string, options: Partial<LaneOptions> = {}) {
     suspension: DEFAULT_SUSPENSION,
     random: Math.random,
     maxInFlight: 8,
-    log: silentLog,
+    log: NO_LOG,
     onAttempt: (fact) => facts.push(fact),
     abort: new AbortController().signal,
     ...options,

@@ -22,6 +22,8 @@ export interface LaneOptions {
   readonly em: EntityManager;
   readonly quietLanes: QuietLanes;
   readonly sender: WebhookSender;
+  /** How much longer than the timeout of an attempt a lease lasts. */
+  readonly leaseBeyondTimeoutMs?: number | undefined;
   readonly slots: Slots;
   readonly ladder: Ladder;
   readonly suspension: SuspensionRule;
@@ -120,10 +122,17 @@ export class Lane {
   }
 
   async #lease(afterLoan: string, count: number): Promise<void> {
-    const { em, quietLanes, sender, lenderId, log } = this.#options;
+    const { em, quietLanes, sender, leaseBeyondTimeoutMs, lenderId, log } = this.#options;
     const firstAttemptsOnly = !this.#repeats.isOpen;
     try {
-      const request = { lenderId, count, afterLoan, firstAttemptsOnly, timeoutMs: sender.timeoutMs };
+      const request = {
+        lenderId,
+        count,
+        afterLoan,
+        firstAttemptsOnly,
+        timeoutMs: sender.timeoutMs,
+        beyondTimeoutMs: leaseBeyondTimeoutMs,
+      };
       const found = await (this.#cursor.isSmall ? quietLanes.lease(request) : lease(em, request));
       const { deliveries: leased, scannedUpTo, recoveredAt } = found;
       if (leased.length > 0) this.#concurrency.seeRecovery(recoveredAt);

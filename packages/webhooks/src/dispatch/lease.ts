@@ -8,10 +8,10 @@ import {
 } from "@collections/database";
 import { type Delivery, deliveryTable } from "../storage/delivery.ts";
 
-/** A lease lasts this much longer than the timeout of an attempt. */
-const LEASE_BEYOND_TIMEOUT_MS = 15_000;
-/** An attempt starts only if its lease leaves this much time, after the attempt's timeout, to write the result. */
-const RECORDING_TIME_MS = 5_000;
+/** A lease lasts this much longer than the timeout of an attempt, unless the host sets another time. */
+export const DEFAULT_LEASE_BEYOND_TIMEOUT_MS = 15_000;
+/** An attempt starts only if its lease leaves this part of the time beyond the timeout to write the result. */
+const RECORDING_SHARE = 1 / 3;
 /** The most loans that one query reads, so that the query stays short if few of many loans have a delivery to lease. */
 const LOANS_PER_SCAN = 5_000;
 /** The most loans of each lender that a shared query reads. A lender with a larger backlog gets a query of its own. */
@@ -42,6 +42,8 @@ export interface LeaseRequest {
   /** Skip retries and replays, and the loans whose next delivery is a retry or a replay. */
   readonly firstAttemptsOnly: boolean;
   readonly timeoutMs: number;
+  /** How much longer than `timeoutMs` the lease lasts. */
+  readonly beyondTimeoutMs?: number | undefined;
 }
 
 export interface Lease {
@@ -65,7 +67,7 @@ type ScanRow = LeasedRow | (ScannedRow & { readonly deliveryId: null });
  * or is suspended. The database's clock decides when a lease ends, so that processes with different clocks agree.
  */
 export async function lease(em: EntityManager, request: LeaseRequest): Promise<Lease> {
-  const claim = newClaim(request.timeoutMs);
+  const claim = newClaim(request);
   const { lenderId, afterLoan, count, firstAttemptsOnly } = request;
   const values = [lenderId, claim.claimId, claim.leaseMs, afterLoan, count, firstAttemptsOnly, LOANS_PER_SCAN];
   return leaseOf(claim, await query<ScanRow>(em, leaseHeads, values));
@@ -76,7 +78,11 @@ export async function lease(em: EntityManager, request: LeaseRequest): Promise<L
  * request, in the same order.
  */
 export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
-  const claim = newClaim(Math.max(...requests.map(({ timeoutMs }) => timeoutMs)));
+  const claim = newClaim({
+    timeoutMs: Math.max(...requests.map(({ timeoutMs }) => timeoutMs)),
+    // All lanes of a process have the same time.
+    beyondTimeoutMs: requests[0]?.beyondTimeoutMs,
+  });
   const rows = await query<ScanRow & { readonly place: bigint }>(em, leaseHeadsOfMany, [
     requests.map(({ lenderId }) => lenderId),
     claim.claimId,
@@ -96,9 +102,12 @@ interface Claim {
   readonly startBefore: number;
 }
 
-function newClaim(timeoutMs: number): Claim {
-  const leaseMs = timeoutMs + LEASE_BEYOND_TIMEOUT_MS;
-  return { claimId: newId(), leaseMs, startBefore: performance.now() + leaseMs - timeoutMs - RECORDING_TIME_MS };
+function newClaim({
+  timeoutMs,
+  beyondTimeoutMs = DEFAULT_LEASE_BEYOND_TIMEOUT_MS,
+}: Pick<LeaseRequest, "timeoutMs" | "beyondTimeoutMs">): Claim {
+  const startBefore = performance.now() + beyondTimeoutMs * (1 - RECORDING_SHARE);
+  return { claimId: newId(), leaseMs: timeoutMs + beyondTimeoutMs, startBefore };
 }
 
 function leaseOf({ claimId, startBefore }: Claim, scanned: readonly ScanRow[]): Lease {

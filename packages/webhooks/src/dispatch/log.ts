@@ -6,5 +6,18 @@ export interface Log {
   error(facts: object, message: string): void;
 }
 
-/** A log that writes nothing. */
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+/**
+ * A log that writes errors to the console, and nothing else. A warning with an error is one too: for example, a routine
+ * that failed and runs again later.
+ */
+export const errorLog: Log = {
+  debug() {},
+  info() {},
+  warn(facts, message) {
+    if ("error" in facts) errorLog.error(facts, message);
+  },
+  error(facts, message) {
+    // oxlint-disable-next-line no-console -- without the option `log` the console is the only place to report an error
+    console.error(message, facts);
+  },
+};

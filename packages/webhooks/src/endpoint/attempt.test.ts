@@ -36,7 +36,7 @@ describe("the request", () => {
       "x-service-key-id": KEY_ID,
       "x-service-timestamp": expect.stringMatching(/^\d{13}$/),
       "x-service-signature": expect.stringMatching(/^[0-9a-f]{64}$/),
-      "user-agent": expect.stringContaining("PartnerCollections"),
+      "user-agent": "Webhooks/1.0",
     });
     expect(received?.headers).not.toHaveProperty("x-service-replay");
     expect(request).toMatchObject({ url: receiver.url, body });

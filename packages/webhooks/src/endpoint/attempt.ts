@@ -1,23 +1,25 @@
 import { describeFailure, type FailureReason, type Outbound, type OutboundAnswer } from "@collections/outbound";
 import { publicId } from "@collections/database";
-import { HEADERS, type Secret, sign } from "@collections/signing";
+import { HEADERS, sign } from "@collections/signing";
+import { checkKey, type WebhookKey } from "./webhook-key.ts";
 
 /** How long a whole exchange with a callback may take. contract: Limits, webhook acknowledgement time */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
-const USER_AGENT = "PartnerCollections-Webhooks/1.0";
+const DEFAULT_USER_AGENT = "Webhooks/1.0";
+const DEFAULT_HEADER_PREFIX = "X-Service-";
 const KEPT_BODY_BYTES = 2_048;
 
-/**
- * The key that signs a lender's webhooks. A receiver finds the secret by the key's id.
- */
-export interface WebhookKey {
-  readonly keyId: string;
-  readonly secret: Secret;
+/** How requests to callbacks name their sender. */
+export interface WebhookBrand {
+  /** The beginning of the names of the headers for event, signature and so on. Default: `X-Service-`. */
+  readonly headerPrefix?: string | undefined;
+  /** Default: `Webhooks/1.0`. */
+  readonly userAgent?: string | undefined;
 }
 
 /** Everything that is needed to send signed requests to callbacks. */
-export interface WebhookSender {
+export interface WebhookSender extends WebhookBrand {
   readonly outbound: Outbound;
   readonly signingKeyOf: (lenderId: string) => WebhookKey | Promise<WebhookKey>;
   /** The time limit of the whole exchange. */
@@ -87,7 +89,7 @@ export interface AttemptResult {
 export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake): Promise<AttemptResult> {
   const key = await sender.signingKeyOf(attempt.lenderId);
   const startedAt = sender.now();
-  const headers = signedHeaders(attempt, key, startedAt);
+  const headers = signedHeaders(sender, attempt, key, startedAt);
   const answer = await sender.outbound.request({
     method: "POST",
     url: attempt.url,
@@ -110,30 +112,53 @@ export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake)
  * const { url, headers } = await signedRequest(sender, attempt);
  */
 export async function signedRequest(
-  { signingKeyOf, now }: Pick<WebhookSender, "signingKeyOf" | "now">,
+  sender: Pick<WebhookSender, "signingKeyOf" | "now"> & WebhookBrand,
   attempt: AttemptToMake,
 ): Promise<SentRequest> {
-  const key = await signingKeyOf(attempt.lenderId);
-  const headers = signedHeaders(attempt, key, now());
+  const key = await sender.signingKeyOf(attempt.lenderId);
+  const headers = signedHeaders(sender, attempt, key, sender.now());
   return { url: attempt.url, headers, body: attempt.body };
 }
 
-function signedHeaders(attempt: AttemptToMake, key: WebhookKey, at: Date): Record<string, string> {
+function signedHeaders(
+  { headerPrefix = DEFAULT_HEADER_PREFIX, userAgent = DEFAULT_USER_AGENT }: WebhookBrand,
+  attempt: AttemptToMake,
+  key: WebhookKey,
+  at: Date,
+): Record<string, string> {
+  checkKey(key, attempt.lenderId);
   const timestamp = String(at.getTime());
+  const names = headerNames(headerPrefix);
   // The signature covers the path as the URL parser writes it, because the request line contains this path. `outbound`
   // refuses a URL that cannot be parsed.
   const path = URL.parse(attempt.url)?.pathname ?? "/";
   return {
     "Content-Type": "application/json",
-    "User-Agent": USER_AGENT,
-    [HEADERS.event]: attempt.kind,
-    [HEADERS.delivery]: publicId("evt", attempt.eventId),
-    [HEADERS.attempt]: String(attempt.number),
-    [HEADERS.keyId]: key.keyId,
-    [HEADERS.timestamp]: timestamp,
-    [HEADERS.signature]: sign({ method: "POST", path, timestamp, body: attempt.body, secret: key.secret }),
-    ...(attempt.replay === true && { [HEADERS.replay]: "true" }),
+    "User-Agent": userAgent,
+    [names.event]: attempt.kind,
+    [names.delivery]: publicId("evt", attempt.eventId),
+    [names.attempt]: String(attempt.number),
+    [names.keyId]: key.keyId,
+    [names.timestamp]: timestamp,
+    [names.signature]: sign({ method: "POST", path, timestamp, body: attempt.body, secret: key.secret }),
+    ...(attempt.replay === true && { [names.replay]: "true" }),
   };
+}
+
+type HeaderNames = Readonly<Record<keyof typeof HEADERS, string>>;
+
+const namesByPrefix = new Map<string, HeaderNames>([[DEFAULT_HEADER_PREFIX, HEADERS]]);
+
+function headerNames(prefix: string): HeaderNames {
+  const known = namesByPrefix.get(prefix);
+  if (known) return known;
+  const entries = Object.entries(HEADERS).map(([key, name]) => [
+    key,
+    prefix + name.slice(DEFAULT_HEADER_PREFIX.length),
+  ]);
+  const names = Object.fromEntries(entries) as HeaderNames;
+  namesByPrefix.set(prefix, names);
+  return names;
 }
 
 type Judgement = Pick<AttemptResult, "outcome" | "answer" | "error" | "ownFault">;

@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { checkEndpoint } from "./endpoint-input.ts";
 import { type EntityManager, newId, query, signal, statement, tableOf, type Tx } from "@collections/database";
 
 /** Signals on this channel carry the id of a lender with deliveries that may be due. */
@@ -88,26 +89,50 @@ export class EndpointNotFoundError extends Error {
 
 /**
  * Creates the endpoint of a new lender. If `url` is null, its events wait. Check the URL with `checkUrl` of
- * `@collections/outbound` before.
+ * `@collections/outbound` before. Use `upsertEndpoint` if the lender may have an endpoint.
+ * @throws InvalidEndpointError
  *
  * @example
  * await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
  */
 export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
+  checkEndpoint(endpoint);
   await query(tx, insertEndpoint, endpointTable.values({ ...endpoint, id: newId() }, REGISTERED));
 }
 
 /**
  * Sets or clears the callback URL. Waiting events go to the new URL. A different URL resets the count of failures, and a
- * suspended endpoint is then probed at once. Throws EndpointNotFoundError.
+ * suspended endpoint is then probed at once.
+ * @throws EndpointNotFoundError, InvalidEndpointError
  *
  * @example
  * await changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks/v2" });
  */
 export async function changeEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
-  const changed = await query(tx, updateUrl, [endpoint.lenderId, endpoint.url]);
-  if (changed.length === 0) throw new EndpointNotFoundError(endpoint.lenderId);
-  signal(tx, WEBHOOKS_CHANNEL, endpoint.lenderId);
+  checkEndpoint(endpoint);
+  if (!(await hasChanged(tx, endpoint))) throw new EndpointNotFoundError(endpoint.lenderId);
+}
+
+/**
+ * Creates the lender's endpoint, or changes its URL as `changeEndpoint` does. Concurrent calls for one lender wait for each
+ * other, and the last one decides.
+ * @throws InvalidEndpointError
+ *
+ * @example
+ * await upsertEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
+ */
+export async function upsertEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
+  checkEndpoint(endpoint);
+  if (await hasChanged(tx, endpoint)) return;
+  await query(tx, insertIfNone, endpointTable.values({ ...endpoint, id: newId() }, REGISTERED));
+  // If another transaction has just created the endpoint, the insert waited for it and did nothing.
+  await hasChanged(tx, endpoint);
+}
+
+async function hasChanged(tx: Tx, { lenderId, url }: { lenderId: string; url: string | null }): Promise<boolean> {
+  const changed = await query(tx, updateUrl, [lenderId, url]);
+  if (changed.length > 0) signal(tx, WEBHOOKS_CHANNEL, lenderId);
+  return changed.length > 0;
 }
 
 /**
@@ -128,6 +153,13 @@ const insertEndpoint = statement(
   "webhooks.register-endpoint",
   `insert into ${endpointTable.name} (${endpointTable.columnList(REGISTERED)})
    values (${endpointTable.parameterList(REGISTERED)})`,
+);
+
+const insertIfNone = statement(
+  "webhooks.register-endpoint-if-none",
+  `insert into ${endpointTable.name} (${endpointTable.columnList(REGISTERED)})
+   values (${endpointTable.parameterList(REGISTERED)})
+   on conflict (lender_id) do nothing`,
 );
 
 // Citus refuses now() within CASE in SET, and accepts it in a WITH.

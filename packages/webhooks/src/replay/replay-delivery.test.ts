@@ -2,7 +2,7 @@ import { sessionsWaitingForLocks } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { deliveryById } from "../insight/delivery-log.ts";
-import type { EventToEmit } from "../emit.ts";
+import type { NumberedEvent } from "../event-input.ts";
 import { lease } from "../dispatch/lease.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { type DeliveryRow, rowOf as rowIn, settleAs } from "../../tests/delivery-rows.ts";
@@ -97,7 +97,7 @@ describe("the replay of one event", () => {
   });
 });
 
-async function publish(lenderId: string, loan: string, from: number, to: number): Promise<EventToEmit[]> {
+async function publish(lenderId: string, loan: string, from: number, to: number): Promise<NumberedEvent[]> {
   const events = eventsOn(lenderId, loan, from, to);
   await trial.publish(events);
   return events;
@@ -107,15 +107,15 @@ function replayOne(lenderId: string, eventId: string, requestId?: string) {
   return transaction(database.em(), (tx) => replayDelivery(tx, lenderId, eventId, requestId));
 }
 
-function settle(lenderId: string, events: readonly EventToEmit[], state: string): Promise<void> {
+function settle(lenderId: string, events: readonly NumberedEvent[], state: string): Promise<void> {
   return settleAs(database, lenderId, events, state);
 }
 
-function rowOf(lenderId: string, event: EventToEmit): Promise<DeliveryRow | undefined> {
+function rowOf(lenderId: string, event: NumberedEvent): Promise<DeliveryRow | undefined> {
   return rowIn(database, lenderId, event);
 }
 
-async function stateOf(lenderId: string, event: EventToEmit): Promise<string | undefined> {
+async function stateOf(lenderId: string, event: NumberedEvent): Promise<string | undefined> {
   return (await rowOf(lenderId, event))?.state;
 }
 

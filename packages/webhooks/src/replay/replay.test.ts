@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { advanceReplays } from "./advance-replays.ts";
 import { deliveryById } from "../insight/delivery-log.ts";
-import type { EventToEmit } from "../emit.ts";
+import type { NumberedEvent } from "../event-input.ts";
 import { cancelReplay, listReplays, type Replay, replayById, type ReplayFilter } from "./replay.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
@@ -57,7 +57,7 @@ describe("a replay of many events", () => {
 
   test("includes events created at createdFrom or later, and before createdTo", async () => {
     const lenderId = await trial.addLender(null);
-    const events: EventToEmit[] = [];
+    const events: NumberedEvent[] = [];
     for (let number = 1; number <= 3; number += 1) {
       events.push(...(await publish(lenderId, "LN-1", number, number)));
       await wait(5);
@@ -245,7 +245,7 @@ describe("a replay of many events", () => {
   });
 });
 
-async function publish(lenderId: string, loan: string, from: number, to: number): Promise<EventToEmit[]> {
+async function publish(lenderId: string, loan: string, from: number, to: number): Promise<NumberedEvent[]> {
   const events = eventsOn(lenderId, loan, from, to);
   await trial.publish(events);
   return events;
@@ -268,11 +268,11 @@ async function aSecondLater({ lenderId, id }: Replay): Promise<void> {
   await query(database.em(), endPause, [lenderId, id]);
 }
 
-function settle(lenderId: string, events: readonly EventToEmit[], state: string): Promise<void> {
+function settle(lenderId: string, events: readonly NumberedEvent[], state: string): Promise<void> {
   return settleAs(database, lenderId, events, state);
 }
 
-async function stateOf(lenderId: string, event: EventToEmit): Promise<string | undefined> {
+async function stateOf(lenderId: string, event: NumberedEvent): Promise<string | undefined> {
   return (await rowOf(database, lenderId, event))?.state;
 }
 

@@ -40,7 +40,7 @@ describe("partitions", () => {
     await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: null }));
     const soon = eventAt(lenderId, "LN-1", 1, new Date(Date.now() + 3 * WEEK_MS));
     const late = eventAt(lenderId, "LN-1", 2, new Date(Date.now() + 9 * WEEK_MS));
-    await transaction(database.em(), async (tx) => emit(tx, [soon, late]));
+    await transaction(database.em(), async (tx) => emit(tx, [soon, late], { trusted: true }));
     expect(await partitionStates(database.em())).toMatchObject([{ relation: "event", unplaced: 2 }, { unplaced: 0 }]);
 
     await maintainPartitions(database.em());
@@ -83,7 +83,7 @@ describe("partitions", () => {
     const busy = Array.from({ length: 4 }, async (_, writer) => {
       for (let sequence = 1; !isOver || sequence <= 50; sequence++) {
         const event = eventAt(run.lenderId, `LN-${writer}`, sequence, new Date());
-        await transaction(em(), async (tx) => emit(tx, [event]));
+        await transaction(em(), async (tx) => emit(tx, [event], { trusted: true }));
         made += 1;
         const heads = await lease(em(), {
           lenderId: run.lenderId,
@@ -154,7 +154,7 @@ test("the upgrade to partitions copies no rows, and keeps all rows and rights", 
   const events = [1, 2].map((sequence) =>
     eventAt(lenderId, "LN-1", sequence, new Date(Date.now() - sequence * 10 * WEEK_MS)),
   );
-  await transaction(database.em(), async (tx) => emit(tx, events));
+  await transaction(database.em(), async (tx) => emit(tx, events, { trusted: true }));
   const file = "select pg_relation_filenode($1::regclass) as file";
   const { rows: fileBefore } = await database.pool.query(file, ["webhooks.event"]);
   await database.pool.query("grant select, insert on webhooks.event to pg_monitor");

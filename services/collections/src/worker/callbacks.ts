@@ -16,6 +16,9 @@ export class NoSigningKeyError extends Error {
   }
 }
 
+/** contract: Delivery */
+const USER_AGENT = "PartnerCollections-Webhooks/1.0";
+
 export interface WebhookSenderParts {
   readonly credentials: Pick<Credentials, "signingKeyOf">;
   readonly outbound: Outbound;
@@ -30,6 +33,7 @@ export function createWebhookSender({ credentials, outbound, timeoutMs }: Webhoo
   return {
     outbound,
     timeoutMs,
+    userAgent: USER_AGENT,
     now: () => new Date(),
     async signingKeyOf(lenderId) {
       const key = await credentials.signingKeyOf(lenderId);

@@ -88,6 +88,7 @@ function webhooksOf(app: App): Promise<Webhooks> {
     database,
     outbound,
     signingKeyOf: webhookSender.signingKeyOf,
+    userAgent: webhookSender.userAgent,
     pingOf: pingFor,
     sendAlert: (job) => sendWebhookAlert(alertDeps(app), job),
     ladder: config.webhookLadder,

@@ -1,0 +1,147 @@
+import { forHost, type Reader } from "../transaction/host-client.ts";
+import { missingJobs } from "../jobs/jobs.ts";
+import { type Database, databaseOf, type OpenDatabase } from "../transaction/open-database.ts";
+import { sqlState } from "../sql/sql-state.ts";
+import { tableOf } from "../sql/table.ts";
+import { missingMigrations, type PackageSchema } from "./migrate.ts";
+
+/** Why a database cannot be used yet. */
+export type NotReadyCode =
+  | "SCHEMA_NOT_OPENED"
+  | "MIGRATION_MISSING"
+  | "RIGHTS_MISSING"
+  | "JOBS_NOT_INSTALLED"
+  | "JOBS_NOT_MAINTAINED";
+
+/**
+ * A package cannot work with this database yet. The message says what is missing and names the call that fixes it.
+ *
+ * @example
+ * try {
+ *   await requireReady(database, billingSchema);
+ * } catch (error) {
+ *   if (!(error instanceof NotReadyError)) throw error;
+ *   console.error(error.code, error.message);
+ * }
+ */
+export class NotReadyError extends Error {
+  override readonly name = "NotReadyError";
+  readonly code: NotReadyCode;
+
+  constructor(code: NotReadyCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/**
+ * Checks that this process can use the tables and queues of a schema: the schema was passed to `createDatabase`, all of
+ * its migrations are applied, the role has the rights on its tables, and its queues exist. With `works`, also checks that
+ * this process maintains the queues. Only reads. A package calls it before it starts work in the background, because a
+ * failure there is only logged.
+ * @throws NotReadyError
+ *
+ * @example
+ * await requireReady(database, billingSchema, { works: true });
+ */
+export async function requireReady(
+  database: Database,
+  schema: PackageSchema,
+  { works = false }: { readonly works?: boolean } = {},
+): Promise<void> {
+  const opened = databaseOf(database.em());
+  const schemaName = exportOf(schema);
+  if (!opened.schemaNames.has(schema.name)) {
+    throw new NotReadyError(
+      "SCHEMA_NOT_OPENED",
+      `createDatabase was called without the schema ${schema.name}. Add it: createDatabase({ url, schemas: [${schemaName}] }).`,
+    );
+  }
+  if (works && !opened.maintainsJobs) {
+    throw new NotReadyError(
+      "JOBS_NOT_MAINTAINED",
+      `This process works on jobs, but createDatabase was called without \`works\`. Add it: createDatabase({ url, schemas: [${schemaName}], works: true }).`,
+    );
+  }
+  await requireMigrations(opened, schema);
+  await requireRights(opened, schema);
+  await requireQueues(opened, schema);
+}
+
+async function requireMigrations(database: OpenDatabase, schema: PackageSchema): Promise<void> {
+  const missing = await missingMigrations(readerOf(database), [schema]).catch((error: unknown) => {
+    if (sqlState(error) === INSUFFICIENT_PRIVILEGE)
+      throw rightsMissing(schema, "may not read the list of applied migrations");
+    throw error;
+  });
+  if (missing.length > 0) {
+    throw new NotReadyError(
+      "MIGRATION_MISSING",
+      `The database lacks ${missing.join(", ")}. Migrate it first: ${migrateCall(schema)}.`,
+    );
+  }
+}
+
+async function requireRights(database: OpenDatabase, schema: PackageSchema): Promise<void> {
+  if (schema.entities.length === 0) return;
+  const { rows } = await readerOf(database).query<{ role: string; mayUse: boolean }>(
+    `select current_user as role, has_schema_privilege($1, 'usage') as "mayUse"`,
+    [schema.name],
+  );
+  const { role, mayUse } = rows[0]!;
+  if (!mayUse) throw rightsMissing(schema, `may not use the schema ${schema.name}`, role);
+  const needed = schema.entities.flatMap((entity) => rightsOn(tableOf(entity).name, schema));
+  const { rows: lacking } = await readerOf(database).query<{ table: string; right: string }>(
+    `select n.table_name as "table", n.right_name as "right"
+     from unnest($1::text[], $2::text[]) as n (table_name, right_name)
+     where not has_table_privilege(n.table_name, n.right_name)`,
+    [needed.map(({ table }) => table), needed.map(({ right }) => right)],
+  );
+  const [first] = lacking;
+  if (first) throw rightsMissing(schema, `may not ${first.right} rows of ${first.table}`, role);
+}
+
+async function requireQueues(database: OpenDatabase, schema: PackageSchema): Promise<void> {
+  if (schema.queues === undefined || schema.queues.length === 0) return;
+  const missing = await missingJobs(readerOf(database), schema.queues);
+  if (missing.length > 0) {
+    throw new NotReadyError(
+      "JOBS_NOT_INSTALLED",
+      `The database lacks ${missing.join(", ")}. Install the job queues: ${migrateCall(schema)}.`,
+    );
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+
+/** Returns the rights that `migrate` grants to the run-time role on a table. */
+function rightsOn(table: string, { appendOnly = [], readOnly = [] }: PackageSchema) {
+  const rights = readOnly.includes(table)
+    ? ["select"]
+    : appendOnly.includes(table)
+      ? ["select", "insert"]
+      : ["select", "insert", "update", "delete"];
+  return rights.map((right) => ({ table, right }));
+}
+
+function rightsMissing(schema: PackageSchema, what: string, role = "of this connection"): NotReadyError {
+  return new NotReadyError(
+    "RIGHTS_MISSING",
+    `The role ${role} ${what}. Migrate as the owner of the tables, and pass the URL of this role: migrate({ url: ownerUrl, runtimeUrl: url, schemas: [${exportOf(schema)}], jobs: true }).`,
+  );
+}
+
+function migrateCall(schema: PackageSchema): string {
+  return `migrate({ url, schemas: [${exportOf(schema)}], jobs: true })`;
+}
+
+/** The name under which our packages export their schema: `rateLimitsSchema` for `rate_limits`. */
+function exportOf({ name }: PackageSchema): string {
+  return `${name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}Schema`;
+}
+
+/** Reads with a pool that may belong to a host. */
+function readerOf({ pool }: OpenDatabase): Reader {
+  const query = (text: string, values: unknown[] = []) => pool.query(forHost(text, values));
+  return { query: query as Reader["query"] };
+}

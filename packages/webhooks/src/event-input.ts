@@ -1,0 +1,130 @@
+/** An event to send to a lender. */
+export interface EventToEmit {
+  readonly lenderId: string;
+  /** UUIDv7, from `newId()`. Default: a new one. */
+  readonly eventId?: string;
+  /** Sent as the header `X-Service-Event`: 1 to 100 visible ASCII characters. */
+  readonly kind: string;
+  readonly loan: string;
+  /** The number after that of the loan's last event; the first event has 1. Default: that number. contract: Envelope */
+  readonly sequence?: bigint;
+  readonly occurredAt: Date;
+  /** The exact JSON text that every attempt sends, or a function that makes it from the event's id and sequence. */
+  readonly body: string | ((event: EmittedEvent) => string);
+}
+
+/** The id and the sequence of an event that was written. */
+export interface EmittedEvent {
+  readonly eventId: string;
+  readonly sequence: bigint;
+}
+
+/** An event with its id, its sequence and the text of its body. */
+export interface NumberedEvent extends EventToEmit, EmittedEvent {
+  readonly eventId: string;
+  readonly sequence: bigint;
+  readonly body: string;
+}
+
+/** What is wrong with an event. */
+export type EventFault =
+  | "LENDER_ID_INVALID"
+  | "EVENT_ID_INVALID"
+  | "KIND_INVALID"
+  | "LOAN_INVALID"
+  | "SEQUENCE_INVALID"
+  | "SEQUENCE_REPEATED"
+  | "SEQUENCE_SKIPPED"
+  | "NOT_NUMBERED"
+  | "OCCURRED_AT_INVALID"
+  | "BODY_INVALID";
+
+/**
+ * An event that cannot be emitted. Nothing was written. `index` is its position in the call.
+ *
+ * @example
+ * try {
+ *   await emit(tx, [{ lenderId, kind: "case.closed", loan: "LN-1001", occurredAt: now, body: "{}" }]);
+ * } catch (error) {
+ *   if (error instanceof InvalidEventError) console.error(error.code, error.index, error.message);
+ *   throw error;
+ * }
+ */
+export class InvalidEventError extends Error {
+  override readonly name = "InvalidEventError";
+  readonly code: EventFault;
+  readonly index: number;
+
+  constructor(code: EventFault, index: number, message: string) {
+    super(`Event ${index}: ${message}`);
+    this.code = code;
+    this.index = index;
+  }
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+/** The kind is sent in a header. */
+const KIND = /^[\x21-\x7e]{1,100}$/;
+/** PostgreSQL's bigint. */
+const MAX_SEQUENCE = 2n ** 63n - 1n;
+const MAX_LOAN_CHARS = 1_000;
+const QUOTED_CHARS = 60;
+
+/** Checks the fields of an event, except its body. The caller may be JavaScript, so the types are checked too. */
+export function checkFields(event: EventToEmit, index: number): void {
+  const { lenderId, eventId, kind, loan, sequence, occurredAt } = event as {
+    readonly [Field in keyof EventToEmit]: unknown;
+  };
+  const fail = (code: EventFault, message: string): never => {
+    throw new InvalidEventError(code, index, message);
+  };
+  if (!isText(lenderId, UUID)) fail("LENDER_ID_INVALID", `lenderId is ${quote(lenderId)}; expected a UUID.`);
+  if (eventId !== undefined && !isText(eventId, UUID_V7)) {
+    fail("EVENT_ID_INVALID", `eventId is ${quote(eventId)}; expected a UUID of version 7, as newId() makes it.`);
+  }
+  if (!isText(kind, KIND)) fail("KIND_INVALID", `kind is ${quote(kind)}; expected 1 to 100 visible ASCII characters.`);
+  if (!isLoan(loan)) {
+    fail("LOAN_INVALID", `loan is ${quote(loan)}; expected a text of 1 to ${MAX_LOAN_CHARS} characters without NUL.`);
+  }
+  if (sequence !== undefined && !isSequence(sequence)) {
+    fail("SEQUENCE_INVALID", `sequence is ${quote(sequence)}; expected a bigint from 1n, such as 12n.`);
+  }
+  if (!(occurredAt instanceof Date) || Number.isNaN(occurredAt.getTime())) {
+    fail("OCCURRED_AT_INVALID", `occurredAt is ${quote(occurredAt)}; expected a valid Date.`);
+  }
+}
+
+/** Checks that a body is a text, and with `isParsed` that it is JSON. */
+export function checkBody(body: unknown, index: number, { isParsed }: { readonly isParsed: boolean }): void {
+  if (typeof body === "string" && body !== "" && (!isParsed || isJson(body))) return;
+  const message = `body is ${quote(body)}; expected JSON as text, such as JSON.stringify({ eventId, kind }).`;
+  throw new InvalidEventError("BODY_INVALID", index, message);
+}
+
+/** Returns a value for an error message, on one line and not too long. */
+export function quote(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > QUOTED_CHARS ? `${text.slice(0, QUOTED_CHARS)}…` : text;
+}
+
+function isText(value: unknown, form: RegExp): value is string {
+  return typeof value === "string" && form.test(value);
+}
+
+function isLoan(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_LOAN_CHARS && !value.includes("\0");
+}
+
+function isSequence(value: unknown): value is bigint {
+  return typeof value === "bigint" && value > 0n && value <= MAX_SEQUENCE;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

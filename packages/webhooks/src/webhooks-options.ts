@@ -1,0 +1,100 @@
+import type { Job } from "@collections/database";
+import type { DispatcherOptions } from "./dispatch/dispatcher.ts";
+import type { AlertJob } from "./endpoint/alert.ts";
+import type { ProbeFacts } from "./endpoint/probe.ts";
+import type { Ping } from "./endpoint/test-endpoint.ts";
+import { quote } from "./event-input.ts";
+
+/**
+ * The options of `startWebhooks`. The host supplies the database, the outbound client, the signing key and the ping of each
+ * lender, and the mails of alerts. All settings have defaults.
+ *
+ * @example
+ * const options: WebhooksOptions = {
+ *   database, outbound, signingKeyOf, pingOf,
+ *   sendAlert: ({ data }) => writeMail(data),
+ *   ladder: parseLadder("0s,10s,1m"),
+ *   suspension: { suspendAfter: 50, probeIntervalMs: 60_000 },
+ *   onAttempt: ({ state, durationMs }) => console.log(state, durationMs),
+ * };
+ */
+export interface WebhooksOptions extends DispatcherOptions {
+  /** Makes the ping that probes a lender's suspended endpoint: an event id, and a body that contains the id. */
+  readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
+  /**
+   * Mails an alert to the lender's technical contacts. If it throws, the job is retried for about a day. Default: this
+   * process leaves the jobs of `alertQueue` to other processes.
+   */
+  readonly sendAlert?: (job: Job<AlertJob>) => Promise<void>;
+  /** Events and attempts are deleted after this many days, 32 at least. Default 35. */
+  readonly keepDays?: number;
+  /** Called for every probe of a suspended endpoint. */
+  readonly onProbe?: (probed: ProbeFacts) => void;
+}
+
+/**
+ * An option of `startWebhooks` is missing or invalid. Nothing was started.
+ *
+ * @example
+ * await startWebhooks({ database, outbound, signingKeyOf, pingOf, keepDays: 7 }).catch((error: unknown) => {
+ *   if (error instanceof InvalidWebhookOptionError) console.error(error.option, error.message);
+ *   throw error;
+ * });
+ */
+export class InvalidWebhookOptionError extends Error {
+  override readonly name = "InvalidWebhookOptionError";
+  readonly code = "INVALID_WEBHOOK_OPTION";
+  readonly option: keyof WebhooksOptions;
+
+  constructor(option: keyof WebhooksOptions, value: unknown, expected: string) {
+    super(`startWebhooks: the option ${option} is ${quote(value)}; expected ${expected}.`);
+    this.option = option;
+  }
+}
+
+const FUNCTIONS = ["signingKeyOf", "pingOf"] as const;
+const OPTIONAL_FUNCTIONS = ["sendAlert", "now", "random", "onAttempt", "onProbe"] as const;
+const LIMITS = {
+  timeoutMs: 1,
+  leaseBeyondTimeoutMs: 300,
+  maxInFlight: 1,
+  maxPerEndpoint: 1,
+  pollIntervalMs: 1,
+  keepDays: 32,
+} as const;
+const HEADER_PREFIX = /^[A-Za-z][A-Za-z0-9-]{0,59}$/;
+const USER_AGENT = /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/;
+
+/** Checks the options of `startWebhooks`. The caller may be JavaScript, so the types are checked too. */
+export function checkOptions(options: WebhooksOptions): void {
+  const given = (options ?? {}) as { readonly [Option in keyof WebhooksOptions]: unknown };
+  const require = (option: keyof WebhooksOptions, isValid: boolean, expected: string): void => {
+    if (!isValid) throw new InvalidWebhookOptionError(option, given[option], expected);
+  };
+  require("database", hasFunction(given.database, "em"), "the result of createDatabase()");
+  require("outbound", hasFunction(given.outbound, "request"), "the result of createOutbound()");
+  for (const option of FUNCTIONS) require(option, typeof given[option] === "function", "a function");
+  for (const option of OPTIONAL_FUNCTIONS) {
+    require(option, given[option] === undefined || typeof given[option] === "function", "a function");
+  }
+  for (const [option, least] of Object.entries(LIMITS) as [keyof typeof LIMITS, number][]) {
+    require(option, isAbsentOrFrom(given[option], least), `a whole number from ${least}`);
+  }
+  require("headerPrefix", isAbsentOr(
+    given.headerPrefix,
+    HEADER_PREFIX,
+  ), "letters, digits and hyphens, such as X-Acme-");
+  require("userAgent", isAbsentOr(given.userAgent, USER_AGENT), "visible ASCII characters, such as Acme-Webhooks/1.0");
+}
+
+function hasFunction(value: unknown, name: string): boolean {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function";
+}
+
+function isAbsentOrFrom(value: unknown, least: number): boolean {
+  return value === undefined || (typeof value === "number" && Number.isSafeInteger(value) && value >= least);
+}
+
+function isAbsentOr(value: unknown, form: RegExp): boolean {
+  return value === undefined || (typeof value === "string" && form.test(value));
+}
