@@ -5,7 +5,7 @@ import { startWebhooks } from "@collections/webhooks";
 
 /**
  * Deletes old events and deliveries, as a worker does when it starts. Sends nothing: it removes all callback URLs first.
- * Returns the facts that the worker logs about partitions.
+ * Returns the facts that the worker logs about partitions. The database has to be opened with `works: true`.
  */
 export async function runRetention(database: Database): Promise<object | undefined> {
   await database.pool.query("update webhooks.endpoint set url = null");

@@ -68,23 +68,20 @@ const USER_AGENT = /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/;
 /** Checks the options of `startWebhooks`. The caller may be JavaScript, so the types are checked too. */
 export function checkOptions(options: WebhooksOptions): void {
   const given = (options ?? {}) as { readonly [Option in keyof WebhooksOptions]: unknown };
-  const require = (option: keyof WebhooksOptions, isValid: boolean, expected: string): void => {
+  const check = (option: keyof WebhooksOptions, isValid: boolean, expected: string): void => {
     if (!isValid) throw new InvalidWebhookOptionError(option, given[option], expected);
   };
-  require("database", hasFunction(given.database, "em"), "the result of createDatabase()");
-  require("outbound", hasFunction(given.outbound, "request"), "the result of createOutbound()");
-  for (const option of FUNCTIONS) require(option, typeof given[option] === "function", "a function");
+  check("database", hasFunction(given.database, "em"), "the result of createDatabase()");
+  check("outbound", hasFunction(given.outbound, "request"), "the result of createOutbound()");
+  for (const option of FUNCTIONS) check(option, typeof given[option] === "function", "a function");
   for (const option of OPTIONAL_FUNCTIONS) {
-    require(option, given[option] === undefined || typeof given[option] === "function", "a function");
+    check(option, given[option] === undefined || typeof given[option] === "function", "a function");
   }
   for (const [option, least] of Object.entries(LIMITS) as [keyof typeof LIMITS, number][]) {
-    require(option, isAbsentOrFrom(given[option], least), `a whole number from ${least}`);
+    check(option, isAbsentOrFrom(given[option], least), `a whole number from ${least}`);
   }
-  require("headerPrefix", isAbsentOr(
-    given.headerPrefix,
-    HEADER_PREFIX,
-  ), "letters, digits and hyphens, such as X-Acme-");
-  require("userAgent", isAbsentOr(given.userAgent, USER_AGENT), "visible ASCII characters, such as Acme-Webhooks/1.0");
+  check("headerPrefix", isAbsentOr(given.headerPrefix, HEADER_PREFIX), "letters, digits and hyphens, such as X-Acme-");
+  check("userAgent", isAbsentOr(given.userAgent, USER_AGENT), "visible ASCII characters, such as Acme-Webhooks/1.0");
 }
 
 function hasFunction(value: unknown, name: string): boolean {

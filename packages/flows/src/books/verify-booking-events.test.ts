@@ -11,7 +11,7 @@ import { confirmPayments } from "../payment/confirm-payments.ts";
 import { type BookingEventOptions, verifyBookingEvents } from "./verify-booking-events.ts";
 import { verifyBooks } from "./verify-books.ts";
 
-const database: Database = await flowsDatabase();
+const database: Database = await flowsDatabase({ works: true });
 let lender: Lender;
 let theCase: Case;
 let payments = 0;

@@ -3,7 +3,7 @@ import { aCase, aLender, currentCase, flowsDatabase, importRow } from "../../tes
 import { runRetention } from "../../tests/retention.ts";
 import { verifyBooks } from "./verify-books.ts";
 
-const database = await flowsDatabase();
+const database = await flowsDatabase({ works: true });
 
 test("finds no problem when retention has deleted all events of a case, and still finds a missing event", async () => {
   const { lender } = await aLender(database);

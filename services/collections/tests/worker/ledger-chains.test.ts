@@ -8,7 +8,9 @@ import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
 test("a lender whose hash chain cannot be extended is logged and does not delay other lenders", async () => {
   const service = await startTestService({ hasWorker: false });
   const { database } = service.app;
-  const [broken, next] = [await aLender(service), await aLender(service)];
+  // Lenders are read in the order of their codes.
+  const broken = await aLender(service, { code: "BROKEN" });
+  const next = await aLender(service, { code: "NEXT" });
   for (const lender of [broken, next]) {
     await lender.importCases([aRow("LN-1")]);
     const paidAt = new Date().toISOString();
