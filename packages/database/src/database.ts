@@ -2,6 +2,7 @@ import { MikroORM } from "@mikro-orm/postgresql";
 import { PostgresDialect } from "kysely";
 import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
+import { checkOptions } from "./check-options.ts";
 import { type BoundConnection, BoundDriver } from "./sql/bound-driver.ts";
 import { hostClient } from "./transaction/host-client.ts";
 import { DISTRIBUTION_QUERIES } from "./transaction/is-distributed.ts";
@@ -58,6 +59,7 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
 
 /**
  * Makes the database object of a process. It connects lazily: the first statement opens the first connection.
+ * @throws InvalidDatabaseOptionError
  *
  * @example
  * const database = await createDatabase({ url, schemas: [billingSchema], applicationName: "billing" });
@@ -65,6 +67,7 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
  * await database.close();
  */
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
+  checkOptions("createDatabase", options);
   const { url, schemas, onError = () => {} } = options;
   const orm = await MikroORM.init({
     driver: BoundDriver,

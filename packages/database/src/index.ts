@@ -2,8 +2,9 @@ export { arrayText, type ArrayElement } from "./sql/array-text.ts";
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { type ClusterHealth, clusterHealth, type PreparedTransaction } from "./cluster/cluster-health.ts";
+export { InvalidDatabaseOptionError } from "./check-options.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
-export { type Joined, joinTransaction, NoTransactionError } from "./transaction/join-transaction.ts";
+export { type Joined, joinTransaction, NoTransactionError, UnusableHostError } from "./transaction/join-transaction.ts";
 export { oneAfterAnother } from "./transaction/one-after-another.ts";
 export { databaseTime } from "./transaction/database-time.ts";
 export { type ClusterUse } from "./cluster/cluster-faults.ts";
@@ -49,6 +50,7 @@ export {
   type PackageMigration,
   type PackageSchema,
   type ReadRows,
+  RuntimeRoleMissingError,
   type UndistributedTable,
 } from "./migration/migrate.ts";
 export { NotReadyError, type NotReadyCode, requireReady } from "./migration/require-ready.ts";

@@ -1,6 +1,6 @@
 import { directUrl, testDatabase } from "@collections/testing";
 import { MikroORM } from "@mikro-orm/postgresql";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   createDatabase,
@@ -192,6 +192,19 @@ describe("in the transaction of a host's pg client", () => {
     const old = Object.create(host, { getTransactionStatus: { value: undefined } }) as Client;
     await expect(joinTransaction(database, old, bill)).rejects.toThrow("8.21");
     await host.query("rollback");
+  });
+
+  test("rejects a pool and an object that is no client, with errors that name what to pass", async () => {
+    const pool = new Pool({ connectionString: url });
+    const work = () => Promise.reject(new Error("joinTransaction must not call the work."));
+    await expect(joinTransaction(database, pool as never, work)).rejects.toMatchObject({
+      code: "POOL",
+      message: expect.stringContaining("const client = await pool.connect()") as string,
+    });
+    for (const host of [undefined, {}, url]) {
+      await expect(joinTransaction(database, host as never, work)).rejects.toMatchObject({ code: "NO_CLIENT" });
+    }
+    await pool.end();
   });
 
   test("rejects a Tx of ours, with an error that says to pass it on", async () => {

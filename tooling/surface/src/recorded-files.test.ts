@@ -93,6 +93,17 @@ test("each package's README has ten to sixty lines, says what is not in the pack
   }
 });
 
+test("each package's README installs the package and everything that its programs import", async () => {
+  for (const { of } of surfaces) {
+    const readme = await readFile(join(ROOT, of.folder, "README.md"), "utf8");
+    const installed = /^npm install (.+)$/m.exec(readme)?.[1]?.split(" ") ?? [];
+    const programs = Array.from(readme.matchAll(/```ts\n(.*?)```/gs), ([, program]) => program!).join("\n");
+    const imported = Array.from(programs.matchAll(/ from "((?:@[^/"]+\/)?[^/".][^/"]*)/g), ([, name]) => name!);
+    const needed = new Set([of.name, ...imported.filter((name) => !name.startsWith("node:"))]);
+    expect(installed.toSorted(), of.name).toEqual([...needed].toSorted());
+  }
+});
+
 test("every declaration of a prelude is used by an example (the linter does not check this)", async () => {
   for (const surface of surfaces) {
     const prelude = await preludeOf(surface);

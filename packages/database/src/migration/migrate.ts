@@ -2,6 +2,7 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { type EntitySchema, MikroORM } from "@mikro-orm/postgresql";
 import { CompiledQuery, type DatabaseConnection } from "kysely";
 import { type Client, escapeIdentifier } from "pg";
+import { checkOptions } from "../check-options.ts";
 import { BoundDriver } from "../sql/bound-driver.ts";
 import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
 import { installJobs, JOB_COMMIT_TABLE, missingJobs } from "../jobs/jobs.ts";
@@ -112,6 +113,29 @@ export class MigrationNeededError extends Error {
 }
 
 /**
+ * The role of `runtimeUrl` does not exist, so it cannot get rights. Nothing was migrated.
+ *
+ * @example
+ * try {
+ *   await migrate({ url, runtimeUrl: "postgres://app@localhost:5432/billing", schemas: [billingSchema] });
+ * } catch (error) {
+ *   if (error instanceof RuntimeRoleMissingError) console.error(error.role, error.message);
+ * }
+ */
+export class RuntimeRoleMissingError extends Error {
+  override readonly name = "RuntimeRoleMissingError";
+  readonly code = "RUNTIME_ROLE_MISSING";
+  readonly role: string;
+
+  constructor(role: string) {
+    super(
+      `The role ${role} of runtimeUrl does not exist. Create it first: create role ${escapeIdentifier(role)} login.`,
+    );
+    this.role = role;
+  }
+}
+
+/**
  * Migrates the database to the schemas of the given packages. Any number of processes may call it at the same time: one
  * process migrates under an advisory lock, and the others wait and then find nothing to do. `applied` names the
  * migrations that this call applied. Large tables without statistics are analyzed.
@@ -120,13 +144,14 @@ export class MigrationNeededError extends Error {
  * the migrations in the database that this version does not know.
  *
  * If the role does not own the schema, the call changes nothing and only checks that no migration is missing.
- * @throws SessionNeededError, MigrationNeededError
+ * @throws InvalidDatabaseOptionError, SessionNeededError, MigrationNeededError, RuntimeRoleMissingError
  *
  * @example
  * const { applied, unknown } = await migrate({ url, schemas: [billingSchema], jobs: true });
  * console.log(`applied: ${applied.join(", ")}; of a later version: ${unknown.join(", ")}`);
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; unknown: string[] }> {
+  checkOptions("migrate", options);
   return await withMigrationLock("A migration", options, async (client) => {
     await options.check?.(async <Row>(text: string) => (await client.query(text)).rows as Row[]);
     const { role, ownsSchema } = await roleOf(client);
@@ -141,6 +166,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
       if (missing.length > 0) throw new MigrationNeededError(role, missing);
       return { applied: [], unknown };
     }
+    if (options.runtimeUrl !== undefined) await requireRole(client, runtimeRoleOf(options.runtimeUrl));
     const applied = await applyPending(options).catch(needsOwner(pending));
     await analyzeUnanalyzed(client, options.schemas);
     if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options.schemas);
@@ -244,12 +270,23 @@ function asMigration(schema: string, { name, statements }: PackageMigration) {
   return { name: `${schema}/${name}`, class: StatementsMigration };
 }
 
+function runtimeRoleOf(runtimeUrl: string): string {
+  return decodeURIComponent(new URL(runtimeUrl).username);
+}
+
+/** @throws RuntimeRoleMissingError, before anything is migrated */
+async function requireRole(client: Client, role: string): Promise<void> {
+  if (role === "") return;
+  const { rowCount } = await client.query("select from pg_roles where rolname = $1", [role]);
+  if (rowCount === 0) throw new RuntimeRoleMissingError(role);
+}
+
 /**
  * Grants the role of the service only the rights that it needs. It may change rows, but no tables, and no rows of
  * append-only tables. It has no rights on partitions, so it accesses them through their table, whose rights then apply.
  */
 async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: readonly PackageSchema[]) {
-  const role = decodeURIComponent(new URL(runtimeUrl).username);
+  const role = runtimeRoleOf(runtimeUrl);
   const { rows } = await client.query<{ same: boolean }>("select current_user = $1 as same", [role]);
   if (role === "" || rows[0]?.same) return;
   const grantee = escapeIdentifier(role);

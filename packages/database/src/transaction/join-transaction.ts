@@ -36,6 +36,7 @@ export interface Joined<T> {
  *
  * The client has to be of `pg` 8.21 or newer, the host's copy or ours. A host's MikroORM must have exactly the version of
  * ours. On Citus, pass a `pg` client: warnings that rows are missing cannot be seen through a host's MikroORM.
+ * @throws UnusableHostError for a pool, a client of an old pg, or a Tx
  * @throws NoTransactionError if the client or EntityManager is in no transaction
  *
  * @example
@@ -92,17 +93,16 @@ async function settle(state: TxState, client: SequentialClient): Promise<void> {
 }
 
 function clientOf(host: ClientBase | EntityManager): TxClient {
+  if (typeof host !== "object" || host === null) throw new UnusableHostError("NO_CLIENT");
   if (!("getTransactionContext" in host)) return clientOfPg(host);
-  if (stateIn(host)) throw new Error("A transaction is already open: pass its Tx instead of joining it again.");
+  if (stateIn(host)) throw new UnusableHostError("ALREADY_JOINED");
   return clientOfMikroOrm(host);
 }
 
 function clientOfPg(client: ClientBase): TxClient {
-  if (typeof client.getTransactionStatus !== "function") {
-    throw new Error(
-      "This client of pg cannot say whether it is in a transaction: update the host's pg to 8.21 or newer.",
-    );
-  }
+  if ("totalCount" in client) throw new UnusableHostError("POOL");
+  if (typeof client.query !== "function") throw new UnusableHostError("NO_CLIENT");
+  if (typeof client.getTransactionStatus !== "function") throw new UnusableHostError("OLD_PG");
   if (client.getTransactionStatus() === "I") throw new NoTransactionError("await BEGIN on the client first");
   return hostClient(client);
 }
@@ -122,6 +122,33 @@ function clientOfMikroOrm(em: EntityManager): TxClient {
       return { command, rowCount: Number(numAffectedRows ?? rows.length), rows } as QueryResult;
     },
   };
+}
+
+const UNUSABLE = {
+  POOL: "joinTransaction got a pool, which gives each query any client. Pass one client: const client = await pool.connect(), and then BEGIN on it.",
+  NO_CLIENT:
+    "joinTransaction needs a client of pg, or the EntityManager that em.transactional() passes to its callback.",
+  OLD_PG: "This client of pg cannot say whether it is in a transaction: update the host's pg to 8.21 or newer.",
+  ALREADY_JOINED: "A transaction is already open: pass its Tx instead of joining it again.",
+} as const;
+
+/**
+ * The object that was passed to `joinTransaction` has no transaction that can be joined. Nothing was sent.
+ *
+ * @example
+ * await joinTransaction(database, client, async (tx) => send(tx, markPaid, [invoiceId])).catch((error: unknown) => {
+ *   if (error instanceof UnusableHostError) console.error(error.code, error.message);
+ *   throw error;
+ * });
+ */
+export class UnusableHostError extends Error {
+  override readonly name = "UnusableHostError";
+  readonly code: keyof typeof UNUSABLE;
+
+  constructor(code: keyof typeof UNUSABLE) {
+    super(UNUSABLE[code]);
+    this.code = code;
+  }
 }
 
 /**

@@ -1,0 +1,76 @@
+/**
+ * An option of `createDatabase` or `migrate` is missing or invalid. Nothing was connected or changed. The message never
+ * contains a URL, because it may contain a password.
+ *
+ * @example
+ * await createDatabase({ url: process.env["DATABASE_URL"]!, schemas: [billingSchema] }).catch((error: unknown) => {
+ *   if (error instanceof InvalidDatabaseOptionError) console.error(error.option, error.message);
+ *   throw error;
+ * });
+ */
+export class InvalidDatabaseOptionError extends Error {
+  override readonly name = "InvalidDatabaseOptionError";
+  readonly code = "INVALID_DATABASE_OPTION";
+  readonly option: string;
+
+  constructor(caller: string, option: string, problem: string) {
+    super(`${caller}: the option ${option} ${problem}`);
+    this.option = option;
+  }
+}
+
+const URLS = ["url", "directUrl", "runtimeUrl"] as const;
+const EXAMPLE_URL = "expected a URL such as postgres://app@localhost:5432/billing.";
+
+/** The options that `createDatabase` and `migrate` share. The caller may be JavaScript, so their types are unknown. */
+type SharedOptions = Readonly<Partial<Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax", unknown>>>;
+
+/** Checks the options of `caller`. */
+export function checkOptions(caller: string, options: object): void {
+  const given: SharedOptions = options ?? {};
+  const fail = (option: string, problem: string): never => {
+    throw new InvalidDatabaseOptionError(caller, option, problem);
+  };
+  if (given.url === undefined || given.url === "") {
+    fail(
+      "url",
+      `is ${given.url === "" ? "empty" : "missing"}; ${EXAMPLE_URL} If it comes from an environment variable, set the variable.`,
+    );
+  }
+  for (const option of URLS) {
+    if (given[option] !== undefined && !isPostgresUrl(given[option]))
+      fail(option, `is no URL of PostgreSQL; ${EXAMPLE_URL}`);
+  }
+  if (!Array.isArray(given.schemas)) {
+    fail(
+      "schemas",
+      "is no array; expected the schemas of the packages in use, such as [ledgerSchema, webhooksSchema].",
+    );
+  }
+  const [wrong] = (given.schemas as unknown[]).flatMap((schema, index) => (isSchema(schema) ? [] : [index]));
+  if (wrong !== undefined) {
+    fail("schemas", `has no schema at index ${wrong}; import it from the entry point "/schema" of its package.`);
+  }
+  if (given.pool !== undefined && !hasMethods(given.pool, ["connect", "query", "on"])) {
+    fail("pool", "is no Pool of pg; expected new Pool({ connectionString: url }).");
+  }
+  if (given.poolMax !== undefined && !(Number.isSafeInteger(given.poolMax) && (given.poolMax as number) > 0)) {
+    fail("poolMax", `is ${JSON.stringify(given.poolMax)}; expected a whole number from 1.`);
+  }
+}
+
+function isPostgresUrl(value: unknown): boolean {
+  return typeof value === "string" && /^postgres(ql)?:\/\//.test(value) && URL.canParse(value);
+}
+
+function isSchema(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, entities, migrations } = value as Record<string, unknown>;
+  return typeof name === "string" && Array.isArray(entities) && Array.isArray(migrations);
+}
+
+function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return (
+    typeof value === "object" && value !== null && names.every((name) => typeof Reflect.get(value, name) === "function")
+  );
+}
