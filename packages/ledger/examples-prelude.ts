@@ -17,3 +17,6 @@ declare const balanceAsOf: Date;
 declare const earning: own.EarningToPost;
 declare const masterKey: string;
 declare const anchorText: string;
+declare const invoicing: own.Chart;
+declare const cash: string;
+declare const revenue: string;

@@ -94,3 +94,13 @@ export {
   type VerifyProgress,
 } from "./verification/verify.ts";
 export type { ProblemCode } from "./verification/verify-checks.ts";
+export {
+  type Chart,
+  type ChartAccount,
+  type ChartDefinition,
+  type ChartPosting,
+  type ChartTransfer,
+  defineChart,
+  InvalidChartError,
+} from "./chart/define-chart.ts";
+export { InvalidPostingError, type PostingFault } from "./chart/posting-input.ts";

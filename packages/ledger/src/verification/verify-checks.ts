@@ -30,6 +30,8 @@ export interface Check {
   readonly problemsOf: Statement;
   /** A cheap query that returns one row {suspect}. `problemsOf` is not run if `suspect` is false. */
   readonly suspectedBy?: Statement;
+  /** True if the check is about payments, cases or earnings, which other charts do not have. */
+  readonly ofCollections?: true;
   /** True if both queries take a parameter $2: rows recorded before this time must be in the chain. */
   readonly needsChainedUntil?: true;
 }
@@ -73,6 +75,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: "bookings against their transfers",
+    ofCollections: true,
     problemsOf: check(
       "bookings-and-transfers",
       `with side as (
@@ -105,6 +108,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: "balances after each booking",
+    ofCollections: true,
     problemsOf: check(
       "running-balances",
       `with line as (
@@ -131,6 +135,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: "sequences of bookings",
+    ofCollections: true,
     problemsOf: check(
       "booking-sequences",
       `select 'SEQUENCE_NOT_RISING' as code, 'payment_booking' as "table", id::text as id,
@@ -157,6 +162,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: "steps of earnings",
+    ofCollections: true,
     problemsOf: check(
       "earning-steps",
       `with step as (
@@ -252,6 +258,9 @@ export const checks: readonly Check[] = [
     ),
   },
 ];
+
+/** The checks that hold for every chart. */
+export const generalChecks: readonly Check[] = checks.filter(({ ofCollections }) => !ofCollections);
 
 // MATERIALIZED makes the planner expect to read all problems. Otherwise it would plan for the first 1,000 rows.
 function check(name: string, text: string): Statement {

@@ -72,7 +72,16 @@ const UNCHAINED_AFTER_MS = 15 * 60_000;
  * if (!ok) console.error(`${totalProblems} rows do not fit`);
  * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
  */
-export async function verify(em: EntityManager, options: VerifyOptions): Promise<LedgerVerification> {
+export function verify(em: EntityManager, options: VerifyOptions): Promise<LedgerVerification> {
+  return verifyWith(em, options, checks);
+}
+
+/** Does the same with these checks only. */
+export async function verifyWith(
+  em: EntityManager,
+  options: VerifyOptions,
+  checksToRun: readonly Check[],
+): Promise<LedgerVerification> {
   const { now, unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
   const chainedUntil = new Date(now.getTime() - unchainedAfterMs).toISOString();
   return transaction(em, async (tx) => {
@@ -92,7 +101,7 @@ export async function verify(em: EntityManager, options: VerifyOptions): Promise
       findings.addCounts(await query(tx, selectCounts, [lenderId], VERIFICATION_TIMEOUT));
       const movements = await query<Movement>(tx, selectMovements, [lenderId], VERIFICATION_TIMEOUT);
       findings.addTrialBalance(lenderId, movements);
-      for (const check of movements.some(hasWrongAccount) ? [accountsCheck, ...checks] : checks) {
+      for (const check of movements.some(hasWrongAccount) ? [accountsCheck, ...checksToRun] : checksToRun) {
         reportProgress(check.name);
         const found = await problemsFoundBy(tx, check, lenderId, chainedUntil);
         findings.addProblems(lenderId, found, found[0]?.total ?? 0n);

@@ -1,0 +1,11 @@
+import { defineChart } from "@collections/ledger";
+
+/** The books of a company that writes invoices. The database refuses every other transfer. */
+export const invoicing = defineChart({
+  accounts: ["receivable", "revenue", "tax_standard", "tax_reduced", "bank"],
+  kinds: {
+    invoice: { debit: "receivable", credit: "revenue" },
+    invoice_tax: { debit: "receivable", credit: ["tax_standard", "tax_reduced"] },
+    receipt: { debit: "bank", credit: "receivable" },
+  },
+});

@@ -1,0 +1,68 @@
+import type { PackageMigration } from "@collections/database";
+
+/** For each kind of transfer, the kinds of account that it may debit and credit. All names consist of a-z, 0-9 and _. */
+export type KindRules = ReadonlyMap<string, { readonly debit: readonly string[]; readonly credit: readonly string[] }>;
+
+/**
+ * Returns the migrations of a chart, one for each of its versions. Only the last one has statements: it replaces the rules
+ * of the tables, whatever an earlier version has left. The rows that exist must satisfy the new rules, otherwise the
+ * migration fails.
+ */
+export function chartMigrations({
+  accounts,
+  rules,
+  version,
+}: {
+  readonly accounts: readonly string[];
+  readonly rules: KindRules;
+  readonly version: number;
+}): PackageMigration[] {
+  const nameOf = (number: number) => `chart-${String(number).padStart(4, "0")}`;
+  const earlier = Array.from({ length: version - 1 }, (_, index) => ({ name: nameOf(index + 1), statements: [] }));
+  return [...earlier, { name: nameOf(version), statements: replaceRules(accounts, rules) }];
+}
+
+function replaceRules(accounts: readonly string[], rules: KindRules): string[] {
+  const kinds = [...rules].map(
+    ([kind, { debit, credit }]) => `when '${kind}' then split_part(debit_account, '/', 1) in (${listed(debit)})
+         and split_part(credit_account, '/', 1) in (${listed(credit)})`,
+  );
+  return [
+    `alter table ledger.account
+       drop constraint if exists account_kind_check, drop constraint if exists account_check,
+       drop constraint if exists account_in_chart,
+       add constraint account_in_chart check (kind in (${listed(accounts)})
+         and id = kind || '/' || owner_id::text || '/' || currency::text)`,
+    `alter table ledger.transfer
+       drop constraint if exists transfer_check2, drop constraint if exists transfer_in_chart,
+       add constraint transfer_in_chart check ((case kind
+         ${kinds.join("\n         ")}
+         when 'correction' then memo <> ''
+         else false end) is true
+         and split_part(debit_account, '/', 3) = currency::text and split_part(credit_account, '/', 3) = currency::text)`,
+    // Accounts are append-only, so an account that exists when the transfer is inserted stays.
+    `create or replace function ledger.require_open_accounts() returns trigger language plpgsql as $$
+     declare
+       missing text;
+     begin
+       select side.account into missing
+       from (values (new.debit_account), (new.credit_account)) side (account)
+       where not exists (select from ledger.account a where a.lender_id = new.lender_id and a.id = side.account)
+       limit 1;
+       if missing is not null then
+         raise exception 'the account % of the book % is not open', missing, new.lender_id
+           using errcode = 'foreign_key_violation', hint = 'Open it before the transfer, in the same or an earlier transaction.';
+       end if;
+       return new;
+     end
+     $$`,
+    `create or replace trigger require_open_accounts before insert on ledger.transfer
+     for each row execute function ledger.require_open_accounts()`,
+    `create index if not exists transfer_debit on ledger.transfer (lender_id, debit_account)`,
+    `create index if not exists transfer_credit on ledger.transfer (lender_id, credit_account)`,
+  ];
+}
+
+function listed(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(", ");
+}

@@ -1,0 +1,248 @@
+import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ChartPosting, defineChart, extendChain, InvalidChartError, InvalidPostingError } from "../index.ts";
+
+const invoicing = defineChart({
+  accounts: ["receivable", "revenue", "tax", "bank"],
+  kinds: {
+    invoice: { debit: "receivable", credit: "revenue" },
+    invoice_tax: { debit: "receivable", credit: "tax" },
+    receipt: { debit: "bank", credit: "receivable" },
+    payout: { debit: ["revenue", "tax"], credit: "bank" },
+  },
+});
+
+let url: string;
+let database: Database;
+let book: string;
+let customer: string;
+let invoiceId: string;
+let receivable: string;
+let revenue: string;
+let tax: string;
+let bank: string;
+
+beforeAll(async () => {
+  url = directUrl((await emptyDatabase()).url);
+  await migrate({ url, schemas: [invoicing.schema] });
+  database = await createDatabase({ url, schemas: [invoicing.schema] });
+});
+afterAll(() => database.close());
+
+/** Opens the accounts of a new book and of a new customer. */
+async function openBook(): Promise<void> {
+  [book, customer, invoiceId] = [newId(), newId(), newId()];
+  const account = { book, currency: "EUR" };
+  [receivable, revenue, tax, bank] = (await transaction(database.em(), (tx) =>
+    Promise.resolve(
+      invoicing.open(tx, [
+        { ...account, kind: "receivable", ownerId: customer },
+        { ...account, kind: "revenue", ownerId: book },
+        { ...account, kind: "tax", ownerId: book },
+        { ...account, kind: "bank", ownerId: book },
+      ]),
+    ),
+  )) as [string, string, string, string];
+}
+
+type Kind = "invoice" | "invoice_tax" | "receipt" | "payout";
+
+function post(...postings: ChartPosting<Kind>[]): Promise<string[]> {
+  return transaction(database.em(), (tx) => Promise.resolve(invoicing.post(tx, ...postings)));
+}
+
+function anInvoice(changes: object = {}): ChartPosting<Kind> {
+  const posting = {
+    book,
+    kind: "invoice",
+    debit: receivable,
+    credit: revenue,
+    amountMinor: 10_000n,
+    subject: invoiceId,
+  };
+  return { ...posting, ...changes } as ChartPosting<Kind>;
+}
+
+describe("a ledger with the chart of an invoicing application", () => {
+  beforeAll(openBook);
+
+  test("posts an invoice with tax and its receipt, and keeps balances, chain and verification", async () => {
+    const ids = await post(
+      anInvoice({ memo: "2 hours" }),
+      { book, kind: "invoice_tax", debit: receivable, credit: tax, amountMinor: 1_900n, subject: invoiceId },
+      { book, kind: "receipt", debit: bank, credit: receivable, amountMinor: 11_900n, subject: invoiceId },
+      { book, kind: "payout", debit: revenue, credit: bank, amountMinor: 100n },
+    );
+    const em = database.em();
+    expect(await invoicing.balance(em, book, receivable)).toEqual({
+      debitMinor: 11_900n,
+      creditMinor: 11_900n,
+      balanceMinor: 0n,
+    });
+    expect((await invoicing.balance(em, book, revenue)).balanceMinor).toBe(-9_900n);
+    const transfers = await invoicing.transfersOf(em, book, invoiceId);
+    expect(transfers.map(({ id, kind }) => [id, kind])).toEqual([
+      [ids[0], "invoice"],
+      [ids[1], "invoice_tax"],
+      [ids[2], "receipt"],
+    ]);
+    expect(transfers[0]).toMatchObject({ book, debit: receivable, credit: revenue, currency: "EUR", memo: "2 hours" });
+    expect(await extendChain(em, book, { now: new Date() })).toMatchObject({ rows: 4 });
+    expect(await invoicing.verify(database.em(), { now: new Date() })).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("corrects a transfer by its opposite, and keeps the wrong transfer", async () => {
+    await post(anInvoice({ subject: customer }));
+    const [wrong] = await invoicing.transfersOf(database.em(), book, customer);
+    await transaction(database.em(), (tx) => Promise.resolve(invoicing.correct(tx, wrong!, "Wrong customer")));
+    const [, undone] = await invoicing.transfersOf(database.em(), book, customer);
+    expect(undone).toMatchObject({ kind: "correction", debit: revenue, credit: receivable, corrects: wrong!.id });
+  });
+
+  test("rejects a change of a transfer, even by the owner of the table", async () => {
+    await expect(database.pool.query("update ledger.transfer set amount_minor = 1")).rejects.toThrow("append-only");
+  });
+});
+
+describe("the database of a chart rejects", () => {
+  beforeAll(openBook);
+
+  /** Inserts a transfer past all checks of this package. */
+  function insert(changes: Record<string, unknown>): Promise<unknown> {
+    const row = {
+      kind: "invoice",
+      debit: receivable,
+      credit: revenue,
+      currency: "EUR",
+      memo: "",
+      corrects: null,
+      ...changes,
+    };
+    return database.pool.query(
+      `insert into ledger.transfer (lender_id, id, debit_account, credit_account, amount_minor, currency, kind, corrects, memo,
+         effective_at, recorded_at) values ($1, $2, $3, $4, 1, $5, $6, $7, $8, now(), now())`,
+      [book, newId(), row.debit, row.credit, row.currency, row.kind, row.corrects, row.memo],
+    );
+  }
+
+  test("nothing of a transfer that the chart allows", async () => {
+    expect(await insert({})).toMatchObject({ rowCount: 1 });
+  });
+
+  test.each([
+    ["a kind that the chart does not have", () => ({ kind: "placement" })],
+    ["a transfer between accounts that its kind does not allow", () => ({ debit: bank })],
+    ["a transfer in the opposite direction", () => ({ debit: revenue, credit: receivable })],
+    ["a transfer in another currency than that of its accounts", () => ({ currency: "USD" })],
+    ["a correction without a reason", () => ({ kind: "correction", corrects: newId() })],
+  ])("%s", async (_, changes) => {
+    await expect(insert(changes())).rejects.toMatchObject({ code: "23514", constraint: "transfer_in_chart" });
+  });
+
+  test("a transfer to an account that is not open, and to the open account of another book", async () => {
+    const unopened = invoicing.account("revenue", newId(), "EUR");
+    await expect(insert({ credit: unopened })).rejects.toMatchObject({ code: "23503" });
+    await expect(post(anInvoice({ credit: unopened }))).rejects.toThrow(
+      `the account ${unopened} of the book ${book} is not open`,
+    );
+    const other = newId();
+    await expect(post(anInvoice({ book: other }))).rejects.toThrow(`of the book ${other} is not open`);
+  });
+});
+
+describe("post rejects, before anything is sent,", () => {
+  beforeAll(openBook);
+
+  test.each<[string, () => object, string]>([
+    [
+      "KIND_UNKNOWN",
+      () => ({ kind: "refund" }),
+      'the chart has no kind "refund"; it has invoice, invoice_tax, receipt, payout.',
+    ],
+    ["ID_INVALID", () => ({ book: "acme" }), 'book is "acme"; expected a UUID.'],
+    ["ID_INVALID", () => ({ subject: "INV-1" }), 'subject is "INV-1"; expected a UUID, or null.'],
+    ["AMOUNT_INVALID", () => ({ amountMinor: 0n }), "amountMinor is 0; expected a bigint above 0"],
+    ["AMOUNT_INVALID", () => ({ amountMinor: 100 }), "expected a bigint above 0, such as 11_900n"],
+    ["ACCOUNT_UNKNOWN", () => ({ debit: "receivable" }), 'debit is "receivable"; expected the id of an account'],
+    ["ACCOUNT_NOT_ALLOWED", () => ({ debit: bank }), "the kind invoice may not debit bank, only receivable."],
+    [
+      "CURRENCY_MISMATCH",
+      () => ({ credit: invoicing.account("revenue", book, "USD") }),
+      "the accounts are in EUR and USD.",
+    ],
+    ["MEMO_INVALID", () => ({ memo: "a\0b" }), "without NUL"],
+    ["TIME_INVALID", () => ({ effectiveAt: "today" }), 'effectiveAt is "today"; expected a valid Date.'],
+  ])("a posting with %s (%#)", async (code, changes, message) => {
+    const error = await post(anInvoice(), anInvoice(changes())).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InvalidPostingError);
+    expect(error).toMatchObject({ code, index: 1, message: expect.stringContaining(message) as string });
+    expect((await invoicing.balance(database.em(), book, receivable)).debitMinor).toBe(0n);
+  });
+
+  test("account() rejects an unknown kind, an owner that is no UUID, and an unknown currency", () => {
+    expect(() => invoicing.account("cash" as "bank", book, "EUR")).toThrow(
+      'The chart has no account "cash"; it has receivable',
+    );
+    expect(() => invoicing.account("bank", "me", "EUR")).toThrow('ownerId is "me"; expected a UUID.');
+    expect(() => invoicing.account("bank", book, "euro")).toThrow("euro");
+  });
+});
+
+test.each<[object, string]>([
+  [{ accounts: [], kinds: {} }, "The chart has no accounts."],
+  [{ accounts: ["cash"], kinds: {} }, "The chart has no kinds of transfer."],
+  [{ accounts: ["Cash"], kinds: { sale: { debit: "Cash", credit: "Cash" } } }, '"Cash" cannot be a name'],
+  [{ accounts: ["cash"], kinds: { correction: { debit: "cash", credit: "cash" } } }, '"correction" cannot be a name'],
+  [{ accounts: ["cash"], kinds: { "x' or 1=1": { debit: "cash", credit: "cash" } } }, "cannot be a name"],
+  [
+    { accounts: ["cash"], kinds: { sale: { debit: "cash", credit: "revenue" } } },
+    'the account "revenue"; the chart has cash.',
+  ],
+  [{ accounts: ["cash"], kinds: { sale: { debit: "cash", credit: [] } } }, "names no account"],
+  [
+    { accounts: ["cash"], kinds: { sale: { debit: "cash", credit: "cash" } }, version: 0 },
+    "expected a whole number from 1",
+  ],
+])("defineChart rejects %j", (definition, message) => {
+  expect(() => defineChart(definition as Parameters<typeof defineChart>[0])).toThrow(InvalidChartError);
+  expect(() => defineChart(definition as Parameters<typeof defineChart>[0])).toThrow(message);
+});
+
+test("a new version of a chart replaces the rules when the database is migrated, and an older process still posts", async () => {
+  const at = directUrl((await emptyDatabase()).url);
+  const first = defineChart({ accounts: ["cash", "revenue"], kinds: { sale: { debit: "cash", credit: "revenue" } } });
+  const second = defineChart({
+    accounts: ["cash", "revenue", "fees"],
+    kinds: { sale: { debit: "cash", credit: "revenue" }, fee: { debit: "fees", credit: "cash" } },
+    version: 2,
+  });
+  const of = newId();
+  const openAll = async (chart: Pick<typeof second, "schema">) => {
+    await migrate({ url: at, schemas: [chart.schema] });
+    const own = await createDatabase({ url: at, schemas: [chart.schema] });
+    return { own, [Symbol.asyncDispose]: () => own.close() };
+  };
+  await using older = await openAll(first);
+  const sale = await transaction(older.own.em(), (tx) => {
+    const [debit, credit] = first.open(tx, [
+      { book: of, kind: "cash", ownerId: of, currency: "EUR" },
+      { book: of, kind: "revenue", ownerId: of, currency: "EUR" },
+    ]) as [string, string];
+    const posting = { book: of, kind: "sale", debit, credit, amountMinor: 500n } as const;
+    first.post(tx, posting);
+    return Promise.resolve(posting);
+  });
+  await using newer = await openAll(second);
+  await transaction(newer.own.em(), (tx) => {
+    const [fees] = second.open(tx, [{ book: of, kind: "fees", ownerId: of, currency: "EUR" }]) as [string];
+    second.post(tx, { book: of, kind: "fee", debit: fees, credit: sale.debit, amountMinor: 20n });
+    return Promise.resolve();
+  });
+  await transaction(older.own.em(), (tx) => Promise.resolve(first.post(tx, sale)));
+  expect((await second.balance(newer.own.em(), of, sale.debit)).balanceMinor).toBe(980n);
+  expect(await migrate({ url: at, schemas: [first.schema] })).toMatchObject({
+    applied: [],
+    unknown: ["ledger/chart-0002"],
+  });
+});

@@ -1,0 +1,267 @@
+import {
+  type EntityManager,
+  insertFor,
+  newId,
+  type PackageSchema,
+  query,
+  send,
+  statement,
+  type Tx,
+} from "@collections/database";
+import { currency, type CurrencyCode } from "@collections/money";
+import { openAccounts } from "../books/account.ts";
+import type { Balance } from "../books/balance.ts";
+import { type Posting, transfers } from "../books/transfer.ts";
+import { type AccountKind, ledgerSchema, type TransferKind } from "../schema.ts";
+import { generalChecks } from "../verification/verify-checks.ts";
+import { type LedgerVerification, type VerifyOptions, verifyWith } from "../verification/verify.ts";
+import { chartMigrations, type KindRules } from "./chart-migrations.ts";
+import { checkPosting, invalidPosting, isUuid } from "./posting-input.ts";
+
+/** The accounts and the transfers of a ledger: which kinds of account there are, and between which of them money may move. */
+export interface ChartDefinition<Account extends string = string, Kind extends string = string> {
+  /** The kinds of account, such as `revenue`: 1 to 40 characters of a-z, 0-9 and _. */
+  readonly accounts: readonly Account[];
+  /** For each kind of transfer, the kinds of account that it may debit and credit. `correction` is part of every chart. */
+  readonly kinds: Readonly<Record<Kind, { readonly debit: OneOrMore<Account>; readonly credit: OneOrMore<Account> }>>;
+  /** Raise it by one with each change of the chart, so that `migrate` replaces the rules in the database. Default: 1. */
+  readonly version?: number;
+}
+
+type OneOrMore<Account> = Account | readonly Account[];
+
+/** A transfer to post. `book` is the UUID of the ledger's tenant: each book balances by itself and has its own hash chain. */
+export interface ChartPosting<Kind extends string = string> {
+  readonly book: string;
+  readonly kind: Kind;
+  /** The ids of two open accounts of the book in the same currency, from `account()`. */
+  readonly debit: string;
+  readonly credit: string;
+  /** The amount in minor units, above 0. The accounts give the direction. */
+  readonly amountMinor: bigint;
+  /** The UUID of what the transfer is about, such as an invoice. `transfersOf` finds transfers by it. Default: null. */
+  readonly subject?: string | null;
+  /** It can never be changed or erased, so it must not contain personal data. Default: empty. */
+  readonly memo?: string;
+  /** When the change happened. Default: now. */
+  readonly effectiveAt?: Date;
+}
+
+/** A transfer that was posted. */
+export interface ChartTransfer {
+  readonly id: string;
+  readonly book: string;
+  readonly kind: string;
+  readonly debit: string;
+  readonly credit: string;
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  readonly subject: string | null;
+  readonly memo: string;
+  /** The transfer that this correction corrects, else null. */
+  readonly corrects: string | null;
+  readonly effectiveAt: Date;
+  readonly recordedAt: Date;
+}
+
+/** An account to open. `ownerId` is the UUID of whom or what the account belongs to, such as a customer or the book itself. */
+export interface ChartAccount<Account extends string = string> {
+  readonly book: string;
+  readonly kind: Account;
+  readonly ownerId: string;
+  /** ISO 4217, such as EUR. */
+  readonly currency: string;
+}
+
+/** The chart of one host, with the functions that use it. */
+export interface Chart<Account extends string = string, Kind extends string = string> {
+  /** Pass it to `migrate` and `createDatabase`. Its tables accept only what this chart allows. */
+  readonly schema: PackageSchema;
+  /** Returns the id of an account, such as `revenue/<owner>/EUR`. The account need not be open. */
+  account(kind: Account, ownerId: string, currency: string): string;
+  /** Opens accounts, and returns their ids in the same order. Accounts that are open stay unchanged. */
+  open(tx: Tx, accounts: readonly ChartAccount<Account>[]): string[];
+  /**
+   * Posts transfers with one SQL statement, and returns their ids. The database refuses a transfer whose accounts are not
+   * open, which fails the transaction.
+   * @throws InvalidPostingError, before anything is sent
+   */
+  post(tx: Tx, ...postings: readonly ChartPosting<Kind>[]): string[];
+  /** Posts the opposite of a transfer, with a reason, and returns its id. The wrong transfer stays. */
+  correct(tx: Tx, wrong: ChartTransfer, reason: string): string;
+  /** Returns the total debits and credits of an account, in minor units. */
+  balance(em: EntityManager | Tx, book: string, accountId: string): Promise<Balance>;
+  /** Returns the transfers about a subject, in the order in which they were posted. */
+  transfersOf(em: EntityManager | Tx, book: string, subject: string): Promise<ChartTransfer[]>;
+  /** Verifies the books as `verify` does, without the checks of payments, earnings and cases. */
+  verify(em: EntityManager, options: VerifyOptions): Promise<LedgerVerification>;
+}
+
+/**
+ * A chart that cannot be used: a name has a wrong form, or a kind names an account that the chart does not have.
+ *
+ * @example
+ * try {
+ *   defineChart({ accounts: ["cash"], kinds: { sale: { debit: "cash", credit: "revenue" as "cash" } } });
+ * } catch (error) {
+ *   if (error instanceof InvalidChartError) console.error(error.message);
+ * }
+ */
+export class InvalidChartError extends Error {
+  override readonly name = "InvalidChartError";
+  readonly code = "INVALID_CHART";
+}
+
+/**
+ * Defines the chart of a host's ledger. The database enforces it: a CHECK allows only the transfers of the chart, between
+ * accounts that are open. Each chart needs a database of its own.
+ * @throws InvalidChartError
+ *
+ * @example
+ * const invoicing = defineChart({
+ *   accounts: ["receivable", "revenue", "tax", "bank"],
+ *   kinds: {
+ *     invoice: { debit: "receivable", credit: "revenue" },
+ *     invoice_tax: { debit: "receivable", credit: "tax" },
+ *     receipt: { debit: "bank", credit: "receivable" },
+ *   },
+ * });
+ * const revenue = invoicing.account("revenue", lenderId, "EUR");
+ */
+export function defineChart<const Account extends string, const Kind extends string>(
+  definition: ChartDefinition<Account, Kind>,
+): Chart<Account, Kind> {
+  const rules = rulesOf(definition);
+  const { version = 1 } = definition;
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new InvalidChartError(`The chart's version is ${JSON.stringify(version)}; expected a whole number from 1.`);
+  }
+  const migrations = chartMigrations({ accounts: definition.accounts, rules, version });
+  return {
+    schema: { ...ledgerSchema, migrations: [...ledgerSchema.migrations, ...migrations] },
+    account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code),
+    open(tx, accounts) {
+      const opened = accounts.map(({ book, kind, ownerId, currency: code }) => ({
+        lenderId: requireUuid("book", book),
+        id: accountId(definition.accounts, kind, ownerId, code),
+        kind: kind as string as AccountKind,
+        ownerId,
+        currency: currency(code),
+      }));
+      openAccounts(tx, opened, new Date());
+      return opened.map(({ id }) => id);
+    },
+    post(tx, ...postings) {
+      const rows = postings.map((posting, index) => rowOf(posting, checkPosting(posting, index, rules)));
+      return insertAll(tx, rows);
+    },
+    correct(tx, wrong, reason) {
+      if (reason.trim() === "") throw invalidPosting("MEMO_INVALID", 0, "A correction needs a reason.");
+      const { book, debit, credit, amountMinor, subject, effectiveAt } = wrong;
+      const undone = {
+        book,
+        kind: "correction",
+        debit: credit,
+        credit: debit,
+        amountMinor,
+        subject,
+        memo: reason,
+        effectiveAt,
+      };
+      return insertAll(tx, [{ ...rowOf(undone, wrong.currency), corrects: wrong.id }])[0]!;
+    },
+    async balance(em, book, id) {
+      const [found] = await query<Balance>(em, selectAccountBalance, [book, id]);
+      return found!;
+    },
+    transfersOf: (em, book, subject) => query<ChartTransfer>(em, selectTransfers, [book, subject]),
+    verify: (em, options) => verifyWith(em, options, generalChecks),
+  };
+}
+
+type Row = Posting & { readonly id: string };
+
+function rowOf(posting: ChartPosting, code: CurrencyCode): Row {
+  const now = new Date();
+  const { book, kind, debit, credit, amountMinor, subject = null, memo = "", effectiveAt = now } = posting;
+  return {
+    id: newId(),
+    lenderId: book,
+    debitAccount: debit,
+    creditAccount: credit,
+    amountMinor,
+    currency: code,
+    kind: kind as TransferKind,
+    caseId: subject,
+    bookingId: null,
+    corrects: null,
+    sequence: null,
+    memo,
+    effectiveAt,
+    recordedAt: now,
+  };
+}
+
+function insertAll(tx: Tx, rows: readonly Row[]): string[] {
+  if (rows.length > 0) send(tx, ...insertFor(transfers.insert, transfers.values(rows)));
+  return rows.map(({ id }) => id);
+}
+
+const NAME = /^[a-z][a-z0-9_]{0,39}$/;
+
+function rulesOf({ accounts, kinds }: ChartDefinition): KindRules {
+  if (!Array.isArray(accounts) || accounts.length === 0) throw new InvalidChartError("The chart has no accounts.");
+  if (typeof kinds !== "object" || kinds === null || Object.keys(kinds).length === 0) {
+    throw new InvalidChartError("The chart has no kinds of transfer.");
+  }
+  for (const name of [...accounts, ...Object.keys(kinds)] as unknown[]) {
+    if (typeof name === "string" && NAME.test(name) && name !== "correction") continue;
+    throw new InvalidChartError(
+      `${JSON.stringify(name)} cannot be a name; expected 1 to 40 characters of a-z, 0-9 and _, except "correction".`,
+    );
+  }
+  const rules = new Map<string, { debit: readonly string[]; credit: readonly string[] }>();
+  for (const [kind, { debit, credit }] of Object.entries(kinds)) {
+    const rule = { debit: [debit].flat(), credit: [credit].flat() };
+    const unknown = [...rule.debit, ...rule.credit].find((name) => !accounts.includes(name));
+    if (unknown !== undefined || rule.debit.length === 0 || rule.credit.length === 0) {
+      throw new InvalidChartError(
+        `The kind ${kind} names ${unknown === undefined ? "no account" : `the account ${JSON.stringify(unknown)}`}; the chart has ${accounts.join(", ")}.`,
+      );
+    }
+    rules.set(kind, rule);
+  }
+  return rules;
+}
+
+function accountId(accounts: readonly string[], kind: string, ownerId: string, code: string): string {
+  if (!accounts.includes(kind)) {
+    throw invalidPosting(
+      "ACCOUNT_UNKNOWN",
+      0,
+      `The chart has no account ${JSON.stringify(kind)}; it has ${accounts.join(", ")}.`,
+    );
+  }
+  return `${kind}/${requireUuid("ownerId", ownerId)}/${currency(code)}`;
+}
+
+function requireUuid(field: string, value: string): string {
+  if (isUuid(value)) return value.toLowerCase();
+  throw invalidPosting("ID_INVALID", 0, `${field} is ${JSON.stringify(value)}; expected a UUID.`);
+}
+
+const selectAccountBalance = statement(
+  "ledger.chart-balance",
+  `select debit as "debitMinor", credit as "creditMinor", debit - credit as "balanceMinor"
+   from (
+     select (select coalesce(sum(amount_minor), 0)::bigint from ledger.transfer where lender_id = $1 and debit_account = $2) as debit,
+       (select coalesce(sum(amount_minor), 0)::bigint from ledger.transfer where lender_id = $1 and credit_account = $2) as credit
+   ) sums`,
+);
+
+const selectTransfers = statement(
+  "ledger.chart-transfers",
+  `select id, lender_id as book, kind, debit_account as debit, credit_account as credit, amount_minor as "amountMinor",
+     currency::text as currency, case_id as subject, memo, corrects, effective_at as "effectiveAt", recorded_at as "recordedAt"
+   from ledger.transfer where lender_id = $1 and case_id = $2 order by id`,
+);

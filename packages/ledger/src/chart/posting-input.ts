@@ -1,0 +1,104 @@
+import { type CurrencyCode, isCurrency } from "@collections/money";
+import type { KindRules } from "./chart-migrations.ts";
+
+/** What is wrong with a posting or an account. */
+export type PostingFault =
+  | "ID_INVALID"
+  | "KIND_UNKNOWN"
+  | "ACCOUNT_UNKNOWN"
+  | "ACCOUNT_NOT_ALLOWED"
+  | "CURRENCY_MISMATCH"
+  | "AMOUNT_INVALID"
+  | "MEMO_INVALID"
+  | "TIME_INVALID";
+
+/**
+ * A posting that the chart does not allow, or a field with a wrong form. Nothing was sent. `index` is its position in the
+ * call.
+ *
+ * @example
+ * try {
+ *   invoicing.post(tx, { book: lenderId, kind: "sale", debit: cash, credit: revenue, amountMinor: 11_900n });
+ * } catch (error) {
+ *   if (error instanceof InvalidPostingError) console.error(error.code, error.index, error.message);
+ *   throw error;
+ * }
+ */
+export class InvalidPostingError extends Error {
+  override readonly name = "InvalidPostingError";
+  readonly code: PostingFault;
+  readonly index: number;
+
+  constructor(code: PostingFault, index: number, message: string) {
+    super(message);
+    this.code = code;
+    this.index = index;
+  }
+}
+
+/** Returns the error, so that callers can throw it in an expression. */
+export function invalidPosting(code: PostingFault, index: number, message: string): InvalidPostingError {
+  return new InvalidPostingError(code, index, message);
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const MAX_AMOUNT = 2n ** 63n - 1n;
+const MAX_MEMO_CHARS = 1_000;
+
+export function isUuid(value: unknown): value is string {
+  return typeof value === "string" && UUID.test(value);
+}
+
+/** Checks a posting against the chart, and returns its currency. The caller may be JavaScript, so types are checked too. */
+export function checkPosting(posting: object, index: number, rules: KindRules): CurrencyCode {
+  const { book, kind, debit, credit, amountMinor, subject, memo, effectiveAt } = posting as Record<string, unknown>;
+  const fail = (code: PostingFault, message: string): never => {
+    throw new InvalidPostingError(code, index, `Posting ${index}: ${message}`);
+  };
+  const rule = typeof kind === "string" ? rules.get(kind) : undefined;
+  if (rule === undefined) {
+    return fail("KIND_UNKNOWN", `the chart has no kind ${shown(kind)}; it has ${[...rules.keys()].join(", ")}.`);
+  }
+  if (!isUuid(book)) return fail("ID_INVALID", `book is ${shown(book)}; expected a UUID.`);
+  if (subject !== undefined && subject !== null && !isUuid(subject)) {
+    return fail("ID_INVALID", `subject is ${shown(subject)}; expected a UUID, or null.`);
+  }
+  if (typeof amountMinor !== "bigint" || amountMinor <= 0n || amountMinor > MAX_AMOUNT) {
+    return fail("AMOUNT_INVALID", `amountMinor is ${shown(amountMinor)}; expected a bigint above 0, such as 11_900n.`);
+  }
+  const currencies = (["debit", "credit"] as const).map((side) => {
+    const account = side === "debit" ? debit : credit;
+    const [name = "", owner, code = "", ...more] = typeof account === "string" ? account.split("/") : [];
+    if (!isUuid(owner) || !isCurrency(code) || more.length > 0) {
+      return fail(
+        "ACCOUNT_UNKNOWN",
+        `${side} is ${shown(account)}; expected the id of an account, as account() returns it.`,
+      );
+    }
+    if (!rule[side].includes(name)) {
+      return fail(
+        "ACCOUNT_NOT_ALLOWED",
+        `the kind ${String(kind)} may not ${side} ${name}, only ${rule[side].join(", ")}.`,
+      );
+    }
+    return code;
+  });
+  const [code, other] = currencies as [CurrencyCode, CurrencyCode];
+  if (code !== other) return fail("CURRENCY_MISMATCH", `the accounts are in ${code} and ${other}.`);
+  if (debit === credit) return fail("ACCOUNT_NOT_ALLOWED", "debit and credit are the same account.");
+  if (memo !== undefined && (typeof memo !== "string" || memo.length > MAX_MEMO_CHARS || memo.includes("\0"))) {
+    return fail(
+      "MEMO_INVALID",
+      `memo is ${shown(memo)}; expected a text of at most ${MAX_MEMO_CHARS} characters without NUL.`,
+    );
+  }
+  if (effectiveAt !== undefined && !(effectiveAt instanceof Date && !Number.isNaN(effectiveAt.getTime()))) {
+    return fail("TIME_INVALID", `effectiveAt is ${shown(effectiveAt)}; expected a valid Date.`);
+  }
+  return code;
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
