@@ -7,12 +7,13 @@ import { type BoundConnection, BoundDriver } from "./sql/bound-driver.ts";
 import { hostClient } from "./transaction/host-client.ts";
 import { DISTRIBUTION_QUERIES } from "./transaction/is-distributed.ts";
 import { createBoss, createJobs } from "./jobs/jobs.ts";
-import type { PackageSchema } from "./migration/migrate.ts";
+import type { PackageSchema } from "./package-schema.ts";
 import { failOnMissingRows } from "./sql/missing-rows.ts";
 import { NodeWatch } from "./transaction/node-watch.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./transaction/open-database.ts";
 import { oneByOne } from "./transaction/one-by-one.ts";
 import { CLIENT_TIMEOUT_MS, CONNECT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./transaction/pooler.ts";
+import { renamerOf } from "./schema-name.ts";
 import { createSignals } from "./transaction/signals.ts";
 import type { Statement } from "./sql/statement.ts";
 
@@ -83,6 +84,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     logger: () => {},
     driverOptions: options.pool ? borrowed(options.pool) : clientOptions(options),
   });
+  const rename = renamerOf(schemas);
+  (orm.em.getConnection() as BoundConnection).rename = rename;
   const pool = options.pool ?? (await orm.em.getConnection().getNativeClient());
   const stopListening = options.pool && listenToClients(options.pool, onError);
   if (!options.pool) pool.on("connect", (client) => void failOnMissingRows(client));
@@ -98,7 +101,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     jobs: createJobs(startedBoss, signals, onError),
     sharesSessions: options.pool !== undefined || isPooled(url),
     isBorrowed: options.pool !== undefined,
-    schemaNames: new Set(schemas.map(({ name }) => name)),
+    schemas: new Map(schemas.map((schema) => [schema.renamedFrom ?? schema.name, schema])),
+    rename,
     maintainsJobs: options.works ?? false,
     distributed: undefined,
     nodes,

@@ -18,6 +18,7 @@ export {
 export { distributionFaults } from "./cluster/distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./jobs/failed-jobs.ts";
 export { BEFORE_ALL_IDS, newId, parsePublicId, publicId } from "./ids.ts";
+export { inSchema, InvalidSchemaNameError } from "./schema-name.ts";
 export { inTurns } from "./in-turns.ts";
 export { every, type Routine, type RoutineLog } from "./jobs/every.ts";
 export { enqueue, enqueueAll } from "./jobs/jobs.ts";
@@ -47,11 +48,8 @@ export {
   migrate,
   type MigrateOptions,
   MigrationNeededError,
-  type PackageMigration,
-  type PackageSchema,
   type ReadRows,
   RuntimeRoleMissingError,
-  type UndistributedTable,
 } from "./migration/migrate.ts";
 export { NotReadyError, type NotReadyCode, requireReady } from "./migration/require-ready.ts";
 export { type Database } from "./transaction/open-database.ts";
@@ -82,3 +80,4 @@ export {
   transaction,
   type Tx,
 } from "./transaction/transaction.ts";
+export type { PackageMigration, PackageSchema, UndistributedTable } from "./package-schema.ts";

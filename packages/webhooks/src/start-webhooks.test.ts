@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createOutbound } from "@collections/outbound";
-import { createDatabase, newId, query, statement, transaction } from "@collections/database";
+import { createDatabase, inSchema, migrate, newId, query, statement, transaction } from "@collections/database";
 import { sign } from "@collections/signing";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -9,7 +9,18 @@ import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../tests/tr
 import { raiseAlert } from "./endpoint/alert.ts";
 import { endpointOf } from "./endpoint/endpoint.ts";
 import { lease } from "./dispatch/lease.ts";
-import { type AlertJob, parseLadder, type Ping, startReplay, startWebhooks, type WebhooksOptions } from "./index.ts";
+import {
+  type AlertJob,
+  deliveryTotals,
+  emit,
+  listDeliveries,
+  parseLadder,
+  type Ping,
+  startReplay,
+  startWebhooks,
+  upsertEndpoint,
+  type WebhooksOptions,
+} from "./index.ts";
 import { webhooksSchema } from "./schema.ts";
 
 const trial = await openTrial();
@@ -251,4 +262,32 @@ test("without a log, errors are written to the console", async () => {
   await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
   await until(() => written.mock.calls.length > 0);
   expect(written.mock.calls[0]).toEqual(["webhook attempt not made", expect.objectContaining({ lenderId })]);
+});
+
+test("works in a schema of another name, beside a host's own schema webhooks", async () => {
+  const url = directUrl((await emptyDatabase()).url);
+  const schemas = [inSchema(webhooksSchema, "acme_webhooks")];
+  const host = await createDatabase({ url, schemas: [] });
+  await host.pool.query("create schema webhooks; create table webhooks.endpoint (note text); ");
+  await migrate({ url, schemas, jobs: true });
+  const own = await createDatabase({ url, schemas, works: true });
+  await using receiver = await openReceiver((response, _request, number) => {
+    response.writeHead(number === 1 ? 503 : 200).end();
+  });
+  const lenderId = newId();
+  await transaction(own.em(), async (tx) => {
+    await upsertEndpoint(tx, { lenderId, url: receiver.url });
+    await emit(tx, eventsOn(lenderId, "LN-1", 1, 2));
+  });
+  {
+    await using _running = await start({ database: own, ladder: parseLadder("0s,50ms") });
+    await receiver.arrived(3);
+    await until(async () => (await deliveryTotals(own.em(), lenderId)).delivered === 2);
+  }
+  const { deliveries } = await listDeliveries(own.em(), { lenderId }, new Date());
+  expect(deliveries.map(({ state }) => state)).toEqual(["delivered", "delivered"]);
+  const { rows } = await host.pool.query("select count(*)::int as events from acme_webhooks.event");
+  expect(rows).toEqual([{ events: 2 }]);
+  await own.close();
+  await host.close();
 });

@@ -1,5 +1,5 @@
 import type { ClientBase } from "pg";
-import type { PackageSchema } from "../migration/migrate.ts";
+import type { PackageSchema } from "../package-schema.ts";
 
 /**
  * Lists what prevents a distribution of the tables by `lender_id`, one sentence for each fault. Every table with a

@@ -3,7 +3,8 @@ import { missingJobs } from "../jobs/jobs.ts";
 import { type Database, databaseOf, type OpenDatabase } from "../transaction/open-database.ts";
 import { sqlState } from "../sql/sql-state.ts";
 import { tableOf } from "../sql/table.ts";
-import { missingMigrations, type PackageSchema } from "./migrate.ts";
+import type { PackageSchema } from "../package-schema.ts";
+import { missingMigrations } from "./migrate.ts";
 
 /** Why a database cannot be used yet. */
 export type NotReadyCode =
@@ -50,8 +51,9 @@ export async function requireReady(
   { works = false }: { readonly works?: boolean } = {},
 ): Promise<void> {
   const opened = databaseOf(database.em());
-  const schemaName = exportOf(schema);
-  if (!opened.schemaNames.has(schema.name)) {
+  const openedSchema = opened.schemas.get(schema.renamedFrom ?? schema.name);
+  const schemaName = exportOf(openedSchema ?? schema);
+  if (openedSchema === undefined) {
     throw new NotReadyError(
       "SCHEMA_NOT_OPENED",
       `createDatabase was called without the schema ${schema.name}. Add it: createDatabase({ url, schemas: [${schemaName}] }).`,
@@ -63,9 +65,9 @@ export async function requireReady(
       `This process works on jobs, but createDatabase was called without \`works\`. Add it: createDatabase({ url, schemas: [${schemaName}], works: true }).`,
     );
   }
-  await requireMigrations(opened, schema);
-  await requireRights(opened, schema);
-  await requireQueues(opened, schema);
+  await requireMigrations(opened, openedSchema);
+  await requireRights(opened, openedSchema);
+  await requireQueues(opened, openedSchema);
 }
 
 async function requireMigrations(database: OpenDatabase, schema: PackageSchema): Promise<void> {
@@ -90,7 +92,7 @@ async function requireRights(database: OpenDatabase, schema: PackageSchema): Pro
   );
   const { role, mayUse } = rows[0]!;
   if (!mayUse) throw rightsMissing(schema, `may not use the schema ${schema.name}`, role);
-  const needed = schema.entities.flatMap((entity) => rightsOn(tableOf(entity).name, schema));
+  const needed = schema.entities.flatMap((entity) => rightsOn(database.rename(tableOf(entity).name), schema));
   const { rows: lacking } = await readerOf(database).query<{ table: string; right: string }>(
     `select n.table_name as "table", n.right_name as "right"
      from unnest($1::text[], $2::text[]) as n (table_name, right_name)
@@ -135,9 +137,10 @@ function migrateCall(schema: PackageSchema): string {
   return `migrate({ url, schemas: [${exportOf(schema)}], jobs: true })`;
 }
 
-/** The name under which our packages export their schema: `rateLimitsSchema` for `rate_limits`. */
-function exportOf({ name }: PackageSchema): string {
-  return `${name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}Schema`;
+/** The expression for a schema in code: our packages export `rateLimitsSchema` for `rate_limits`. */
+function exportOf({ name, renamedFrom }: PackageSchema): string {
+  const own = (renamedFrom ?? name).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return renamedFrom === undefined ? `${own}Schema` : `inSchema(${own}Schema, "${name}")`;
 }
 
 /** Reads with a pool that may belong to a host. */

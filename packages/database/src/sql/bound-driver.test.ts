@@ -3,7 +3,8 @@ import { EntitySchema } from "@mikro-orm/postgresql";
 import { afterAll, expect, test } from "vitest";
 import { createDatabase } from "../database.ts";
 import { newId } from "../ids.ts";
-import { migrate, type PackageSchema } from "../migration/migrate.ts";
+import { migrate } from "../migration/migrate.ts";
+import type { PackageSchema } from "../package-schema.ts";
 import { type Tx, transaction } from "../transaction/transaction.ts";
 
 interface Sample {

@@ -31,6 +31,8 @@ type Query = string | NativeQueryBuilder | RawQueryFragment;
 export class BoundConnection extends PostgreSqlConnection {
   /** Called with the values of each query before it is sent. If it throws, the query is not sent. */
   refuse: (values: readonly unknown[]) => void = () => {};
+  /** Changes the SQL text of each query before it is sent. */
+  rename: (text: string) => string = (text) => text;
 
   /** Passes the final SQL text to MikroORM without values to format, and sends the values as parameters. */
   override async execute<T extends QueryResult | EntityData<AnyEntity> | EntityData<AnyEntity>[]>(
@@ -41,7 +43,8 @@ export class BoundConnection extends PostgreSqlConnection {
     loggerContext?: LoggingOptions,
   ): Promise<T> {
     await this.ensureConnection();
-    const { text, values } = bind(this.platform as BasePostgreSqlPlatform, query, params);
+    const { text: original, values } = bind(this.platform as BasePostgreSqlPlatform, query, params);
+    const text = this.rename(original);
     this.refuse(values);
     const target = (ctx ?? this.getClient()) as ReturnType<PostgreSqlConnection["getClient"]>;
     const withValues: Pick<typeof target, "executeQuery"> = {

@@ -1,6 +1,7 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
 import type { PgBoss } from "pg-boss";
+import type { PackageSchema } from "../package-schema.ts";
 import type { NodeWatch } from "./node-watch.ts";
 import type { Jobs } from "../queue.ts";
 import type { Signals } from "./signals.ts";
@@ -24,8 +25,10 @@ export interface OpenDatabase extends Database {
   readonly sharesSessions: boolean;
   /** Whether the pool belongs to a host. The clients of a host's pool may not support pipelining. */
   readonly isBorrowed: boolean;
-  /** The names of the schemas that were passed to `createDatabase`. */
-  readonly schemaNames: ReadonlySet<string>;
+  /** The schemas that were passed to `createDatabase`, by their packages' own names. */
+  readonly schemas: ReadonlyMap<string, PackageSchema>;
+  /** Replaces the packages' own names of schemas in an SQL text by those that the host chose. */
+  rename(text: string): string;
   /** Whether this process maintains the tables of pg-boss: the option `works`. */
   readonly maintainsJobs: boolean;
   /** Whether tables are distributed over several nodes; undefined before the first `isDistributed`. */

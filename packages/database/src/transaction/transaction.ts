@@ -110,13 +110,14 @@ export async function query<Row>(
   { timeoutMs = ANSWER_TIMEOUT_MS }: QueryOptions = {},
 ): Promise<Row[]> {
   const state = stateIn(on);
-  const { pool, sharesSessions, distributed, nodes } = databaseOf(on);
+  const database = databaseOf(on);
+  const { pool, distributed, nodes } = database;
   nodes?.check(values, state?.client);
   if (!state && distributed && mayWaitForLock(statement)) {
     return transaction(on, (tx) => query(tx, statement, values, { timeoutMs }));
   }
   const target = state ? openClient(state) : pool;
-  const result: QueryResult = await target.query(prepared(statement, values, sharesSessions, timeoutMs));
+  const result: QueryResult = await target.query(prepared(statement, values, database, timeoutMs));
   return result.rows as Row[];
 }
 
@@ -140,9 +141,9 @@ function mayWaitForLock({ text }: Statement): boolean {
  */
 export function send(tx: Tx, statement: Statement, values: readonly unknown[]): void {
   const state = stateOf(tx);
-  const { sharesSessions, nodes } = databaseOf(tx);
-  nodes?.check(values, state.client);
-  remember(state, openClient(state).query(prepared(statement, values, sharesSessions)));
+  const database = databaseOf(tx);
+  database.nodes?.check(values, state.client);
+  remember(state, openClient(state).query(prepared(statement, values, database)));
 }
 
 /**
@@ -217,9 +218,14 @@ export function runAfterCommit(tx: Tx, state: TxState): void {
 function prepared(
   { name, text }: Statement,
   values: readonly unknown[],
-  sharesSessions: boolean,
+  { sharesSessions, rename }: Pick<OpenDatabase, "sharesSessions" | "rename">,
   timeoutMs = ANSWER_TIMEOUT_MS,
 ): QueryConfig {
-  const config = { text, values: values.map(parameterOf), types: statementTypes, query_timeout: timeoutMs };
+  const config = {
+    text: rename(text),
+    values: values.map(parameterOf),
+    types: statementTypes,
+    query_timeout: timeoutMs,
+  };
   return { ...config, [sharesSessions ? "statementName" : "name"]: name };
 }

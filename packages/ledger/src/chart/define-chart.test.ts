@@ -246,3 +246,37 @@ test("a new version of a chart replaces the rules when the database is migrated,
     unknown: ["ledger/chart-0002"],
   });
 });
+
+test("a chart in a schema of another name works beside a host's own schema ledger", async () => {
+  const at = directUrl((await emptyDatabase()).url);
+  const chart = defineChart({
+    accounts: ["cash", "revenue"],
+    kinds: { sale: { debit: "cash", credit: "revenue" } },
+    schema: "acme_ledger",
+  });
+  const host = await createDatabase({ url: at, schemas: [] });
+  await host.pool.query("create schema ledger; create table ledger.transfer (note text)");
+  await migrate({ url: at, schemas: [chart.schema] });
+  const own = await createDatabase({ url: at, schemas: [chart.schema] });
+  const of = newId();
+  await transaction(own.em(), (tx) => {
+    const account = { book: of, ownerId: of, currency: "EUR" };
+    const [debit, credit] = chart.open(tx, [
+      { ...account, kind: "cash" },
+      { ...account, kind: "revenue" },
+    ]) as [string, string];
+    chart.post(tx, { book: of, kind: "sale", debit, credit, amountMinor: 500n, subject: of });
+    return Promise.resolve();
+  });
+  expect(await extendChain(own.em(), of, { now: new Date() })).toMatchObject({ rows: 1, head: { number: 1n } });
+  expect(await chart.transfersOf(own.em(), of, of)).toMatchObject([{ kind: "sale", amountMinor: 500n }]);
+  expect(await chart.verify(own.em(), { now: new Date() })).toMatchObject({
+    ok: true,
+    counts: { transfers: 1n, blocks: 1n },
+  });
+  await expect(host.pool.query("delete from acme_ledger.transfer")).rejects.toThrow(
+    "acme_ledger.transfer is append-only",
+  );
+  await own.close();
+  await host.close();
+});

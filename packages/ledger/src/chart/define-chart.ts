@@ -1,5 +1,6 @@
 import {
   type EntityManager,
+  inSchema,
   insertFor,
   newId,
   type PackageSchema,
@@ -24,6 +25,8 @@ export interface ChartDefinition<Account extends string = string, Kind extends s
   readonly accounts: readonly Account[];
   /** For each kind of transfer, the kinds of account that it may debit and credit. `correction` is part of every chart. */
   readonly kinds: Readonly<Record<Kind, { readonly debit: OneOrMore<Account>; readonly credit: OneOrMore<Account> }>>;
+  /** The name of the schema in PostgreSQL. Default: `ledger`. */
+  readonly schema?: string;
   /** Raise it by one with each change of the chart, so that `migrate` replaces the rules in the database. Default: 1. */
   readonly version?: number;
 }
@@ -115,7 +118,7 @@ export class InvalidChartError extends Error {
 /**
  * Defines the chart of a host's ledger. The database enforces it: a CHECK allows only the transfers of the chart, between
  * accounts that are open. Each chart needs a database of its own.
- * @throws InvalidChartError
+ * @throws InvalidChartError, InvalidSchemaNameError
  *
  * @example
  * const invoicing = defineChart({
@@ -137,8 +140,9 @@ export function defineChart<const Account extends string, const Kind extends str
     throw new InvalidChartError(`The chart's version is ${JSON.stringify(version)}; expected a whole number from 1.`);
   }
   const migrations = chartMigrations({ accounts: definition.accounts, rules, version });
+  const schema = { ...ledgerSchema, migrations: [...ledgerSchema.migrations, ...migrations] };
   return {
-    schema: { ...ledgerSchema, migrations: [...ledgerSchema.migrations, ...migrations] },
+    schema: definition.schema === undefined ? schema : inSchema(schema, definition.schema),
     account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code),
     open(tx, accounts) {
       const opened = accounts.map(({ book, kind, ownerId, currency: code }) => ({

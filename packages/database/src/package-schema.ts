@@ -1,0 +1,56 @@
+import type { EntitySchema } from "@mikro-orm/postgresql";
+import type { Queue } from "./queue.ts";
+
+/** One migration of a package's schema. Its statements run in one transaction. */
+export interface PackageMigration {
+  /** The name sorts after those of earlier migrations: "0001", "0002-…". A released migration never changes. */
+  name: string;
+  statements: readonly string[];
+}
+
+/**
+ * The schema of a package in PostgreSQL: its entities, migrations and queues.
+ *
+ * @example
+ * const schema: PackageSchema = {
+ *   name: "billing",
+ *   entities: [],
+ *   migrations: [{ name: "0001", statements: ["create schema billing", "create table billing.invoice (id uuid)"] }],
+ *   queues: [reminders],
+ * };
+ */
+export interface PackageSchema {
+  /** The PostgreSQL schema, and the prefix of the package's migrations. */
+  name: string;
+  /** The package's own name of the schema, if `inSchema` gave it another one. The package's SQL contains this name. */
+  renamedFrom?: string;
+  entities: readonly EntitySchema[];
+  migrations: readonly PackageMigration[];
+  /** Tables ("schema.table") whose rows the run-time role may never update or delete. */
+  appendOnly?: readonly string[];
+  /** Tables that the run-time role may only read. Functions of the schema's owner write them. */
+  readOnly?: readonly string[];
+  /** The tables that a cluster does not distribute by lender. All other tables have a `lender_id`. */
+  undistributed?: readonly UndistributedTable[];
+  /**
+   * Statements that complete a reference table: they add the rows that processes of older versions did not write to it.
+   * `distribute` runs them each time, before it sends anything else.
+   */
+  beforeDistribution?: readonly string[];
+  queues?: readonly Queue[];
+}
+
+/** A table that is not distributed by lender, and where a cluster keeps its rows. */
+export interface UndistributedTable {
+  /** "schema.table". */
+  table: string;
+  /** `reference`: a copy on every node, for small tables that are read with lenders' rows. `local`: on the coordinator only. */
+  as: "reference" | "local";
+  /**
+   * Whether the rows of this local table are written in one transaction with lenders' rows. `distribute` then adds the
+   * table to Citus's metadata, so that a cluster commits both or neither.
+   */
+  commitsWithLenders?: boolean;
+  /** Why the table is not distributed by lender. */
+  because: string;
+}

@@ -1,0 +1,78 @@
+import type { PackageSchema } from "./package-schema.ts";
+
+/**
+ * The name is no schema name that can be used.
+ *
+ * @example
+ * try {
+ *   inSchema(billingSchema, "Acme Billing");
+ * } catch (error) {
+ *   if (error instanceof InvalidSchemaNameError) console.error(error.message);
+ * }
+ */
+export class InvalidSchemaNameError extends Error {
+  override readonly name = "InvalidSchemaNameError";
+  readonly code = "INVALID_SCHEMA_NAME";
+
+  constructor(name: unknown) {
+    super(
+      `${JSON.stringify(name)} cannot be the name of a schema; expected 1 to 63 characters of a-z, 0-9 and _, not beginning with a digit or pg_.`,
+    );
+  }
+}
+
+/**
+ * Returns a package's schema under another name in PostgreSQL, for a host that uses the name itself. Pass the result to
+ * `migrate` and to `createDatabase`. The name cannot be changed later: migrations under another name make new tables.
+ * @throws InvalidSchemaNameError
+ *
+ * @example
+ * const schemas = [inSchema(billingSchema, "acme_billing")];
+ * await migrate({ url, schemas });
+ * const database = await createDatabase({ url, schemas });
+ */
+export function inSchema(schema: PackageSchema, name: string): PackageSchema {
+  if (typeof name !== "string" || !/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new InvalidSchemaNameError(name);
+  const rename = renamerOf([{ name, renamedFrom: schema.renamedFrom ?? schema.name }]);
+  const renamed = (texts: readonly string[] | undefined) => (texts ?? []).map(rename);
+  return {
+    ...schema,
+    name,
+    renamedFrom: schema.renamedFrom ?? schema.name,
+    migrations: schema.migrations.map((step) => ({ ...step, statements: renamed(step.statements) })),
+    appendOnly: renamed(schema.appendOnly),
+    readOnly: renamed(schema.readOnly),
+    undistributed: (schema.undistributed ?? []).map((one) => ({ ...one, table: rename(one.table) })),
+    beforeDistribution: renamed(schema.beforeDistribution),
+  };
+}
+
+/**
+ * Returns a function that replaces the original names of renamed schemas in an SQL text. A schema is named before a dot
+ * (`billing.invoice`, `"billing"."invoice"`), and after CREATE SCHEMA. Values are parameters, so the text contains none.
+ */
+export function renamerOf(schemas: readonly Pick<PackageSchema, "name" | "renamedFrom">[]): (text: string) => string {
+  const names = new Map(
+    schemas.flatMap(({ name, renamedFrom }) => (renamedFrom === undefined ? [] : [[renamedFrom, name]])),
+  );
+  if (names.size === 0) return (text) => text;
+  const original = [...names.keys()].join("|");
+  const places = new RegExp(
+    `(?<![\\w.])(?:(?<quote>"?)(?<named>${original})\\k<quote>(?=\\.)|(?<=create schema )(?<made>${original})\\b)`,
+    "g",
+  );
+  const known = new Map<string, string>();
+  return (text) => {
+    const done = known.get(text);
+    if (done !== undefined) return done;
+    const renamed = text.replaceAll(places, (...match) => {
+      const { quote = "", named, made } = match.at(-1) as Record<string, string | undefined>;
+      return quote + names.get(named ?? made ?? "")! + quote;
+    });
+    if (known.size < MAX_KNOWN) known.set(text, renamed);
+    return renamed;
+  };
+}
+
+/** The texts of our statements are constant. Those of MikroORM differ by the number of their values. */
+const MAX_KNOWN = 5_000;
