@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promi
 import { expect, test } from "vitest";
 import { inBatches } from "./batches.ts";
 
-test("inBatches starts a batch for a single item at once, and puts the items that arrive meanwhile into one batch", async () => {
+test("inBatches starts a batch for a single item at once, and puts items that arrive while it runs into one batch", async () => {
   const batches: number[][] = [];
   const double = inBatches<number, number>({
     maxItems: 64,
@@ -109,7 +109,7 @@ test("a single item does not wait for a batch that takes longer than usual", asy
   expect(await stuck).toBe(1);
 });
 
-test("items of different kinds never share a batch, and the kind that waits longest comes first", async () => {
+test("items of different kinds never share a batch, and the kind whose item has waited longest runs first", async () => {
   const batches: string[][] = [];
   const echo = inBatches<string, string>({
     maxItems: 2,

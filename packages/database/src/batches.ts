@@ -60,7 +60,7 @@ export class OverloadedError extends Error {
  * A batch that takes longer than this is late. It probably waits for a lock or for a connection that no longer answers.
  */
 const USUAL_MS = 100;
-/** How long the next small batch of a kind waits after a batch, as a part of that batch's duration. */
+/** How long the next small batch of a kind waits after a batch, as a fraction of that batch's duration. */
 const PAUSE_PART = 0.2;
 const MAX_PAUSE_MS = 5;
 /**
@@ -91,7 +91,7 @@ interface Lane<Item, Outcome> {
 
 /**
  * Processes items in batches. An item that arrives while no batch runs is processed at once. Items that arrive while a
- * batch runs wait and form the next batch. So a single request is not delayed, and many requests share round trips.
+ * batch runs form the next batch. So a single request is not delayed, and many requests share round trips.
  *
  * If a batch fails, its items are processed one by one, so that only the bad item fails. If the database is unavailable,
  * all items of the batch fail with that error.

@@ -50,8 +50,8 @@ const noReceipt = (on = database.em()): Promise<unknown[]> => query(on, receiptB
 const idle = (): Promise<void> => Promise.resolve();
 const noInvoice = (on = database.em()): Promise<unknown> => on.findOne(Invoice, { id: newId() });
 
-describe("when a host's server stops answering, nothing is sent after the statement that timed out", () => {
-  test("in a transaction on the host's pool, and the client is removed from the pool", async () => {
+describe("a statement that times out because a host's server stopped answering", () => {
+  test("is the last one sent in a transaction on the host's pool, and the client is removed from the pool", async () => {
     await expect(transaction(database.em(), waitInVain)).rejects.toSatisfy(isUnavailable);
     expect(wire.dropped()).toContain(receiptById.text);
     expect(wire.dropped()).not.toMatch(/insert|rollback/i);
@@ -60,7 +60,7 @@ describe("when a host's server stops answering, nothing is sent after the statem
     expect(pool.totalCount).toBe(1);
   });
 
-  test("in the host's own transaction, whose client the host has to end", async () => {
+  test("is the last one sent in the host's own transaction, whose client the host has to end", async () => {
     const host = new Client({ connectionString: wire.url });
     await host.connect();
     await host.query("begin");
@@ -80,7 +80,7 @@ describe("when a host's server stops answering, nothing is sent after the statem
   }
 });
 
-describe("when a host's server stops answering, the wait ends and the client is removed from the pool", () => {
+describe("a client of a host's pool whose server stops answering", () => {
   beforeEach(async () => {
     await database.jobs.start();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -96,7 +96,7 @@ describe("when a host's server stops answering, the wait ends and the client is 
     ["a read of entities", () => noInvoice()],
     ["a signal", () => faultOf(() => database.signals.emit("carts", "1"))],
     ["a worker's fetch of jobs", () => faultOf(() => void database.jobs.work(reminders, { concurrency: 1 }, idle))],
-  ])("for %s", async (_, act) => {
+  ])("stops waiting for %s and is removed from the pool", async (_, act) => {
     wire.goSilent();
     expect(await givenUp(act)).toSatisfy(isUnavailable);
     expect(await noReceipt()).toEqual([]);
@@ -110,7 +110,7 @@ describe("when a host's server stops answering, the wait ends and the client is 
       () => Promise.reject(new Error("change of mind")),
       (error) => String(error).includes("change of mind"),
     ],
-  ])("for %s", async (_, last, reason) => {
+  ])("stops waiting for %s and is removed from the pool", async (_, last, reason) => {
     const outcome = givenUp(() =>
       transaction(database.em(), async (tx) => {
         await noReceipt(tx);

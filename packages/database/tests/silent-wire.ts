@@ -10,7 +10,7 @@ export interface SilentWire {
   speak(): void;
   /** The dropped bytes that were sent to the server. */
   dropped(): string;
-  /** Resolves when bytes to the server are dropped next. */
+  /** Resolves as soon as bytes to the server are dropped after this call. */
   nextDrop(): Promise<unknown>;
   close(): void;
 }

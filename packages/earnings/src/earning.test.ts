@@ -124,7 +124,7 @@ describe("a formula", () => {
     ["KWD", 3, 12_345_678n, "0.0001", "0.0001% of KWD 12,345.678", 12n],
     ["KWD", 3, 1_500n, "33.3333", "33.3333% of KWD 1.500", 500n],
   ])(
-    "in %s with %i decimals, for %i minor units at %s%%, is %s and gives %i",
+    "in %s with %i decimals, for a payment of %i minor units at %s%%, is %s and gives an earning of %i",
     (code, decimals, base, rate, text, due) => {
       const earning = earningOn({ ...payment, currency: currency(code), appliedMinor: base }, percent(rate), NOW)!;
       expect(formula(earning).replaceAll("\u00a0", " ")).toBe(text);

@@ -132,7 +132,7 @@ test.each<[string, Period, string, string, string, string]>([
   expect(spanOf(period, timeZone, new Date(now))).toEqual({ from: new Date(from), to: new Date(to) });
 });
 
-/** Time zones that skip or repeat midnight, that change by half an hour or two hours, and one that skipped a whole day. */
+/** Among these time zones, some skip or repeat midnight, some change by half an hour or two hours, and one skipped a day. */
 const ZONES = [
   ..."Asia/Kolkata Asia/Kathmandu Asia/Beirut Asia/Gaza Africa/Cairo Africa/Casablanca Europe/Berlin".split(" "),
   ..."Atlantic/Azores America/Havana America/Santiago America/Asuncion America/St_Johns America/Nuuk".split(" "),

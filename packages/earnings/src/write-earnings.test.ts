@@ -72,7 +72,7 @@ describe("an earning", () => {
     for (const stranger of strangers) expect(await findPendingEarnings(database.em(), [stranger])).toEqual([]);
   });
 
-  test("that is credited twice keeps the first credit time", async () => {
+  test("keeps its first credit time if it is credited twice", async () => {
     const earning = anEarning();
     await add(earning);
     await credit([earning], NOW);

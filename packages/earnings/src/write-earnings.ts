@@ -43,7 +43,7 @@ export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
 }
 
 /**
- * Credits earnings that `findPendingEarnings` has read, because their case has ended. Writes any number of them with
+ * Credits the earnings of an ended case, which `findPendingEarnings` has read. Writes any number of them with
  * one SQL statement. An earning that was credited or paid out since it was read stays unchanged.
  *
  * @example

@@ -125,7 +125,7 @@ describe("a payout", () => {
     ]);
   });
 
-  test("locks its earnings, so that a concurrent payout finds none left", async () => {
+  test("locks its earnings, so that a concurrent payout finds no earnings", async () => {
     await add(due({}), due({ lenderId: second! }));
     const outcomes = await Promise.allSettled([pay(), pay(), pay(), pay()]);
     const paid = outcomes.filter((outcome) => outcome.status === "fulfilled").map(({ value }) => value);
@@ -133,7 +133,7 @@ describe("a payout", () => {
     expect(await payoutMismatches(database.em(), first!)).toEqual([]);
   });
 
-  test("has a unique reference, and its earnings stay paid out", async () => {
+  test("has a unique reference, and its earnings stay paid out if they are credited again", async () => {
     const [line, again] = [due({}), due({})];
     await add(line);
     const { reference } = await pay();
@@ -143,7 +143,7 @@ describe("a payout", () => {
     expect(await statusOf(line, again)).toEqual(["paid_out", "credited"]);
   });
 
-  test("is compared with an order, and the differing fields are returned", async () => {
+  test("differs from an order in the fields that payoutDifferences returns", async () => {
     await add(due({}));
     const payout = await pay();
     const same = await payoutById(database.em(), payout.id);
@@ -212,7 +212,7 @@ describe("the consistency checks of payouts", () => {
     expect(await found()).toHaveLength(2);
   });
 
-  test("require that an earning that is paid out names an existing payout", async () => {
+  test("require an existing payout for each earning that is paid out", async () => {
     const line = due({});
     await add(line);
     const set = (fields: string) =>

@@ -90,7 +90,7 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
 }
 
 /**
- * Creates JOB_COMMIT_TABLE if it does not exist. Checks that first, because `create table if not exists` needs the
+ * Creates JOB_COMMIT_TABLE if it does not exist. Looks for it first, because `create table if not exists` needs the
  * right to create tables even if the table exists.
  */
 async function makeJobCommitTable(pool: Pool): Promise<void> {

@@ -109,7 +109,7 @@ test("values of every type are read back unchanged, even if they look like SQL",
   for (const sample of samples) expect(await stored(sample.id)).toEqual(sample);
 });
 
-test("MikroORM inserts many rows in one statement, and updates them in one more", async () => {
+test("MikroORM inserts many rows in one statement, and updates them in a second statement", async () => {
   const samples = Array.from({ length: 50 }, (_, index) => aSample({ text: `row ${index}` }));
   sent.length = 0;
   await create(samples);

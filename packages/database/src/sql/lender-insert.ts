@@ -31,8 +31,9 @@ export interface LenderRows {
 
 /**
  * Makes two SQL texts that insert any number of rows: one for rows of one lender, one for rows of several lenders. The
- * first parameter is the lender, or an array of lenders. After it come one array for each column (an `arraysParameter`
- * for a column of type `text[]`) and then the parameters that `equal` names. `null` in an array becomes NULL.
+ * first parameter is the lender, or an array of lenders. The next parameters are one array for each column (an
+ * `arraysParameter` for a column of type `text[]`), followed by the parameters that `equal` names. `null` in an array
+ * becomes NULL.
  *
  * The values are set-returning functions in a single row of VALUES, so PostgreSQL makes a row of each element. Citus
  * routes the statement by `$1`, like any insert of a single row: it is one command on the lender's node, and a unique
@@ -95,7 +96,7 @@ function elementsOf(
   parameter: string,
   { table, column, type }: { readonly table: string; readonly column: string; readonly type: InsertedType },
 ): string {
-  // unnest() would flatten arrays in an array.
+  // unnest() would flatten an array of arrays.
   if (type === "text[]") return `(jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)).${column}`;
   const array = `${parameter}::${type}[]`;
   // The result of unnest() has no length for char(n), so PostgreSQL would add a cast around unnest(). A subscript keeps

@@ -75,8 +75,8 @@ function isStored(id: string): Promise<boolean> {
   return query(database.em(), noteById, [id]).then((rows) => rows.length === 1);
 }
 
-describe("a warning of Citus that rows are missing", () => {
-  test("fails its own query, and no other query of the pipeline", async () => {
+describe("the Citus warning that rows are missing", () => {
+  test("makes only its own query of a pipeline fail", async () => {
     const client = await database.pool.connect();
     try {
       const answers = await Promise.allSettled([
@@ -91,7 +91,7 @@ describe("a warning of Citus that rows are missing", () => {
     }
   });
 
-  test("fails a query outside a transaction with MissingRowsError", async () => {
+  test("makes a query outside a transaction fail with MissingRowsError", async () => {
     const failed = query(database.em(), short, []);
     await expect(failed).rejects.toThrow(
       "Citus answered without some of the rows, so the answer was discarded. Its warning: Query could not find the intermediate result file",
@@ -102,7 +102,7 @@ describe("a warning of Citus that rows are missing", () => {
     expect(await query(database.em(), one, [])).toEqual([{ one: 1 }]);
   });
 
-  test("fails queries of MikroORM, inside and outside a transaction", async () => {
+  test("makes queries of MikroORM fail, inside and outside a transaction", async () => {
     await expect(database.em().find(ShortNote, {})).rejects.toThrow("Citus answered without some of the rows");
     const inside = transaction(database.em(), (tx) => tx.find(ShortNote, {}));
     await expect(inside).rejects.toThrow("Citus answered without some of the rows");
@@ -119,8 +119,8 @@ describe("a warning of Citus that rows are missing", () => {
   });
 });
 
-describe("a transaction in which rows were missing", () => {
-  test("commits nothing after a query with the warning", async () => {
+describe("a transaction that received the Citus warning that rows are missing", () => {
+  test("commits nothing if a query received the warning", async () => {
     const id = newId();
     const outcome = transaction(database.em(), async (tx) => {
       send(tx, insertNote, [id]);
@@ -140,7 +140,7 @@ describe("a transaction in which rows were missing", () => {
     expect(await isStored(id)).toBe(false);
   });
 
-  test("commits nothing when its last send() gets the warning and tables are distributed", async () => {
+  test("commits nothing if its last send() received the warning and tables are distributed", async () => {
     const url = directUrl((await emptyDatabase()).url);
     const client = new Client({ connectionString: url });
     await client.connect();
@@ -165,8 +165,8 @@ describe("a transaction in which rows were missing", () => {
   });
 });
 
-describe("a warning of Citus that rows are missing, on a host's connection,", () => {
-  test("fails the statement of a host's pool, and its transaction commits nothing", async () => {
+describe("the Citus warning that rows are missing, on a host's connection", () => {
+  test("makes the statement of a host's pool fail, and its transaction commits nothing", async () => {
     const pool = new Pool({ connectionString: url });
     const hosted = await createDatabase({ url, schemas: [schema], pool });
     try {
@@ -186,7 +186,7 @@ describe("a warning of Citus that rows are missing, on a host's connection,", ()
     await pool.end();
   });
 
-  test("fails the work in a host's transaction, so that the host rolls back", async () => {
+  test("makes the work in a host's transaction fail, so that the host rolls back", async () => {
     const client = new Client({ connectionString: url });
     await client.connect();
     const work = async (tx: Tx): Promise<void> => {

@@ -33,7 +33,7 @@ interface ClientInternals {
 }
 
 /**
- * Calls `act` for each warning of Citus on this client that rows are missing. Returns a function that stops listening.
+ * Calls `act` whenever Citus warns this client that rows are missing. Returns a function that stops listening.
  */
 export function onMissingRows(client: ClientBase, act: (error: MissingRowsError) => void): () => void {
   const onNotice = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
@@ -45,7 +45,7 @@ export function onMissingRows(client: ClientBase, act: (error: MissingRowsError)
 
 /**
  * Makes a statement of this client fail when Citus warns that rows are missing from its answer. Statements without such
- * a warning are not slower. Call the returned function to stop this.
+ * a warning are not slower. Returns a function that ends this behaviour.
  */
 export function failOnMissingRows(client: ClientBase): () => void {
   return onMissingRows(client, (error) => failActiveQuery(client as unknown as ClientInternals, error));

@@ -41,7 +41,7 @@ describe("isUnavailable is true for", () => {
     expect(isUnavailable(new Error(message))).toBe(true);
   });
 
-  test("a commit with an unknown outcome, and several addresses of which none answers", () => {
+  test("a commit with an unknown outcome, and a database whose addresses all refuse the connection", () => {
     expect(isUnavailable(new CommitOutcomeUnknownError("The connection was lost."))).toBe(true);
     expect(isUnavailable(new AggregateError([coded("ECONNREFUSED"), coded("ECONNREFUSED")]))).toBe(true);
   });

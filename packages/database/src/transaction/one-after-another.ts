@@ -3,9 +3,9 @@ import { databaseOf } from "./open-database.ts";
 import { isUnavailable } from "../sql/sql-state.ts";
 
 /**
- * Processes the items one after another. If an item fails, it continues with the next item, and throws all failures at
- * the end as one AggregateError. On plain PostgreSQL it stops at the first item for which the database is unavailable,
- * because each later item would only wait for its own time limit.
+ * Processes the items one after another. If an item fails, the function continues with the next item, and throws all
+ * failures at the end as one AggregateError. On plain PostgreSQL the function stops at the first item for which the
+ * database is unavailable, because each later item would only wait for its own time limit.
  *
  * @example
  * await oneAfterAnother(em, invoices, async ({ lenderId, id }) => {

@@ -11,9 +11,10 @@ export interface SequentialClient extends TxClient {
 }
 
 /**
- * Sends each statement after the answer to the one before. A client of `pg` without `pipeline` has such a queue itself, but
- * `pg` has deprecated it. Such a client also keeps waiting for an answer after our time limit. So after a statement that
- * failed without an SQLSTATE nothing more is sent, and all later statements fail with the same error at once.
+ * Sends each statement only after the previous statement was answered. A client of `pg` without `pipeline` queues
+ * statements too, but `pg` has deprecated that queue. Such a client also keeps waiting for an answer after our time limit.
+ * So after a statement that failed without an SQLSTATE nothing more is sent, and all later statements fail with the same
+ * error at once.
  */
 export function oneByOne(client: TxClient): SequentialClient {
   let last: Promise<unknown> = Promise.resolve();

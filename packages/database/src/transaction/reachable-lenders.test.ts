@@ -117,7 +117,7 @@ const invoicesOf = (lenderId: string) => query<{ amount: number }>(database.em()
 test("queryReachable reads the other lenders' rows while a node is down, and checks the nodes once for several reads", async () => {
   await setAway(2);
   expect(await Promise.all([read(), read(), read()])).toEqual([[NEAR], [NEAR], [NEAR]]);
-  // The nodes were checked once, or twice if two seconds have passed meanwhile.
+  // The nodes were checked once, or twice if two seconds passed between the reads.
   expect(await questions()).toBeLessThan(3);
   expect(await read()).toEqual([NEAR]);
   expect(sent.at(-1)).toBe("reach.invoices-of-some");
@@ -169,7 +169,7 @@ test("connections that wait for a silent node are closed, so that statements for
     await query(tx, ofLender, [NEAR]);
     return query<{ slept: boolean }>(tx, sleep, []);
   });
-  // The pool has ten connections, so some statements wait for one, which may take too long on a busy machine.
+  // The pool has ten connections, so some statements wait for a connection, which may take too long on a busy machine.
   const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => invoicesOf(FAR)));
   expect(outcomes).toContainEqual(expect.objectContaining({ reason: expect.any(NodeAwayError) }));
   expect(outcomes.every((outcome) => outcome.status === "rejected" && isUnavailable(outcome.reason))).toBe(true);

@@ -126,7 +126,7 @@ describe("a transaction", () => {
     ["57014", true],
     ["23514", false],
     ["40001", false],
-  ])("whose COMMIT failed with %s throws CommitOutcomeUnknownError: %s", async (state, isUnknown) => {
+  ])("has an unknown outcome after its COMMIT failed with %s: %s", async (state, isUnknown) => {
     await database.pool.query(`
       drop table if exists trial.at_commit;
       create table trial.at_commit (id int);
@@ -141,7 +141,7 @@ describe("a transaction", () => {
     expect(sqlState(outcome)).toBe(state);
   });
 
-  test("throws the error of the first failed statement, not that of a later read in the failed transaction", async () => {
+  test("throws the error of the first failed statement, not the error of a later read", async () => {
     const twice = newId();
     const outcome = await transaction(database.em(), async (tx) => {
       send(tx, insertNotes, [
@@ -258,7 +258,7 @@ describe("readSnapshot", () => {
 });
 
 describe("between processes", () => {
-  test("a signal reaches this process and, over NOTIFY, another one, but only after the commit", async () => {
+  test("a signal reaches this process, and another process over NOTIFY, only after the commit", async () => {
     const other = await createDatabase({ url, directUrl: directUrl(url), schemas: [] });
     try {
       const heard: string[] = [];
