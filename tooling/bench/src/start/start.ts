@@ -8,6 +8,7 @@ import { type Line, ratioLine } from "../figures/line.ts";
 import { residentMemoryMb } from "../figures/peak-memory.ts";
 import type { StartPlan } from "../plan.ts";
 import { type Service, startProcess, startService } from "../server/service.ts";
+import { type ImportCost, measureImports } from "./package-imports.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { milliseconds, ratioText, table, whole } from "../figures/text-table.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
@@ -24,6 +25,7 @@ export interface StartReport {
   /** The memory after a load of the planned duration and a short rest. */
   readonly loadedMb: number | undefined;
   readonly confirmations: number;
+  readonly imports: readonly ImportCost[];
 }
 
 export interface StartBench {
@@ -57,7 +59,10 @@ export async function measureStart({ plan, server, onProgress }: StartBench): Pr
   const rounds = watched.map((one) => one.round);
   onProgress(`confirming for ${plan.loadMs / 1_000} s`);
   const loaded = await underLoad(plan, databaseUrl, books.keys);
+  onProgress("importing each package");
+  const imports = await measureImports(plan.rounds);
   return {
+    imports,
     serviceMs: spreadOf(rounds.map(({ service }) => service.readyMs)),
     bareMs: spreadOf(rounds.map(({ bare }) => bare.readyMs)),
     startRatio: spreadOf(rounds.map(({ service, bare }) => service.readyMs / bare.readyMs)),
@@ -112,6 +117,13 @@ export function startText({ rounds, loadMs }: StartPlan, report: StartReport): s
         ["resident MB, idle", ...[idleMb, bareMb, idleRatio].map((spread) => (spread ? ratioText(spread) : ""))],
         [after, loadedMb === undefined ? "" : whole(loadedMb), "", ""],
       ],
+      "left",
+    ),
+    "",
+    `Importing a package from its sources in a new process, compared with importing pg; ${rounds} rounds in turn`,
+    table(
+      "package,ms,÷ pg,resident MB",
+      report.imports.map(({ name, ms, mb, ratio }) => [name, milliseconds(ms), ratioText(ratio), milliseconds(mb)]),
       "left",
     ),
   ].join("\n");
