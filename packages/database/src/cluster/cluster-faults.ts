@@ -140,7 +140,7 @@ async function refusedRole(read: ReadRows, nodes: readonly Node[], role: string)
       .filter(({ success }) => !success)
       .map((answer) => {
         const node = nameOf(nodes, answer);
-        return `The node ${node} does not let the coordinator in as ${role}: ${answer.result.trim()}. Allow it in pg_hba.conf and give the coordinator the password, and run this again`;
+        return `The node ${node} refuses the coordinator's connection as ${role}: ${answer.result.trim()}. Allow it in pg_hba.conf, give the coordinator the password, and run this again`;
       });
   } finally {
     await read("rollback");
