@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createDatabase } from "@collections/database";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
-import { createWatchedLinks, type OwnLinkKey } from "../../src/graphql/plumbing/watched-links.ts";
+import { createWatchedLinks, type OwnLinkKey, READ_EVERY_MS } from "../../src/graphql/plumbing/watched-links.ts";
 import { startHttpServer } from "../../src/start/http-server.ts";
 import { schemas } from "../../src/schemas.ts";
 import {
@@ -43,6 +43,9 @@ let countedUrl: string;
 let watched: Watched[];
 
 beforeAll(async () => {
+  // The polls of the watched links are the test's to start. All other waits use other timers.
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  afterFile(() => vi.useRealTimers());
   service = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "off" } });
   watched = await requestedLinks();
   const database = await createDatabase({
@@ -66,6 +69,7 @@ test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS},
 
   const [{ accessToken }] = watched as [Watched];
   await signOut(service, accessToken);
+  startPoll();
   const isEnded = (one: Watched) => one.accessToken === accessToken;
   const next = await Promise.all(streams.filter((_, at) => isEnded(watched[at]!)).map((stream) => stream.next()));
   expect(next).toHaveLength(WATCHERS / PEOPLE);
@@ -74,6 +78,7 @@ test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS},
   // The other streams have not ended: they get the updates of their links.
   const others = streams.filter((_, at) => !isEnded(watched[at]!)).map((stream) => stream.next());
   await service.app.database.pool.query("update payment_links.payment_link set updated_at = now()");
+  startPoll();
   const updates = await Promise.all(others);
   for (const { value } of updates)
     expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
@@ -95,6 +100,7 @@ test("a poll that fails in the database ends no watcher's stream", async () => {
     holder.release();
   }
   await pool.query("update payment_links.payment_link set updated_at = now()");
+  startPoll();
   const updates = await Promise.all(streams.map((stream) => stream.next()));
   for (const { value } of updates)
     expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
@@ -116,12 +122,17 @@ test("a field partner who watches another's link at the same time as its owner g
   expect(seen.map((one) => one?.link.id)).toEqual([mine.id, undefined, undefined, another.id]);
 });
 
-/** Waits for the next poll of all links, and returns the names of its queries. */
+/** Starts a poll of all links, and returns the names of its queries. */
 async function queriesOfAPoll(): Promise<string[]> {
   queries.length = 0;
+  startPoll();
   await expect.poll(() => queries.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(POLL.length);
   await pause(500);
   return queries.toSorted();
+}
+
+function startPoll(): void {
+  vi.advanceTimersByTime(READ_EVERY_MS);
 }
 
 async function openStream({ linkId, accessToken }: Watched) {

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { afterFile, withoutTriggers } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
 import { anchorChains } from "../../src/anchors/chains.ts";
+import { extendChains } from "../../src/worker/worker.ts";
 import { startAnchorStore } from "./fixtures/anchor-store.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -45,8 +46,9 @@ async function anchorsIn(path: string): Promise<Anchored[]> {
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Anchored]));
 }
 
-/** Waits until anchors cover every row of the books. */
+/** Extends the chain now, as the worker does every ten seconds, and waits until anchors cover every row of the books. */
 async function waitUntilAnchored(place = file): Promise<void> {
+  await extendChains(service.app);
   await vi.waitUntil(
     async () => {
       const { stdout } = await cli("ledger", "verify", "--json", "--anchor", place);
@@ -213,6 +215,7 @@ test("anchors that were signed before a rotation of the master key are verified 
   const otherService = await startTestService({ settings: { LEDGER_ANCHOR: `file:${own}`, ...SHORT_INTERVAL } });
   const other = await aLender(otherService);
   await other.importCases([aRow("LN-1")]);
+  await extendChains(otherService.app);
   await vi.waitUntil(async () => (await anchorsIn(own).catch(() => [])).length > 0, { timeout: 30_000 });
   const [oldKey, newKey] = [{ MASTER_KEY: "a".repeat(64) }, { MASTER_KEY: "b".repeat(64) }];
   const DATABASE_URL = otherService.databaseUrl;

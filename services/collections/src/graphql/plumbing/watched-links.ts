@@ -4,7 +4,7 @@ import { deliveriesOf, type LinkDelivery, type LinkKey, ownLinks, type PaymentLi
 import DataLoader from "dataloader";
 
 /** How often every watched link is read, because a signal can be lost. */
-const READ_EVERY_MS = 5_000;
+export const READ_EVERY_MS = 5_000;
 
 /** A link and the field partner who watches it. */
 export interface OwnLinkKey extends LinkKey {
