@@ -34,11 +34,11 @@ const { rowCount } = await pool.query(
 );
 console.log(`${halfDone.status}: an invoice with an unknown rate of tax leaves ${rowCount} rows`);
 
-await extendChain(database.em(), company, { now: new Date() });
+await extendChain(database.em(), company);
 for (const { kind, amountMinor } of await invoicing.transfersOf(database.em(), company, invoice.id)) {
   console.log(`${kind.padEnd(11)} ${euros(amountMinor).padStart(8)}`);
 }
-const { ok, counts } = await invoicing.verify(database.em(), { now: new Date(), lenderId: company });
+const { ok, counts } = await invoicing.verify(database.em(), { lenderId: company });
 console.log(`${counts.transfers} transfers: the books are ${ok ? "correct" : "wrong"}`);
 await pool
   .query("update ledger.transfer set amount_minor = 1")

@@ -97,7 +97,7 @@ export interface Chart<Account extends string = string, Kind extends string = st
   /** Returns the transfers about a subject, in the order in which they were posted. */
   transfersOf(em: EntityManager | Tx, book: string, subject: string): Promise<ChartTransfer[]>;
   /** Verifies the books as `verify` does, without the checks of payments, earnings and cases. */
-  verify(em: EntityManager, options: VerifyOptions): Promise<LedgerVerification>;
+  verify(em: EntityManager, options?: VerifyOptions): Promise<LedgerVerification>;
 }
 
 /**
@@ -179,7 +179,7 @@ export function defineChart<const Account extends string, const Kind extends str
       return found!;
     },
     transfersOf: (em, book, subject) => query<ChartTransfer>(em, selectTransfers, [book, subject]),
-    verify: (em, options) => verifyWith(em, options, generalChecks),
+    verify: (em, options = {}) => verifyWith(em, options, generalChecks),
   };
 }
 

@@ -10,9 +10,10 @@ import {
 } from "@collections/database";
 import { ChainBlockEntity, type ChainBlockRow } from "../schema.ts";
 
-/** Options of `extendChain`. `now` is the creation time of its blocks. */
+/** Options of `extendChain`. */
 export interface ExtendOptions {
-  readonly now: Date;
+  /** The creation time of the new blocks. Default: the time of the call. */
+  readonly now?: Date;
   /** Read every row of the lender, not only recent ones. Needed for rows that `verify` reports as ROW_OUTSIDE_CHAIN. */
   readonly everything?: boolean;
 }
@@ -61,7 +62,7 @@ const LONG_TIMEOUT = { timeoutMs: 35_000 };
 export async function extendChain(
   em: EntityManager,
   lenderId: string,
-  { now, everything = false }: ExtendOptions,
+  { now = new Date(), everything = false }: ExtendOptions = {},
 ): Promise<ChainExtension> {
   let [blocks, rows] = [0, 0];
   let afterId = everything ? BEFORE_ALL_IDS : undefined;

@@ -49,7 +49,8 @@ export interface VerifyProgress {
 
 /** Options of `verify`. */
 export interface VerifyOptions {
-  readonly now: Date;
+  /** Default: the time of the call. */
+  readonly now?: Date;
   /** Verify this lender only. Default: all lenders. */
   readonly lenderId?: string;
   /** Rows that were recorded longer ago than this must be in the chain. Default: 15 minutes. */
@@ -72,7 +73,7 @@ const UNCHAINED_AFTER_MS = 15 * 60_000;
  * if (!ok) console.error(`${totalProblems} rows do not fit`);
  * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
  */
-export function verify(em: EntityManager, options: VerifyOptions): Promise<LedgerVerification> {
+export function verify(em: EntityManager, options: VerifyOptions = {}): Promise<LedgerVerification> {
   return verifyWith(em, options, checks);
 }
 
@@ -82,7 +83,7 @@ export async function verifyWith(
   options: VerifyOptions,
   checksToRun: readonly Check[],
 ): Promise<LedgerVerification> {
-  const { now, unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
+  const { now = new Date(), unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
   const chainedUntil = new Date(now.getTime() - unchainedAfterMs).toISOString();
   return transaction(em, async (tx) => {
     send(tx, setVerificationLimits, []);
