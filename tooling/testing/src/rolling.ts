@@ -30,7 +30,7 @@ process.exitCode = rolling(ref, filters.length > 0 ? filters : USUAL);
  */
 function rolling(ref: string, filters: readonly string[]): number {
   const older = mkdtempSync(join(tmpdir(), "collections-older-"));
-  // Creates the worktree before the try block, so that its end always removes the worktree.
+  // Creates the worktree before the try block, so that `finally` removes it after any error.
   git("worktree", "add", "--force", "--detach", older, ref);
   try {
     run(older, "npx", ["-y", "pnpm@12", "install", "--frozen-lockfile", "--prefer-offline"]);

@@ -8,7 +8,7 @@ import { afterAll, expect, test } from "vitest";
 const folder = mkdtempSync(join(tmpdir(), "collections-summary-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Split, because the complete tag would apply to this file too. */
+/** Vitest reads tags from the text of a file. The text of this one must not contain the tag, so it is joined here. */
 const TAG_OF_MODULE = ["@module", "tag"].join("-");
 
 // One test of the generated file is skipped, because the line has to count skipped tests.

@@ -19,7 +19,7 @@ function verdict({ signatureMatches, diagnosis, clock }: Diagnosis): HTMLElement
     return headline(
       "warn",
       "The signature is right, but the request is still rejected",
-      "Something else is wrong with it:",
+      "These parts of the request are wrong:",
     );
   }
   if (found > 0) {
@@ -27,7 +27,7 @@ function verdict({ signatureMatches, diagnosis, clock }: Diagnosis): HTMLElement
     return headline(
       "bad",
       title,
-      `Made on purpose, ${found === 1 ? "it gives" : "they give"} exactly the signature that was sent.`,
+      `A request signed with ${found === 1 ? "this mistake" : "these mistakes"} has exactly the signature that was sent.`,
     );
   }
   return headline("bad", "No known mistake gives this signature", "Possible causes, the most likely first:");
