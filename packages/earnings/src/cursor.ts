@@ -25,7 +25,7 @@ export interface EarningPosition {
 }
 
 const POSITION = /^([0-9]{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-/** The time in a cursor must be before this time, which is later than any earning and a valid timestamp in PostgreSQL. */
+/** The time in a cursor must be before this limit. PostgreSQL accepts the limit, and every earning is earlier. */
 const END_MS = Date.UTC(2200, 0, 1);
 
 /** Encodes a position as a cursor, which is opaque to clients. */

@@ -154,7 +154,7 @@ export async function paidOutPage(
   return query(em, selectPaidOutPage, [lenderId, afterId ?? BEFORE_ALL_IDS, limit]);
 }
 
-/** Returns payouts with the parts of all lenders, in the order of their ids. */
+/** Returns payouts in the order of the payout ids, each with its parts of all lenders. */
 async function findPayouts(em: EntityManager, where: FilterQuery<PayoutRow>): Promise<Payout[]> {
   const options = { orderBy: { id: "asc", lenderId: "asc" }, disableIdentityMap: true } as const;
   const rows = await em.find(PayoutEntity, where, options);

@@ -43,8 +43,8 @@ export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
 }
 
 /**
- * Credits the earnings of an ended case, which `findPendingEarnings` has read. Writes any number of them with
- * one SQL statement. An earning that was credited or paid out since it was read stays unchanged.
+ * Credits the pending earnings that `findPendingEarnings` has read for ended cases. One SQL statement writes all of
+ * them. An earning that was credited or paid out since it was read stays unchanged.
  *
  * @example
  * const pending = await findPendingEarnings(tx, [{ lenderId, caseId }]);

@@ -31,7 +31,7 @@ export function readAnswer({ status, headers }: Response, text: string, nowMs: n
   if (body !== undefined && isProblem(body)) throw new ProblemError(body, retryAfterMs);
   throw new UnexpectedAnswerError(describeAnswer(status, headers, text), {
     status,
-    // A 2xx with invalid JSON was cut off in transit. A retry gets the same answer again.
+    // A 2xx with invalid JSON was cut off in transit. The service answers a repeat with the same answer, then complete.
     retryable: TEMPORARY_STATUSES.has(status) || (status >= 200 && status < 300),
     ...(requestId !== undefined && { requestId }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),

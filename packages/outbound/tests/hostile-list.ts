@@ -1,4 +1,4 @@
-/** For tests: addresses that we must never connect to. Each has its address, a description, and the range that we report. */
+/** For tests: addresses that we must never connect to. An entry is the address, a description, and the range that we report. */
 export const hostileAddresses: [address: string, what: string, range: string][] = [
   // This machine
   ["127.0.0.1", "loopback", "loopback"],
@@ -103,7 +103,7 @@ export const hostileAddresses: [address: string, what: string, range: string][] 
   ["", "nothing", "not an address"],
 ];
 
-/** For tests: public names that resolve to internal addresses. Each has its name, its address, and a description. */
+/** For tests: public names that resolve to internal addresses. An entry is the name, the address, and a description. */
 export const hostileNames: [name: string, address: string, what: string][] = [
   ["localtest.me", "127.0.0.1", "a public name for loopback"],
   ["127.0.0.1.nip.io", "127.0.0.1", "a name made of its address"],
@@ -119,7 +119,7 @@ export const hostileNames: [name: string, address: string, what: string][] = [
 
 const LONGEST_LABEL = "a".repeat(63);
 
-/** For tests: URLs that are rejected before a name is resolved. Each has its URL, a description, and a part of the reason. */
+/** For tests: URLs that are rejected before a name is resolved. An entry is the URL, a description, and a part of the reason. */
 export const hostileUrls: [url: string, what: string, words: string][] = [
   // Other spellings of an address
   ["https://127.1/", "short", "127.0.0.1 is not public"],

@@ -1,6 +1,6 @@
 import type { PermitRequest, PermitGrant } from "./permit.ts";
 
-/** Whether a request has got a permit, how many permits are left, and when the oldest use stops counting. */
+/** Whether a request gets a permit, how many permits are left, and when the oldest use stops counting. */
 export interface PermitResult {
   readonly granted: boolean;
   readonly remaining: number;

@@ -97,7 +97,7 @@ test("emit rejects an event of a lender without an endpoint with EndpointNotFoun
   await expect(emitAll([anEvent(newId())])).rejects.toThrow(EndpointNotFoundError);
 });
 
-test("emit with `trusted` needs an id and a sequence, and reads no last number", async () => {
+test("emit with `trusted` needs an id and a sequence, and does not read the last number of the loan", async () => {
   const lenderId = await addLender(null);
   const eventId = newId();
   await expect(emitAll([anEvent(lenderId, { eventId })], { trusted: true })).rejects.toMatchObject({

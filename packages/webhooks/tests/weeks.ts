@@ -21,8 +21,8 @@ export interface LongRun {
   readonly url: string;
   readonly lenderId: string;
   /**
-   * Publishes an event with a time in the past, and the attempt that settled it if it is settled. Returns the event's
-   * id.
+   * Publishes an event with a time in the past. For a settled event, also stores the attempt that settled it. Returns
+   * the event's id.
    */
   publish(loan: string, sequence: number, past: Past): Promise<string>;
   /** Runs SQL as the owner of the tables, and returns the rows. */

@@ -8,7 +8,7 @@ export interface Bench {
   /** A PostgreSQL for this subject alone. */
   readonly server: BenchServer;
   readonly onProgress: (message: string) => void;
-  /** The partial report of an interrupted run, with --resume. */
+  /** With --resume: the partial report of the interrupted run. Otherwise undefined. */
   readonly begun: unknown;
   /** Keeps the partial report of a long measurement. */
   readonly keep: (begun: unknown) => void;

@@ -69,7 +69,7 @@ export type CheckedRow =
   | {
       readonly index: number;
       readonly sourceLoanNumber: string | undefined;
-      /** Whether the row contains no currency, and its faults could disappear if it is read in another currency. */
+      /** True if the row contains no currency and could be valid if its amounts were read in another currency. */
       readonly assumesCurrency: boolean;
       readonly errors: readonly RowFault[];
       readonly warnings: readonly RowWarning[];

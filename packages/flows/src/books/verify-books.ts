@@ -132,7 +132,7 @@ function moneyFaults(theCase: CaseTotals, balance: CaseBalance | undefined): str
     ["excess", theCase.excessMinor, balance?.excessMinor ?? 0n],
   ] as const;
   return pairs.flatMap(([what, said, booked]) =>
-    said === booked ? [] : [`The case says ${what} ${said}, its lines add up to ${booked} (minor units).`],
+    said === booked ? [] : [`The case has ${what} ${said}, but its lines add up to ${booked} (minor units).`],
   );
 }
 

@@ -32,7 +32,7 @@ test("quoted cuts a text of many lines after 40 lines", () => {
   expect(lines.at(-1)).toBe("(cut here)");
 });
 
-test("quoted puts a bar before each line of any text, and escapes its control characters", () => {
+test("`quoted` puts a bar before each line of any text, and escapes control characters", () => {
   assert(
     property(string({ unit: "binary", maxLength: 200 }), (text) => {
       const quotation = quoted(text, 100);

@@ -72,7 +72,7 @@ function smallestChange({ name, type }: { name: string; type: string }): string 
 }
 
 /**
- * Replaces a row by a copy from `ledger.original` with one column changed, and returns the new row. It does not use UPDATE,
+ * Replaces a row with a copy from `ledger.original` with one column changed, and returns the new row. It does not use UPDATE,
  * because on Citus an UPDATE cannot change the lender of a row.
  */
 async function changeRow<Row extends object>(

@@ -60,7 +60,7 @@ const PAID_LINK = [
   "status",
 ] as const;
 
-// LATERAL with LIMIT makes one index probe for each key, also in a plan that was made while the table was empty.
+// LATERAL with LIMIT makes one index probe for each key, even in a plan that was made while the table was empty.
 const selectByLinkId = lenderStatement(
   "payment-links.links-by-lender-link-id",
   { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },

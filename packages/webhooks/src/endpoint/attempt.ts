@@ -12,7 +12,7 @@ const KEPT_BODY_BYTES = 2_048;
 
 /** How requests to callbacks name their sender. */
 export interface WebhookBrand {
-  /** The beginning of the names of the headers for event, signature and so on. Default: `X-Service-`. */
+  /** The prefix of the names of our headers, such as event and signature. Default: `X-Service-`. */
   readonly headerPrefix?: string | undefined;
   /** Default: `Webhooks/1.0`. */
   readonly userAgent?: string | undefined;

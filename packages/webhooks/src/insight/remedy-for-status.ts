@@ -89,7 +89,10 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
     "Your server did not accept what the event says",
     "Answer 2xx to every signed event, and handle any problem afterwards; ignore kinds and fields that you do not know.",
   ],
-  425: ["Your server does not want the request this early", "Answer 2xx; events are never sent as TLS early data."],
+  425: [
+    "Your server does not want the request this early",
+    "Answer 2xx, not 425: events are never sent as TLS early data.",
+  ],
   426: ["Your server wants another protocol", "Serve the callback over HTTP/1.1 with TLS."],
   429: [
     "Your server got more requests than it allows",

@@ -27,8 +27,8 @@ export interface RejectedFile {
 const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
- * Opens the file of an earlier run to continue at `bytes`. If `bytes` is 0, or that file is missing or shorter, removes
- * it. A new file is then created with the first rejected row.
+ * Opens the file of an earlier run to continue at `bytes`. If `bytes` is 0, or the file has fewer bytes, deletes the
+ * file. If there is no file, the first rejected row creates one.
  * @param bytes the recorded length; 0 to begin
  */
 export async function openRejectedFile(

@@ -139,7 +139,7 @@ test("`doctor` reports a suspended callback as a warning, and a missing event as
     lenders: [{ lenderCode: lender.code, state: "suspended", published: 5, waiting: 3, parked: 2, delivered: 0 }],
   });
   expect(text.stdout).toMatch(
-    /^warning SUSPENDED LENDER\d+\n {2}Suspended since .*\n {2}The lender has got an e-mail/m,
+    /^warning SUSPENDED LENDER\d+\n {2}Suspended since .*\n {2}The lender was notified by e-mail/m,
   );
   expect(text.stdout).toMatch(/^0 faults, 1 warning\.$/m);
 

@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 afterAll(() => client.end());
 
-test("migrate and distribute keep the rows of a cluster that was distributed by the last release", async () => {
+test("`migrate` and `distribute` keep the rows of a cluster that the last release distributed", async () => {
   const before = schemas.map(asReleased);
   await migrate({ url, schemas: before, jobs: true });
   const { rows: tables } = await client.query<{ name: string }>(

@@ -152,8 +152,8 @@ async function keepPaying(lender: LenderTwin, isOver: () => boolean): Promise<vo
 type Lenders = Record<"steady" | "flaky" | "drained", LenderTwin>;
 
 /**
- * Kills workers until attempts of every kind were interrupted, beginning with the drain. Throws if that takes too many
- * kills.
+ * From the start of the drain, kills workers until at least one attempt of each kind was interrupted. Throws if that
+ * takes too many kills.
  */
 async function killUntilInterrupted(
   interrupted: InterruptedDeliveries,

@@ -136,7 +136,7 @@ describe("limit on the memory that the bodies of one address hold", () => {
       body: JSON.stringify({ query: "{ viewer { id } }" }),
     });
 
-  test("answers 429 to further bodies of an address at its limit, and serves other addresses", async () => {
+  test("answers 429 to further bodies from an address that has reached its limit, and serves other addresses", async () => {
     const held = holdFrom("203.0.113.7", addressBytes);
     const refused = await lender.call("POST", IMPORT, { rows: [] }, { headers });
     expect(refused).toMatchObject({ status: 429, headers: { "retry-after": "2" }, body: { code: "RATE_LIMITED" } });

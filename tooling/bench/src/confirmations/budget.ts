@@ -47,9 +47,9 @@ export async function measureBudget(databaseUrl: string, key: LenderKey, loans: 
 }
 
 /**
- * Makes a batch of 32. The proxy holds back the statements of `BATCHES_UNDER_WAY` batches of 1. No further batch may
- * run at the same time, so the next 32 confirmations gather in one batch. The service's count of batches shows whether
- * that worked.
+ * Makes the service write 32 confirmations in one batch. The proxy holds back `BATCHES_UNDER_WAY` batches of a single
+ * confirmation, the most that may run at the same time, so the next 32 confirmations gather in one batch. The service's
+ * count of batches shows whether they did.
  */
 async function largeBatch(proxy: CountingProxy, service: Service, confirm: Confirm): Promise<CountedTransaction> {
   for (let tries = 0; tries < TRIES; tries += 1) {

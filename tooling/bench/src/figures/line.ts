@@ -14,7 +14,7 @@ export interface Line {
   readonly aim?: Aim;
 }
 
-/** The aim of a figure, and whether the median meets it. */
+/** The target of a measured value, and whether the median meets it. */
 export interface Aim {
   readonly text: string;
   readonly isMet: boolean;

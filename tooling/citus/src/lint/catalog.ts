@@ -27,7 +27,7 @@ export interface Catalog {
   readonly tables: ReadonlyMap<string, CatalogTable>;
   readonly functions: ReadonlyMap<string, readonly Callable[]>;
   readonly operators: ReadonlyMap<string, readonly Callable[]>;
-  /** The volatility of a cast, by "source target". */
+  /** The volatility of each cast. The key is "<source type> <target type>". */
   readonly casts: ReadonlyMap<string, Volatility>;
   /** By type: the volatility of its input function (text to value) and of its output function (value to text). */
   readonly textForms: ReadonlyMap<string, { readonly read: Volatility; readonly write: Volatility }>;

@@ -46,7 +46,7 @@ export interface NodesOptions {
 }
 
 /**
- * Yields all nodes of an expression. Replaces a column of a plain sub-select in FROM by the column's expression,
+ * Yields all nodes of an expression. Replaces a column of a plain sub-select in FROM with the column's expression,
  * because the planner merges such a sub-select.
  */
 export function* nodesOf(value: unknown, query: Query, options: NodesOptions = {}): Generator<Placed> {

@@ -221,7 +221,7 @@ export class OwnCluster {
     await this.#nodes[node]!.shutDown();
   }
 
-  /** Stops a node's processes: connections and queries are accepted, but nothing answers. */
+  /** Suspends a node's processes (SIGSTOP): its port still accepts connections and queries, but no answer comes. */
   suspend(node: number): void {
     this.#nodes[node]!.suspend();
   }

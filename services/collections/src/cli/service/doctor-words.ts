@@ -61,23 +61,23 @@ const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: 
   API_KEY: {
     means: "This key cannot sign or verify. If it is the lender's only key, its events wait.",
     again: (code, keyId) =>
-      `Create another key by collections key create ${code}, hand it over, then run collections key revoke ${keyId}.`,
+      `Create another key and hand it over: collections key create ${code}. Then revoke this one: collections key revoke ${keyId}`,
   },
   MINT_AUTH_HEADER: {
     means: "No link can be minted for this lender.",
-    again: (code) => `Register the header again by collections lender update ${code} --mint-auth-header.`,
+    again: (code) => `Register the header again: collections lender update ${code} --mint-auth-header`,
   },
   WHATSAPP_TOKEN: {
     means: "No message is sent from this lender's WhatsApp account.",
-    again: (code) => `Register the token again by collections lender update ${code} --whatsapp-token.`,
+    again: (code) => `Register the token again: collections lender update ${code} --whatsapp-token`,
   },
   WHATSAPP_APP_SECRET: {
-    means: "Reports of Meta about this lender's messages are refused.",
-    again: (code) => `Register the secret again by collections lender update ${code} --whatsapp-app-secret.`,
+    means: "The service rejects the status reports that Meta sends about this lender's messages.",
+    again: (code) => `Register the secret again: collections lender update ${code} --whatsapp-app-secret`,
   },
   WHATSAPP_VERIFY_TOKEN: {
     means: "Meta cannot register the webhook of this lender's WhatsApp account.",
-    again: (code) => `Register the token again by collections lender update ${code} --whatsapp-verify-token.`,
+    again: (code) => `Register the token again: collections lender update ${code} --whatsapp-verify-token`,
   },
 };
 
@@ -163,7 +163,7 @@ const SET_ANCHOR = `Set LEDGER_ANCHOR for the workers (file:/path/anchors.jsonl 
 
 const REPORT = "Keep the database as it is and report it: this is a bug, or somebody changed rows without the service.";
 const START_WORKER =
-  "Check that a process with ROLE worker or all runs, that it is ready (/readyz), and what its log says at level error.";
+  "Check that a process with ROLE=worker or ROLE=all is running and ready (/readyz), and read the errors in its log.";
 
 const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   SEQUENCE_GAP: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
@@ -180,7 +180,7 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   PARTITIONS_NOT_MADE: () =>
     `${START_WORKER} The routine is called "keep the partitions of webhooks"; until it runs, rows go to the default partition.`,
   SUSPENDED: (code) =>
-    `The lender has got an e-mail. For cause and remedy run collections endpoint show ${code}; after the repair, collections endpoint probe ${code}.`,
+    `The lender was notified by e-mail. To see the cause and the remedy: collections endpoint show ${code}. After the repair: collections endpoint probe ${code}.`,
   NO_CALLBACK: (code) =>
     `Register it: collections lender update ${code} --callback-url https://…; no event is lost before that.`,
   OLD_EVENT: (code) => `Its last attempt says why: collections endpoint show ${code}.`,

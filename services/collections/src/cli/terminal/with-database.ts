@@ -73,7 +73,7 @@ export async function timeZoneOfFieldPartner(em: EntityManager, id: string): Pro
   return (await fieldPartnerById(em, id))?.timeZone ?? machineTimeZone();
 }
 
-/** Returns the UUID in a public id such as `fp_…`, or a UUID in lower case. Throws a Refusal for any other text. */
+/** Reads a public id such as `fp_…`, or a UUID. Returns the UUID in lower case. Throws a Refusal for any other text. */
 export function idOf(prefix: string, what: string, text: string): string {
   const id = isUuid(text) ? text.toLowerCase() : parsePublicId(prefix, text);
   if (id === undefined) throw notFound(what, text);
