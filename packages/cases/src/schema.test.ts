@@ -32,7 +32,7 @@ test.each([
   { ...updateImported.ofOne, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
   { ...selectOpenPromises, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(.*case_id >= .*case_id <= / },
 ])(
-  "$name uses its index, also in a plan that was made on an empty table",
+  "$name uses its index, even in a plan that was made on an empty table",
   { tags: "one-node-plan" },
   async ({ text, finds }) => {
     const parameters = new Set(text.match(/\$\d+/g)).size;

@@ -4,7 +4,7 @@ import { selectedEarning } from "./write-earnings.ts";
 
 /**
  * Returns one page of a field partner's earnings that were created, credited or paid out at or after `since`. The page has
- * up to `limit` earnings with ids greater than `after`, in the order of their ids.
+ * up to `limit` earnings with ids greater than `after`, ordered by id.
  *
  * @example
  * const since = new Date("2026-11-20T09:00:00Z");

@@ -139,7 +139,7 @@ export async function payoutMismatches(em: EntityManager, lenderId: string): Pro
 export type PaidOutLine = Earning & { readonly payoutReference: string };
 
 /**
- * Returns one page of a lender's earnings that were paid out, in the order of their ids. Checks compare them with the ledger.
+ * Returns one page of a lender's earnings that were paid out, ordered by id. Checks compare them with the ledger.
  *
  * @example
  * const first = await paidOutPage(em, lenderId, undefined, 1_000);

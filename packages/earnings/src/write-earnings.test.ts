@@ -82,7 +82,7 @@ describe("an earning", () => {
   });
 
   test(
-    "is read, added and credited with one SQL statement each, also in a batch of 32",
+    "is read, added and credited with one SQL statement each, even in a batch of 32",
     { tags: "many-lenders" },
     async () => {
       const earnings = Array.from({ length: 32 }, () => anEarning());

@@ -125,7 +125,7 @@ export class ImportRejectedError extends ProblemError {
 }
 
 /**
- * Replaces the row's amounts by literals for the request's body. Throws an InvalidAmountError that names the row and
+ * Replaces the row's amounts with literals for the request's body. Throws an InvalidAmountError that names the row and
  * the field.
  */
 export function rowForRequest(row: CaseRow, index: number): Record<string, unknown> {

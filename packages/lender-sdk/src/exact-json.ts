@@ -11,7 +11,7 @@ const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected", "i
  */
 export function parseExact(text: string): unknown {
   const literals: string[] = [];
-  // Replaces each number by its index in `literals` and looks it up again below, because Node 20 does not give a
+  // Replaces each number with its index in `literals` and looks it up again below, because Node 20 does not give a
   // reviver the source text. The space keeps invalid JSON such as 01 invalid.
   const indexed = text.replaceAll(STRING_OR_NUMBER, (token) =>
     token.startsWith('"') ? token : ` ${literals.push(token) - 1}`,

@@ -105,7 +105,7 @@ function codeButton(code: string): object {
   return { type: "button", sub_type: "url", index: "0", parameters: [{ type: "text", text: code }] };
 }
 
-/** Replaces line breaks, tabs and runs of spaces by one space: Meta rejects parameters that have them. */
+/** Replaces line breaks, tabs and runs of spaces with one space: Meta rejects parameters that have them. */
 function onOneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }

@@ -72,8 +72,8 @@ export const JSON_LIMITS = {
 
 /**
  * Parses JSON as JSON.parse does, with three differences. A number that is the value of one of `amountKeys`, at any depth,
- * becomes an AmountLiteral. An object with the same name twice is rejected with DuplicateFieldError, and a text that exceeds
- * JSON_LIMITS with JsonTooComplexError. Throws SyntaxError, the base class of both, for text that is not JSON.
+ * becomes an AmountLiteral. An object that contains a name twice is rejected with DuplicateFieldError. A text that exceeds
+ * JSON_LIMITS is rejected with JsonTooComplexError. Throws SyntaxError, the base class of both, for text that is not JSON.
  *
  * @example
  * const payment = parseJson(requestBody, new Set(["amount"])) as { amount?: unknown };

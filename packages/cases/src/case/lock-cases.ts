@@ -196,7 +196,7 @@ interface LockRow {
  * every snapshot contains exactly one current case of an imported loan, even if other transactions lock or replace
  * cases.
  *
- * Each LIMIT makes the planner probe the index once for each loan, also in a plan that was made while the table was
+ * Each LIMIT makes the planner probe the index once for each loan, even in a plan that was made while the table was
  * empty. A join, or EXISTS as a hashed subplan, would read the whole table.
  */
 function lockStatement(

@@ -59,7 +59,7 @@ test("changedCases returns only the changed cases, in one page", async () => {
 });
 
 test(
-  "the query for changed cases uses the index on the field partner, without sorting, also in a plan that was made on an empty table",
+  "the query for changed cases uses the index on the field partner, without sorting, even in a plan that was made on an empty table",
   {
     tags: "one-node-plan",
   },

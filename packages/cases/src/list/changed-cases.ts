@@ -12,7 +12,7 @@ export interface ChangedSince extends PageRequest {
 }
 
 /**
- * Returns a page of a field partner's current cases that have changed since `since`, in the order of their ids.
+ * Returns a page of a field partner's current cases that have changed since `since`, ordered by id.
  * Includes cases that changed only because time has passed: cases whose details became hidden (shrunk), and cases whose
  * `doNotContactUntil` was reached.
  *
@@ -36,7 +36,7 @@ export function changedCases(
   });
 }
 
-// Walks the field partner's cases in the order of their ids. There is no index on the time of the last change: with
+// Walks the field partner's cases in ascending order of id. There is no index on the time of the last change: with
 // one, the update by a confirmation would not be heap-only (HOT). The range of `do_not_contact_until` is a day wider at
 // both ends, because the day differs between time zones.
 export const selectChanged = statement(

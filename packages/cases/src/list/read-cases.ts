@@ -41,7 +41,7 @@ const TOTALS = [
 ] as const;
 
 /**
- * Returns a page of a lender's cases of all cycles, in the order of their ids.
+ * Returns a page of a lender's cases of all cycles, ordered by id.
  *
  * @example
  * const totals = await caseTotals(em, lenderId, undefined, 500);

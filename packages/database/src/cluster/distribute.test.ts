@@ -192,7 +192,7 @@ async function placeAs(table: string, method: string, model: string): Promise<vo
 }
 
 /**
- * Replaces Citus by functions that record their arguments in tables named as those of Citus. The tests show that the
+ * Replaces Citus with functions that record their arguments in tables named as those of Citus. The tests show that the
  * calls can be parsed and repeated. They do not show what Citus would do.
  */
 async function installFakeCitus(): Promise<void> {

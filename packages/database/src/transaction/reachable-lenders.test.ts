@@ -30,8 +30,8 @@ let without: Database;
 let sent: (string | undefined)[] = [];
 
 /**
- * Replaces Citus by a catalog and functions with its names. `reach.answer` fails for the rows of a node that is down, as a
- * statement over several nodes does. The tests show which statements are sent, but not what Citus would do.
+ * Replaces Citus with a catalog and functions of the same names. `reach.answer` fails for the rows of a node that is down,
+ * as a statement over several nodes does. The tests show which statements are sent, but not what Citus would do.
  */
 beforeAll(async () => {
   const url = directUrl((await emptyDatabase()).url);

@@ -59,7 +59,7 @@ export async function verifyBookingEvents(
 }
 
 /**
- * A page of rows in the order of their ids. `next` is the id after which the next page starts; undefined on the last
+ * A page of rows, ordered by id. `next` is the id after which the next page starts; undefined on the last
  * page.
  */
 interface Page<Row> {
@@ -67,7 +67,7 @@ interface Page<Row> {
   readonly next: string | undefined;
 }
 
-/** The rows of one table in the order of their ids. The next page is read while the current page is compared. */
+/** The rows of one table, ordered by id. The next page is read while the current page is compared. */
 class Pages<Row> {
   isDone = false;
   /** The id up to which rows were returned. */

@@ -87,7 +87,7 @@ describe("a booking", () => {
   });
 
   test(
-    "is written with one SQL statement per table, also in a batch of 32 cases of several lenders",
+    "is written with one SQL statement per table, even in a batch of 32 cases of several lenders",
     { tags: "many-lenders" },
     async () => {
       const cases = Array.from({ length: 32 }, (_, index) => new SampleCase(newId(), `LN-${index}`).place(900n));

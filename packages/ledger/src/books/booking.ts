@@ -171,7 +171,7 @@ export async function collectedBy(
 }
 
 /**
- * Returns one page of a lender's bookings, in the order of their ids. Checks compare them with rows of other domains.
+ * Returns one page of a lender's bookings, ordered by id. Checks compare them with rows of other domains.
  *
  * @example
  * const first = await bookingPage(em, lenderId, undefined, 1_000);

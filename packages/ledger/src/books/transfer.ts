@@ -65,7 +65,7 @@ export async function transfersOf(em: EntityManager, lenderId: string, caseId: s
 }
 
 /**
- * Returns the transfers that paid out earnings on these cases of a lender, in the order of their ids. Checks use it.
+ * Returns the transfers that paid out earnings on these cases of a lender, ordered by id. Checks use it.
  *
  * @example
  * const paidOut = await payoutTransfersOf(em, lenderId, [caseId]);

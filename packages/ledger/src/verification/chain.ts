@@ -109,7 +109,7 @@ interface StepOptions {
 }
 
 /**
- * Runs one step: reads the first rows after `afterId`, in the order of their ids, and makes blocks of those rows that
+ * Runs one step: reads the first rows after `afterId`, ordered by id, and makes blocks of those rows that
  * are in no block yet.
  */
 export async function extendOnce(tx: Tx, lenderId: string, options: StepOptions): Promise<Step> {
@@ -177,7 +177,7 @@ function searchFrom(last: Pick<ChainBlockRow, "createdAt" | "lastId"> | null): s
 }
 
 /**
- * SQL expression for the bytes that are hashed as a block's rows: their digests in the order of their ids. The order is
+ * SQL expression for the bytes that are hashed as a block's rows: their digests, ordered by the rows' ids. The order is
  * unambiguous, because the ids are unique over both tables.
  */
 export const ROW_DIGESTS = `string_agg(digest, ''::bytea order by id)`;

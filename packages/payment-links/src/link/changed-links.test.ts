@@ -44,7 +44,7 @@ test("changedLinks returns at most `limit` links with ids greater than the given
 });
 
 test(
-  "changedLinks uses the index on the field partner, also in a plan that was made while the table was empty",
+  "changedLinks uses the index on the field partner, even in a plan that was made while the table was empty",
   { tags: "one-node-plan" },
   async () => {
     const plan = await genericPlan(database.pool, selectChanged.text, `'${newId()}', now(), null, 51`);

@@ -3,7 +3,7 @@ import { linkColumns, type PaymentLink } from "./payment-link.ts";
 
 /**
  * Returns a field partner's links that have changed since `since`, or that have a message that has changed since then.
- * Returns at most `limit` links with ids greater than `after`, in the order of their ids.
+ * Returns at most `limit` links with ids greater than `after`, ordered by id.
  *
  * @example
  * const since = new Date("2026-11-20T06:00:00Z");

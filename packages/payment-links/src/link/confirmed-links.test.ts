@@ -51,7 +51,7 @@ describe("linksByLenderLinkId", () => {
     ["one lender", 1, "payment-links.links-by-lender-link-id"],
     ["several lenders", 2, "payment-links.links-by-lender-link-id-of-many"],
   ])(
-    "for %s makes one index probe per key, also in a plan that was made while the table was empty",
+    "for %s makes one index probe per key, even in a plan that was made while the table was empty",
     { tags: "one-node-plan" },
     async (...given) => {
       const [, lenders, sentAs] = given;

@@ -20,7 +20,7 @@ const ME = newId();
 const OPEN = { hasAddress: true, isConfigured: true };
 
 /**
- * Creates links of seven lenders, in the order of their ids: live and requested links of the field partner ME, and
+ * Creates links of seven lenders, ordered by id: live and requested links of the field partner ME, and
  * links of other field partners.
  */
 async function linksOfLenders(): Promise<Record<"mine" | "requested" | "theirs", PaymentLink[]>> {
@@ -85,7 +85,7 @@ test.each([
   { ...selectDeliveries, finds: /Index Cond: \(.*payment_link_id = / },
   { ...selectMessages, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
 ])(
-  "$name uses its index, also in a plan that was made on an empty table",
+  "$name uses its index, even in a plan that was made on an empty table",
   { tags: "one-node-plan" },
   async ({ text, finds }) => {
     const parameters = new Set(text.match(/\$\d+/g)).size;

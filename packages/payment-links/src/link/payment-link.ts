@@ -196,7 +196,7 @@ const selectLinkForUpdate = statement(
    for no key update`,
 );
 
-// A range with ORDER BY and LIMIT finds each row by the primary key, also in a plan that was made without statistics.
+// A range with ORDER BY and LIMIT finds each row by the primary key, even in a plan that was made without statistics.
 const selectLinksOfDeliveriesForUpdate = statement(
   "payment-links.lock-links-of-deliveries",
   `select ${linkColumns}
@@ -216,7 +216,7 @@ const selectLinksOfDeliveriesForUpdate = statement(
    ) l`,
 );
 
-// The rows are locked in the order of their ids, so that two transactions on one case cannot deadlock.
+// The rows are locked in ascending order of id, so that two transactions on one case cannot deadlock.
 const selectLinksOfCaseForUpdate = statement(
   "payment-links.lock-links-of-case",
   `select ${linkColumns} from payment_links.payment_link l

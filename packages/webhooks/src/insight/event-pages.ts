@@ -28,7 +28,7 @@ export interface EventPage {
 }
 
 /**
- * Reads a lender's events of one kind in the order of their ids, one page at a time, to compare them with rows of other
+ * Reads a lender's events of one kind, ordered by id, one page at a time, to compare them with rows of other
  * domains. A page reads `limit` events of all kinds, so it is quick even if few of them are of this kind.
  *
  * @example

@@ -43,7 +43,7 @@ export async function replayDelivery(
 
 /**
  * Starts the ladder again for the deliveries that are still in one of the states. Returns the number of these
- * deliveries. Locks the rows in the order of their ids, so that two replays cannot deadlock.
+ * deliveries. Locks the rows in ascending order of id, so that two replays cannot deadlock.
  */
 export async function sendManyAgain(
   tx: Tx,

@@ -114,7 +114,7 @@ export function problemsOfTables(misplaced: readonly string[]): DoctorProblem[] 
   return [{ ...about, code: "TABLES_NOT_DISTRIBUTED", detail, remedy: DISTRIBUTE_AGAIN }];
 }
 
-const BRING_NODE_BACK = "Start the node, or replace it by its standby. Then everything continues by itself.";
+const BRING_NODE_BACK = "Start the node, or replace it with its standby. Then everything continues by itself.";
 const RECOVER_PREPARED =
   "Citus ends them by itself once per citus.recover_2pc_interval (a minute). If they stay, run select recover_prepared_transactions() " +
   "on the coordinator; a gid that does not begin with citus_ belongs to another application.";
