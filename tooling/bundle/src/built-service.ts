@@ -42,7 +42,7 @@ function build(): BuiltService {
   return { main: join(folder, "main.js"), cli: join(folder, "cli.js") };
 }
 
-/** Removes bundles of sources that were changed since, except today's: a process may still run one. */
+/** Removes the bundles of earlier sources, except those of today: a process may still run one. */
 function removeOld(): void {
   for (const folder of globSync(join(BUNDLES, "[0-9a-f]".repeat(HASH_DIGITS)))) {
     if (Date.now() - statSync(folder).mtimeMs > A_DAY_MS) rmSync(folder, { recursive: true, force: true });

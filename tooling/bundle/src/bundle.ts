@@ -21,7 +21,7 @@ const SEPARATE = [
   "@graphql-yoga/render-graphiql",
 ];
 
-/** Libraries that our dependencies import only if they are installed, which they are not. */
+/** Optional libraries of our dependencies. They are not installed. */
 const NOT_INSTALLED = ["pg-native", "cloudflare:sockets"];
 
 /**

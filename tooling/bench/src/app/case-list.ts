@@ -14,7 +14,7 @@ import { leastDisturbed } from "../figures/undisturbed.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
 /**
- * The speed of the service's list of cases and of a bare server (`rival`) with one number of clients: medians over the
+ * The speed of the service's list of cases and of a bare server (`rival`) for a number of clients: medians over the
  * rounds.
  */
 export interface ListFigures {

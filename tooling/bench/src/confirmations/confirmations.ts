@@ -24,7 +24,7 @@ export interface EachSide<Value> {
   readonly handler: Value;
 }
 
-/** One side of the comparison at one number of clients: medians over the rounds. */
+/** One side of the comparison, for a number of clients: medians over the rounds. */
 export interface Side {
   readonly perSecond: Spread;
   readonly p50Ms: Spread;
@@ -38,7 +38,7 @@ export interface Side {
   readonly generatorUs: number;
 }
 
-/** The service, its limit and its rival at one number of clients. */
+/** The service, its limit and its rival, for a number of clients. */
 export interface ConfirmationFigures extends EachSide<Side> {
   readonly clients: number;
   /** Whether all clients pay the same loan (`one`) or different loans (`many`). */

@@ -111,7 +111,7 @@ class Node {
     this.#process?.kill("SIGQUIT");
   }
 
-  /** Stops all processes of the server. The kernel still accepts connections, but nothing answers. */
+  /** Suspends all processes of the server. The kernel still accepts connections, but no answer comes. */
   suspend(): void {
     const child = this.#process;
     if (child?.pid === undefined || hasEnded(child)) throw new Error(`The node at port ${this.port} is not running.`);

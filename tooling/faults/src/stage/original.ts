@@ -24,8 +24,8 @@ const LOANS = 100;
 /** The number of cases that the field partner visits. Each case may have ten links a day. */
 const DOORS = 100;
 /**
- * The outstanding amount of each loan. It is more than an hour of the fault "soak" pays, so that no loan is paid off: a
- * loan that is paid off accepts no more links.
+ * The outstanding amount of each loan. It is more than the fault "soak" pays on a loan in an hour, so that no loan is
+ * paid off: a loan that is paid off accepts no more links.
  */
 const PLACED = 10_000_000;
 
