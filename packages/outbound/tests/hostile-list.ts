@@ -1,4 +1,4 @@
-/** For tests: addresses that we must never connect to. An entry is the address, a description, and the range that we report. */
+/** For tests: addresses that we must never connect to. An entry has an address, a description, and the reported range. */
 export const hostileAddresses: [address: string, what: string, range: string][] = [
   // This machine
   ["127.0.0.1", "loopback", "loopback"],
@@ -119,7 +119,7 @@ export const hostileNames: [name: string, address: string, what: string][] = [
 
 const LONGEST_LABEL = "a".repeat(63);
 
-/** For tests: URLs that are rejected before a name is resolved. An entry is the URL, a description, and a part of the reason. */
+/** For tests: URLs that are rejected before a name is resolved. An entry has a URL, a description, and part of the reason. */
 export const hostileUrls: [url: string, what: string, words: string][] = [
   // Other spellings of an address
   ["https://127.1/", "short", "127.0.0.1 is not public"],

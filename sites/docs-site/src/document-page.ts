@@ -14,7 +14,7 @@ export const VECTORS = {
 export async function documentPage({ path, title, file }: Page & { file: string }, base: string): Promise<string> {
   const url = new URL(file, DOCS);
   const text = await readFile(url, "utf8");
-  // Imported with the first page, not at the start: a server starts sooner without the Markdown parser and the highlighter.
+  // Imported with the first page: a server starts sooner without the Markdown parser and the highlighter.
   const { renderMarkdown } = await import("./markdown.ts");
   const { html, headings } = renderMarkdown(text, (href) => targetOf(href, url, base));
   return layoutPage({ path, title, main: html, headings, scripts: ["pages/document.ts"] }, base);

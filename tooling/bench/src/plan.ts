@@ -29,7 +29,7 @@ export interface StartPlan {
 export interface GrowthPlan {
   readonly rounds: number;
   readonly clients: number;
-  /** How many payments a round confirms and delivers. Small, because these events add to the smallest books. */
+  /** How many payments a round confirms and delivers. Few, because each round adds their events to the smallest books. */
   readonly confirmations: number;
   /** The books that the larger books are compared with. */
   readonly smallest: BookSize;

@@ -12,8 +12,9 @@ export async function dropDatabase(serverUrl: string, name: string): Promise<voi
       await onNode(serverUrl, (client) => client.query(text));
       return;
     } catch (error) {
-      // `force` ends the connections to the database. The statement fails nevertheless in two cases: Citus has a prepared transaction whose coordinator
-      // session has ended, or a process of Citus connects again within the five seconds that PostgreSQL waits.
+      // `force` ends the connections to the database. The statement fails nevertheless in two cases: Citus has a
+      // prepared transaction whose coordinator session has ended, or a process of Citus connects again within the five
+      // seconds that PostgreSQL waits.
       if (!(error instanceof DatabaseError) || error.code !== IN_USE || attempt === ATTEMPTS) throw error;
       await rollBackPrepared(withDatabase(serverUrl, name));
     }

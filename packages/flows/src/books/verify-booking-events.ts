@@ -59,8 +59,7 @@ export async function verifyBookingEvents(
 }
 
 /**
- * A page of rows, ordered by id. `next` is the id after which the next page starts; undefined on the last
- * page.
+ * A page of rows, ordered by id. `next` is the id after which the next page starts; undefined on the last page.
  */
 interface Page<Row> {
   readonly rows: Row[];

@@ -72,8 +72,8 @@ function smallestChange({ name, type }: { name: string; type: string }): string 
 }
 
 /**
- * Replaces a row with a copy from `ledger.original` with one column changed, and returns the new row. It does not use UPDATE,
- * because on Citus an UPDATE cannot change the lender of a row.
+ * Replaces a row with a copy from `ledger.original` in which one column is changed, and returns the new row. It does not
+ * use UPDATE, because on Citus an UPDATE cannot change the lender of a row.
  */
 async function changeRow<Row extends object>(
   table: string,

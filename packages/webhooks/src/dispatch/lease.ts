@@ -10,7 +10,10 @@ import { type Delivery, deliveryTable } from "../storage/delivery.ts";
 
 /** A lease lasts this much longer than the timeout of an attempt, unless the host sets another time. */
 export const DEFAULT_LEASE_BEYOND_TIMEOUT_MS = 15_000;
-/** An attempt starts only if its lease leaves this part of the time beyond the timeout to write the result. */
+/**
+ * A lease lasts longer than the timeout of an attempt. An attempt starts only if at least this share of the additional
+ * time would be left to write the result.
+ */
 const RECORDING_SHARE = 1 / 3;
 /** The most loans that one query reads, so that the query stays short if few of many loans have a delivery to lease. */
 const LOANS_PER_SCAN = 5_000;

@@ -15,7 +15,7 @@ export const RetentionEntity = defineEntity({
   tableName: "retention",
   properties: {
     relation: p.text().$type<Partitioned>().primary(),
-    /** Rows with a lower id are deleted: an attempt at once, an event as soon as its delivery is deleted. */
+    /** Rows with a lower id may be deleted: attempts immediately, and each event when its delivery is deleted. */
     keptFrom: p.uuid(),
     /** Partitions below this id are dropped. Lower than `keptFrom` while there are partitions left to drop. */
     droppedTo: p.uuid(),

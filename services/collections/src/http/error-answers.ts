@@ -47,7 +47,7 @@ export function writeAnswer(request: Request, response: Response, { status, body
     return;
   }
   if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
-  // Node sends a string together with the headers in one write, and a Buffer in a second one.
+  // Node writes a string body together with the headers, but a Buffer body separately after them.
   const text = JSON.stringify(body);
   response.setHeader("Content-Length", Buffer.byteLength(text));
   response.end(text);

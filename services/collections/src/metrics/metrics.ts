@@ -38,7 +38,7 @@ export function createMetrics(): Metrics {
   });
   const signIns = new Counter({
     name: "collections_sign_in_total",
-    help: "Requests for codes, attempts to enter a code and token renewals of the app, by outcome.",
+    help: "The app's requests for codes, attempts to enter a code, and token renewals, by outcome.",
     labelNames: ["step", "outcome"],
     registers,
   });

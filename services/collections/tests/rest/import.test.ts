@@ -124,7 +124,7 @@ describe("an import of cases", () => {
     expect(await importRow(aRow("C-2", { borrowerPhone: "1" }))).not.toHaveProperty("warnings");
   });
 
-  test("reads amounts without a currency in the currency of the case", async () => {
+  test("reads the amounts of a row without a currency as amounts in the currency of the case", async () => {
     await importRow(aRow("CUR-1", { currency: "KWD", outstandingAmount: 10.125 }));
     expect(await importRow(aRow("CUR-1", { outstandingAmount: 9.875 }))).toMatchObject({
       outcome: "updated",

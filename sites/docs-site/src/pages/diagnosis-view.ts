@@ -16,11 +16,7 @@ function verdict({ signatureMatches, diagnosis, clock }: Diagnosis): HTMLElement
     return headline("good", "The signature is right", clock.withinTolerance ? TOGETHER : `${TOGETHER} ${ageOf(clock)}`);
   }
   if (signatureMatches) {
-    return headline(
-      "warn",
-      "The signature is right, but the request is still rejected",
-      "These parts of the request are wrong:",
-    );
+    return headline("warn", "The signature is right, but the request is still rejected", "Correct the following:");
   }
   if (found > 0) {
     const title = found === 1 ? "Found the mistake" : "Found the mistakes";

@@ -54,7 +54,7 @@ export interface ThroughputRound {
   readonly bare: Drain;
 }
 
-/** The service's maximum of requests under way to one endpoint. The bare loop has as many connections. */
+/** The most requests that the service has under way to one endpoint. The bare loop has that number of connections. */
 const POSTS_UNDER_WAY = 32;
 const COMMITTING_CLIENTS = 32;
 

@@ -42,7 +42,7 @@ function fileOf(loans: readonly string[]): string {
   return `${["sourceLoanNumber,borrowerName,borrowerPhone,outstandingAmount", ...rows].join("\n")}\n`;
 }
 
-/** Kills the command at a random moment after it has applied more rows; false if the command ended before. */
+/** Waits until the command has applied further rows, and kills it at a random moment. False if it ended first. */
 async function killOnceItHasBegun(
   { postgres }: Stage,
   command: Command,

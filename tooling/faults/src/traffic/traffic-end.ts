@@ -16,7 +16,7 @@ export class UnansweredError extends Error {
   }
 }
 
-/** Ends traffic even if the service does not recover. A part that fails or does not end is reported as odd. */
+/** Ends traffic even if the service does not recover. Traffic that fails or does not end is reported as odd. */
 export class TrafficEnd {
   readonly #model: Pick<Model, "odd">;
   readonly #patienceMs: number;
