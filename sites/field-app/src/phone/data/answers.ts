@@ -56,6 +56,23 @@ export interface CasesAnswer {
   readonly cases: Edges<CaseRow>;
 }
 
+export interface CaseAnswer {
+  readonly case: WholeCase | null;
+}
+
+export interface EstimateAnswer {
+  readonly case: Pick<WholeCase, "estimatedEarning"> | null;
+}
+
+export interface LinesAnswer {
+  readonly earningLines: Edges<EarningLine>;
+}
+
+export interface MeAnswer {
+  readonly viewer: { readonly displayName: string; readonly timeZone: string };
+  readonly sessions: readonly Session[];
+}
+
 export interface Fallback {
   readonly upiUri: string | null;
   readonly qrSvg: string | null;

@@ -1,7 +1,7 @@
 import type { WholeCase } from "./answers.ts";
 import { outbox } from "./outbox.ts";
 import { signedInAs } from "./session.ts";
-import { forget, names, read, write } from "./storage.ts";
+import { Stored } from "./storage.ts";
 
 /** A visit that has not ended. */
 export interface CurrentVisit {
@@ -11,24 +11,26 @@ export interface CurrentVisit {
   readonly startedAt: string;
 }
 
+const openVisits = new Stored<CurrentVisit>("visit.");
 /** A visit that has been open for longer was probably forgotten, so it is ignored. */
 const AT_MOST_MS = 24 * 60 * 60_000;
 
 /** Stores a visit until it is ended, whether the service has received its start or not. */
 export function rememberVisit(visit: CurrentVisit): void {
-  write(mine() + visit.caseId, visit);
+  openVisits.write(visit, mine() + visit.caseId);
 }
 
 export function forgetVisit(caseId: string): void {
-  forget(mine() + caseId);
+  openVisits.forget(mine() + caseId);
 }
 
 /** Returns the open visits, newest first. */
 export function currentVisits(): CurrentVisit[] {
-  const visits = names(mine()).map((name) => read<CurrentVisit>(name));
+  const visits = openVisits.keys(mine()).map((key) => openVisits.read(key));
   return visits
-    .filter((visit) => visit !== undefined && isOpen(visit))
-    .toSorted((one, other) => (one!.startedAt < other!.startedAt ? 1 : -1)) as CurrentVisit[];
+    .filter((visit) => visit !== undefined)
+    .filter(isOpen)
+    .toSorted((one, other) => (one.startedAt < other.startedAt ? 1 : -1));
 }
 
 /** Returns the open visit of this case. It was started on this phone or on another phone. */
@@ -52,5 +54,5 @@ function isOpen({ visitId, startedAt }: { readonly visitId: string; readonly sta
 }
 
 function mine(): string {
-  return `visit.${signedInAs()?.fieldPartnerId ?? "nobody"}.`;
+  return `${signedInAs()?.fieldPartnerId ?? "nobody"}.`;
 }

@@ -1,3 +1,5 @@
+import type { Operation } from "./operations.ts";
+
 /**
  * Thrown if no usable answer arrived: no network, a time-out, or a service that is temporarily unavailable. The same
  * request may be sent again.
@@ -44,7 +46,7 @@ const ENDPOINT = `${document.documentElement.dataset["base"] ?? ""}/graphql`;
 const FOR_NOW = new Set(["RATE_LIMITED", "INTERNAL", "UNAVAILABLE"]);
 
 /** Sends one operation. @throws NoAnswerError, RefusedRequestError */
-export async function send<Data>(operation: string, variables: object, accessToken?: string): Promise<Data> {
+export async function send<Data>(operation: Operation<Data>, variables: object, accessToken?: string): Promise<Data> {
   let response: Response;
   let body: Body<Data>;
   try {

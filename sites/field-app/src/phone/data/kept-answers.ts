@@ -1,4 +1,11 @@
-import { forget, names, read, write } from "./storage.ts";
+import type { Operation } from "./operations.ts";
+import { Stored } from "./storage.ts";
+
+/** A query. Its operation and variables form the name under which its answer is stored. */
+export interface Question<Data> {
+  readonly operation: Operation<Data>;
+  readonly variables?: object;
+}
 
 /** A stored answer of the API, to be shown without a network. */
 interface KeptAnswer<Data> {
@@ -6,20 +13,21 @@ interface KeptAnswer<Data> {
   readonly data: Data;
 }
 
-const ANSWERS = "answer.";
+const answers = new Stored<KeptAnswer<unknown>>("answer.");
 /** About as many screens as are used in a day; the oldest answers are removed first. */
 const MAX_KEPT = 80;
 
 /** Returns the last stored answer to the same query. */
-export function keptAnswer<Data>(question: string): KeptAnswer<Data> | undefined {
-  return read<KeptAnswer<Data>>(ANSWERS + question);
+export function keptAnswer<Data>(question: Question<Data>): KeptAnswer<Data> | undefined {
+  // `keepAnswer` stores an answer under the name of its own query, so it has the type of the query's answer.
+  return answers.read(nameOf(question)) as KeptAnswer<Data> | undefined;
 }
 
-export function keepAnswer(question: string, data: unknown): void {
-  const kept = names(ANSWERS);
+export function keepAnswer<Data>(question: Question<Data>, data: Data): void {
+  const kept = answers.keys();
   if (kept.length >= MAX_KEPT) makeRoom(kept);
   try {
-    write(ANSWERS + question, { atMs: Date.now(), data });
+    answers.write({ atMs: Date.now(), data }, nameOf(question));
   } catch {
     // The storage is full. The outbox matters more than answers, which can be requested again.
     forgetAnswers();
@@ -28,11 +36,15 @@ export function keepAnswer(question: string, data: unknown): void {
 
 /** Deletes all stored answers at sign-out, because they contain borrowers' names. */
 export function forgetAnswers(): void {
-  names(ANSWERS).forEach(forget);
+  for (const name of answers.keys()) answers.forget(name);
 }
 
 function makeRoom(kept: readonly string[]): void {
-  const byAge = kept.map((name) => ({ name, atMs: read<KeptAnswer<unknown>>(name)?.atMs ?? 0 }));
+  const byAge = kept.map((name) => ({ name, atMs: answers.read(name)?.atMs ?? 0 }));
   const oldest = byAge.toSorted((one, other) => one.atMs - other.atMs).slice(0, kept.length - MAX_KEPT + 1);
-  for (const { name } of oldest) forget(name);
+  for (const { name } of oldest) answers.forget(name);
+}
+
+function nameOf({ operation, variables = {} }: Question<unknown>): string {
+  return `${/\w+ (\w+)/.exec(operation)?.[1] ?? ""}.${JSON.stringify(variables)}`;
 }

@@ -80,7 +80,7 @@ async function linkIn(data: string, who: string, token: string): Promise<{ payme
 async function askedOnce(id: string, watch: LinkWatch, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return true;
   try {
-    const { paymentLink } = await ask<{ paymentLink: PaymentLink | null }>(ONE_LINK, { id });
+    const { paymentLink } = await ask(ONE_LINK, { id });
     if (signal.aborted) return true;
     watch.onLink(paymentLink);
     return paymentLink === null || FINAL.has(paymentLink.status);

@@ -1,4 +1,25 @@
 // All requests of the app to the API. A test validates each against the schema.
+import type {
+  CaseAnswer,
+  CasesAnswer,
+  Contact,
+  Earnings,
+  EstimateAnswer,
+  LinesAnswer,
+  MeAnswer,
+  PaymentLink,
+  Result,
+  Session,
+  TodayAnswer,
+  Tokens,
+} from "./answers.ts";
+
+/** The text of an operation. `Data` is the type of its answer; no operation has the property `answer`. */
+export type Operation<Data> = string & { readonly answer?: Data };
+
+interface MutationAnswer<Payload> {
+  readonly result: Result<Payload>;
+}
 
 const CASE_ROW = `id loanTail status workable blockedReason dpd bucket isShrunk distanceM
   outstanding { display(locale: $locale) }
@@ -21,9 +42,10 @@ const REFUSED = "__typename ... on UserError { code message }";
  */
 const HELD = "... on VisitNotFound { isHeld }";
 
-export const WHO_AM_I = `query WhoAmI { viewer { id displayName } }`;
+export const WHO_AM_I: Operation<{ readonly viewer: { readonly id: string; readonly displayName: string } }> =
+  `query WhoAmI { viewer { id displayName } }`;
 
-export const TODAY = `query Today($locale: String) {
+export const TODAY: Operation<TodayAnswer> = `query Today($locale: String) {
   viewer {
     displayName
     today { visits collected { display(locale: $locale) } earned { display(locale: $locale) } }
@@ -31,7 +53,7 @@ export const TODAY = `query Today($locale: String) {
   cases(filter: { workable: true }, first: 10) { edges { node { ${CASE_ROW} } } }
 }`;
 
-export const CASES = `query Cases(
+export const CASES: Operation<CasesAnswer> = `query Cases(
   $filter: CaseFilter, $search: String, $sort: CaseSort, $near: NearInput, $after: String, $locale: String
 ) {
   cases(filter: $filter, search: $search, sort: $sort, near: $near, first: 20, after: $after) {
@@ -40,7 +62,7 @@ export const CASES = `query Cases(
   }
 }`;
 
-export const ONE_CASE = `query OneCase($id: ID!, $locale: String) {
+export const ONE_CASE: Operation<CaseAnswer> = `query OneCase($id: ID!, $locale: String) {
   case(id: $id) {
     id loanTail status workable blockedReason dpd isShrunk
     outstanding { ${MONEY} }
@@ -57,15 +79,17 @@ export const ONE_CASE = `query OneCase($id: ID!, $locale: String) {
   }
 }`;
 
-export const ESTIMATE = `query Estimate($id: ID!, $amount: MoneyInput, $locale: String) {
+export const ESTIMATE: Operation<EstimateAnswer> = `query Estimate($id: ID!, $amount: MoneyInput, $locale: String) {
   case(id: $id) { estimatedEarning(amount: $amount) { amount { display(locale: $locale) } formula } }
 }`;
 
-export const ONE_LINK = `query OneLink($id: ID!, $locale: String) { paymentLink(id: $id) { ${LINK} } }`;
+export const ONE_LINK: Operation<{ readonly paymentLink: PaymentLink | null }> =
+  `query OneLink($id: ID!, $locale: String) { paymentLink(id: $id) { ${LINK} } }`;
 
-export const WATCH_LINK = `subscription WatchLink($id: ID!, $locale: String) { paymentLinkUpdated(id: $id) { ${LINK} } }`;
+export const WATCH_LINK: Operation<{ readonly paymentLinkUpdated: PaymentLink }> =
+  `subscription WatchLink($id: ID!, $locale: String) { paymentLinkUpdated(id: $id) { ${LINK} } }`;
 
-export const EARNINGS = `query Earnings($period: Period!, $locale: String) {
+export const EARNINGS: Operation<{ readonly earnings: Earnings }> = `query Earnings($period: Period!, $locale: String) {
   earnings(period: $period) {
     earned { display(locale: $locale) }
     pending { display(locale: $locale) }
@@ -74,7 +98,7 @@ export const EARNINGS = `query Earnings($period: Period!, $locale: String) {
   }
 }`;
 
-export const EARNING_LINES = `query EarningLines($after: String, $locale: String) {
+export const EARNING_LINES: Operation<LinesAnswer> = `query EarningLines($after: String, $locale: String) {
   earningLines(first: 20, after: $after) {
     edges { node { id amount { display(locale: $locale) } status formula earnedAt payout { reference paidOn } } }
     pageInfo { hasNextPage endCursor }
@@ -83,38 +107,52 @@ export const EARNING_LINES = `query EarningLines($after: String, $locale: String
 
 const SESSION = "id deviceName startedAt refreshedAt isCurrent";
 
-export const ME = `query Me { viewer { displayName timeZone } sessions { ${SESSION} } }`;
+export const ME: Operation<MeAnswer> = `query Me { viewer { displayName timeZone } sessions { ${SESSION} } }`;
 
-export const REQUEST_OTP = `mutation RequestOtp($input: RequestOtpInput!) {
+export const REQUEST_OTP: Operation<MutationAnswer<{ readonly otpId: string }>> =
+  `mutation RequestOtp($input: RequestOtpInput!) {
   result: requestOtp(input: $input) { ${REFUSED} ... on RequestOtpPayload { otpId } }
 }`;
 
-export const VERIFY_OTP = `mutation VerifyOtp($input: VerifyOtpInput!) {
+export const VERIFY_OTP: Operation<MutationAnswer<{ readonly tokens: Tokens }>> =
+  `mutation VerifyOtp($input: VerifyOtpInput!) {
   result: verifyOtp(input: $input) { ${REFUSED} ... on VerifyOtpPayload { ${TOKENS} } }
 }`;
 
-export const REFRESH_SESSION = `mutation RefreshSession($input: RefreshSessionInput!) {
+export const REFRESH_SESSION: Operation<MutationAnswer<{ readonly tokens: Tokens }>> =
+  `mutation RefreshSession($input: RefreshSessionInput!) {
   result: refreshSession(input: $input) { ${REFUSED} ... on RefreshSessionPayload { ${TOKENS} } }
 }`;
 
-export const SIGN_OUT = `mutation SignOut($input: SignOutInput!) { result: signOut(input: $input) { ${REFUSED} } }`;
+export const SIGN_OUT: Operation<MutationAnswer<object>> =
+  `mutation SignOut($input: SignOutInput!) { result: signOut(input: $input) { ${REFUSED} } }`;
 
-export const END_SESSION = `mutation EndSession($input: EndSessionInput!) {
+export const END_SESSION: Operation<MutationAnswer<{ readonly sessions: readonly Session[] }>> =
+  `mutation EndSession($input: EndSessionInput!) {
   result: endSession(input: $input) { ${REFUSED} ... on EndSessionPayload { sessions { ${SESSION} } } }
 }`;
 
-export const REVEAL_CONTACT = `mutation RevealContact($input: RevealContactInput!) {
+export const REVEAL_CONTACT: Operation<MutationAnswer<{ readonly contact: Contact }>> =
+  `mutation RevealContact($input: RevealContactInput!) {
   result: revealContact(input: $input) {
     ${REFUSED} ... on RevealContactPayload { contact { phone alternatePhones email } }
   }
 }`;
 
-export const RESEND_LINK = `mutation ResendLink($input: ResendPaymentLinkInput!, $locale: String) {
+export const RESEND_LINK: Operation<MutationAnswer<object>> =
+  `mutation ResendLink($input: ResendPaymentLinkInput!, $locale: String) {
   result: resendPaymentLink(input: $input) { ${REFUSED} ... on ResendPaymentLinkPayload { paymentLink { ${LINK} } } }
 }`;
 
+type QueuedMutations = Readonly<
+  Record<
+    "startVisit" | "completeVisit" | "requestPaymentLink",
+    Operation<MutationAnswer<{ readonly paymentLink?: { readonly id: string } }>>
+  >
+>;
+
 /** The mutations that go through the outbox, by their names. */
-export const QUEUED = {
+export const QUEUED: QueuedMutations = {
   startVisit: `mutation StartVisit($input: StartVisitInput!) { result: startVisit(input: $input) { ${REFUSED} } }`,
   completeVisit: `mutation CompleteVisit($input: CompleteVisitInput!) {
     result: completeVisit(input: $input) { ${REFUSED} ${HELD} }
@@ -124,4 +162,4 @@ export const QUEUED = {
       ${REFUSED} ${HELD} ... on RequestPaymentLinkPayload { paymentLink { id } }
     }
   }`,
-} as const;
+};

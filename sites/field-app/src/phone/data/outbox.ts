@@ -1,10 +1,9 @@
 import { exclusively } from "./exclusively.ts";
-import type { Result } from "./answers.ts";
 import { NoAnswerError, RefusedRequestError } from "./graphql.ts";
 import { forgetAnswers } from "./kept-answers.ts";
 import { QUEUED } from "./operations.ts";
 import { askAs, inWords, signedInAs, SignedOutError, signedInId } from "./session.ts";
-import { forget, names, read, write } from "./storage.ts";
+import { Stored } from "./storage.ts";
 import { madeAtMs, uuid } from "./uuid.ts";
 
 /**
@@ -47,6 +46,7 @@ const PATIENCE_MS = 5_000;
 const HELD = "The service keeps it until the start of the visit arrives.";
 const KEEP_DONE_MS = 24 * 60 * 60_000;
 
+const items = new Stored<OutboxItem>("outbox.");
 const changes = new EventTarget();
 let flushing: Promise<void> | undefined;
 let failures = 0;
@@ -65,8 +65,8 @@ export function startOutbox(): void {
 
 /**
  * Stores a deed and sends it after the deeds before it. Returns its state after a short time: `waiting` if there is no
- * network. A deed
- * that is refused immediately is not kept: the caller shows the reason to the field partner. @throws SignedOutError
+ * network. A deed that is refused immediately is not kept: the caller shows the reason to the field partner.
+ * @throws SignedOutError
  */
 export async function perform(deed: Deed): Promise<OutboxItem> {
   const who = signedInId();
@@ -75,7 +75,7 @@ export async function perform(deed: Deed): Promise<OutboxItem> {
   if (navigator.onLine) await Promise.race([flush(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
   // If another field partner has signed in during the wait, throw, so that the caller does not open the next screen.
   if (signedInAs()?.fieldPartnerId !== who) throw new SignedOutError();
-  const now = read<OutboxItem>(nameOf(who, item.key)) ?? item;
+  const now = items.read(nameOf(who, item.key)) ?? item;
   if (now.state === "refused") removeItem(who, now.key);
   return now;
 }
@@ -89,7 +89,7 @@ export function outbox(): OutboxItem[] {
 }
 
 export function itemOf(key: string): OutboxItem | undefined {
-  return read<OutboxItem>(nameOf(signedInAs()?.fieldPartnerId, key));
+  return items.read(nameOf(signedInAs()?.fieldPartnerId, key));
 }
 
 /**
@@ -173,7 +173,7 @@ async function sendItem(who: string, { mutation, input, key }: OutboxItem): Prom
   }
   try {
     const variables = { input: { ...input, idempotencyKey: key } };
-    const { result } = await askAs<SentAnswer>(who, QUEUED[mutation], variables);
+    const { result } = await askAs(who, QUEUED[mutation], variables);
     // The service has queued this mutation and will process it when the start of the visit arrives. Keep it in the
     // outbox: a retry after that returns the result.
     if (result.isHeld === true) return { state: "waiting", message: HELD };
@@ -183,10 +183,6 @@ async function sendItem(who: string, { mutation, input, key }: OutboxItem): Prom
     if (error instanceof RefusedRequestError) return { state: "refused", message: inWords(error) };
     throw error;
   }
-}
-
-interface SentAnswer {
-  readonly result: Result<{ readonly paymentLink?: { readonly id: string } }>;
 }
 
 function retryMs(failed: number): number {
@@ -200,8 +196,8 @@ function nextKey(who: string): string {
 }
 
 function itemsOf(who: string | undefined): OutboxItem[] {
-  const items = names(nameOf(who)).map((name) => read<OutboxItem>(name));
-  return items.filter((item) => item !== undefined).toSorted((one, other) => (one.key < other.key ? -1 : 1));
+  const stored = items.keys(nameOf(who)).map((key) => items.read(key));
+  return stored.filter((item) => item !== undefined).toSorted((one, other) => (one.key < other.key ? -1 : 1));
 }
 
 function isStart({ mutation }: Deed): boolean {
@@ -214,27 +210,27 @@ function isOf({ input }: Deed, visitId: string): boolean {
 
 function keep(who: string, item: OutboxItem): void {
   try {
-    write(nameOf(who, item.key), item);
+    items.write(item, nameOf(who, item.key));
   } catch {
     // The storage is full: delete answers, which can be requested again.
     forgetAnswers();
-    write(nameOf(who, item.key), item);
+    items.write(item, nameOf(who, item.key));
   }
   notifyChange();
 }
 
 /** Stores the new state of a deed, unless the deed was removed while it was being sent. */
 function updateItem(who: string, item: OutboxItem): void {
-  if (read(nameOf(who, item.key)) !== undefined) keep(who, item);
+  if (items.read(nameOf(who, item.key)) !== undefined) keep(who, item);
 }
 
 function removeItem(who: string | undefined, key: string): void {
-  forget(nameOf(who, key));
+  items.forget(nameOf(who, key));
   notifyChange();
 }
 
 function nameOf(who = "nobody", key = ""): string {
-  return `outbox.${who}.${key}`;
+  return `${who}.${key}`;
 }
 
 function notifyChange(): void {

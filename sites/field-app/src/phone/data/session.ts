@@ -1,8 +1,8 @@
 import { exclusively } from "./exclusively.ts";
-import type { Result, Tokens } from "./answers.ts";
+import type { Tokens } from "./answers.ts";
 import { NoAnswerError, RefusedRequestError, send } from "./graphql.ts";
-import { REFRESH_SESSION, SIGN_OUT, WHO_AM_I } from "./operations.ts";
-import { forget, read, write } from "./storage.ts";
+import { type Operation, REFRESH_SESSION, SIGN_OUT, WHO_AM_I } from "./operations.ts";
+import { Stored } from "./storage.ts";
 import { uuid } from "./uuid.ts";
 
 /** The stored session. Without a refresh token it ends with its access token. */
@@ -25,8 +25,8 @@ export class SignedOutError extends Error {
   readonly code = "SIGNED_OUT";
 }
 
-const SESSION = "session";
-const DEVICE = "device";
+const keptSession = new Stored<KeptSession>("session");
+const deviceToken = new Stored<string>("device");
 /** An access token is valid for 15 minutes. */
 const RENEW_AFTER_MS = 13 * 60_000;
 
@@ -34,7 +34,7 @@ const ended = new EventTarget();
 
 /** Returns who is signed in, or undefined. */
 export function signedInAs(): { readonly fieldPartnerId: string; readonly displayName: string } | undefined {
-  return read<KeptSession>(SESSION);
+  return keptSession.read();
 }
 
 /** Calls the listener when the session has ended, for whatever reason. */
@@ -49,9 +49,9 @@ export function signedInId(): string {
 
 /** Signs in with tokens, or with an access token alone. @throws NoAnswerError, RefusedRequestError */
 export async function signIn({ accessToken, refreshToken }: Partial<Tokens> & { accessToken: string }): Promise<void> {
-  const { viewer } = await send<{ viewer: { id: string; displayName: string } }>(WHO_AM_I, {}, accessToken);
+  const { viewer } = await send(WHO_AM_I, {}, accessToken);
   const refresh = refreshToken === undefined ? {} : { refresh: toRefresh(refreshToken) };
-  write(SESSION, { accessToken, ...refresh, fieldPartnerId: viewer.id, displayName: viewer.displayName });
+  keptSession.write({ accessToken, ...refresh, fieldPartnerId: viewer.id, displayName: viewer.displayName });
 }
 
 /** Ends the session here and at the service. @throws NoAnswerError */
@@ -63,14 +63,14 @@ export async function signOut(): Promise<void> {
     // If the session has already ended, there is nothing left to do.
     if (!(error instanceof SignedOutError)) throw error;
   }
-  if (signedInAs()?.fieldPartnerId === who) forget(SESSION);
+  if (signedInAs()?.fieldPartnerId === who) keptSession.forget();
   ended.dispatchEvent(new Event("end"));
 }
 
 /** Sends an operation as the signed-in field partner. @throws NoAnswerError, RefusedRequestError, SignedOutError */
-export async function ask<Data>(operation: string, variables: object = {}): Promise<Data> {
+export async function ask<Data>(operation: Operation<Data>, variables: object = {}): Promise<Data> {
   const who = signedInId();
-  const data = await askAs<Data>(who, operation, variables);
+  const data = await askAs(who, operation, variables);
   // Throws if another person has signed in since the request was sent, because that person must not see this answer.
   keptOf(who);
   return data;
@@ -80,17 +80,16 @@ export async function ask<Data>(operation: string, variables: object = {}): Prom
  * Sends an operation as this person only, even if another person signs in meanwhile in another window of the app.
  * @throws NoAnswerError, RefusedRequestError, SignedOutError
  */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller's operation decides the type of the answer
-export async function askAs<Data>(who: string, operation: string, variables: object): Promise<Data> {
+export async function askAs<Data>(who: string, operation: Operation<Data>, variables: object): Promise<Data> {
   const token = await accessToken(who);
   try {
-    return await send<Data>(operation, variables, token);
+    return await send(operation, variables, token);
   } catch (error) {
     if (!isUnauthenticated(error)) throw error;
   }
   const newToken = await renewed(who, token);
   try {
-    return await send<Data>(operation, variables, newToken);
+    return await send(operation, variables, newToken);
   } catch (error) {
     // The new token is rejected too: the session has just ended.
     if (isUnauthenticated(error)) endHere(newToken);
@@ -118,12 +117,12 @@ export function renewed(who: string, used: string): Promise<string> {
     if (session.accessToken !== used) return session.accessToken;
     if (!session.refresh) return endHere(used);
     const input = { refreshToken: session.refresh.token, idempotencyKey: session.refresh.key };
-    const { result } = await send<{ result: Result<{ tokens: Tokens }> }>(REFRESH_SESSION, { input });
+    const { result } = await send(REFRESH_SESSION, { input });
     const now = keptOf(who);
     if (now.accessToken !== used) return now.accessToken;
     if (result.code !== undefined) return endHere(used);
     const { accessToken, refreshToken } = result.tokens;
-    write(SESSION, { ...session, accessToken, refresh: toRefresh(refreshToken) });
+    keptSession.write({ ...session, accessToken, refresh: toRefresh(refreshToken) });
     return accessToken;
   });
 }
@@ -140,7 +139,7 @@ export function inWords(error: unknown): string {
 }
 
 function kept(): KeptSession {
-  return read<KeptSession>(SESSION) ?? endHere();
+  return keptSession.read() ?? endHere();
 }
 
 function keptOf(who: string): KeptSession {
@@ -151,7 +150,7 @@ function keptOf(who: string): KeptSession {
 
 /** Ends the session with this token. A session that was started meanwhile continues. */
 function endHere(used?: string): never {
-  if (used === undefined || read<KeptSession>(SESSION)?.accessToken === used) forget(SESSION);
+  if (used === undefined || keptSession.read()?.accessToken === used) keptSession.forget();
   ended.dispatchEvent(new Event("end"));
   throw new SignedOutError();
 }
@@ -161,10 +160,10 @@ function endHere(used?: string): never {
  * was signed in before.
  */
 export function lastRefreshToken(): string | undefined {
-  return read<string>(DEVICE);
+  return deviceToken.read();
 }
 
 function toRefresh(token: string): NonNullable<KeptSession["refresh"]> {
-  write(DEVICE, token);
+  deviceToken.write(token);
   return { token, key: uuid(), renewAtMs: Date.now() + RENEW_AFTER_MS };
 }

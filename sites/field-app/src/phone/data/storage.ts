@@ -1,29 +1,36 @@
-const PREFIX = "collections.";
+/** The values of one kind that the app stores on this phone. A value is read with the type with which it was written. */
+export class Stored<Value> {
+  readonly #prefix: string;
 
-/** Reads a stored value; undefined if there is none or it is unreadable. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller wrote this value and knows its type
-export function read<Value>(name: string): Value | undefined {
-  const text = localStorage.getItem(PREFIX + name);
-  if (text === null) return undefined;
-  try {
-    return JSON.parse(text) as Value;
-  } catch {
-    return undefined;
+  /** @param kind the beginning of the names in the phone's storage, which no other kind may have */
+  constructor(kind: string) {
+    this.#prefix = `collections.${kind}`;
   }
-}
 
-/** Stores a value until it is overwritten or deleted. Throws a DOMException if the storage is full. */
-export function write(name: string, value: unknown): void {
-  localStorage.setItem(PREFIX + name, JSON.stringify(value));
-}
+  /** Reads a value; undefined if there is none or it is unreadable. A kind with a single value needs no key. */
+  read(key = ""): Value | undefined {
+    const text = localStorage.getItem(this.#prefix + key);
+    if (text === null) return undefined;
+    try {
+      return JSON.parse(text) as Value;
+    } catch {
+      return undefined;
+    }
+  }
 
-export function forget(name: string): void {
-  localStorage.removeItem(PREFIX + name);
-}
+  /** Stores a value until it is overwritten or deleted. Throws a DOMException if the storage is full. */
+  write(value: Value, key = ""): void {
+    localStorage.setItem(this.#prefix + key, JSON.stringify(value));
+  }
 
-/** Returns the stored names that begin with this text. */
-export function names(beginning: string): string[] {
-  return Object.keys(localStorage)
-    .filter((name) => name.startsWith(PREFIX + beginning))
-    .map((name) => name.slice(PREFIX.length));
+  forget(key = ""): void {
+    localStorage.removeItem(this.#prefix + key);
+  }
+
+  /** Returns the keys that begin with this text. */
+  keys(beginning = ""): string[] {
+    return Object.keys(localStorage)
+      .filter((name) => name.startsWith(this.#prefix + beginning))
+      .map((name) => name.slice(this.#prefix.length));
+  }
 }

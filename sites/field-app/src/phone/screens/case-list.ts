@@ -3,7 +3,7 @@ import { caseRow } from "./case-row.ts";
 import { chosen, filtersSet, type ListChoice, remember, VIEWS, variablesOf } from "./case-list-choice.ts";
 import { openFilters } from "./case-filters.ts";
 import { element, fill } from "@collections/web-pages/browser";
-import { questionName, reloadWhenever } from "../ui/follow.ts";
+import { reloadWhenever } from "../ui/follow.ts";
 import { icon } from "../ui/icon.ts";
 import { keepAnswer, keptAnswer } from "../data/kept-answers.ts";
 import { CASES } from "../data/operations.ts";
@@ -87,10 +87,10 @@ function controls(show: () => void): HTMLElement {
 /** Draws the first page, and the next page each time the end of the list becomes visible. */
 function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): void {
   const variables = variablesOf(choice);
-  const question = questionName({ operation: CASES, variables });
+  const question = { operation: CASES, variables };
   const rows = element("div", { class: "rows" });
   const end = element("div", { class: "end" });
-  const kept = keptAnswer<CasesAnswer>(question);
+  const kept = keptAnswer(question);
   const seen = new IntersectionObserver(([entry]) => entry?.isIntersecting && void loadNext(), { rootMargin: "400px" });
   let after: string | null = null;
   let busy = false;
@@ -100,7 +100,7 @@ function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): 
 
   async function loadFirst(): Promise<void> {
     try {
-      const answer = await ask<CasesAnswer>(CASES, variables);
+      const answer = await ask(CASES, variables);
       if (isOld()) return;
       keepAnswer(question, answer);
       draw(answer);
@@ -115,7 +115,7 @@ function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): 
     if (busy || after === null) return;
     busy = true;
     try {
-      const answer = await ask<CasesAnswer>(CASES, { ...variables, after });
+      const answer = await ask(CASES, { ...variables, after });
       if (!isOld()) append(answer);
     } catch (error) {
       if (!(error instanceof SignedOutError)) fill(end, inWords(error), button("Go on", loadNext, "secondary"));

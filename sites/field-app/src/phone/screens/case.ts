@@ -1,4 +1,4 @@
-import type { Contact, Result, WholeCase } from "../data/answers.ts";
+import type { WholeCase } from "../data/answers.ts";
 import { currentVisitOn, forgetVisit, rememberVisit } from "../data/current-visit.ts";
 import { element, fill } from "@collections/web-pages/browser";
 import { fallbackView } from "./fallback.ts";
@@ -14,10 +14,6 @@ import { ask } from "../data/session.ts";
 import { uuid } from "../data/uuid.ts";
 import { dayOf, EARNING_WORDS, labelOf, outcomeWords, pastDue, promiseLabel } from "../ui/words.ts";
 
-export interface CaseAnswer {
-  readonly case: WholeCase | null;
-}
-
 /** Creates the screen of one case: the amount, the address, and the start of a visit. */
 export function caseScreen(id = ""): Screen {
   return {
@@ -25,7 +21,7 @@ export function caseScreen(id = ""): Screen {
     back: PATHS.cases,
     open(place) {
       const contact = element("div", { class: "contact" });
-      follow<CaseAnswer>(place, { operation: ONE_CASE, variables: { id } }, ({ case: shown }) => {
+      follow(place, { operation: ONE_CASE, variables: { id } }, ({ case: shown }) => {
         if (!shown) return [nothing("cases", "This case is not yours any more")];
         if (contact.childElementCount === 0) fill(contact, ...hiddenContact(shown, contact));
         offerVisit(place, shown);
@@ -122,7 +118,7 @@ function hiddenContact({ id, borrower, workable }: WholeCase, place: HTMLElement
     "Show",
     async (pressed) => {
       const input = { idempotencyKey: uuid(), caseId: id };
-      const { result } = await ask<{ result: Result<{ contact: Contact }> }>(REVEAL_CONTACT, { input });
+      const { result } = await ask(REVEAL_CONTACT, { input });
       if (result.code !== undefined) return faultBelow(pressed, result.message);
       const { phone, alternatePhones, email } = result.contact;
       const ways = [phone, ...alternatePhones].map((number) => wayTo(`tel:${number}`, number));

@@ -26,11 +26,9 @@ export function earningsScreen(): Screen {
         leave.abort();
         leave = new AbortController();
         const signal = AbortSignal.any([place.signal, leave.signal]);
-        follow<{ earnings: Earnings }>(
-          { ...place, main: summary, signal },
-          { operation: EARNINGS, variables: { period } },
-          ({ earnings }) => [summaryOf(earnings)],
-        );
+        follow({ ...place, main: summary, signal }, { operation: EARNINGS, variables: { period } }, ({ earnings }) => [
+          summaryOf(earnings),
+        ]);
       };
       const periods = choice("period", "Which period", PERIODS, period, (chosen) => {
         period = chosen;
@@ -38,15 +36,9 @@ export function earningsScreen(): Screen {
       });
       fill(place.main, periods, summary, lines);
       showPeriod();
-      follow<LinesAnswer>({ ...place, main: lines }, { operation: EARNING_LINES }, ({ earningLines }) => [
-        allLines(earningLines),
-      ]);
+      follow({ ...place, main: lines }, { operation: EARNING_LINES }, ({ earningLines }) => [allLines(earningLines)]);
     },
   };
-}
-
-interface LinesAnswer {
-  readonly earningLines: Edges<EarningLine>;
 }
 
 function summaryOf({ earned, pending, credited, paidOut }: Earnings): HTMLElement {
@@ -76,7 +68,7 @@ function allLines(first: Edges<EarningLine>): HTMLElement {
   }
 
   async function next(after: string | null): Promise<void> {
-    append((await ask<LinesAnswer>(EARNING_LINES, { after })).earningLines);
+    append((await ask(EARNING_LINES, { after })).earningLines);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Result, Session } from "../data/answers.ts";
+import type { Session } from "../data/answers.ts";
 import { element, fill } from "@collections/web-pages/browser";
 import { follow } from "../ui/follow.ts";
 import { icon } from "../ui/icon.ts";
@@ -11,18 +11,13 @@ import { showMessage } from "../ui/shell.ts";
 import { uuid } from "../data/uuid.ts";
 import { momentOf } from "../ui/words.ts";
 
-interface MeAnswer {
-  readonly viewer: { readonly displayName: string; readonly timeZone: string };
-  readonly sessions: readonly Session[];
-}
-
 /** Creates the screen with the signed-in person and their sessions. */
 export function meScreen(): Screen {
   return {
     title: signedInAs()?.displayName ?? "Me",
     tab: "me",
     open(place) {
-      follow<MeAnswer>(place, { operation: ME }, ({ viewer, sessions }) => {
+      follow(place, { operation: ME }, ({ viewer, sessions }) => {
         const waiting = outbox().filter(({ state }) => state === "waiting").length;
         return [
           sessionsCard(sessions),
@@ -61,7 +56,7 @@ function sessionLine(session: Session, draw: (sessions: readonly Session[]) => v
     "End",
     async (pressed) => {
       const input = { idempotencyKey: uuid(), sessionId: id };
-      const { result } = await ask<{ result: Result<{ sessions: Session[] }> }>(END_SESSION, { input });
+      const { result } = await ask(END_SESSION, { input });
       if (result.code !== undefined) return faultBelow(pressed, result.message);
       draw(result.sessions);
       showMessage("That session has ended.");

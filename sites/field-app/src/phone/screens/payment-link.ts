@@ -1,9 +1,8 @@
-import type { PaymentLink, Result } from "../data/answers.ts";
-import { type CaseAnswer, earnedLines } from "./case.ts";
+import type { PaymentLink } from "../data/answers.ts";
+import { earnedLines } from "./case.ts";
 import { copyButton } from "../ui/copying.ts";
 import { element, fill } from "@collections/web-pages/browser";
 import { fallbackView } from "./fallback.ts";
-import { questionName } from "../ui/follow.ts";
 import { NoAnswerError } from "../data/graphql.ts";
 import { icon } from "../ui/icon.ts";
 import { keepAnswer } from "../data/kept-answers.ts";
@@ -55,8 +54,8 @@ export function paymentLinkScreen(caseId = "", linkId = ""): Screen {
 async function showGain(place: HTMLElement, caseId: string): Promise<void> {
   const question = { operation: ONE_CASE, variables: { id: caseId } };
   try {
-    const answer = await ask<CaseAnswer>(ONE_CASE, question.variables);
-    keepAnswer(questionName(question), answer);
+    const answer = await ask(ONE_CASE, question.variables);
+    keepAnswer(question, answer);
     if (!answer.case) return;
     const { outstanding, earnings } = answer.case;
     fill(
@@ -177,7 +176,7 @@ function deliveries({ id, status, deliveries }: PaymentLink): HTMLElement {
     "Send it again",
     async (pressed) => {
       const input = { idempotencyKey: uuid(), paymentLinkId: id };
-      const { result } = await ask<{ result: Result<object> }>(RESEND_LINK, { input });
+      const { result } = await ask(RESEND_LINK, { input });
       if (result.code !== undefined) return faultBelow(pressed, result.message);
       showMessage("It is being sent again.");
     },

@@ -1,4 +1,3 @@
-import type { Result, Tokens } from "../data/answers.ts";
 import { element, fill } from "@collections/web-pages/browser";
 import { RefusedRequestError, send } from "../data/graphql.ts";
 import { REQUEST_OTP, VERIFY_OTP } from "../data/operations.ts";
@@ -33,7 +32,7 @@ function askForPhone(place: Place, enter: () => void, typed = ""): void {
     if (number === "") return faultBelow(phone, "Type your number with + and the country code.");
     const refreshToken = lastRefreshToken();
     const input = { idempotencyKey: uuid(), phone: number, ...(refreshToken !== undefined && { refreshToken }) };
-    const { result } = await send<{ result: Result<{ otpId: string }> }>(REQUEST_OTP, { input });
+    const { result } = await send(REQUEST_OTP, { input });
     if (result.code !== undefined) return faultBelow(phone, result.message);
     askForCode(place, enter, phone.value, result.otpId);
   }
@@ -61,7 +60,7 @@ function askForCode(place: Place, enter: () => void, phone: string, otpId: strin
   async function verify(): Promise<void> {
     if (!/^\d{6}$/.test(code.value)) return faultBelow(code, `The code has ${CODE_DIGITS} digits.`);
     const input = { idempotencyKey: uuid(), otpId, code: code.value, deviceName: DEVICE_NAME };
-    const { result } = await send<{ result: Result<{ tokens: Tokens }> }>(VERIFY_OTP, { input });
+    const { result } = await send(VERIFY_OTP, { input });
     if (result.code !== undefined) return faultBelow(code, result.message);
     await signIn(result.tokens);
     enter();

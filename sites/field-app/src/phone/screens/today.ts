@@ -23,7 +23,7 @@ export function todayScreen(): Screen {
     title: `${greeting(now.getHours())}, ${firstName}`,
     tab: "today",
     open(place) {
-      follow<TodayAnswer>(place, { operation: TODAY }, ({ viewer, cases }) => {
+      follow(place, { operation: TODAY }, ({ viewer, cases }) => {
         const rows = cases.edges.map(({ node }) => node);
         const [visit] = currentVisits();
         const next = visit ? undefined : rows.find(({ id }) => !endedToday(id));

@@ -1,8 +1,6 @@
 import type { WholeCase } from "../data/answers.ts";
-import type { CaseAnswer } from "./case.ts";
 import { type CurrentVisit, currentVisitOn } from "../data/current-visit.ts";
 import { element, fill } from "@collections/web-pages/browser";
-import { questionName } from "../ui/follow.ts";
 import { icon } from "../ui/icon.ts";
 import { keepAnswer, keptAnswer } from "../data/kept-answers.ts";
 import { linkNotice } from "./link-notice.ts";
@@ -39,12 +37,11 @@ export function visitScreen(id = ""): Screen {
  */
 export async function withCase(id: string, place: Place, draw: (shown: WholeCase) => void): Promise<void> {
   const question = { operation: ONE_CASE, variables: { id } };
-  const name = questionName(question);
-  const kept = keptAnswer<CaseAnswer>(name)?.data.case;
+  const kept = keptAnswer(question)?.data.case;
   fill(place.main, skeleton());
   try {
-    const asked = ask<CaseAnswer>(ONE_CASE, question.variables).then((data) => {
-      keepAnswer(name, data);
+    const asked = ask(ONE_CASE, question.variables).then((data) => {
+      keepAnswer(question, data);
       return data;
     });
     const data = await answerOrKept(asked, kept && { case: kept });
@@ -165,17 +162,13 @@ function estimateSoon(
     if ("fault" in typed) return fill(place);
     try {
       const money = { minor: typed.minor, currency: outstanding.currency };
-      const answer = await ask<EstimateAnswer>(ESTIMATE, { id, amount: money });
+      const answer = await ask(ESTIMATE, { id, amount: money });
       if (answer.case) drawEarning(place, answer.case.estimatedEarning);
     } catch {
       // The estimate is optional: without it, nothing is shown.
       fill(place);
     }
   }
-}
-
-interface EstimateAnswer {
-  readonly case: Pick<WholeCase, "estimatedEarning"> | null;
 }
 
 function drawEarning(place: HTMLElement, { amount, formula }: WholeCase["estimatedEarning"]): void {

@@ -1,26 +1,18 @@
 import { element, fill } from "@collections/web-pages/browser";
-import { keepAnswer, keptAnswer } from "../data/kept-answers.ts";
+import { keepAnswer, keptAnswer, type Question } from "../data/kept-answers.ts";
 import { onOutboxChange, outbox } from "../data/outbox.ts";
 import { button, notice, nothing, skeleton } from "./parts.ts";
 import type { Place } from "./screen.ts";
 import { ask, inWords, SignedOutError } from "../data/session.ts";
 import { momentOf } from "./words.ts";
 
-/** A query. Its operation and variables form the name under which its answer is stored. */
-export interface Question {
-  readonly operation: string;
-  readonly variables?: object;
-}
-
 /**
  * Draws the answer to a query: first the stored one, then the service's, and again whenever it may have changed.
  * Without a network it shows how old the answer is.
  */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller's operation decides the type of the answer
-export function follow<Data>({ main, signal }: Place, question: Question, draw: (data: Data) => Node[]): void {
+export function follow<Data>({ main, signal }: Place, question: Question<Data>, draw: (data: Data) => Node[]): void {
   const { operation, variables = {} } = question;
-  const name = questionName(question);
-  const kept = keptAnswer<Data>(name);
+  const kept = keptAnswer(question);
   const about = element("div");
   const content = element("div");
   let shown = "";
@@ -36,9 +28,9 @@ export function follow<Data>({ main, signal }: Place, question: Question, draw: 
 
   async function load(): Promise<void> {
     try {
-      const data = await ask<Data>(operation, variables);
+      const data = await ask(operation, variables);
       if (signal.aborted) return;
-      keepAnswer(name, data);
+      keepAnswer(question, data);
       atMs = Date.now();
       fill(about);
       drawNew(data);
@@ -65,11 +57,6 @@ export function follow<Data>({ main, signal }: Place, question: Question, draw: 
   else fill(content, skeleton());
   void load();
   reloadWhenever(() => void load(), signal);
-}
-
-/** Returns the name under which the answer to a query is stored. */
-export function questionName({ operation, variables = {} }: Question): string {
-  return `${/\w+ (\w+)/.exec(operation)?.[1] ?? ""}.${JSON.stringify(variables)}`;
 }
 
 /**
