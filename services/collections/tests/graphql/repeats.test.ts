@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
+import type { Selected } from "../fixtures/graphql-client.ts";
 import {
-  type Answer,
   type AcceptedRequest,
   MUTATION_STORIES,
   type RejectedRequest,
@@ -37,7 +37,7 @@ interface Prepared {
 let service: TestService;
 let setup: VisitSetup;
 const prepared: Record<string, Prepared> = {};
-const answers: Record<string, Answer> = {};
+const answers: Record<string, Selected> = {};
 
 beforeAll(async () => {
   const gateway = await startSmsGateway();
@@ -74,7 +74,7 @@ describe.each(Object.keys(MUTATION_STORIES))("repeated mutation %s", (name) => {
   test("takes effect once for eight concurrent requests with one key, and gives all of them the same answer", async () => {
     const { single, concurrent, key } = prepared[name]!;
     const once = await growth(() => send(name, single, randomUUID()));
-    let all: Answer[] = [];
+    let all: Selected[] = [];
     const many = await growth(async () => {
       all = await Promise.all(Array.from({ length: AT_ONCE }, () => send(name, concurrent, key)));
     });
@@ -194,7 +194,7 @@ describe("a changed input under a used idempotency key", () => {
 });
 
 /** Returns the whole result, or the code of the error. */
-async function send(name: string, { app, input }: StoryRequest, idempotencyKey: string): Promise<Answer> {
+async function send(name: string, { app, input }: StoryRequest, idempotencyKey: string): Promise<Selected> {
   const { data, errors } = await app.ask(documentOf(name), { input: { ...input, idempotencyKey } });
   return errors ? { error: errors[0]!.extensions.code } : data!["result"];
 }
