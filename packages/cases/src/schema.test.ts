@@ -17,7 +17,8 @@ afterAll(() => database.close());
 const byLoan = /Index Cond: \(\(lender_id = .*source_loan_number = /;
 const byId = /collection_case_pkey.*\n *Index Cond: \(\(lender_id = .*id >= .*id <= /;
 
-// A plan made on an empty table is the worst case: a sequential scan looks as cheap as an index there.
+// The plans are made on an empty table. This is the worst case, because PostgreSQL then expects a sequential scan to
+// cost no more than an index scan.
 test.each([
   { ...lockCurrent.ofOne, finds: byLoan },
   { ...lockCurrent.ofMany, finds: byLoan },
@@ -74,7 +75,7 @@ const allowedValues = statement(
    where contype = 'c' and connamespace = 'cases'::regnamespace`,
 );
 
-test("the check constraints allow every value of the closed lists", async () => {
+test("the check constraints allow every case status, close reason, disposition and promise state", async () => {
   const rows = await query<{ definition: string }>(database.em(), allowedValues, []);
   const lists = rows.map(({ definition }) => [...definition.matchAll(/'([^']+)'::text/g)].map(([, value]) => value));
   for (const values of [CASE_STATUSES, CLOSE_REASONS, DISPOSITIONS, PROMISE_STATES]) {

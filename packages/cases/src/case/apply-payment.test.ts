@@ -36,7 +36,7 @@ test("the payment that clears the case closes it, and the part above the outstan
   });
 });
 
-test("a payment on a collected case is excess as a whole and does not close the case again", () => {
+test("a payment on a collected case counts entirely as excess and does not close the case again", () => {
   const { caseAfter: collected } = applyPayment(exampleCase(), payment(500_000n), EARLIER);
   const effect = applyPayment(collected, payment(100n), NOW);
   expect(effect).toMatchObject({ appliedMinor: 0n, excessMinor: 100n, cleared: true, newlyCollected: false });
@@ -72,8 +72,8 @@ test("payments that the balance includes are applied up to the peak, and the res
   expect(unknownPeak).toMatchObject({ appliedMinor: 500_000n, caseAfter: { peakMinor: 500_000n } });
 });
 
-test("payments that the balance includes are applied up to the outstanding amount if a process of an older version raised that amount above the peak", () => {
-  // A process of an older version writes outstandingMinor of an existing case, and does not know peakMinor.
+test("payments that the balance includes are applied up to the outstanding amount if that amount is above the stored peak", () => {
+  // A process of an older version can cause this: it raises outstandingMinor, but does not write peakMinor.
   const raised = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 300_000n, peakMinor: 100_000n });
   const first = applyPayment(raised, { amountMinor: 250_000n, paidAt: EARLIER }, NOW);
   expect(first).toMatchObject({ appliedMinor: 250_000n, excessMinor: 0n, caseAfter: { peakMinor: 300_000n } });
@@ -81,7 +81,7 @@ test("payments that the balance includes are applied up to the outstanding amoun
   expect(second).toMatchObject({ appliedMinor: 50_000n, excessMinor: 200_000n });
 });
 
-test("a payment that was already included in a balance of 0 makes the settled case collected, without excess", () => {
+test("a payment that was already included in the balance of 0 changes a settled case to collected and causes no excess", () => {
   const settled = exampleCase({
     status: "closed",
     outstandingMinor: 0n,
@@ -97,7 +97,7 @@ test("a payment that was already included in a balance of 0 makes the settled ca
   expect(effect.events.map(({ kind }) => kind)).toEqual(["payment.collected", "case.closed"]);
 });
 
-test("the first payment on a case that the lender settled makes it collected, and is excess as a whole", () => {
+test("the first payment on a settled case counts entirely as excess and changes the case to collected", () => {
   const settled = exampleCase({
     status: "closed",
     outstandingMinor: 0n,

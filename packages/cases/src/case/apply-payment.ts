@@ -17,8 +17,9 @@ export interface PaymentEffect {
   /** The part of this payment that was not owed. */
   readonly excessMinor: bigint;
   /**
-   * The case's `outstandingAsOf` if the balance as of that time already included this payment, so that the outstanding
-   * amount does not change. Otherwise null: the applied part lowered the outstanding amount.
+   * If the lender's balance already included this payment: the time of that balance (the case's `outstandingAsOf`). The
+   * payment then does not change the outstanding amount. Otherwise null: the applied part lowered the outstanding
+   * amount.
    */
   readonly includedAsOf: Date | null;
   /** Whether nothing is outstanding after this payment. */

@@ -7,12 +7,16 @@ export const caseTable = tableOf(Case);
 
 export type CaseProperty = keyof ImportedCase & keyof Case;
 
-/** The properties of an ImportedCase: all except `createdAt` and `updatedAt`, which every write sets itself. */
+/**
+ * The properties of an ImportedCase: all except `createdAt` and `updatedAt`. Each write sets these two columns itself.
+ */
 export const IMPORTED_PROPERTIES = caseTable.properties.filter(
   (property): property is CaseProperty => property !== "createdAt" && property !== "updatedAt",
 );
 
-/** The details that a LockedCase has, because confirmations, visits and links also need them. */
+/**
+ * The details that a LockedCase contains. Imports need all details; confirmations, visits and links need only these.
+ */
 const LOCKED_DETAILS: ReadonlySet<CaseProperty> = new Set(["minimumMinor", "outstandingAsOf", "doNotContactUntil"]);
 const NOT_LOCKED: ReadonlySet<CaseProperty> = new Set(
   DETAIL_PROPERTIES.filter((property) => !LOCKED_DETAILS.has(property)),

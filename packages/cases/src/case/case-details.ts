@@ -48,7 +48,7 @@ export interface CaseDetails {
  */
 export type DetailChanges = Partial<Omit<CaseDetails, "consent">> & { readonly consent?: Partial<Consent> };
 
-/** The value that a field gets when a row sends null for it. `REQUIRED`: rows cannot clear the field. */
+/** The value that is stored if a row sends null for the field. `REQUIRED` means that a row cannot clear the field. */
 type Cleared<Value> = null extends Value ? null : Value | "REQUIRED";
 
 interface DetailField<Property extends keyof CaseDetails> {
@@ -61,8 +61,8 @@ interface DetailField<Property extends keyof CaseDetails> {
 }
 
 /**
- * For each detail: its field in a row, the function that reads the field, and the value that null gives the detail.
- * Answers list changes in the order of these entries.
+ * For each detail: its field in a row, the function that reads the field, and the value that is stored if a row sends
+ * null. Answers list changes in the order of these entries.
  */
 export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailField<Property> } = {
   outstandingAsOf: { field: "outstandingAsOf", read: balanceAsOf, cleared: null },
@@ -116,7 +116,7 @@ export const NO_DETAILS: Omit<CaseDetails, "borrowerName" | "borrowerPhone"> = {
   metadata: {},
 };
 
-/** One change that a row made, with values as in the API. For a confidential field, an event contains no values. */
+/** One change that a row made. The values have the format of the API. Events omit the values of confidential fields. */
 export interface FieldChange {
   readonly field: string;
   readonly from?: unknown;

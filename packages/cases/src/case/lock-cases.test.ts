@@ -72,7 +72,7 @@ test("concurrent payments of one loan leave no gap in its sequence", async () =>
     outstandingMinor: 0n,
     totalCollectedMinor: 1_200n,
     excessMinor: 200n,
-    // Each payment takes one number, and the end of the case takes one.
+    // Each of the 20 payments and the end of the case has one event, so the sequence grows by 21.
     sequence: stored.sequence + 21n,
   });
 });
@@ -96,7 +96,7 @@ test("transactions that lock the same loans in opposite orders do not deadlock",
   expect(new Set(after.map(({ sequence }) => sequence))).toEqual(new Set([41n]));
 });
 
-test("lockCurrentCases locks the new cycle's case, with its sequence, if the old one is replaced during the wait", async () => {
+test("lockCurrentCases locks the case of the new cycle if another transaction starts that cycle during the wait", async () => {
   const old = await store(database, exampleCase({ sequence: 6n }));
   const other = await store(database, exampleCase({ lenderId: old.lenderId }));
   const next = { ...old, id: newId(), cycle: 2, sequence: 7n };

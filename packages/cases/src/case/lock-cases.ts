@@ -14,8 +14,8 @@ import type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.t
 export const lockCurrent = lockStatement("cases.lock-current", LOCKED_PROPERTIES, "");
 export const lockFree = lockStatement("cases.lock-free", LOCKED_PROPERTIES, "skip locked");
 export const lockImported = lockStatement("cases.lock-imported", IMPORTED_PROPERTIES, "");
-// The range with ORDER BY makes every plan use the primary key. With an equality, a plan that is made on an empty table
-// may use any index that begins with the lender, because all of them look equally cheap.
+// The range on the id with ORDER BY makes every plan use the primary key. With `c.id = $2`, a plan that is made on an
+// empty table may use any index that begins with the lender, because all these indexes look equally cheap.
 const lockOne = statement(
   "cases.lock-one",
   `select ${caseTable.selectList("c", LOCKED_PROPERTIES)} from cases.collection_case c

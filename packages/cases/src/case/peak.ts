@@ -12,12 +12,13 @@ export function appliedOf({ totalCollectedMinor, excessMinor }: Money): bigint {
 
 /**
  * Returns the highest known value of outstanding + applied in this cycle. Payments that the balance includes are
- * applied up to this value, because no more can have been owed.
+ * applied up to this value, because the borrower cannot have owed more.
  *
- * Processes of older versions do not know the column: they leave it null on a new case, and do not raise it when they
- * raise the balance. So the result is at least the outstanding amount. The applied amount is not added to a stored
- * peak: a payment that the balance already includes raises only the applied amount, and must not raise the limit for
- * the next such payment.
+ * Processes of older versions do not know the column. They leave it null on a new case, and do not raise it when they
+ * raise the balance. So the result is at least the outstanding amount.
+ *
+ * The applied amount is not added to a stored peak. A payment that the balance already includes raises the applied
+ * amount, but must not raise the limit for the next such payment.
  */
 export function peakOf(theCase: Money): bigint {
   const { peakMinor, placedMinor, outstandingMinor } = theCase;

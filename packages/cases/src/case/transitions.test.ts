@@ -9,7 +9,7 @@ const RAVI = "0193bf7c-0000-7000-8000-00000000000b";
 const EARLIER = new Date("2026-11-19T10:00:00Z");
 const NOW = new Date("2026-11-20T10:00:00Z");
 
-/** Cases by their state. */
+/** Example cases. Each name describes the state of the case. */
 const cases = {
   new: {},
   assigned: { status: "assigned", assignedFieldPartnerId: ASHA },
@@ -58,7 +58,7 @@ const triggers = {
   hold: { kind: "hold", reason: "dispute" },
   release: { kind: "release" },
   "a partial payment": { kind: "payment_leaves_rest" },
-  "a payment of the rest": { kind: "payment_clears" },
+  "a payment in full": { kind: "payment_clears" },
   "closed by an operator": { kind: "close", reason: "deceased" },
   "settled by the lender": { kind: "settle", reason: null },
   "a balance that later payments cover": { kind: "later_payments_clear" },
@@ -105,14 +105,14 @@ const rows: readonly Row[] = [
   ["closed by an operator", "a partial payment", "in_progress", ["payment.collected"]],
   ["withdrawn", "a partial payment", "in_progress", ["payment.collected"]],
   ["withdrawn, then partly paid", "a partial payment", "in_progress", ["payment.collected"]],
-  ["new", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
-  ["in progress", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
-  ["on hold, was assigned", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
-  ["withdrawn", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
-  ["withdrawn, then partly paid", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
-  ["closed by an operator", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
-  ["settled", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
-  ["collected", "a payment of the rest", "collected", ["payment.collected"]],
+  ["new", "a payment in full", "collected", ["payment.collected", "case.closed"]],
+  ["in progress", "a payment in full", "collected", ["payment.collected", "case.closed"]],
+  ["on hold, was assigned", "a payment in full", "collected", ["payment.collected", "case.closed"]],
+  ["withdrawn", "a payment in full", "collected", ["payment.collected", "case.closed"]],
+  ["withdrawn, then partly paid", "a payment in full", "collected", ["payment.collected", "case.closed"]],
+  ["closed by an operator", "a payment in full", "collected", ["payment.collected", "case.closed"]],
+  ["settled", "a payment in full", "collected", ["payment.collected", "case.closed"]],
+  ["collected", "a payment in full", "collected", ["payment.collected"]],
   ["in progress", "closed by an operator", "closed", ["case.returned"]],
   ["on hold, was new", "closed by an operator", "closed", ["case.returned"]],
   ["new", "settled by the lender", "closed", ["case.returned"]],
@@ -165,7 +165,7 @@ test.each(refusals)("case %s, trigger %s: refused with %s", (name, trigger, code
   expect(verdict).toMatchObject({ allowed: false, refusal: { code } });
 });
 
-test("the table of states decides every trigger on every case", () => {
+test("transition returns a verdict for every trigger in every state", () => {
   const pairs = Object.values(cases).flatMap((fields) =>
     Object.values(triggers).map((trigger) => ({ fields, trigger })),
   );
@@ -179,7 +179,7 @@ test("the table of states decides every trigger on every case", () => {
 
 test("a confirmation is never refused", () => {
   for (const fields of Object.values(cases)) {
-    const trigger = "outstandingMinor" in fields ? triggers["a payment of the rest"] : triggers["a partial payment"];
+    const trigger = "outstandingMinor" in fields ? triggers["a payment in full"] : triggers["a partial payment"];
     expect(transition(exampleCase(fields), trigger, NOW).allowed).toBe(true);
   }
 });
@@ -206,7 +206,7 @@ test("a partial payment on a case that has ended keeps closedAt and closeReason"
 
 test("a second payment on a collected case changes nothing but the sequence", () => {
   const before = exampleCase({ ...cases.collected, sequence: 4n });
-  expect(allowed(before, triggers["a payment of the rest"]).caseAfter).toEqual({ ...before, sequence: 5n });
+  expect(allowed(before, triggers["a payment in full"]).caseAfter).toEqual({ ...before, sequence: 5n });
 });
 
 test("the end of a case stores its time, its reason and the free text of the order", () => {
@@ -224,7 +224,7 @@ test("the end of a case stores its time, its reason and the free text of the ord
     closeReason: "withdrawn",
     statusReason: "recalled",
   });
-  expect(allowed(exampleCase(cases["on hold, was new"]), triggers["a payment of the rest"]).caseAfter).toMatchObject({
+  expect(allowed(exampleCase(cases["on hold, was new"]), triggers["a payment in full"]).caseAfter).toMatchObject({
     closeReason: "paid_in_full",
     statusReason: null,
     statusBeforeHold: null,

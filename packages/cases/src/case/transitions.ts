@@ -16,8 +16,8 @@ export interface CaseState {
   readonly workBegun: boolean;
   readonly assignedFieldPartnerId: string | null;
   /**
-   * When the case was assigned to that field partner. Null if the case is unassigned, or was assigned before the
-   * service stored this time.
+   * When the case was assigned to its current field partner. Null if the case is unassigned, or was assigned by an
+   * older version of the service, which did not store this time.
    */
   readonly assignedSince: Date | null;
   readonly settledByLender: boolean;
@@ -36,7 +36,7 @@ export type Trigger =
       readonly kind: "start_visit";
       readonly fieldPartnerId: string;
       readonly occurredAt: Date;
-      /** True if the case was assigned to this field partner at `occurredAt`, but is not any more. */
+      /** True if the case was assigned to this field partner at `occurredAt`, but no longer is. */
       readonly wasTheirs?: boolean;
     }
   | { readonly kind: "create_link" }

@@ -119,7 +119,7 @@ test("insertCases and writeImportedCases store every detail of a row", async () 
   expect(await read(changed)).toEqual(after);
 });
 
-test("caseByLoan returns the same values as the locked row", async () => {
+test("caseByLoan returns every stored value of a case", async () => {
   const [stored] = await storeAll([exampleCase({ ...details, currency: currency("KWD") })]);
   expect(await caseByLoan(database.em(), stored.lenderId, stored.sourceLoanNumber)).toMatchObject({ ...stored });
 });
@@ -155,7 +155,7 @@ test("the write functions accept empty lists", async () => {
   });
 });
 
-test("recordImport stores the counts and the rows that were rejected because of their cases, once per id", async () => {
+test("recordImport stores the counts and the rejected rows of an import, and fails if its id is already recorded", async () => {
   const errors = [{ code: "LOAN_NOT_FOUND" as const, pointer: "/rows/1/sourceLoanNumber", detail: "Import it first." }];
   const run = {
     lenderId: newId(),

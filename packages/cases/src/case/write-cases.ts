@@ -124,7 +124,7 @@ export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], 
 
 /**
  * Writes `outstandingAsOf` and the peak of locked cases whose balance did not change. `updatedAt` and the sequence stay
- * the same, because nothing that readers see of the case has changed.
+ * the same, because a reader of the case would see no change.
  *
  * @example
  * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };

@@ -2,7 +2,7 @@ import { type AmountFault, AmountLiteral, type CurrencyCode, readAmount } from "
 import { isDay, readInstant } from "./instant.ts";
 import { pointerTo, quotedStart, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
 
-/** The limit keeps an answer from being many times as long as the request. */
+/** Without this limit, the list of faults could make an answer many times as long as the request. */
 const MAX_FAULTS_PER_ROW = 50;
 /**
  * Texts that are longer than this are rejected before they are normalized, because normalizing takes time. The limit
@@ -51,10 +51,11 @@ export function text(maxLength: number): FieldReader<string> {
       return refuse(context, "TOO_LONG", `Expected at most ${maxLength} characters; got ${value.length}.`);
     }
     if (TOO_MANY_MARKS.test(value)) {
-      return refuse(context, "WRONG_TYPE", "Expected at most 30 combining marks, such as accents, behind one letter.");
+      return refuse(context, "WRONG_TYPE", "Expected at most 30 combining marks, such as accents, on one letter.");
     }
     const line = value.normalize().replaceAll(/\s+/g, " ").trim();
-    if (line === "") return refuse(context, "REQUIRED", "Expected a text that is not empty; send null to clear it.");
+    if (line === "")
+      return refuse(context, "REQUIRED", "Expected a text that is not empty; send null to clear the field.");
     if (!isPrintable(line)) return refuse(context, "WRONG_TYPE", "Expected printable characters only.");
     if (line.length > maxLength) {
       return refuse(context, "TOO_LONG", `Expected at most ${maxLength} characters; got ${line.length}.`);
@@ -79,11 +80,14 @@ export const instant: FieldReader<Date> = (value, context) => {
 /** How far a time may be ahead of the server's clock. */
 const MAX_AHEAD_MS = 5 * 60_000;
 
-/** Reads the `outstandingAsOf` of a balance. A time too far in the future is replaced by now, with a warning. */
+/**
+ * Reads the `outstandingAsOf` of a balance. If it is too far in the future, returns the current time and adds a
+ * warning.
+ */
 export const balanceAsOf: FieldReader<Date> = (value, context) => {
   const asOf = instant(value, context);
   if (asOf === undefined || asOf.getTime() <= context.now.getTime() + MAX_AHEAD_MS) return asOf;
-  const detail = `${asOf.toISOString()} is more than 5 minutes ahead of server time; ${context.now.toISOString()} was taken instead.`;
+  const detail = `${asOf.toISOString()} is more than 5 minutes ahead of server time; ${context.now.toISOString()} was used instead.`;
   context.warnings.push({ code: "AS_OF_IN_FUTURE", pointer: context.pointer, detail });
   return context.now;
 };
@@ -135,8 +139,8 @@ export function list<Value>(read: FieldReader<Value>, maxItems: number): FieldRe
 }
 
 /**
- * Reads the lender's own name-value pairs. A pair for which `refusal` returns a sentence is rejected with that
- * sentence.
+ * Reads the lender's own name-value pairs. `refusal` checks each pair. If it returns a sentence, the pair is rejected
+ * and the sentence is the detail of the fault.
  */
 export function stringPairs(limits: {
   maxPairs: number;
@@ -176,7 +180,10 @@ export function isPrintable(value: string): boolean {
   return value.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value);
 }
 
-/** Describes a value in a fault's detail: a text by its beginning, an object or array by its kind. */
+/**
+ * Describes a value for a fault's detail. Numbers and booleans are shown in full, and long texts are cut. Other values
+ * are only named: "null", "an array", "an object".
+ */
 export function shown(value: unknown): string {
   if (typeof value === "string") return quotedStart(value);
   return typeof value === "number" || typeof value === "boolean" ? String(value) : kindOf(value);

@@ -1,6 +1,6 @@
 import { quotedStart } from "./row-fault.ts";
 
-/** An instant, or what is wrong with its text: a code, and a sentence for the sender. */
+/** The result of reading a text: the instant, or the fault of the text with a sentence for the sender. */
 export type InstantReading =
   | { readonly instant: Date }
   | { readonly fault: "INVALID_DATE" | "NOT_UTC"; readonly detail: string };

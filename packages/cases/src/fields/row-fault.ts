@@ -27,7 +27,7 @@ export type RowWarningCode =
   | "CASE_ENDED";
 
 /**
- * A fault of a row, which is therefore rejected. `pointer` is a JSON pointer into the request: `/rows/2/borrowerPhone`.
+ * A fault because of which a row is rejected. `pointer` is a JSON pointer into the request: `/rows/2/borrowerPhone`.
  */
 export interface RowFault {
   readonly code: RowFaultCode;

@@ -2,7 +2,7 @@ import { closest, distance } from "fastest-levenshtein";
 import type { FieldContext } from "./field-readers.ts";
 import { pointerTo } from "./row-fault.ts";
 
-/** The limit keeps an answer from being many times as long as the request. */
+/** Without this limit, the list of warnings could make an answer many times as long as the request. */
 const MAX_WARNINGS_PER_ROW = 20;
 const LONGEST_NAME = 64;
 
@@ -38,12 +38,20 @@ export function warnOfUnknown(
   for (const name of unknown.slice(0, room)) {
     const pointer = pointerTo(context.pointer, name.slice(0, LONGEST_NAME).toWellFormed());
     if (READ_ONLY.has(name)) {
-      context.warnings.push({ code: "READ_ONLY_FIELD", pointer, detail: `${name} is set by the service; ignored.` });
+      context.warnings.push({
+        code: "READ_ONLY_FIELD",
+        pointer,
+        detail: `Only the service sets ${name}; the value was ignored.`,
+      });
       continue;
     }
     const nearest = nearestName(name, known);
     const hint = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
-    context.warnings.push({ code: "UNKNOWN_FIELD", pointer, detail: `Not a field of this object; ignored.${hint}` });
+    context.warnings.push({
+      code: "UNKNOWN_FIELD",
+      pointer,
+      detail: `This object has no such field; the value was ignored.${hint}`,
+    });
   }
 }
 
@@ -68,7 +76,7 @@ interface Spellings {
 
 const spellingsOfSets = new WeakMap<ReadonlySet<string>, Spellings>();
 
-/** Returns the known names by their spelling in lower case. The result is cached for each set. */
+/** Returns the known names in lower case, with a map to their original spelling. The result is cached for each set. */
 function spellingsOf(known: ReadonlySet<string>): Spellings {
   const made = spellingsOfSets.get(known);
   if (made) return made;

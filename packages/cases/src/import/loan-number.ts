@@ -1,6 +1,6 @@
 /**
- * Tells whether a loan number is `.` or `..`. URL parsers take these for "this folder" and "the parent folder" and
- * remove them from a path, also if they are percent-encoded. So no loan can have such a number.
+ * Tells whether a loan number is `.` or `..`. In the path of a URL, these segments mean "this folder" and "the parent
+ * folder". URL parsers remove them, even if they are percent-encoded. So such loan numbers are rejected.
  *
  * @example
  * isDotSegment(".."); // true

@@ -25,13 +25,16 @@ test("an action that was already applied leaves the case unchanged, without a wa
   expect(planOf({ action: "release" }, exampleCase())).toMatchObject({ outcome: "unchanged", warnings: [] });
 });
 
-test.each(["withdraw", "hold", "release"])("%s after the end leaves the case unchanged, with a warning", (action) => {
-  const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
-  expect(planOf({ action }, old)).toMatchObject({
-    outcome: "unchanged",
-    warnings: [{ code: "CASE_ENDED", pointer: "/rows/0/action" }],
-  });
-});
+test.each(["withdraw", "hold", "release"])(
+  "%s on a case that has ended leaves the case unchanged, with a warning",
+  (action) => {
+    const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
+    expect(planOf({ action }, old)).toMatchObject({
+      outcome: "unchanged",
+      warnings: [{ code: "CASE_ENDED", pointer: "/rows/0/action" }],
+    });
+  },
+);
 
 test.each(["withdraw", "hold", "release"])("%s of a loan without a case is rejected", (action) => {
   expect(planOf({ action }, undefined)).toMatchObject({

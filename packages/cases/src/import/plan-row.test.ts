@@ -54,7 +54,7 @@ test("a newer outstandingAsOf of the same balance is stored without an event", (
   });
 });
 
-test("a balance without outstandingAsOf keeps the stored one, and null clears it", () => {
+test("a row without outstandingAsOf keeps the stored outstandingAsOf, and null clears it", () => {
   const current = exampleCase({ outstandingAsOf: EARLIER });
   expect(applied({ outstandingAmount: "4000" }, current).caseAfter.outstandingAsOf).toEqual(EARLIER);
   expect(planOf({ outstandingAmount: "5000" }, current)).toMatchObject({ movesBalanceDate: false });
@@ -89,7 +89,7 @@ test("the later import wins if two balances have the same outstandingAsOf", () =
   expect(plan).toMatchObject({ outcome: "updated", adjustmentMinor: -100_000n });
 });
 
-test("an outstandingAsOf more than five minutes in the future is replaced by now, with a warning", () => {
+test("an outstandingAsOf more than five minutes in the future is replaced by the current time, with a warning", () => {
   const ahead = new Date(NOW.getTime() + 300_001).toISOString();
   expect(applied({ outstandingAmount: "5000", outstandingAsOf: ahead }, undefined)).toMatchObject({
     caseAfter: { outstandingAsOf: NOW },
@@ -184,7 +184,7 @@ test("payments after outstandingAsOf are subtracted from the balance", () => {
   });
 });
 
-test("a balance that later payments cover makes the case collected with 0 outstanding, and names the last payment", () => {
+test("if later payments cover the balance, the case becomes collected and the event names the last payment", () => {
   const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString() };
   const laterPayments = [paid(90_000n, "UTR2", NOW), paid(110_000n, "UTR1", EARLIER)];
   const plan = applied(row, exampleCase({ outstandingMinor: 50_000n }), { laterPayments });
@@ -322,7 +322,7 @@ test("after a payment cleared the case, a new balance must be newer than that pa
   expect(planOf(asOf(later), { ...cleared, outstandingAsOf: later }).outcome).toBe("reopened");
 });
 
-test("outstandingAsOf of a balance of 0 is stored on a case that has ended with nothing owed", () => {
+test("a row with a balance of 0 updates outstandingAsOf of an ended case only if the case also owes nothing", () => {
   const settled = exampleCase({ ...ended, status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n });
   const row = { outstandingAmount: "0", outstandingAsOf: NOW.toISOString() };
   expect(planOf(row, settled)).toMatchObject({ movesBalanceDate: true, caseAfter: { outstandingAsOf: NOW } });
@@ -330,7 +330,7 @@ test("outstandingAsOf of a balance of 0 is stored on a case that has ended with 
   expect(planOf(row, owes)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false, caseAfter: owes });
 });
 
-test("a balance of 0 after the end of the case leaves the case unchanged, even if only later payments make it 0", () => {
+test("a balance of 0, or one that later payments reduce to 0, leaves an ended case unchanged", () => {
   const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
   expect(planOf({ outstandingAmount: "0" }, old).outcome).toBe("unchanged");
   const row = { outstandingAmount: "700", outstandingAsOf: NOW.toISOString() };
@@ -340,7 +340,7 @@ test("a balance of 0 after the end of the case leaves the case unchanged, even i
   });
 });
 
-test("an open case keeps its currency; the next cycle may have another", () => {
+test("an open case keeps its currency, and the next cycle may have another currency", () => {
   const dollars = exampleCase({ currency: currency("USD"), minimumMinor: 100n });
   const rupees = { outstandingAmount: "5000", currency: "INR" };
   expect(planOf(rupees, dollars)).toMatchObject({

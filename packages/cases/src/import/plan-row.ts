@@ -34,7 +34,7 @@ export interface LaterPayment {
 /** The inputs of a plan, besides the row and the loan's case. */
 export interface PlanFacts {
   readonly lenderId: string;
-  /** The id of the import. The data of events show it as `imp_…`. */
+  /** The id of the import. Events contain it in the form `imp_…`. */
   readonly importId: string;
   /** The id of the new case, if the row creates one. */
   readonly newCaseId: string;
@@ -49,7 +49,7 @@ export interface PlannedEvent extends NumberedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The outcomes that change something. */
+/** The outcomes with which a row creates or changes a case. */
 export type AppliedOutcome =
   | "created"
   | "reopened"
@@ -117,7 +117,7 @@ function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: Pl
 /** Adds a warning if the row has a reason that is not stored, because the row does not settle the case. */
 function withReasonWarning(row: UpsertRow, plan: RowPlan): RowPlan {
   if (row.reason === null || plan.outcome === "rejected" || plan.caseAfter.statusReason === row.reason) return plan;
-  const detail = "The reason was not stored: a reason needs a row that ends, holds or releases the case.";
+  const detail = "The reason was not stored: only a row that ends, holds or releases the case can have a reason.";
   return { ...plan, warnings: [...plan.warnings, warningOf(row, "FIELD_NOT_APPLIED", "reason", detail)] };
 }
 
@@ -177,9 +177,9 @@ function planAfterTheEnd(
 }
 
 /**
- * Returns the earliest `outstandingAsOf` with which a row can start the loan's next cycle after its case has ended. If
- * a payment cleared the case, this is the payment's time or the case's own `outstandingAsOf`, whichever is later, even
- * if the confirmation arrived later. For other cases it is the time of the end.
+ * Returns the time before which a row's `outstandingAsOf` is too old to start the loan's next cycle. If a payment
+ * cleared the case, this is the time of the last payment or the case's own `outstandingAsOf`, whichever is later. The
+ * time when the confirmation arrived does not matter. If the case ended in another way, it is the time of the end.
  */
 function newestKnowledge({ closeReason, lastPaymentAt, outstandingAsOf }: ImportedCase, closedAt: Date): Date {
   if (closeReason !== "paid_in_full" || lastPaymentAt === null) return closedAt;
@@ -299,7 +299,12 @@ function planControl(row: ControlRow, current: ImportedCase | undefined, facts: 
   if (!verdict.allowed) {
     const done = row.action === "withdraw" && current.closeReason === "withdrawn";
     const ended = verdict.refusal.code === "CASE_ENDED" && !done;
-    const warning = warningOf(row, "CASE_ENDED", "action", `The case has ended as ${current.status}; nothing to do.`);
+    const warning = warningOf(
+      row,
+      "CASE_ENDED",
+      "action",
+      `The case has already ended (status: ${current.status}); the row was ignored.`,
+    );
     return unchanged(current, current, ended ? [...row.warnings, warning] : row.warnings);
   }
   const { caseAfter, events } = verdict;
@@ -337,7 +342,7 @@ function settle(
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
 }
 
-/** Ends a case whose balance the later payments cover. The event names the last of these payments. */
+/** Ends a case because later payments cover its whole balance. The event names the last of these payments. */
 function collect(
   theCase: ImportedCase,
   { laterPayments, now }: PlanFacts,

@@ -18,7 +18,7 @@ test("amounts of a row without a currency are in the currency of the case, not t
   });
 });
 
-test("the currency that a row contains is used, not that of the case", () => {
+test("if a row contains a currency, its amounts are in that currency and not in the currency of the case", () => {
   expect(readAs("USD", { currency: "INR", outstandingAmount: 12.5 })).toMatchObject({ row: { currency: "INR" } });
   expect(readAs("KWD", { currency: "INR", outstandingAmount: 12.345 })).toMatchObject({
     errors: [{ code: "AMOUNT_PRECISION" }],

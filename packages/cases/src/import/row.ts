@@ -37,7 +37,7 @@ export interface UpsertRow {
   /** Why the case is settled, if this row settles it. */
   readonly reason: string | null;
   readonly details: DetailChanges & Pick<CaseDetails, "borrowerName" | "borrowerPhone">;
-  /** The language of a new case, if the row contains none. */
+  /** The language that a new case gets if the row contains no language. */
   readonly defaultLanguage: string | null;
   readonly warnings: readonly RowWarning[];
 }
@@ -54,7 +54,10 @@ export interface ControlRow {
 /** A valid row of an import. */
 export type CaseRow = UpsertRow | ControlRow;
 
-/** The result of checking a row: the valid row, or its faults. It has the loan number whenever that could be read. */
+/**
+ * The result of checking a row: the valid row, or its faults. A rejected row's `sourceLoanNumber` is undefined if it
+ * could not be read.
+ */
 export type CheckedRow =
   | {
       readonly index: number;
@@ -245,10 +248,10 @@ const loanNumber: FieldReader<string> = (value, context) => {
   if (typeof value !== "string") return refuse(context, "WRONG_TYPE", `Expected a text; got ${shown(value)}.`);
   if (value.trim() === "") return refuse(context, "REQUIRED", "Expected a loan number of 1 to 64 characters.");
   if (!isPrintable(value) || value !== value.trim()) {
-    return refuse(context, "WRONG_TYPE", "Expected printable characters without spaces at the ends.");
+    return refuse(context, "WRONG_TYPE", "Expected printable characters without spaces at the beginning or the end.");
   }
   if (isDotSegment(value)) {
-    return refuse(context, "WRONG_TYPE", `Expected another loan number: URLs cannot name a loan "${value}".`);
+    return refuse(context, "WRONG_TYPE", `Expected another loan number: "${value}" cannot be a segment of a URL path.`);
   }
   if (value.length <= MAX_LOAN_NUMBER) return value;
   return refuse(context, "TOO_LONG", `Expected at most ${MAX_LOAN_NUMBER} characters; got ${value.length}.`);
@@ -262,7 +265,7 @@ const currencyCode: FieldReader<CurrencyCode> = (value, context) =>
 function warnOfNotApplied(raw: Raw, root: FieldContext, action: string): void {
   for (const field of Object.keys(raw)) {
     if (!ROW_FIELDS.has(field) || CONTROL_FIELDS.includes(field)) continue;
-    const detail = `A row with action ${action} changes no ${field}; send an upsert row for that.`;
+    const detail = `A row with action ${action} does not change ${field}; send an upsert row to change it.`;
     root.warnings.push({ code: "FIELD_NOT_APPLIED", pointer: pointerTo(root.pointer, field), detail });
   }
 }

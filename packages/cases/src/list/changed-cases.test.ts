@@ -68,7 +68,7 @@ test(
     const plan = await genericPlan(database.pool, selectChanged.text, values);
     expect(plan).not.toContain("Seq Scan");
     expect(plan).toContain("collection_case_assigned_field_partner_id_id_idx");
-    // The index has the order of the list, so the query stops when the page is full.
+    // The index has the same order as the list, so no sort is needed and the query stops when the page is full.
     expect(plan).not.toContain("Sort");
   },
 );

@@ -22,8 +22,8 @@ export const GoneCaseEntity = defineEntity({
 export const GONE_FOR_MS = 31 * 24 * 60 * 60_000;
 
 /**
- * Returns a page of the ids of cases that a field partner has lost since `since` and not got back, in the order of the
- * ids. `after` is the last id of the previous page.
+ * Returns a page of the ids of cases that a field partner has lost since `since` and does not hold again now. The page
+ * is ordered by id. `after` is the last id of the previous page.
  *
  * @example
  * const since = new Date("2026-11-20T06:00:00Z");

@@ -14,7 +14,7 @@ const LEAST_HIDDEN = 4;
 export function maskedPhone(phone: string): string {
   const digits = parsePhoneNumberFromString(phone)?.nationalNumber ?? phone.replaceAll(/\D/g, "");
   const hidden = digits.length - SHOWN_FIRST - SHOWN_LAST;
-  // In a short number five digits would be most of the number, and the rest could be guessed. So only two are shown.
+  // If five digits of a short number were shown, the hidden digits could be guessed. So only two digits are shown.
   if (hidden < LEAST_HIDDEN) return "•".repeat(Math.max(digits.length - SHOWN_FIRST, 0)) + digits.slice(-SHOWN_FIRST);
   return digits.slice(0, SHOWN_FIRST) + "•".repeat(hidden) + digits.slice(-SHOWN_LAST);
 }

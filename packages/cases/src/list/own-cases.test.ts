@@ -84,7 +84,7 @@ describe("casesOfFieldPartner filters", () => {
     expect(new Set(await found({}))).toEqual(new Set([held[0]!.id, held[1]!.id]));
   });
 
-  test("by the bucket that bucketOf returns, and for workable cases as blockedReason decides, in every state of a case", async () => {
+  test("by the same buckets as bucketOf and the same workable cases as blockedReason, for cases in every state", async () => {
     const days = [null, 0, 1, 30, 31, 60, 61, 90, 91, 4_000];
     const states = [
       {},

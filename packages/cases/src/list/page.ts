@@ -3,7 +3,7 @@ import { isDay } from "../fields/instant.ts";
 /** One page of a list, in the order of the list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Whether there are items after the last one. */
+  /** Whether the list has more items after this page. */
   readonly hasNext: boolean;
 }
 

@@ -9,7 +9,7 @@ import { insertCases } from "../case/write-cases.ts";
 const database = await casesDatabase();
 const NOW = new Date("2026-11-20T10:00:00Z");
 
-test("caseByLoan returns the current case of a loan, caseById also earlier cycles", async () => {
+test("caseByLoan returns only the current case of a loan, but caseById also finds cases of earlier cycles", async () => {
   const [old] = await store([exampleCase()]);
   const next = { ...old, id: newId(), cycle: 2 };
   await transaction(database.em(), (tx) => insertCases(tx, [next], [old], NOW));

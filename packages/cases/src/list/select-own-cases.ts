@@ -43,7 +43,10 @@ const PLACE_ASKED = `$14::float8 is not null and ${SHOWN}`;
 const LATITUDE = "(c.addresses #>> '{0,latitude}')::float8";
 const LONGITUDE = "(c.addresses #>> '{0,longitude}')::float8";
 
-/** Reading a place from JSON costs more than the rest of a row, so it is done only when distances are requested. */
+/**
+ * Reading the place of a case from JSON takes longer than reading all its other columns. So the place is read only if
+ * distances are requested.
+ */
 const DISTANCE_IF_ASKED = `case when ${PLACE_ASKED} then (
   select ${distanceOf("a")} from (select ${LATITUDE} as latitude, ${LONGITUDE} as longitude offset 0) a) end`;
 

@@ -9,7 +9,8 @@ import type { Disposition } from "../case/disposition.ts";
 import { Visit } from "./visit.ts";
 
 /**
- * The end of a visit, as the phone reports it. The disposition PROMISE_TO_PAY needs a promise; others must have none.
+ * The end of a visit, as the phone reports it. A promise is required with the disposition PROMISE_TO_PAY, and not
+ * allowed with any other disposition.
  */
 export interface VisitCompletion {
   readonly visitId: string;
@@ -79,7 +80,7 @@ export async function completeVisit(
   const { visitId, fieldPartnerId, disposition, occurredAt, queuedSince } = completion;
   const { lenderId, id: caseId } = lockedCase;
   const visit = await tx.findOne(Visit, { lenderId, id: visitId, caseId, fieldPartnerId });
-  if (visit === null) return refused("VISIT_NOT_FOUND", "There is no such visit of yours on this case.");
+  if (visit === null) return refused("VISIT_NOT_FOUND", "You have no visit with this visitId on this case.");
   if (visit.disposition !== null) {
     return { outcome: visit.disposition === disposition ? "already_completed" : "ended_otherwise", visit };
   }
@@ -119,16 +120,16 @@ export function promiseFault({
 }: Pick<VisitCompletion, "disposition" | "promise" | "occurredAt">): PromiseFault | undefined {
   if (disposition !== "PROMISE_TO_PAY") {
     if (promise === undefined) return undefined;
-    return { code: "PROMISE_NOT_EXPECTED", detail: "A promise goes with the disposition PROMISE_TO_PAY only." };
+    return { code: "PROMISE_NOT_EXPECTED", detail: "A promise is allowed only with the disposition PROMISE_TO_PAY." };
   }
   if (promise === undefined) {
     return { code: "PROMISE_REQUIRED", detail: "PROMISE_TO_PAY needs a promise: amount and day." };
   }
-  if (promise.amountMinor <= 0n) return { code: "AMOUNT_OUT_OF_RANGE", detail: "A promise is of more than 0." };
+  if (promise.amountMinor <= 0n) return { code: "AMOUNT_OUT_OF_RANGE", detail: "The promised amount must be above 0." };
   // The day in the borrower's time zone may be one day behind the day in UTC.
   const earliest = new Date(occurredAt.getTime() - DAY_MS).toISOString().slice(0, 10);
   if (isDay(promise.dueOn) && promise.dueOn >= earliest) return undefined;
-  const detail = `Expected a day not before the visit, such as 2026-11-20; got "${promise.dueOn}".`;
+  const detail = `Expected the day of the visit or a later day, such as 2026-11-20; got "${promise.dueOn}".`;
   return { code: "INVALID_DATE", detail };
 }
 
@@ -181,7 +182,7 @@ function caseAfterVisit(
   const completed = numberEvents({ ...lockedCase, lastDisposition }, ["visit.completed"]);
   if (disposition !== "DISPUTE") return completed;
   const hold = transition(completed.caseAfter, { kind: "hold", reason: "dispute" }, now);
-  // The case is already on hold or has ended, so nobody will visit the borrower. A hold would add nothing.
+  // The hold is refused if the case is already on hold or has ended. Then nobody visits the borrower anyway.
   if (!hold.allowed) return completed;
   return { caseAfter: hold.caseAfter, events: [...completed.events, ...hold.events] };
 }

@@ -52,7 +52,7 @@ export function promiseOutcome(
   if (closeReason === "settled_by_lender") return "kept";
   const isClosedInTime = closedAt < dayEnd;
   if (closeReason !== "paid_in_full") return isClosedInTime ? "moot" : "broken";
-  // The confirmation may have arrived after the day although the payment was made on it.
+  // The payment may have been made in time although its confirmation closed the case after the end of the day.
   return isClosedInTime || (lastPaymentAt !== null && lastPaymentAt < dayEnd) ? "kept" : "broken";
 }
 

@@ -26,8 +26,8 @@ export interface QueuedRequestKey {
 }
 
 /**
- * A request that waits for the start of its visit. The row has no lender: which lender the visit belongs to is not
- * known until the start arrives.
+ * A request that waits for the start of its visit. The row has no lender, because the lender is not known until the
+ * start arrives.
  */
 export const QueuedRequestEntity = defineEntity({
   name: "QueuedRequest",

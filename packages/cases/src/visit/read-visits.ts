@@ -30,8 +30,8 @@ export function visitById(em: EntityManager, lenderId: string, visitId: string):
 }
 
 /**
- * Returns a page of the visits of a case. The visit whose start the service received last comes first. Throws
- * InvalidCursorError.
+ * Returns a page of the visits of a case, ordered by the time when the service received their starts, newest first.
+ * Throws InvalidCursorError.
  *
  * @example
  * const { items, hasNext } = await visitsOfCase(em, { lenderId, caseId }, { first: 20 });

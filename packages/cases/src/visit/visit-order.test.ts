@@ -73,7 +73,7 @@ test.each<[string, readonly ReportedVisit[], Partial<LockedCase>]>([
   }
 });
 
-test("the promise of the later visit is the open one, in both orders of arrival", async () => {
+test("only the promise of the later visit is open, in both orders of arrival", async () => {
   for (const hours of [
     [9, 11],
     [11, 9],

@@ -71,7 +71,7 @@ test("refuses a visit on a case of another field partner and on a case on hold",
   expect(await start(theCase, {})).toMatchObject({ outcome: "refused", code: "CASE_ON_HOLD" });
 });
 
-test("a visit that started before the hold is recorded late, and the case stays on hold", async () => {
+test("a visit that started before the hold is recorded even if it is reported during the hold, and the case stays on hold", async () => {
   const theCase = await assignedCase();
   const visitId = newId();
   await start(theCase, { visitId });
@@ -127,7 +127,7 @@ test("a dispute on a case that is already on hold emits only the event of the vi
   expect(again).toMatchObject({ events: [{ kind: "visit.completed", sequence: 6n }] });
 });
 
-test("a newer promise replaces the open one", async () => {
+test("a newer promise replaces the open promise", async () => {
   const theCase = await assignedCase();
   const key = { lenderId: theCase.lenderId, caseId: theCase.id };
   for (const amountMinor of [100n, 200n]) {
