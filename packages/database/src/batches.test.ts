@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promi
 import { expect, test } from "vitest";
 import { inBatches } from "./batches.ts";
 
-test("inBatches starts a batch for a single item at once, and puts items that arrive while it runs into one batch", async () => {
+test("inBatches starts a batch for a single item at once; items that arrive during that batch form one next batch", async () => {
   const batches: number[][] = [];
   const double = inBatches<number, number>({
     maxItems: 64,
@@ -254,7 +254,7 @@ test.for([{ lockOf: undefined }, { lockOf: () => "one" }])(
   },
 );
 
-test("only items and running batches of the same kind count for minItems", async () => {
+test("minItems applies to each kind separately: items and running batches of another kind do not count", async () => {
   const batches: string[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<string, string>({
@@ -283,7 +283,7 @@ test("only items and running batches of the same kind count for minItems", async
   expect(await Promise.all(answers)).toEqual(["a1", "b1", "a2", "a3", "b2", "a4"]);
 });
 
-test("items of a kind are still processed while a batch of that kind takes longer than usual, and after it", async () => {
+test("items are processed while a batch of their kind takes longer than usual, and after that batch has ended", async () => {
   let slow = true;
   const echo = inBatches<string, string>({
     maxItems: 8,

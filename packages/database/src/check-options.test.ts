@@ -9,21 +9,24 @@ const schema = { name: "shop", entities: [], migrations: [] };
 test.each([
   ["url", undefined, "the option url is missing; expected a URL such as postgres://app@localhost:5432/billing."],
   ["url", "", "the option url is empty"],
-  ["url", "localhost/s3cret", "the option url is no URL of PostgreSQL"],
-  ["url", "mysql://app:s3cret@localhost/shop", "the option url is no URL of PostgreSQL"],
-  ["directUrl", 5432, "the option directUrl is no URL of PostgreSQL"],
-  ["schemas", undefined, "the option schemas is no array"],
+  ["url", "localhost/s3cret", "the option url is not a PostgreSQL URL"],
+  ["url", "mysql://app:s3cret@localhost/shop", "the option url is not a PostgreSQL URL"],
+  ["directUrl", 5432, "the option directUrl is not a PostgreSQL URL"],
+  ["schemas", undefined, "the option schemas is not an array"],
   ["schemas", [schema, undefined], 'has no schema at index 1; import it from the entry point "/schema"'],
-  ["pool", { connectionString: url }, "the option pool is no Pool of pg; expected new Pool("],
+  ["pool", { connectionString: url }, "the option pool is not a Pool of pg; expected new Pool("],
   ["poolMax", "10", 'the option poolMax is "10"; expected a whole number from 1.'],
-])("createDatabase rejects the option %s = %j with its name and no password", async (option, value, message) => {
-  const options = { url, schemas: [schema], [option]: value } as unknown as DatabaseOptions;
-  const error = await createDatabase(options).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code: "INVALID_DATABASE_OPTION", option });
-  expect((error as Error).message).toContain(`createDatabase: the option ${option}`);
-  expect((error as Error).message).toContain(message);
-  expect((error as Error).message).not.toContain("s3cret");
-});
+])(
+  "createDatabase rejects the option %s = %j; the error names the option and contains no password",
+  async (option, value, message) => {
+    const options = { url, schemas: [schema], [option]: value } as unknown as DatabaseOptions;
+    const error = await createDatabase(options).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "INVALID_DATABASE_OPTION", option });
+    expect((error as Error).message).toContain(`createDatabase: the option ${option}`);
+    expect((error as Error).message).toContain(message);
+    expect((error as Error).message).not.toContain("s3cret");
+  },
+);
 
 test("createDatabase and migrate reject a call without options", async () => {
   const error = { code: "INVALID_DATABASE_OPTION", option: "url" };
@@ -31,7 +34,7 @@ test("createDatabase and migrate reject a call without options", async () => {
   await expect(migrate({} as unknown as MigrateOptions)).rejects.toMatchObject(error);
 });
 
-test("migrate names the role of runtimeUrl if it does not exist, and migrates nothing", async () => {
+test("if the role of runtimeUrl does not exist, migrate throws an error that names the role, and migrates nothing", async () => {
   const at = directUrl((await emptyDatabase()).url);
   const runtimeUrl = new URL(at);
   runtimeUrl.username = "nobody_made_me";

@@ -39,12 +39,12 @@ export function checkOptions(caller: string, options: object): void {
   }
   for (const option of URLS) {
     if (given[option] !== undefined && !isPostgresUrl(given[option]))
-      fail(option, `is no URL of PostgreSQL; ${EXAMPLE_URL}`);
+      fail(option, `is not a PostgreSQL URL; ${EXAMPLE_URL}`);
   }
   if (!Array.isArray(given.schemas)) {
     fail(
       "schemas",
-      "is no array; expected the schemas of the packages in use, such as [ledgerSchema, webhooksSchema].",
+      "is not an array; expected the schemas of the packages in use, such as [ledgerSchema, webhooksSchema].",
     );
   }
   const [wrong] = (given.schemas as unknown[]).flatMap((schema, index) => (isSchema(schema) ? [] : [index]));
@@ -52,7 +52,7 @@ export function checkOptions(caller: string, options: object): void {
     fail("schemas", `has no schema at index ${wrong}; import it from the entry point "/schema" of its package.`);
   }
   if (given.pool !== undefined && !hasMethods(given.pool, ["connect", "query", "on"])) {
-    fail("pool", "is no Pool of pg; expected new Pool({ connectionString: url }).");
+    fail("pool", "is not a Pool of pg; expected new Pool({ connectionString: url }).");
   }
   if (given.poolMax !== undefined && !(Number.isSafeInteger(given.poolMax) && (given.poolMax as number) > 0)) {
     fail("poolMax", `is ${JSON.stringify(given.poolMax)}; expected a whole number from 1.`);

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { newId, parsePublicId, publicId } from "./index.ts";
 
 /**
- * A separate copy of the module. Ids keep ascending when the clock goes back, so if another test in this process had set
- * the clock ahead, the ids of the shared copy would have later times.
+ * A separate copy of the module. Another test in this process may have set the clock ahead. The shared copy would then
+ * continue from the times of that test, because ids keep ascending when the clock goes back.
  */
 const FRESH_IDS = "./ids.ts?fresh";
 
@@ -24,7 +24,7 @@ test("the random part of each id is different", () => {
   expect(new Set(drawn).size).toBe(drawn.length);
 });
 
-test("parsePublicId reads what publicId wrote, and rejects other prefixes and texts", () => {
+test("parsePublicId returns the UUID of a public id that publicId made", () => {
   const id = newId();
   const shown = publicId("case", id);
   expect(shown).toMatch(/^case_[0-9a-f]{32}$/);

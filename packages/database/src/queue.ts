@@ -43,9 +43,9 @@ export interface JobOptions {
    */
   singletonKey?: string;
   /**
-   * Runs the job sooner, because someone waits for its result. Each worker that receives the signal of the commit runs
-   * the handler at once with the data from the signal. The job itself is fetched one second later. The handler may
-   * therefore run several times, so it must claim its work in the database before it begins.
+   * Gives the job a head start, because someone waits for its result. Each worker that receives the signal of the
+   * commit runs the handler at once with the data from the signal. The job itself is fetched one second later. The
+   * handler may therefore run several times, so it must claim its work in the database before it begins.
    */
   headStart?: boolean;
 }
@@ -80,9 +80,9 @@ export interface WorkedQueue {
  */
 export interface Jobs {
   /**
-   * Prepares pg-boss for `enqueue`. Without this call the first `enqueue` prepares it, and needs a second connection
-   * while its transaction holds one. If such requests hold all connections of the pool, each of them waits for a
-   * connection that none of them releases.
+   * Prepares pg-boss for `enqueue`. Without this call, the first `enqueue` prepares pg-boss. For that it needs a second
+   * connection, while its transaction already uses one. If such transactions use all connections of the pool, they wait
+   * for each other.
    */
   start(): Promise<void>;
   /**

@@ -28,7 +28,7 @@ test.each([
   ["select 'shop.dog'::regclass", "select 'acme_shop.dog'::regclass"],
   ["select workshop.dog, billing.shop.dog, shop_dog, shop from dog", undefined],
   ["select pet.shop.name from billing.pet", undefined],
-])("the text %s of a database with a renamed schema becomes %s", (text, renamed = text) => {
+])("renamerOf with a renamed schema shop changes the SQL text %s to %s", (text, renamed = text) => {
   const rename = renamerOf([inSchema(shopSchema, "acme_shop"), { name: "billing" }]);
   expect(rename(text)).toBe(renamed);
   expect(rename(text)).toBe(renamed);

@@ -1,7 +1,7 @@
 import type { PackageSchema } from "./package-schema.ts";
 
 /**
- * The name is no schema name that can be used.
+ * The name that was passed to `inSchema` cannot be the name of a schema.
  *
  * @example
  * try {
@@ -22,8 +22,9 @@ export class InvalidSchemaNameError extends Error {
 }
 
 /**
- * Returns a package's schema under another name in PostgreSQL, for a host that uses the name itself. Pass the result to
- * `migrate` and to `createDatabase`. The name cannot be changed later: migrations under another name make new tables.
+ * Returns a package's schema under another name in PostgreSQL. Use it if the host already has a schema with the
+ * package's name. Pass the result to `migrate` and to `createDatabase`. The name cannot be changed later: migrations
+ * under another name make new tables.
  * @throws InvalidSchemaNameError
  *
  * @example
@@ -74,5 +75,5 @@ export function renamerOf(schemas: readonly Pick<PackageSchema, "name" | "rename
   };
 }
 
-/** The texts of our statements are constant. Those of MikroORM differ by the number of their values. */
+/** The most renamed texts to cache. The SQL texts of MikroORM are many, because they differ by the number of values. */
 const MAX_KNOWN = 5_000;

@@ -131,7 +131,7 @@ describe("in the transaction of a host's pg client", () => {
     expect(new Set(atATime)).toEqual(new Set([1]));
   });
 
-  test("entities have the same values as elsewhere, even if the host's client parses types differently", async () => {
+  test("entities are read back unchanged, even if the host's client parses types differently", async () => {
     await host.query("begin");
     await host.query("set local timezone to 'Asia/Kolkata'");
     const writtenAt = new Date("2026-11-21T20:30:00.000Z");
@@ -187,14 +187,14 @@ describe("in the transaction of a host's pg client", () => {
     expect(await rowsOf(cartId)).toBe(0);
   });
 
-  test("rejects a client of a pg without getTransactionStatus, with an error that names the needed version", async () => {
+  test("rejects a client of an older pg without getTransactionStatus; the error names the required version", async () => {
     await host.query("begin");
     const old = Object.create(host, { getTransactionStatus: { value: undefined } }) as Client;
     await expect(joinTransaction(database, old, bill)).rejects.toThrow("8.21");
     await host.query("rollback");
   });
 
-  test("rejects a pool and an object that is no client, with errors that name what to pass", async () => {
+  test("rejects a pool and an object that is not a client; the errors say what to pass instead", async () => {
     const pool = new Pool({ connectionString: url });
     const work = () => Promise.reject(new Error("joinTransaction must not call the work."));
     await expect(joinTransaction(database, pool as never, work)).rejects.toMatchObject({
@@ -207,7 +207,7 @@ describe("in the transaction of a host's pg client", () => {
     await pool.end();
   });
 
-  test("rejects a Tx of ours, with an error that says to pass it on", async () => {
+  test("joinTransaction rejects a Tx; the error says to pass the Tx instead of joining it again", async () => {
     const nested = transaction(database.em(), (tx) => joinTransaction(database, tx, bill));
     await expect(nested).rejects.toThrow("pass its Tx");
   });

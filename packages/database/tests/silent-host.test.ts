@@ -50,8 +50,8 @@ const noReceipt = (on = database.em()): Promise<unknown[]> => query(on, receiptB
 const idle = (): Promise<void> => Promise.resolve();
 const noInvoice = (on = database.em()): Promise<unknown> => on.findOne(Invoice, { id: newId() });
 
-describe("a statement that times out because a host's server stopped answering", () => {
-  test("is the last one sent in a transaction on the host's pool, and the client is removed from the pool", async () => {
+describe("when a statement times out because a host's server stopped answering", () => {
+  test("a transaction on the host's pool sends no further statement, and the client is removed from the pool", async () => {
     await expect(transaction(database.em(), waitInVain)).rejects.toSatisfy(isUnavailable);
     expect(wire.dropped()).toContain(receiptById.text);
     expect(wire.dropped()).not.toMatch(/insert|rollback/i);
@@ -60,7 +60,7 @@ describe("a statement that times out because a host's server stopped answering",
     expect(pool.totalCount).toBe(1);
   });
 
-  test("is the last one sent in the host's own transaction, whose client the host has to end", async () => {
+  test("joinTransaction sends no further statement in the host's own transaction", async () => {
     const host = new Client({ connectionString: wire.url });
     await host.connect();
     await host.query("begin");

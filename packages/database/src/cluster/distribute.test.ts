@@ -10,8 +10,13 @@ const schema: PackageSchema = {
   migrations: [],
   undistributed: [
     { table: "shop.country", as: "reference", because: "read everywhere" },
-    { table: "shop.visitor", as: "local", because: "nobody's" },
-    { table: "shop.answer", as: "local", commitsWithLenders: true, because: "nobody's, written with orders" },
+    { table: "shop.visitor", as: "local", because: "visitors belong to no lender" },
+    {
+      table: "shop.answer",
+      as: "local",
+      commitsWithLenders: true,
+      because: "answers belong to no lender, but are written with orders",
+    },
   ],
 };
 const schemas = [schema];
@@ -164,7 +169,7 @@ test("two calls at the same time send each statement once", async () => {
   expect(both.flatMap(({ statements }) => statements)).toHaveLength(SETTINGS.length + 1);
 });
 
-test("distribute accepts a table that is only in Citus's metadata, and reports tables that Citus has placed differently", async () => {
+test("distribute accepts a table that is only in Citus's metadata, and reports tables that Citus has not placed as declared", async () => {
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
   await placeAs("shop.a_line", "n", "s");
@@ -176,9 +181,9 @@ test("distribute accepts a table that is only in Citus's metadata, and reports t
   await client.query("insert into pg_dist_partition values ('shop.visitor', 'n', 't')");
   await expect(distribute({ url, schemas: now })).rejects.toMatchObject({
     faults: [
-      "shop.country is declared as reference, but Citus has it as lender: undo that with undistribute_table",
-      "shop.a_line is declared as lender, but Citus has it as reference: undo that with undistribute_table",
-      "shop.visitor is declared as local, but Citus has it as reference: undo that with undistribute_table",
+      "shop.country is declared as reference, but Citus has it as lender: call undistribute_table to undo this",
+      "shop.a_line is declared as lender, but Citus has it as reference: call undistribute_table to undo this",
+      "shop.visitor is declared as local, but Citus has it as reference: call undistribute_table to undo this",
     ],
   });
 });

@@ -14,7 +14,7 @@ export interface DistributeOptions extends MigrationLockOptions, ClusterUse {
   dryRun?: boolean;
 }
 
-/** The statements that `distribute` sent, or with `dryRun` would send. */
+/** The result of `distribute`: the statements that it sent, or that it would send without `dryRun`. */
 export interface Distribution {
   /** The version of Citus in this database, or undefined if Citus is not installed. */
   readonly citus: string | undefined;
@@ -178,7 +178,7 @@ function misplaced(tables: readonly Table[], placed: readonly Table[]): string[]
     const known = placed.find((table) => table.name === name)?.placement ?? "local";
     if (known === "local" || known === "metadata" || known === placement) return [];
     const declared = placement === "metadata" ? "local" : placement;
-    return [`${name} is declared as ${declared}, but Citus has it as ${known}: undo that with undistribute_table`];
+    return [`${name} is declared as ${declared}, but Citus has it as ${known}: call undistribute_table to undo this`];
   });
 }
 

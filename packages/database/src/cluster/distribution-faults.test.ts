@@ -9,7 +9,7 @@ const schema = {
   migrations: [],
   undistributed: [
     { table: "shop.country", as: "reference" as const, because: "read everywhere" },
-    { table: "shop.visitor", as: "local" as const, because: "nobody's" },
+    { table: "shop.visitor", as: "local" as const, because: "visitors belong to no lender" },
   ],
 };
 

@@ -4,7 +4,7 @@ import { every } from "./every.ts";
 const HOUR_MS = 3_600_000;
 const log = { warn() {} };
 
-test("a routine runs again after the pause that its work returned, otherwise after the interval", async () => {
+test("a routine runs again after the number of milliseconds that its work returned", async () => {
   const { promise: thirdRun, resolve } = Promise.withResolvers<void>();
   let runs = 0;
   const routine = every(HOUR_MS, log, "trial", async () => {

@@ -73,7 +73,7 @@ test("after a head start that fails, the job itself still runs", async () => {
   await expect.poll(() => seen).toEqual(["chair 1 created", "chair 1 active"]);
 });
 
-test("a job has no head start while the worker is full, and runs when a slot is free", async () => {
+test("a job gets no head start while the worker is full, and runs when a slot is free", async () => {
   const busy = Promise.withResolvers<void>();
   const seen = await workQueue(letters, async ({ length }) => (length === 1 ? busy.promise : undefined), 1);
   await order(letters, "first");
@@ -87,7 +87,7 @@ test("a job has no head start while the worker is full, and runs when a slot is 
   await expect.poll(() => seen.toSorted()).toEqual(["first 1 active", "first 1 created", "second 1 active"]);
 });
 
-test("a head start waits for a fetch under way, and runs only if the fetched jobs leave a slot free", async () => {
+test("a head start during a fetch waits for the fetched jobs, and runs only if they leave a slot free", async () => {
   await transaction(server.em(), (tx) => enqueue(tx, tools, { item: "fetched" }));
   const holder = await server.pool.connect();
   await holder.query("begin; lock table pgboss.job in access exclusive mode");
@@ -115,7 +115,7 @@ test("a head start waits for a fetch under way, and runs only if the fetched job
   busy.resolve();
 });
 
-test("a rolled-back job has no head start", async () => {
+test("a rolled-back job gets no head start", async () => {
   const seen = await workQueue(gifts, async () => {});
   const regretted = transaction(server.em(), async (tx) => {
     await enqueue(tx, gifts, { item: "regretted" }, { headStart: true });

@@ -179,7 +179,7 @@ function executorIn(tx: Tx) {
 
 const statements = new Map<string, Statement>();
 
-/** The SQL texts of pg-boss differ only between queues, so the number of statements is small. */
+/** Returns the statement of an SQL text of pg-boss. The texts differ only between queues, so there are few of them. */
 function statementOf(text: string): Statement {
   const known = statements.get(text) ?? statement(`jobs.${hash("sha1", text)}`, text);
   statements.set(text, known);

@@ -44,8 +44,7 @@ export class QueueWorker {
 
   /**
    * Runs the handler for a job that a signal announced, if fewer than `concurrency` jobs run. If a fetch is under way,
-   * the fetched jobs start first. The job itself stays in the queue and is fetched later, whatever the handler did
-   * here.
+   * the fetched jobs start first. The job itself stays in the queue and is fetched later, even if this run succeeds.
    */
   runEarly(job: Pick<Job<never>, "id" | "data">): void {
     const { concurrency, handler, onError } = this.#options;

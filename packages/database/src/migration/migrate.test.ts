@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { distribute, migrate } from "../index.ts";
 
-/** The key that every released version uses. */
+/** The key of the migration lock. Every released version uses this key. */
 const MIGRATION_LOCK = 0x70636f6c6c;
 const schemas = [{ name: "shop", entities: [], migrations: [] }];
 

@@ -15,7 +15,7 @@ import { sqlState } from "../sql/sql-state.ts";
 /** Which schemas to migrate. If the role of `url` does not own the schemas, `migrate` changes nothing. */
 export interface MigrateOptions extends MigrationLockOptions {
   schemas: readonly PackageSchema[];
-  /** The URL of the role that the service runs as. If it is another role, it is granted the rights that the service needs. */
+  /** The URL of the role that the service runs as. `migrate` grants this role the rights that the service needs. */
   runtimeUrl?: string;
   /** Whether to install pg-boss and the queues of the schemas too. */
   jobs?: boolean;

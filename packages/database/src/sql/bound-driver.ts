@@ -34,7 +34,7 @@ export class BoundConnection extends PostgreSqlConnection {
   /** Changes the SQL text of each query before it is sent. */
   rename: (text: string) => string = (text) => text;
 
-  /** Passes the final SQL text to MikroORM without values to format, and sends the values as parameters. */
+  /** Gives MikroORM the final SQL text, but no values to write into the text. The values are sent as parameters. */
   override async execute<T extends QueryResult | EntityData<AnyEntity> | EntityData<AnyEntity>[]>(
     query: Query,
     params: readonly unknown[] | Dictionary<unknown> = [],
@@ -88,7 +88,7 @@ function bind(
   }
 }
 
-/** Converts every form in which MikroORM passes a query into SQL with `?` and the values. */
+/** MikroORM passes queries in several forms. Converts each form to an SQL text with `?` and a list of values. */
 function asFragment(
   query: Query,
   params: readonly unknown[] | Dictionary<unknown>,

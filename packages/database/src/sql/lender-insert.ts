@@ -66,8 +66,9 @@ export function oneLenderInsert(name: string, rows: LenderRows): Statement {
 }
 
 /**
- * Returns `ofOne` or `ofMany`, depending on how many different lenders `lenderIds` contains, together with its values.
- * `lenderIds` and the array of each column have one element for each row. The values of `equal` columns follow.
+ * Returns the statement `ofOne` or `ofMany` and its values, depending on how many different lenders `lenderIds`
+ * contains. `lenderIds` and the array of each column have one element for each row. The values of `equal` columns
+ * follow.
  *
  * @example
  * const addInvoices = lenderInsert("billing.add-invoices", { table: "billing.invoice", columns: { id: "uuid" } });

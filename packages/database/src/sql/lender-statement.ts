@@ -35,8 +35,8 @@ export function lenderStatement(
 }
 
 /**
- * Returns `ofOne` or `ofMany`, depending on how many different lenders `lenderIds` contains, together with its values.
- * `lenderIds` has one element for each key.
+ * Returns the statement `ofOne` or `ofMany` and its values, depending on how many different lenders `lenderIds`
+ * contains. `lenderIds` has one element for each key.
  *
  * @example
  * send(tx, ...forLenders(settleInvoices, [invoices.map(({ lenderId }) => lenderId), invoices.map(({ id }) => id)]));

@@ -70,7 +70,7 @@ describe("isUnavailable is false for", () => {
   );
 });
 
-test("sqlState reads the causes of an error, and returns no error code of the operating system", () => {
+test("sqlState also reads the causes of an error, and ignores error codes of the operating system", () => {
   expect(sqlState(new Error("It failed.", { cause: coded("23505") }))).toBe("23505");
   expect(isUniqueViolation(new Error("It failed.", { cause: coded("23505") }))).toBe(true);
   for (const errno of ["EPIPE", "ECONNRESET"]) expect(sqlState(coded(errno))).toBeUndefined();

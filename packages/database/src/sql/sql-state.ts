@@ -65,8 +65,9 @@ const UNAVAILABLE_CODES = new Set([
 ]);
 
 /**
- * Errors of connection, operator intervention and cancellation. On a cluster, such an error of a COMMIT means that the node
- * with the rows did not answer, so it may have committed. XX000 is the code of "could not commit transaction for shard …".
+ * Errors of connection, operator intervention and cancellation. On a cluster, a COMMIT fails with such an error if the
+ * node with the rows did not answer. That node may have committed. XX000 is the code of "could not commit transaction
+ * for shard …".
  */
 const COMMIT_MAY_HAVE_HAPPENED = /^(08...|57P0[1-5]|57014|XX000)$/;
 

@@ -79,7 +79,7 @@ describe("the SQL made from an entity", () => {
     );
   });
 
-  test("contains the columns in each part of a statement", () => {
+  test("has the columns of the entity in every part of a statement", () => {
     expect(invoices.selectList("i", ["id", "dueOn"])).toBe('i.id as "id", i.due as "dueOn"');
     expect(invoices.columnList(CHANGED)).toBe("total_minor, due");
     expect(invoices.columnList(CHANGED, "i")).toBe("i.total_minor, i.due");
@@ -103,8 +103,8 @@ describe("the SQL made from an entity", () => {
   });
 });
 
-describe("a table made from an entity refuses", () => {
-  test("a property that the entity does not have, with an error that lists the entity's properties", () => {
+describe("a table made from an entity", () => {
+  test("throws for a property that the entity does not have; the error lists the entity's properties", () => {
     // @ts-expect-error The type of the list rejects "amount" as well; callers in plain JavaScript get the error below.
     const select = () => invoices.selectList("i", ["id", "amount"]);
     expect(select).toThrow(
@@ -115,13 +115,13 @@ describe("a table made from an entity refuses", () => {
     );
   });
 
-  test("to unnest a column that is an array itself", () => {
+  test("throws when asked to unnest a column that is an array itself", () => {
     expect(() => invoices.unnest("k", ["id", "tags"])).toThrow(
       "unnest() would flatten billing.invoice.tags, which has the type text[]. Insert it with lenderInsert.",
     );
   });
 
-  test("to insert a type that lenderInsert does not know", () => {
+  test("throws for an inserted column whose type lenderInsert does not know", () => {
     const sensor = defineEntity({ name: "Sensor", tableName: "sensor", properties: { heat: p.double().primary() } });
     expect(() => tableOf(sensor).insertedTypes(["heat"])).toThrow(
       /^lenderInsert cannot insert sensor\.heat: it knows uuid, .*, but not double precision\.$/,

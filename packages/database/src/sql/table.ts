@@ -11,9 +11,9 @@ export type ColumnValues<Row, Property extends keyof Row> = {
 };
 
 /**
- * The parts of SQL statements that contain column names, generated from the entity of a table. The methods take the
- * entity's property names, and throw an error for a property that the entity does not have. Parameters are numbered
- * from `firstParameter`.
+ * Methods that generate the parts of SQL statements with column names. The names come from the entity of a table. The
+ * methods take the entity's property names, and throw an error for a property that the entity does not have. Parameters
+ * are numbered from `firstParameter`.
  */
 export interface Table<Row extends object> {
   /** The table with its schema: `billing.invoice`. */
@@ -28,7 +28,7 @@ export interface Table<Row extends object> {
   columnList(properties: readonly (keyof Row & string)[], alias?: string): string;
   /** Returns the list of a SELECT whose rows have the entity's properties: `i.id as "id", i.due_on as "dueOn"`. */
   selectList(alias: string, properties?: readonly (keyof Row & string)[]): string;
-  /** Returns the parameters of one row: `$1, $2`. Send the result of `values` for them. */
+  /** Returns the parameters of one row: `$1, $2`. `values` returns the values to send for these parameters. */
   parameterList(properties: readonly (keyof Row & string)[], firstParameter?: number): string;
   /**
    * Returns the SET list of an UPDATE of one row: `paid = $3, paid_at = $4`. Send the result of `values` for the
@@ -58,8 +58,8 @@ export interface Table<Row extends object> {
 }
 
 /**
- * Generates the parts of SQL statements that contain column names from a table's entity, so that only the entity names
- * the columns. Call it once for each table, when the module loads.
+ * Returns methods that generate the parts of SQL statements with column names. The names come from the entity of a
+ * table, so that only the entity names the columns. Call it once for each table, when the module loads.
  *
  * @example
  * const table = tableOf(InvoiceEntity);

@@ -3,7 +3,7 @@ import type { TxClient } from "./open-transaction.ts";
 import { CLIENT_TIMEOUT_MS } from "./pooler.ts";
 import { ormTypes } from "../sql/row-types.ts";
 
-/** Sends plain queries: a client, or a pool. */
+/** A client or a pool that sends plain queries. */
 export type Reader = Pick<ClientBase, "query">;
 
 /** Wraps a client that a host has made, and whose settings are unknown. */

@@ -25,9 +25,9 @@ export interface OpenDatabase extends Database {
   readonly sharesSessions: boolean;
   /** Whether the pool belongs to a host. The clients of a host's pool may not support pipelining. */
   readonly isBorrowed: boolean;
-  /** The schemas that were passed to `createDatabase`, by their packages' own names. */
+  /** The schemas that were passed to `createDatabase`. The key is the original name of a schema, before `inSchema`. */
   readonly schemas: ReadonlyMap<string, PackageSchema>;
-  /** Replaces the packages' own names of schemas in an SQL text by those that the host chose. */
+  /** Replaces the original names of schemas in an SQL text by the names that the host chose with `inSchema`. */
   rename(text: string): string;
   /** Whether this process maintains the tables of pg-boss: the option `works`. */
   readonly maintainsJobs: boolean;

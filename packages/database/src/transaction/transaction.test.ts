@@ -209,7 +209,7 @@ describe("a transaction", () => {
     await transaction(database.em(), (tx) => {
       send(tx, insertNotes, [[id], ["1"]]);
       afterCommit(tx, () => {
-        throw new Error("a hint that cannot be given");
+        throw new Error("The callback failed.");
       });
       return Promise.resolve();
     });
@@ -287,7 +287,7 @@ describe("between processes", () => {
     }
   });
 
-  test("each job runs once, even if two processes work the queue", async () => {
+  test("each job runs once, even if two processes run the jobs of the queue", async () => {
     const other = await createDatabase({ url, schemas: [trialSchema], works: true });
     const done: string[] = [];
     const jobs = queue<{ note: string }>(noteJobs.name, noteJobs.options);
