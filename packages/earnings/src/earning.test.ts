@@ -36,7 +36,7 @@ describe("commission", () => {
     [1n, "100", 1n],
     [250_000n, "0", 0n],
     [9_007_199_254_740_993n, "0.0001", 9_007_199_255n],
-  ])("on %i at %s%% is %i", (applied, rate, expected) => {
+  ])("on an applied amount of %i at %s%% is %i", (applied, rate, expected) => {
     expect(commissionOn(applied, percent(rate))).toBe(expected);
   });
 
@@ -88,7 +88,7 @@ describe("an earning", () => {
     );
   });
 
-  test("is credited once, at the first end of its case", () => {
+  test("keeps its first credit time when it is credited again", () => {
     const first = credited(earningOn(payment, percent("2.5"), NOW)!, NOW);
     expect(first).toMatchObject({ status: "credited", creditedAt: NOW });
     expect(credited(first, new Date(NOW.getTime() + 1))).toBe(first);
@@ -124,7 +124,7 @@ describe("a formula", () => {
     ["KWD", 3, 12_345_678n, "0.0001", "0.0001% of KWD 12,345.678", 12n],
     ["KWD", 3, 1_500n, "33.3333", "33.3333% of KWD 1.500", 500n],
   ])(
-    "in %s with %i decimals, for a payment of %i minor units at %s%%, is %s and gives an earning of %i",
+    "in %s (%i decimals), for %i minor units at %s%%, reads %s and yields an earning of %i",
     (code, decimals, base, rate, text, due) => {
       const earning = earningOn({ ...payment, currency: currency(code), appliedMinor: base }, percent(rate), NOW)!;
       expect(formula(earning).replaceAll("\u00a0", " ")).toBe(text);

@@ -29,6 +29,6 @@ test.each([0n, 2n, 6n, 11n, 20n])(
   },
 );
 
-test("creditTimeReaching finds no credit time without any earning", () => {
+test("creditTimeReaching returns undefined if there are no earnings", () => {
   expect(creditTimeReaching([], 0n)).toBeUndefined();
 });

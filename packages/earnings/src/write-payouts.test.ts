@@ -78,7 +78,7 @@ async function statusOf(...earnings: Earning[]): Promise<(string | undefined)[]>
 }
 
 describe("a payout", () => {
-  test("covers exactly what is credited in its currency at all lenders, with a part for each lender", async () => {
+  test("covers exactly the credited earnings in its currency with all lenders, and has a part for each lender", async () => {
     const lines = [due({ amountMinor: 3n }), due({ amountMinor: 5n }), due({ amountMinor: 7n, lenderId: second! })];
     const others = [due({ currency: KWD }), anEarning({ fieldPartnerId, lenderId: first! })];
     const strangers = credited(anEarning({ lenderId: first! }), NOW);
@@ -143,7 +143,7 @@ describe("a payout", () => {
     expect(await statusOf(line, again)).toEqual(["paid_out", "credited"]);
   });
 
-  test("differs from an order in the fields that payoutDifferences returns", async () => {
+  test("is compared with an order by payoutDifferences, which returns the fields that differ", async () => {
     await add(due({}));
     const payout = await pay();
     const same = await payoutById(database.em(), payout.id);
