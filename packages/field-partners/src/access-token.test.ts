@@ -98,7 +98,7 @@ test("a session is deleted a week after it expired, and not earlier", async () =
   expect(await whose(accessToken)).toBeUndefined();
 });
 
-test("a token issued before the migration for sign-in by phone is still valid", async () => {
+test("a token that was issued before the migration to sign-in by phone is still valid after the migration", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const before = { ...fieldPartnersSchema, migrations: fieldPartnersSchema.migrations.slice(0, 1) };
   await migrate({ url, schemas: [before] });

@@ -4,7 +4,7 @@ import { MutationResultEntity, OtpEntity, SessionEntity, TokenPairEntity } from 
 
 /**
  * Deletes mutation results and one-time passwords that are a week old, and sessions and tokens that expired a week ago.
- * Returns the number of deleted rows, without the tokens of deleted sessions.
+ * Returns the number of deleted rows, not counting the tokens of deleted sessions.
  *
  * @example
  * const deletedRows = await transaction(em, (tx) => deleteExpired(tx, now));

@@ -27,7 +27,10 @@ const lockPhone = statement(
 
 const table = tableOf(FieldPartnerEntity);
 
-/** Inserts nothing if another active person has the phone: a process of an older version takes no lock on the phone. */
+/**
+ * Inserts nothing if another active person has the phone. `lockPhone` does not exclude this case: a process of an older
+ * version registers people without the lock.
+ */
 const insertActive = statement(
   "field-partners.insert-active",
   `insert into ${table.name} (${table.columnList(table.properties)})

@@ -22,7 +22,7 @@ function hash(input: string): Buffer {
   return createHash("sha256").update(input).digest();
 }
 
-/** Runs a mutation like a flow: it claims the key, does the work if the key is new, and saves the result. */
+/** Runs a mutation as a flow does: claims the key, does the work if the key is new, and saves the result. */
 function run(mutation: ReturnType<typeof aMutation>, work: () => unknown, now = NOW) {
   return transaction(database.em(), async (tx: Tx) => {
     const claim = await claimMutation(tx, mutation, now);

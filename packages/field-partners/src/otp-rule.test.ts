@@ -20,16 +20,36 @@ describe("a code", () => {
     ["is expired after five wrong tries, even if it is right", { ...fresh, wrongTries: 5 }, true, "expired"],
     ["is expired at its expiry time", { ...fresh, expiresAt: NOW }, true, "expired"],
     ["is expired at its expiry time, even if it is wrong", { ...fresh, expiresAt: NOW }, false, "expired"],
-    ["that signed in is accepted in a repeat, even after its expiry time", used, true, "repeat"],
-    ["that is wrong is a conflict if the request's idempotency key has already signed in", used, false, "conflict"],
-    ["is not accepted in a repeat after 15 minutes", { ...used, verifiedAt: minutesAgo(15) }, true, "expired"],
     [
-      "that signed in is expired for a request with another idempotency key",
+      "that was already used to sign in is accepted in a repeat of the same request, even after its expiry time",
+      used,
+      true,
+      "repeat",
+    ],
+    [
+      "that is wrong is a conflict if a request with the same idempotency key has already signed in",
+      used,
+      false,
+      "conflict",
+    ],
+    [
+      "is not accepted in a repeat of the same request 15 minutes after the sign-in",
+      { ...used, verifiedAt: minutesAgo(15) },
+      true,
+      "expired",
+    ],
+    [
+      "that was already used to sign in is expired for a request with another idempotency key",
       { ...used, verifiedKey: OTHER },
       true,
       "expired",
     ],
-    ["is not accepted in a repeat after five wrong tries", { ...used, wrongTries: 5 }, true, "expired"],
+    [
+      "is not accepted in a repeat of the same request after five wrong tries",
+      { ...used, wrongTries: 5 },
+      true,
+      "expired",
+    ],
   ] as const)("%s", (_, otp, isRight, verdict) => {
     expect(judgeOtp(otp, { isRight, idempotencyKey: KEY }, NOW)).toBe(verdict);
   });

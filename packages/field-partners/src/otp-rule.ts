@@ -3,7 +3,9 @@ export const OTP_TRIES = 5;
 /** The maximum number of codes for one phone within `OTP_SEND_WINDOW_MS`. */
 export const OTP_SENDS = 3;
 export const OTP_SEND_WINDOW_MS = 15 * 60 * 1000;
-/** The maximum number of codes, and of wrong tries over all codes, for one phone within `OTP_DAY_MS`. */
+/**
+ * Limits for one phone within `OTP_DAY_MS`: the number of codes, and the number of wrong tries for all codes together.
+ */
 export const OTP_SENDS_PER_DAY = 10;
 export const OTP_WRONG_TRIES_PER_DAY = 15;
 export const OTP_DAY_MS = 24 * 60 * 60 * 1000;
@@ -46,8 +48,8 @@ export interface RecentOtp {
 }
 
 /**
- * Returns how long to wait until the next code can be requested, or 0 if it can be requested now. `recent` are the codes of
- * the last day, in any order.
+ * Returns how long to wait until the next code can be requested, or 0 if it can be requested now. `recent` contains the
+ * codes that were requested in the last day, in any order.
  */
 export function otpWaitMs(recent: readonly RecentOtp[], now: Date): number {
   const newestFirst = recent.toSorted((a, b) => b.requestedAt.getTime() - a.requestedAt.getTime());

@@ -34,7 +34,7 @@ export type OtpVerification =
   | { readonly kind: "wrong"; readonly triesLeft: number }
   /** The code is unknown, expired or used, has too many wrong tries, or its field partner is suspended. */
   | { readonly kind: "expired" }
-  /** The idempotency key already signed in with another code. */
+  /** An earlier request with this idempotency key signed in with another code. */
   | { readonly kind: "conflict" };
 
 /** A code to send, and its recipient. */
@@ -171,9 +171,9 @@ export async function isOtpOfKnownDevice(em: EntityManager, otpId: string): Prom
 }
 
 /**
- * Returns the code to send, and records for which field partner it is: the active one who has the phone. Returns
- * undefined if there is no such field partner, or if the code has expired, was sent or was used. A second call returns
- * the same code, so sending it twice is harmless.
+ * Returns the code to send. Finds the active field partner who has the phone, and records that the code belongs to this
+ * field partner. Returns undefined if there is no such field partner, or if the code has expired, was sent or was used.
+ * A second call returns the same code, so sending it twice is harmless.
  *
  * @example
  * const otp = await otpToSend(em, keys, otpId, now);
@@ -192,7 +192,7 @@ export async function otpToSend(
 }
 
 /**
- * Records the result of sending a code. A second sending of the same code is not recorded.
+ * Records the result of sending a code. If the same code was already sent, records nothing.
  *
  * @example
  * await transaction(em, (tx) => recordOtpSending(tx, { otpId, fieldPartnerId, channel: "sms" }, now));

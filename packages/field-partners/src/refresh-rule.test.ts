@@ -23,11 +23,19 @@ test.each([
   ["of an ended session is rejected", { ...fresh, isOver: true }, "over"],
   ["is rejected at its expiry time", { ...fresh, refreshExpiresAt: NOW }, "over"],
   ["is a conflict if its idempotency key was used with another token", { ...fresh, isKeyTaken: true }, "conflict"],
-  ["that was used with the same idempotency key is a repeat", used, "repeat"],
-  ["that was used with another idempotency key is a reuse", { ...used, usedKey: OTHER }, "reused"],
+  ["that was used before with the same idempotency key is a repeat", used, "repeat"],
+  ["that was used before with another idempotency key is a reuse", { ...used, usedKey: OTHER }, "reused"],
   ["that was used a day ago is a reuse, even with the same key", { ...used, usedAt: minutesAgo(24 * 60) }, "reused"],
-  ["that was used, and whose session has ended, is only rejected", { ...used, usedKey: OTHER, isOver: true }, "over"],
-  ["that was used and has expired is only rejected", { ...used, usedKey: OTHER, refreshExpiresAt: NOW }, "over"],
+  [
+    "that was used before is rejected, and is not a reuse, if its session has ended",
+    { ...used, usedKey: OTHER, isOver: true },
+    "over",
+  ],
+  [
+    "that was used before is rejected, and is not a reuse, if it has expired",
+    { ...used, usedKey: OTHER, refreshExpiresAt: NOW },
+    "over",
+  ],
 ] as const)("a refresh token %s", (_, state, verdict) => {
   expect(judgeRefresh(state, KEY, NOW)).toBe(verdict);
 });

@@ -20,9 +20,9 @@ export interface RefreshState {
 export type RefreshVerdict = "rotate" | "repeat" | "over" | "reused" | "conflict";
 
 /**
- * Decides what to do with a refresh token. If a used token comes with the same idempotency key, the request is a
- * repeat, whose first answer was lost. If it comes with another key, the token was copied, and the service cannot know
- * which of the two clients is the owner.
+ * Decides what to do with a refresh token. If a used token comes again with the same idempotency key within
+ * `REFRESH_REPEAT_MS`, the request is a repeat: its first answer was probably lost. If the token comes with another
+ * key, or later, two clients may have the token, and the service cannot know which client is the owner.
  */
 export function judgeRefresh(state: RefreshState, idempotencyKey: string, now: Date): RefreshVerdict {
   if (state.isOver || now >= state.refreshExpiresAt) return "over";

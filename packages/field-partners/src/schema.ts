@@ -88,7 +88,10 @@ export const OtpEntity = defineEntity({
     lastWrong: p.blob().strictNullable(),
     verifiedAt: p.datetime().columnType("timestamptz").strictNullable(),
     verifiedKey: p.uuid().strictNullable(),
-    /** Whether a device requested the code that was signed in before. Such devices have separate limits. */
+    /**
+     * Whether the device that requested the code was signed in with this phone before. Such a device has separate
+     * limits.
+     */
     fromKnownDevice: p.boolean().default(false),
     /** The channel that delivered the code. */
     channel: p.text().strictNullable(),

@@ -31,7 +31,8 @@ export function createSignInKeys(masterKeys: { masterKey: string; previous?: str
 
 /** Returns the code of a one-time password. It is derived from the row's id and the key, so it need not be stored. */
 export function otpCode(key: KeyObject, otpId: string): string {
-  // The remainder of 48 bits makes some codes more likely by 1 in 2^28, which does not help an attacker.
+  // Taking the remainder of a 48-bit number makes some codes more likely than others, by a factor of about 1 + 2^-28.
+  // That does not help an attacker.
   const number = createHmac("sha256", key).update(otpId).digest().readUIntBE(0, 6) % 10 ** OTP_DIGITS;
   return String(number).padStart(OTP_DIGITS, "0");
 }

@@ -56,7 +56,7 @@ describe("a code", () => {
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
-  test("that is wrong counts as one try even if its request is repeated, and another wrong code as another try", async () => {
+  test("that is wrong counts as one try, even if its request is repeated; another wrong code counts as a further try", async () => {
     const { otpId, code } = await aSentCode();
     const idempotencyKey = randomUUID();
     const repeats = Array.from({ length: 10 }, () => verify(otpId, anotherThan(code), { idempotencyKey }));
@@ -99,7 +99,7 @@ describe("a code", () => {
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
-  test("stays the same until it is sent, and is not sent twice, nor after it expired, nor without a recipient", async () => {
+  test("stays the same until it is sent, and is not sent if it was sent before, has expired or has no recipient", async () => {
     const person = await aPerson();
     const otpId = await aRequested(person.phone);
     const first = await otpToSend(database.em(), keys, otpId, NOW);

@@ -19,15 +19,15 @@ export type ProcessedRequest =
   | { readonly mutation: "completeVisit"; readonly key: string; readonly outcome: CompleteVisitOutcome }
   | { readonly mutation: "requestPaymentLink"; readonly key: string; readonly outcome: RequestPaymentLinkOutcome };
 
-/** The type after a round trip through JSON: dates and bigints are strings. */
+/** The type of a value that was written to JSON and parsed again: its dates and bigints are strings. */
 type Serialized<Fields> = {
   [Name in keyof Fields]: NonNullable<Fields[Name]> extends Date | bigint ? string : Serialized<Fields[Name]>;
 };
 
 /**
- * Queues the end of a visit until the start of the visit arrives. Call it under `lockVisit`, after `completeVisit`
- * has not found the visit. Returns false if the field partner has too many queued requests. `now` is a time of the
- * database's clock (default: its current time).
+ * Queues the end of a visit until the start of the visit arrives. Call it under `lockVisit`, after `completeVisit` has
+ * not found the visit. Returns false if the field partner has too many queued requests. `now` is a time of the
+ * database's clock; the default is the database's current time.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
@@ -41,7 +41,8 @@ export function queueCompletion(tx: Tx, key: string, completion: VisitToComplete
 
 /**
  * Queues a request for a link until the start of its visit arrives. Call it under `lockVisit`, after
- * `requestPaymentLink` has not found the visit. `now` and the result are as for `queueCompletion`.
+ * `requestPaymentLink` has not found the visit. `now` and the returned value have the same meaning as in
+ * `queueCompletion`.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });

@@ -33,7 +33,7 @@ export function momentOf({ day }: Pick<Fact, "day">): Date {
   return new Date(FIRST_DAY + day * DAY_MS);
 }
 
-/** Generates balances at different times, and payments at any times, which may be those of balances. */
+/** Generates balances on different days, and payments on any days. A payment may have the day of a balance. */
 export const anyHistory: fc.Arbitrary<Fact[]> = fc
   .record({
     balances: fc.uniqueArray(
@@ -60,7 +60,7 @@ export const openHistory: fc.Arbitrary<Fact[]> = anyHistory.map((facts) =>
   ),
 );
 
-/** Generates an arrival of a history: its facts in any order, some of them repeated, in parts of any size. */
+/** Generates an order in which a history's facts arrive: any order, in parts of any size, with some facts repeated. */
 export function anyArrival(facts: readonly Fact[]): fc.Arbitrary<Arrival> {
   const repeats = fc.subarray([...facts]);
   return repeats
@@ -97,8 +97,8 @@ export function anyRepeats(facts: readonly Fact[]): fc.Arbitrary<RepeatedArrival
 }
 
 /**
- * Computes the excess by its definition, for facts that arrive one by one, beginning with a balance, on a case that no
- * payment clears. `order` contains no repeats.
+ * Computes the excess by its definition. The facts in `order` arrive one by one and are not repeated, the first fact is
+ * a balance, and no payment clears the case.
  */
 export function excessOf(order: readonly Fact[]): number {
   let [asOf, outstanding, applied, peak] = [-Infinity, 0, 0, 0];

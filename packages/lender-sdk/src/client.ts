@@ -142,7 +142,10 @@ export class CollectionsClient {
     return this.#post(`${DELIVERIES}/${segment(eventId)}/replay`, undefined, options);
   }
 
-  /** Makes the service send many events again, in the order of their creation; by default those that are parked. */
+  /**
+   * Makes the service send many events again, in the order in which they were created. By default, sends the parked
+   * events.
+   */
   async replayDeliveries(filter: ReplayFilter = {}, options: ReplayOptions = {}): Promise<StartedReplay> {
     const body = stringifyExact({ ...filter, ratePerSecond: options.ratePerSecond });
     const call = { method: "POST", path: `${DELIVERIES}/replay`, body } as const;
@@ -159,7 +162,9 @@ export class CollectionsClient {
     return this.#get(`${API}/webhooks/replays/${segment(replayId)}`, options);
   }
 
-  /** Finds the mistake in a wrong signature. The call itself is not signed, so it finds a wrong secret too. */
+  /**
+   * Finds the mistake in a wrong signature. The call itself is not signed, so this also works if your secret is wrong.
+   */
   async debugSignature(request: RequestToDebug, options?: CallOptions): Promise<SignatureDiagnosis> {
     const body = stringifyExact(request);
     const call = { method: "POST", path: `${API}/debug/signature`, body, isSigned: false } as const;

@@ -1,6 +1,6 @@
 import { AmountLiteral } from "./amount.ts";
 
-// Matches strings too, so that digits inside strings stay untouched.
+// Matches whole strings too, so that a number inside a string is not matched by itself.
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected", "inBalance"]);
 

@@ -1,6 +1,6 @@
 /** The pauses between attempts. */
 export interface RetryPauses {
-  /** The first pause, before jitter; each further one is twice as long. */
+  /** The first pause, before jitter. Each further pause is twice as long. */
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
 }

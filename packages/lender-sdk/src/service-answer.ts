@@ -4,8 +4,8 @@ import { retryAfter } from "./retry-pause.ts";
 
 const SHOWN_CHARACTERS = 200;
 /**
- * Statuses of proxies and overloaded servers. An answer that is not from the service is retryable if it has one of
- * these.
+ * Statuses that proxies and overloaded servers send. An answer that is not from the service is retryable if it has one
+ * of these statuses.
  */
 const TEMPORARY_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 
@@ -31,7 +31,7 @@ export function readAnswer({ status, headers }: Response, text: string, nowMs: n
   if (body !== undefined && isProblem(body)) throw new ProblemError(body, retryAfterMs);
   throw new UnexpectedAnswerError(describeAnswer(status, headers, text), {
     status,
-    // A 2xx with invalid JSON was cut off in transit. The service answers a repeat with the same answer, then complete.
+    // An answer with 2xx and invalid JSON was cut off in transit. A retry gets the same answer again, complete.
     retryable: TEMPORARY_STATUSES.has(status) || (status >= 200 && status < 300),
     ...(requestId !== undefined && { requestId }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),

@@ -152,8 +152,8 @@ export class SignedCaller {
     let signed: Record<string, string> = plain;
     return () => {
       const nowMs = this.#nowMs();
-      // Reuses the signature: the service recognizes a retry by it, and treats a call with a new signature as another
-      // call.
+      // Reuses the signature. The service recognizes a retry by its signature, and treats a call with a new signature
+      // as another call.
       if (Math.abs(nowMs - signedAtMs) < SIGNATURE_MAX_AGE_MS) return signed;
       signedAtMs = nowMs;
       const timestamp = String(nowMs);

@@ -71,7 +71,7 @@ describe("a call without a successful answer", () => {
     ]);
   });
 
-  test("is signed again before its signature becomes too old; another call has its own signature", async () => {
+  test("is signed again before its signature becomes too old, and a second call gets a signature of its own", async () => {
     let nowMs = Date.now();
     service.answerWith("reset", "reset", BOOKED, BOOKED);
     const client = aClient({ now: () => (nowMs += 100_000) });
@@ -178,7 +178,7 @@ describe("confirmPayment", () => {
     expect(booking).toMatchObject({ caseId: "case_1", outstandingAfter: "1800", repeated: true, requestId: "req_1" });
   });
 
-  test("throws the original booking and the differences if another payment is booked under the reference", async () => {
+  test("throws an error with the original booking and the differences if another payment is booked under the reference", async () => {
     const members = { matches: false, differences: ["amount"], original: ORIGINAL };
     service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", members));
     const error = await errorOf(aClient().confirmPayment("LN-1", PAYMENT));

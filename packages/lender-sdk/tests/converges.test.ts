@@ -162,7 +162,7 @@ function expectConverged(loan: string, sequence: number, { loans, log }: Stored,
   const { totalCollected } = snapshotOf(loan, sequence);
   expect(loans.get(loan)).toEqual({ sequence, totalCollected });
   const ofLoan = log.filter((entry) => entry.loan === loan);
-  // Sequences only increase, and each acknowledged event is applied exactly once, in order or late.
+  // Sequences only increase, and each acknowledged event is applied exactly once, either in order or as a late event.
   const forward = ofLoan.filter(({ isLate }) => !isLate).map((entry) => entry.sequence);
   expect(forward).toEqual([...new Set(forward)].toSorted((a, b) => a - b));
   const expected = [...acknowledged].filter((eventId) => eventId.startsWith(`evt_${loan}_`));

@@ -14,7 +14,7 @@ function aReceiver() {
   const receiver = createReceiver<undefined>({
     secrets: { [KEY_ID]: SECRET },
     storage: new MemoryStorage(),
-    client: { getCase: () => Promise.reject(new Error("There is no gap.")) },
+    client: { getCase: () => Promise.reject(new Error("getCase was called although no event is missing.")) },
     apply: ({ state }) => void applied.push(state),
     onError: (error) => errors.push(error),
   });
@@ -44,8 +44,11 @@ describe("Express", () => {
     ["before express.json()", (app, handler) => app.post(PATH, handler).use(express.json())],
     ["in a router", (app, handler) => app.use("/hooks", express.Router().post("/collections", handler))],
     ["behind express.raw()", (app, handler) => app.use(express.raw({ type: () => true })).post(PATH, handler)],
-    ["behind a parser of other types", (app, handler) => app.use(express.json({ type: "text/*" })).post(PATH, handler)],
-    ["behind a parser that keeps the raw body", (app, handler) => app.use(keepingRawBody()).post(PATH, handler)],
+    [
+      "behind a body parser for other content types",
+      (app, handler) => app.use(express.json({ type: "text/*" })).post(PATH, handler),
+    ],
+    ["behind a body parser that keeps the raw body", (app, handler) => app.use(keepingRawBody()).post(PATH, handler)],
   ];
   test.each(mounts)("applies an event when it is mounted %s", async (_, mount) => {
     const { receiver, applied } = aReceiver();

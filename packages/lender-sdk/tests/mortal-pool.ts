@@ -19,7 +19,7 @@ export class MortalPool implements SqlPool<MortalClient> {
 
   constructor(url: string) {
     this.#pool = new Pool({ connectionString: url, max: 5 });
-    // Ignores the server's message about a connection that this test has cut itself.
+    // Ignores the server's message about a connection that this test has closed.
     this.#pool.on("error", () => {});
   }
 

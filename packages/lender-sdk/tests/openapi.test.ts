@@ -34,7 +34,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 const SDK = fileURLToPath(new URL("../src/index.ts", import.meta.url));
 
-/** The answers: name of the schema, name of the SDK's type, and the fields that the SDK adds. */
+/** The answers of the API: the name of the schema, the name of the SDK's type, and the fields that the SDK adds. */
 const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["Health", "Health", "requestId"],
   ["ImportResult", "CaseImport", "requestId"],

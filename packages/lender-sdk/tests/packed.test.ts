@@ -91,7 +91,7 @@ test("the packed packages contain the build output and no sources", async () => 
   const installed = await readdir(packages, { recursive: true });
   expect(installed.filter((path) => path.endsWith("index.js"))).toHaveLength(2);
   expect(installed.filter((path) => /\.test\.|(?<!\.d)\.ts$|fast-check|vitest/.test(path))).toEqual([]);
-  // In other runtimes than Node, the package's imports replace only this one file.
+  // Only hmac-node.js may import a module of Node: in other runtimes, `imports` in package.json replaces this file.
   const files = installed.filter((path) => path.endsWith(".js"));
   const texts = await Promise.all(files.map((path) => readFile(join(packages, path), "utf8")));
   expect(files.filter((_, index) => texts[index]!.includes('"node:'))).toEqual(["signing/dist/hmac-node.js"]);

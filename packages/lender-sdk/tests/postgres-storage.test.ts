@@ -21,7 +21,7 @@ afterAll(async () => {
 function aReceiver<Tx>(options: Pick<ReceiverOptions<Tx>, "storage" | "apply"> & Partial<ReceiverOptions<Tx>>) {
   return createReceiver<Tx>({
     secrets: { [KEY_ID]: SECRET },
-    client: { getCase: () => Promise.reject(new Error("There is no gap.")) },
+    client: { getCase: () => Promise.reject(new Error("getCase was called although no event is missing.")) },
     onError: () => {},
     ...options,
   });

@@ -18,7 +18,7 @@ function aReceiver(options: Partial<ReceiverOptions<undefined>> = {}) {
   const receiver = createReceiver<undefined>({
     secrets: { [KEY_ID]: SECRET },
     storage: new MemoryStorage(),
-    client: { getCase: () => Promise.reject(new Error("There is no gap.")) },
+    client: { getCase: () => Promise.reject(new Error("getCase was called although no event is missing.")) },
     apply: (update) => void updates.push(update),
     applyLate: (event) => void late.push(event),
     onReceived: (report) => reports.push(report),
@@ -174,7 +174,7 @@ test.each([
   expect(errors).toMatchObject([{ code }]);
 });
 
-test("processes other deliveries while it reads a case, which does not overwrite a newer state", async () => {
+test("processes other deliveries while it reads a case, and does not overwrite a newer state with that case", async () => {
   let answer: (snapshot: CaseSnapshot) => void = () => {};
   const reads = [new Promise<CaseSnapshot>((resolve) => (answer = resolve)), Promise.resolve(aSnapshot("LN-1", 7))];
   const { receive, updates, late } = aReceiver({ client: { getCase: () => reads.shift()! } });

@@ -20,7 +20,7 @@ export function anEvent(sourceLoanNumber: string, sequence: number, fields: obje
   };
 }
 
-/** Returns the state of a loan at a sequence: each event collects 10.10. */
+/** Returns the state of a loan at a sequence, as if each event up to this sequence had collected 10.10. */
 export function aState(sourceLoanNumber: string, sequence: number): Record<keyof LoanState, unknown> {
   return {
     sourceLoanNumber,

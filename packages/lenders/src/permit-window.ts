@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
 /**
- * One subject's uses of one limit: `counts[n]` uses at `atMs[n]`. Only processes of the previous version use this
+ * How often one subject used one limit: `counts[n]` times at `atMs[n]`. Only processes of the previous version use this
  * table. This version counts in `rate_limits.permit_window` of `@collections/rate-limits`. A later release drops this
  * table.
  */

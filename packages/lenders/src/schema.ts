@@ -112,8 +112,8 @@ export const AuditEntryEntity = defineEntity({
 });
 
 /**
- * The only row holds a value that only this database's master key can decrypt. It detects a process with another master
- * key.
+ * The only row has a sealed value that only this database's master key can decrypt. So a process with another master
+ * key is detected.
  */
 export const MasterKeySentinelEntity = defineEntity({
   name: "MasterKeySentinel",
@@ -233,21 +233,25 @@ export const lendersSchema: PackageSchema = {
   appendOnly: ["lenders.audit_entry"],
   beforeDistribution: [ADD_LENDERS_OF_KEYS],
   undistributed: [
-    { table: "lenders.lender", as: "reference", because: "it has few rows, which all processes read and rarely write" },
+    {
+      table: "lenders.lender",
+      as: "reference",
+      because: "the table has few rows, which all processes read and rarely write",
+    },
     {
       table: "lenders.lender_of_key",
       as: "reference",
-      because: "it gives the lender of a key id, and so the node that has the key",
+      because: "the table leads from a key id to its lender, and so to the node that has the key",
     },
     {
       table: "lenders.permit_window",
       as: "local",
-      because: "it has counters of the previous version, which expire after a minute",
+      because: "the table has counters of the previous version, which expire after a minute",
     },
     {
       table: "lenders.master_key_sentinel",
       as: "local",
-      because: "it has one row, which a process reads when it starts",
+      because: "the table has one row, which a process reads when it starts",
     },
   ],
 };

@@ -6,7 +6,10 @@ import type { StoredEvent } from "@collections/webhooks";
 /** The kind of the event that is emitted for each booking. */
 export const KIND = "payment.collected";
 
-/** A field of the event's body, with functions that return its value in the event and in the booking. */
+/**
+ * A field of the event's body, with two functions: `said` returns the value in the event, `booked` the value in the
+ * booking.
+ */
 interface Field {
   readonly name: string;
   readonly said: (body: JsonObject, data: JsonObject) => unknown;
@@ -29,7 +32,8 @@ const FIELDS: readonly Field[] = [
   inData("excessAmount", ({ excessMinor, currency }) => major(excessMinor, currency)),
   {
     name: "data.inBalance",
-    // Events of earlier versions have no such field, and their payments were never included in a balance.
+    // Events of earlier versions have no `inBalance` field. Their payments were never included in a balance, so an
+    // absent field counts as 0.
     said: (_, { inBalance = 0 }) => inBalance,
     booked: ({ inBalanceMinor, currency }) => major(inBalanceMinor ?? 0n, currency),
   },
@@ -90,7 +94,7 @@ function major(minor: bigint, currency: CurrencyCode): number {
   return Number(toDecimal(minor, currency));
 }
 
-/** Normalises a time, so that another spelling of the same time is not a difference. */
+/** Normalises a time, so that the same time in two formats counts as equal. */
 function instant(value: unknown): unknown {
   const time = typeof value === "string" ? Date.parse(value) : Number.NaN;
   return Number.isNaN(time) ? value : new Date(time).toISOString();

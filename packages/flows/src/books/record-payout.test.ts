@@ -29,8 +29,8 @@ beforeEach(async () => {
 });
 
 /**
- * Confirms a payment on a new case of 5,000 of the field partner. By default the payment is the whole amount, so that
- * the case ends.
+ * Creates a case with 5,000 outstanding, assigned to the field partner, and confirms a payment on it. By default the
+ * payment is 5,000, so that the case ends.
  */
 async function earn(lender: Lender, amount = "5000"): Promise<void> {
   const theCase = await aCase(database, lender, { fieldPartner });
@@ -39,7 +39,7 @@ async function earn(lender: Lender, amount = "5000"): Promise<void> {
   expect(outcome).toMatchObject({ kind: "booked" });
 }
 
-/** Returns a payout to record. By default its amount is that of one line. */
+/** Returns a payout to record. By default its amount equals one earning line. */
 function anOrder(given: Partial<PayoutToRecord> = {}): PayoutToRecord {
   const paidOn = dayIn(fieldPartner.timeZone, new Date());
   const reference = `UTR${randomInt(1e12)}`;
@@ -116,7 +116,7 @@ describe("a payout", () => {
     expect(await record(anOrder())).toEqual({ kind: "nothing_to_pay", credited: [] });
   });
 
-  test("is booked with its day and the time of its recording", async () => {
+  test("is booked with the day on which it was paid and the time at which it was recorded", async () => {
     await earn(lenders[0]!);
     const [now, paidOn] = [new Date(), dayIn(fieldPartner.timeZone, new Date())];
     await record(anOrder({ paidOn }), now);
@@ -140,7 +140,7 @@ describe("a payout", () => {
     expect(await record(anOrder({ until: today }), later)).toMatchObject({ kind: "recorded" });
   });
 
-  test("pays exactly the previewed lines, even if others have been credited since", async () => {
+  test("pays exactly the previewed lines, even if other lines were credited after the preview", async () => {
     for (const lender of lenders) await earn(lender);
     const order = await previewed();
     await pause(2);
@@ -154,7 +154,7 @@ describe("a payout", () => {
     await expectPaid(3n * EARNED_MINOR);
   });
 
-  test("of less than the credited sum is refused; if the credits up to some time add up to its amount, the error has that time", async () => {
+  test("is refused if its amount is below the credited sum, and the error has an `until` that fits, if there is one", async () => {
     for (const _ of [1, 2, 3]) {
       await earn(lenders[0]!);
       await pause(2);
@@ -172,7 +172,7 @@ describe("a payout", () => {
     await expectPaid(2n * EARNED_MINOR);
   });
 
-  test("is not recorded if a line with an earlier credit time was committed after the preview", async () => {
+  test("is not recorded if a line that was credited before the preview is committed after it", async () => {
     const [line, late] = lenders as [Lender, Lender];
     await earn(line);
     await pause(2);
@@ -188,7 +188,7 @@ describe("a payout", () => {
     expect(await record(both)).toMatchObject({ kind: "recorded", payout: { lines: 2 } });
   });
 
-  test("is refused if it was sent on a day before its first line was credited, in any time zone", async () => {
+  test("is refused if the day of the payment had ended in every time zone before the first line was credited", async () => {
     for (const lender of lenders) await earn(lender);
     const [first] = await creditedAt();
     const earliest = dayIn("Etc/GMT+12", first!);
@@ -201,7 +201,7 @@ describe("a payout", () => {
     expect(await record({ ...order, paidOn: earliest })).toMatchObject({ kind: "recorded" });
   });
 
-  test("that is repeated returns the recorded payout, and is refused if its fields differ", async () => {
+  test("that is recorded again with the same reference is returned if all fields are equal, and refused if one differs", async () => {
     await earn(lenders[0]!);
     const order = anOrder();
     const first = await record(order);
@@ -222,7 +222,7 @@ describe("a payout", () => {
     await expectPaid(EARNED_MINOR);
   });
 
-  test("is refused for an unknown field partner, another amount or currency, and future days, without any change", async () => {
+  test("is refused, and nothing changes, for an unknown field partner, a wrong amount, another currency or a future day", async () => {
     await earn(lenders[0]!);
     const now = new Date();
     const inDays = (days: number, zone = "Pacific/Kiritimati") => dayIn(zone, new Date(now.getTime() + days * DAY_MS));
@@ -267,7 +267,7 @@ describe("concurrent calls of recordPayout", () => {
     await expectPaid(2n * EARNED_MINOR);
   });
 
-  test("pay each line once for payouts with different references, even while payments clear cases", async () => {
+  test("pay each line once, even if the payouts have different references and payments clear cases at the same time", async () => {
     const earning = Array.from({ length: 12 }, (_, index) => earn(lenders[index % 2]!));
     const paying = (async () => {
       const kinds: string[] = [];
@@ -284,7 +284,8 @@ describe("concurrent calls of recordPayout", () => {
     const kinds = new Set(await paying);
     await record(await previewed());
     expect([...kinds]).toEqual(expect.arrayContaining(["recorded"]));
-    // A line that was credited earlier, but committed after the preview, must not be paid unnoticed.
+    // `amount_differs` occurs if a line was credited before the preview and committed after it. Such a line must not be
+    // paid unnoticed.
     const expected = new Set(["recorded", "nothing_to_pay", "amount_differs"]);
     expect([...kinds].filter((kind) => !expected.has(kind))).toEqual([]);
     expect(await stateOfLines()).toEqual(Array<string>(12).fill("paid_out"));

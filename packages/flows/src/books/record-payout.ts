@@ -34,7 +34,7 @@ export interface PayoutPreview {
   readonly asOf: Date | null;
 }
 
-/** The outcome of recording a payout. Data were changed only if it is `recorded`. */
+/** The outcome of recording a payout. Data were changed only if the outcome is `recorded`. */
 export type RecordPayoutOutcome =
   | { readonly kind: "recorded"; readonly payout: Payout }
   /** The same payout was recorded before. */
@@ -42,21 +42,21 @@ export type RecordPayoutOutcome =
   /** Another payout with this reference was recorded before. It differs in these fields. */
   | { readonly kind: "reference_taken"; readonly payout: Payout; readonly differences: readonly string[] }
   | { readonly kind: "field_partner_not_found" }
-  /** The field is a day or a time in the future. `today` is the current day or time. */
+  /** The value of `field` is a day or a time in the future. `today` is the current day or time. */
   | { readonly kind: "in_future"; readonly field: "paidOn" | "until"; readonly today: string }
   /** No earnings are credited in this currency. `credited` has the sums in other currencies. */
   | { readonly kind: "nothing_to_pay"; readonly credited: readonly CreditedSum[] }
   /**
-   * The credited earnings add up to `creditedMinor`, not to the amount of the payment. With `reachedAt` as `until`, the
-   * two are equal; undefined if there is no such time.
+   * The credited earnings add up to `creditedMinor`, not to the amount of the payment. The earnings that were credited
+   * up to `reachedAt` add up to exactly the amount. `reachedAt` is undefined if there is no such time.
    */
   | { readonly kind: "amount_differs"; readonly creditedMinor: bigint; readonly reachedAt: Date | undefined }
   /** The payment was sent before any of the earnings was credited. */
   | { readonly kind: "paid_before_credited"; readonly earliest: string };
 
-/** The time zone that is furthest ahead. If a bank anywhere in the world already has a date, this zone has it too. */
+/** The time zone that is furthest ahead. A day that has not started here has not started anywhere. */
 const FIRST_TIME_ZONE = "Pacific/Kiritimati";
-/** The time zone that is furthest behind. */
+/** The time zone that is furthest behind. A day that has ended here has ended everywhere. */
 const LAST_TIME_ZONE = "Etc/GMT+12";
 
 /**
@@ -114,8 +114,8 @@ export async function recordPayout(
 }
 
 /**
- * Returns the earnings that could be paid out to a field partner now, up to `until` as in a PayoutOrder. Undefined if
- * there is no such field partner.
+ * Returns the earnings that could be paid out to a field partner now. Only earnings that were credited up to `until`
+ * count; `until` is a day or a time, as in a PayoutOrder. Returns undefined if there is no such field partner.
  *
  * @example
  * const preview = await payoutPreview(em, fieldPartnerId, "2026-11-30");

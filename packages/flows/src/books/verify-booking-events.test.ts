@@ -48,11 +48,14 @@ async function found(options: BookingEventOptions = {}): Promise<string[]> {
 const forgeBody = (value: string) =>
   forge(`update webhooks.event set body = ${value} where lender_id = $1 and kind = 'payment.collected'`);
 
-test.each([[1], [2], [3], [1_000]])("finds no problem in unchanged books, read %i rows at a time", async (page) => {
-  await Promise.all([pay(7), aCase(database, lender).then((other) => pay(5, other))]);
-  expect(await found({ page })).toEqual([]);
-  expect((await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() })).problems).toEqual([]);
-});
+test.each([[1], [2], [3], [1_000]])(
+  "finds no problem in unchanged books if it reads %i rows at a time",
+  async (page) => {
+    await Promise.all([pay(7), aCase(database, lender).then((other) => pay(5, other))]);
+    expect(await found({ page })).toEqual([]);
+    expect((await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() })).problems).toEqual([]);
+  },
+);
 
 test.each([
   ["eventId", `'"evt_1"'`, '"evt_1"', /"evt_[0-9a-f]{32}"/],
@@ -95,7 +98,7 @@ test("accepts an event without inBalance, as earlier versions emitted it", async
   expect(await found()).toEqual([]);
 });
 
-test("reports an event without data", async () => {
+test("reports an event whose body has no `data`", async () => {
   await pay(1);
   await forgeBody("(body::jsonb - 'data')::text");
   expect(await found()).toEqual([expect.stringContaining("data.amount is absent in the event, 1 in the booking")]);
@@ -131,19 +134,22 @@ describe("verifyBookingEvents", () => {
     ]);
   });
 
-  test.each([[String.raw`"\u0000pay"`], ["17"]])("reports an event with the reference %s", async (reference) => {
-    await pay(1);
-    await forge(
-      `delete from ledger.payment_booking where lender_id = $1`,
-      `update webhooks.event set body = regexp_replace(body, '"reference":"[^"]*"', '"reference":${reference.replaceAll("\\", "\\\\")}')
+  test.each([[String.raw`"\u0000pay"`], ["17"]])(
+    "reports an event whose reference was changed to %s and whose booking was deleted",
+    async (reference) => {
+      await pay(1);
+      await forge(
+        `delete from ledger.payment_booking where lender_id = $1`,
+        `update webhooks.event set body = regexp_replace(body, '"reference":"[^"]*"', '"reference":${reference.replaceAll("\\", "\\\\")}')
        where lender_id = $1 and kind = 'payment.collected'`,
-    );
-    expect(await found()).toEqual([
-      `EVENT_WITHOUT_BOOKING event: Loan ${theCase.sourceLoanNumber}, sequence 2: nothing is booked under the event's reference ${reference}.`,
-    ]);
-  });
+      );
+      expect(await found()).toEqual([
+        `EVENT_WITHOUT_BOOKING event: Loan ${theCase.sourceLoanNumber}, sequence 2: nothing is booked under the event's reference ${reference}.`,
+      ]);
+    },
+  );
 
-  test("reports an event of another loan, and the booking without its event", async () => {
+  test("reports an event that was moved to another loan, and the booking that now has no event", async () => {
     await pay(1);
     await forge(`update webhooks.event set source_loan_number = 'LN-forged' where lender_id = $1 and sequence = 2`);
     const codes = (await found()).map((problem) => problem.split(" ")[0]);
@@ -159,7 +165,7 @@ describe("verifyBookingEvents", () => {
   });
 });
 
-test("compares bookings with events whose ids are far apart, with only a few rows in memory", async () => {
+test("compares each booking with its event with only a few rows in memory, even if the ids of the two are far apart", async () => {
   await pay(9);
   const reversed = `overlay(id::text placing (99 - sequence)::text || '000000' from 1)::uuid`;
   await forge(`update webhooks.event set id = ${reversed} where lender_id = $1 and kind = 'payment.collected'`);
@@ -180,7 +186,7 @@ test("counts every problem and lists the first 1,000", async () => {
   expect(all).toMatchObject({ ok: false, totalProblems: 1_200n });
 });
 
-test("does not report events that retention has deleted, and compares the others", async () => {
+test("does not report a booking whose event was deleted by retention, and compares the other bookings", async () => {
   const [settled, waiting] = await pay(2);
   await growOldBy(60);
   await forge(
@@ -202,7 +208,7 @@ test("does not report events that retention has deleted, and compares the others
   expect(problems).toEqual([expect.stringContaining(`payment ${waiting}: eventId is `)]);
 });
 
-/** Backdates all rows by that many days, and marks all events as delivered. */
+/** Backdates all rows by `days` days, and marks all events as delivered. */
 async function growOldBy(days: number): Promise<void> {
   const { rows } = await database.pool.query<{ first: string }>(
     `select left(webhooks.first_id(now() - interval '${days} days')::text, 13) as first`,

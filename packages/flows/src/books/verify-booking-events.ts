@@ -12,7 +12,7 @@ export interface BookingEventProblem {
   readonly detail: string;
 }
 
-/** The number of rows to read at a time, and how many rows may wait for their counterpart. */
+/** The number of rows to read at a time, and the maximum number of rows that wait for their counterpart. */
 export interface BookingEventOptions {
   readonly page?: number;
   readonly maxWaiting?: number;
@@ -69,7 +69,7 @@ interface Page<Row> {
 /** The rows of one table, ordered by id. The next page is read while the current page is compared. */
 class Pages<Row> {
   isDone = false;
-  /** The id up to which rows were returned. */
+  /** All rows up to this id were returned. */
   position: string;
   #nextPage: Promise<Page<Row>>;
   readonly #read: (after: string) => Promise<Page<Row>>;
@@ -96,7 +96,7 @@ class Pages<Row> {
 
   #readAhead(): Promise<Page<Row>> {
     const page = this.#read(this.position);
-    // The error is thrown by the call of `next` that awaits the page.
+    // Prevents an unhandled rejection. The error is not lost: `next` throws it when it awaits the page.
     page.catch(() => {});
     return page;
   }
@@ -131,8 +131,8 @@ class Pairs {
   addEvent(event: StoredEvent): void {
     const key = keyOf(event.loan, event.sequence);
     const booking = this.#bookings.get(key);
-    // Two events with the same sequence are reported by the check of sequences. Here the second event waits, and its
-    // booking is looked up by its reference.
+    // If two events have the same sequence, the second one finds no booking and waits here. Its booking is later looked
+    // up by its reference. The check of sequences reports the duplicate.
     if (booking === undefined) this.#events.set(key, event);
     else if (this.#bookings.delete(key)) this.#compare(booking, event);
   }
@@ -181,8 +181,8 @@ class Pairs {
       const reference = references[index];
       const booking = isBookable(reference) ? byKey.get(keyOf(loan, reference)) : undefined;
       if (booking) {
-        // If this booking is also read in the order of ids, and has the sequence of the event, the two are compared
-        // there. Comparing them here too would report each difference twice.
+        // If the booking has the event's sequence and is among the bookings that are read page by page, the booking and
+        // the event are compared there. A comparison here too would report each difference twice.
         const isCompared = booking.sequence === event.sequence && booking.id > this.#keptFrom;
         if (!isCompared) this.#compare(booking, event);
       } else {
@@ -207,7 +207,10 @@ class Pairs {
   }
 }
 
-/** Tells whether a booking can have this reference: PostgreSQL does not store NUL in a text. */
+/**
+ * Returns whether a booking can have this reference. PostgreSQL cannot store a text with NUL, so no booking has such a
+ * reference.
+ */
 function isBookable(reference: unknown): reference is string {
   return typeof reference === "string" && !reference.includes("\0");
 }

@@ -24,14 +24,14 @@ test("finds no problem when retention has deleted all events of a case, and stil
   const { problems } = await verified();
   expect(new Set(problems.map(({ code, detail }) => `${code}: ${detail}`))).toEqual(
     new Set([
-      `CASE_MISMATCH: ${active.sourceLoanNumber}: The case is at sequence 2, its last event is 1.`,
-      `CASE_MISMATCH: ${quiet.sourceLoanNumber}: The case is at sequence 1, its last event is 2.`,
+      `CASE_MISMATCH: ${active.sourceLoanNumber}: The case is at sequence 2, its last event has sequence 1.`,
+      `CASE_MISMATCH: ${quiet.sourceLoanNumber}: The case is at sequence 1, its last event has sequence 2.`,
       "DELIVERY_MISSING: 0 events are published, but 1 are delivered, waiting, retrying or parked.",
     ]),
   );
 });
 
-/** Backdates all events and deliveries by that many days. */
+/** Backdates all events and deliveries by `days` days. */
 async function growOldBy(days: number): Promise<void> {
   const agedId = `(left(webhooks.first_id(now() - interval '${days} days')::text, 13) || right(id::text, 23))::uuid`;
   await database.pool.query(`

@@ -137,7 +137,9 @@ function moneyFaults(theCase: CaseTotals, balance: CaseBalance | undefined): str
 }
 
 function sequenceFaults({ sequence }: CaseTotals, lastSequence: bigint): string[] {
-  return sequence === lastSequence ? [] : [`The case is at sequence ${sequence}, its last event is ${lastSequence}.`];
+  return sequence === lastSequence
+    ? []
+    : [`The case is at sequence ${sequence}, its last event has sequence ${lastSequence}.`];
 }
 
 /** Checks that the earning lines of each field partner add up to the amounts in the books. */
@@ -155,7 +157,7 @@ async function checkEarnings(tx: Tx, lenderId: string): Promise<BooksProblem[]> 
       table: "earning",
       id: key,
       lenderId,
-      detail: `${state}: the earnings say ${said.get(key)?.[state] ?? 0n}, the books ${booked.get(key)?.[state] ?? 0n}.`,
+      detail: `${state}: the earning lines add up to ${said.get(key)?.[state] ?? 0n}, the books to ${booked.get(key)?.[state] ?? 0n}.`,
     }));
   });
 }

@@ -15,7 +15,7 @@ import { verifyBooks } from "./verify-books.ts";
 const EARNED_MINOR = 12_500n;
 
 const NO_SUCH_PAYOUT =
-  "2 lines of 25000 (minor units) name this payout, but there is no such payout of their field partner and currency.";
+  "2 earning lines with a total of 25000 (minor units) name this payout, but their field partner has no such payout in their currency.";
 
 const database: Database = await flowsDatabase();
 

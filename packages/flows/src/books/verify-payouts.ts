@@ -15,8 +15,8 @@ const PAGE = 1_000;
 
 /**
  * Checks that the amount of each payout of a lender is the sum of its lines, and that each paid line has exactly one
- * transfer for its payout. It does not look for further transfers, because they would change the account balances,
- * which `verifyBooks` compares.
+ * transfer for its payout. Does not look for additional transfers: they would change the balances of accounts, which
+ * `verifyBooks` compares.
  */
 export async function verifyPayouts(em: EntityManager, lenderId: string): Promise<PayoutProblem[]> {
   const problems = await readSnapshot(em, (tx) => checkSums(tx, lenderId));
@@ -38,7 +38,7 @@ async function checkSums(tx: Tx, lenderId: string): Promise<PayoutProblem[]> {
     lenderId,
     detail:
       saidMinor === null
-        ? `${lines} lines of ${linesMinor} (minor units) name this payout, but there is no such payout of their field partner and currency.`
+        ? `${lines} earning lines with a total of ${linesMinor} (minor units) name this payout, but their field partner has no such payout in their currency.`
         : `The payout says ${saidMinor} for ${saidLines} lines; its ${lines ?? 0} lines add up to ${linesMinor ?? 0n} (minor units).`,
   }));
 }

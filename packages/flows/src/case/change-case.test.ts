@@ -31,7 +31,7 @@ test("an assignment to a field partner whose suspension is not committed yet wai
   expect(await currentCase(database, lender, loan!)).toMatchObject({ assignedFieldPartnerId: null, status: "new" });
 });
 
-test("a suspension concurrent with assignments counts exactly the cases that were assigned before it", async () => {
+test("a suspension that is concurrent with assignments counts exactly the cases that were assigned before the suspension", async () => {
   for (let round = 0; round < 10; round += 1) {
     const [{ id }, loans] = [await aFieldPartner(database), await someLoans(8)];
     const suspending = transaction(database.em(), async (tx) => {

@@ -30,9 +30,9 @@ export type CaseOrderOutcome =
   | { readonly kind: "refused"; readonly refusal: TransitionRefusal };
 
 /**
- * Assigns the loan's current case to a field partner, even if it is assigned to another field partner. A suspended
- * field partner is refused. If the field partner is being suspended at the same time, the order either comes first or
- * is refused.
+ * Assigns the loan's current case to a field partner, even if it is assigned to another field partner. The order is
+ * refused if the field partner is suspended. If a suspension runs at the same time, either the order commits before the
+ * suspension, or the order is refused.
  *
  * @example
  * const order = { lender, loan: "LN-2026-00417", reason: null, fieldPartnerId };
@@ -100,7 +100,7 @@ async function changeCase(
     const now = new Date();
     const { lender, loan, reason } = order;
 
-    // Lock the case and decide by the table of states.
+    // Lock the case, and look up in the table of states whether the order is allowed.
     const [lockedCase] = await lockCurrentCases(tx, [{ lenderId: lender.id, loan }]);
     if (!lockedCase) return { kind: "loan_not_found" };
     if (trigger.kind === "assign") {

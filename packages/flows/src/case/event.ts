@@ -7,8 +7,8 @@ import type { EmitOptions, EventToEmit } from "@collections/webhooks";
 const ENVELOPE_VERSION = 1;
 
 /**
- * The option of `emit` for our events: their loans are locked by their cases, which count the events, and `caseEvent`
- * makes the bodies.
+ * The option of `emit` for events of cases. The caller has locked the loan's case, which stores the last sequence, so
+ * no other transaction can use the same number. `caseEvent` makes the bodies.
  */
 export const NUMBERED_UNDER_LOCK: EmitOptions = { trusted: true };
 

@@ -62,13 +62,13 @@ export interface ImportRequest {
   /** Whether to apply no row if one is rejected. */
   readonly atomic: boolean;
   /**
-   * The UUID of the request. The first import with an id fixes `dryRun` and `atomic`. A repeat of the id writes nothing
-   * and gets the answer of the first import. Default: a new UUID; then the import is recorded only if it is applied.
+   * The UUID of the request. A repeat with the same id writes nothing, and uses the `dryRun` and `atomic` of the first
+   * request. Default: a new UUID; then the import is recorded only if it is applied.
    */
   readonly importId?: string;
   /**
-   * Is called last in the transaction that writes the rows, so that its own writes are committed together with them. It
-   * is not called if the rows are rolled back.
+   * Called at the end of the transaction that writes the rows, so that the rows and the writes of this function are
+   * committed together. Not called if the rows are rolled back.
    */
   readonly beforeCommit?: (tx: Tx, result: ImportResult) => Promise<void>;
 }
@@ -157,7 +157,7 @@ async function answerRepeat(
 interface ImportAttempt extends ImportRequest {
   /** When the rows were first checked. Later checks use the same time to detect an `outstandingAsOf` in the future. */
   readonly receivedAt: Date;
-  /** Whether the rows are planned only to answer a repeat, and are then rolled back. */
+  /** Whether the request is a repeat. Then the rows are applied only to compute the answer, and are rolled back. */
   readonly isRepeat?: boolean;
 }
 
@@ -293,10 +293,7 @@ async function currentCases(
   return new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
 }
 
-/**
- * Returns the later payments by loan: payments of the current case that were captured after the row's
- * `outstandingAsOf`.
- */
+/** Returns, by loan, the payments of the current case that were captured after the row's `outstandingAsOf`. */
 async function paymentsAfterBalances(
   tx: Tx,
   rows: readonly CheckedRow[],

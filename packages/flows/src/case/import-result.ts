@@ -22,7 +22,7 @@ export type RowResult =
       readonly index: number;
       readonly sourceLoanNumber: string;
       readonly outcome: "created" | "updated" | "unchanged" | "reopened" | "withdrawn";
-      /** Absent for a new case if the import was not stored. */
+      /** Absent if the row would create a case, but the import was not stored. */
       readonly caseId?: string;
       readonly status: string;
       readonly outstandingAmount: WireNumber;
@@ -35,7 +35,7 @@ export type RowResult =
       readonly sourceLoanNumber: string | null;
       readonly outcome: "rejected";
       readonly errors: readonly RowFault[];
-      /** Absent when there are none. */
+      /** Absent if the row has no warnings. */
       readonly warnings?: readonly RowWarning[];
     };
 

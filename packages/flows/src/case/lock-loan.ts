@@ -13,8 +13,8 @@ import { emit } from "@collections/webhooks";
 import { caseEvent, type EventOrigin, NUMBERED_UNDER_LOCK } from "./event.ts";
 
 /**
- * The case that an operation works on, and the loan's current case, which stores the loan's sequence. Both are the same
- * case, unless the work began in an earlier cycle of the loan.
+ * The case that an operation works on, and the loan's current case, which stores the loan's sequence. The two differ
+ * only if the operation concerns an earlier cycle of the loan.
  */
 export interface LockedLoan {
   readonly worked: LockedCase;
@@ -38,9 +38,9 @@ export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
 }
 
 /**
- * Writes the case that was worked on, and emits the events with the next numbers of the loan's sequence. The events
- * show the loan's current case. If they showed the amounts of an earlier cycle under a newer number, a receiver would
- * overwrite the amounts of the new cycle. contract: Receiver
+ * Writes the case that the operation changed, and emits its events with the next numbers of the loan's sequence. The
+ * events show the loan's current case. If they showed the amounts of an earlier cycle under a newer number, a receiver
+ * would overwrite the amounts of the new cycle. contract: Receiver
  */
 export async function recordLoanEvents(
   tx: Tx,

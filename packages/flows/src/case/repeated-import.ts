@@ -3,8 +3,8 @@ import type { CheckedRow, ImportedCase, ImportRun, RefusedRow, RowFault } from "
 import { type ImportResult, importResult, type PlannedRow } from "./import-result.ts";
 
 /**
- * Returns the rows that were rejected because of the state of their case. They are stored, because a repeat of the
- * import could find another state and apply them.
+ * Returns the rows that were rejected because of the state of their case. These rows are stored, so that a repeat of
+ * the import rejects them too, even if the state of the case has changed.
  */
 export function refusedByCase(rows: readonly PlannedRow[], checked: readonly CheckedRow[]): RefusedRow[] {
   return rows.flatMap(({ checked: { index }, plan }, at) =>
@@ -16,7 +16,10 @@ function storable(fault: RowFault): RowFault {
   return { ...fault, pointer: storableText(fault.pointer), detail: storableText(fault.detail) };
 }
 
-/** Replaces NUL and lone surrogates, which a text may quote from a row. PostgreSQL stores neither in JSON. */
+/**
+ * Replaces NUL and lone surrogates, because PostgreSQL cannot store them in JSON. An error's text can contain them if
+ * it quotes a value of the row.
+ */
 function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }

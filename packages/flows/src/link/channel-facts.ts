@@ -10,7 +10,8 @@ export function channelFacts({ consent, borrowerEmail }: Case, { whatsapp }: Len
       hasAddress: true,
       isConfigured: whatsapp.phoneNumberId !== null && whatsapp.hasToken,
     },
-    // Only the mailer knows whether the operator has a mail server. It reports that when a mail is sent.
+    // Only the mailer knows whether a mail server is configured. If there is none, sending the e-mail fails with
+    // NOT_CONFIGURED.
     email: { consent: consent.email, hasAddress: borrowerEmail !== null, isConfigured: true },
   };
 }

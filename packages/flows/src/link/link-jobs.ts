@@ -23,7 +23,7 @@ export interface LinkDeps {
   readonly whatsapp: WhatsApp;
   /** The deployment's name (contract: Health response, `env`). */
   readonly environment: string;
-  /** The limit for a mint call with its answer (contract: Limits, mint-link response time). */
+  /** The time limit for a mint call, including the lender's answer (contract: Limits, mint-link response time). */
   readonly mintTimeoutMs: number;
   readonly log?: LinkLog;
 }

@@ -85,7 +85,7 @@ async function mintSetup({ database, vault, credentials }: LinkDeps, lenderId: s
     const registration = await mintRegistration(database.em(), vault, lenderId);
     if (!registration) return notConfigured("The lender has registered no mint-link URL.");
     const key = await credentials.signingKeyOf(lenderId);
-    return key ? { registration, key } : notConfigured("The lender has no API key left to sign the call with.");
+    return key ? { registration, key } : notConfigured("The lender has no valid API key to sign the mint call with.");
   } catch (error) {
     if (error instanceof SealedValueError) return notConfigured(error.message);
     throw error;

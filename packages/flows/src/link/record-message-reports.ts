@@ -148,7 +148,7 @@ async function emitChanges(
   await recordLoanEvents(tx, { worked: current, current }, { caseAfter: current, eventData }, origin);
 }
 
-/** Returns the best report of each message. */
+/** Returns, for each message, the report with the highest status. */
 function bestOf(reports: readonly MessageReport[]): MessageReport[] {
   const best = new Map<string, MessageReport>();
   for (const report of reports) {

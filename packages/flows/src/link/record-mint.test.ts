@@ -77,7 +77,7 @@ describe("the answer to a mint call", () => {
 });
 
 describe("a mint call of a worker that died after the claim", () => {
-  test("becomes outcome_unknown after the time that a call may take, and is not repeated", async () => {
+  test("is recorded as outcome_unknown one minute after its time limit, and is not repeated", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const started = new Date();

@@ -53,7 +53,7 @@ export async function recordMint(
  * or may not have minted the link, so the call is never repeated.
  */
 export async function settleLostMint(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
-  assert(link.mintStartedAt, "a lost call was started");
+  assert(link.mintStartedAt, "a mint call that counts as lost has started");
   if (now.getTime() < link.mintStartedAt.getTime() + deps.mintTimeoutMs + MINT_LOST_AFTER_MS) return;
   const detail = "The process that called the lender ended before it recorded the answer.";
   await recordMint(deps, link, { unavailable: "outcome_unknown", detail });
@@ -74,7 +74,7 @@ async function recordLink(
   for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
   if (!changed) return;
 
-  // Record on the case that work on it has begun.
+  // Record on the case that work on the case has begun.
   const verdict = transition(loan.worked, { kind: "create_link" }, now);
   assert(verdict.allowed, "the trigger create_link is allowed in every state");
 

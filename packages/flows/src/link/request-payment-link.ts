@@ -16,16 +16,21 @@ export interface PaymentLinkRequest {
   readonly currency: CurrencyCode;
   /** The channels to send the link over. Default: all; with an empty list the link is only shown on the phone. */
   readonly channels?: readonly Channel[];
-  /** When the field partner tapped, by the phone's clock. Default: when the service received the request. */
+  /**
+   * When the field partner requested the link, by the phone's clock. Default: when the service received the request.
+   */
   readonly occurredAt?: Date;
-  /** When the service received the request, if that was before it received the start of the visit. */
+  /**
+   * When the service received and queued the request. Present only if the request arrived before the start of its
+   * visit.
+   */
   readonly queuedSince?: Date;
 }
 
 /** The outcome of a request for a link. A `requested` link is not minted yet. */
 export type RequestPaymentLinkOutcome =
   | { readonly kind: "requested"; readonly link: PaymentLink }
-  /** There is no such visit, or it is another field partner's. */
+  /** There is no such visit, or the visit belongs to another field partner. */
   | { readonly kind: "visit_not_found" }
   | { readonly kind: "case_not_workable"; readonly code: FieldWorkRefusal }
   | AppInputFault
@@ -85,8 +90,8 @@ export async function requestPaymentLink(
 }
 
 /**
- * Returns the earlier time, so that a phone's clock that is ahead cannot make a queued request look newer than its
- * arrival.
+ * Returns the earlier of the two times. Otherwise, if the phone's clock is ahead, a queued request would look newer
+ * than it is.
  */
 function earliestOf(tappedAt: Date | undefined, receivedAt: Date | undefined): Date | null {
   if (tappedAt && receivedAt) return tappedAt < receivedAt ? tappedAt : receivedAt;

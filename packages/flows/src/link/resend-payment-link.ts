@@ -33,7 +33,7 @@ export type ResendPaymentLinkOutcome =
   | { readonly kind: "used_up"; readonly channel: Channel };
 
 /**
- * Sends a live link again. It enqueues jobs that send the messages. contract: What the service does
+ * Sends a live link again: enqueues jobs that send the messages. contract: What the service does
  *
  * @example
  * const outcome = await resendPaymentLink(tx, { fieldPartnerId, linkId, channels: ["whatsapp"] }, {});

@@ -19,7 +19,7 @@ import { obsoleteReason } from "./obsolete-request.ts";
 /** The result of sending a message, as it is recorded. */
 export type SendReport = Pick<DeliveryReport, "status" | "providerMessageId" | "failureCode" | "failureDetail">;
 
-/** The outcome of sending a message. `isTemporary`: the message was not sent, and a later attempt may succeed. */
+/** The outcome of sending a message. If `isTemporary`, the message was not sent, and a later attempt may succeed. */
 export interface SendOutcome {
   readonly report: SendReport;
   readonly isTemporary: boolean;
@@ -31,7 +31,7 @@ export interface SendOutcome {
  */
 const TOO_LATE_MS = 30 * 60_000;
 
-/** The name of the WhatsApp template of a lender that has registered no name. */
+/** The WhatsApp template for a lender that has not registered the name of a template. */
 const DEFAULT_TEMPLATE = "payment_link";
 
 /**

@@ -66,7 +66,7 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
   const claim = await withLockedCase(deps, known.link, (tx) => claimDelivery(tx, { lenderId, id, lostAfterMs }));
   if (claim.kind === "settled" || claim.kind === "busy") return;
 
-  // Send it, outside any transaction.
+  // Send the message, outside any transaction.
   const mayHaveBeenSent = known.delivery.startedAt !== null;
   const { report, isTemporary } = await sendClaimed(claim, message, mayHaveBeenSent);
   const facts = { lenderId, deliveryId: id, channel: claim.delivery.channel, attempt, ...report };
@@ -129,7 +129,7 @@ async function recordSending(
     signal(tx, PAYMENT_LINK_CHANNEL, link.id);
     if (became === null) return;
 
-    // The link became sent or undelivered: emit the event.
+    // Emit the event if the link became sent or undelivered.
     const newEvent =
       became === "sent"
         ? { kind: "payment_link.delivered" as const, data: { linkId: link.linkId, channels: [channel] } }

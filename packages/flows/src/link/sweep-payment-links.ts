@@ -53,7 +53,7 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
     }
   });
 
-  // Reports that arrived before their message's id was stored, and that were not applied since.
+  // Delivery reports that arrived before the id of their message was stored, and that are not applied yet.
   for (const message of await settleableReports(em())) await applyReports(deps, message);
   await transaction(em(), async (tx) => forgetOldReports(tx, new Date(now.getTime() - REPORT_FORGOTTEN_MS)));
 }
@@ -67,7 +67,10 @@ async function settle(deps: LinkDeps, link: PaymentLink, now: Date): Promise<voi
     await settleLostMint(deps, link, now);
   } catch (error) {
     const { lenderId, id: linkId } = link;
-    deps.log?.warn({ lenderId, linkId, error }, "lost mint call not settled");
+    deps.log?.warn(
+      { lenderId, linkId, error },
+      "could not record that the mint call was lost; the next sweep tries again",
+    );
   }
 }
 
@@ -76,6 +79,9 @@ async function applyReports(deps: LinkDeps, { lenderId, providerMessageId: messa
   try {
     await applyHeldReports(deps, lenderId, [messageId]);
   } catch (error) {
-    deps.log?.warn({ lenderId, messageId, error }, "reports about a message not applied");
+    deps.log?.warn(
+      { lenderId, messageId, error },
+      "could not apply the delivery reports of a message; the next sweep tries again",
+    );
   }
 }

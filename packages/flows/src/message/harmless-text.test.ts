@@ -8,7 +8,7 @@ test.each([
   ["gpj.\u{202E}exe", String.raw`gpj.\u{202e}exe`],
   ["half \u{D83D}", "half \uFFFD"],
   ["नमस्ते ₹2,500 😀", "नमस्ते ₹2,500 😀"],
-])("onOneLine(%j) is %j", (text, line) => {
+])("onOneLine(%j) returns %j", (text, line) => {
   expect(onOneLine(text)).toBe(line);
 });
 
@@ -16,13 +16,13 @@ test("harmless keeps line breaks and tabs, and escapes other control characters"
   expect(harmless("a\n\tb\r\u001b[2J\u009b1m\u{E0041}\n")).toBe("a\n\tb\\u{d}\\u{1b}[2J\\u{9b}1m\\u{e0041}\n");
 });
 
-test("quoted keeps the lines and puts a bar before each", () => {
+test("quoted keeps the lines of a text and puts a bar before each line", () => {
   expect(quoted("<html>\r\n\tdown\r\rBack\x00 soon\x1b]0;\x07\n\n\n", 2_048)).toBe(
     ["| <html>", "| \tdown", "|", String.raw`| Back\u{0} soon\u{1b}]0;\u{7}`].join("\n"),
   );
 });
 
-test("quoted cuts a long text at maxBytes, between characters", () => {
+test("quoted cuts a long text at maxBytes, without splitting a character", () => {
   expect(quoted("₹".repeat(1_000), 2_048)).toBe(`| ${"₹".repeat(682)}\n(cut here)`);
 });
 

@@ -23,8 +23,8 @@ export function onOneLine(text: string): string {
 
 /**
  * Returns text from outside as a quotation, with a bar before each line, so that it cannot be taken for our own text.
- * Control characters, and characters that turn or hide text, are escaped. Text beyond `maxBytes` of UTF-8 or 40 lines
- * is cut, with a note.
+ * Control characters are escaped, and so are characters that hide text or change its direction. Text beyond `maxBytes`
+ * of UTF-8 or 40 lines is cut, with a note.
  *
  * @example
  * quoted("Not today\nSorry", 2_048); // "| Not today\n| Sorry"

@@ -81,7 +81,7 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
   const facts = { otpId, fieldPartnerId, attempt };
   if (deps.showsCodes) log.info(facts, `sign-in code ${otp.code}`);
 
-  // Send it, outside any transaction.
+  // Send the code, outside any transaction.
   const { channel, faults } = await sendOver(deps, otpId, otp);
   for (const [name, { code, detail }] of faults) {
     log.warn({ ...facts, channel: name, code, detail }, "sign-in code not accepted by a channel");
@@ -99,9 +99,9 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
 type ChannelFault = WhatsAppNotSentError | SmsNotSentError;
 
 /**
- * Sends the code over the first channel that accepts it. Channels that were used for this person a moment ago are tried
- * last, because a person who requests another code may have no WhatsApp, and the service cannot find that out. In a
- * sandbox without channels, the log counts as the channel.
+ * Sends the code over the first channel that accepts it. Channels that recently sent a code to this person are tried
+ * last: a person who requests another code may not have received the first one. For example, the service cannot find
+ * out whether a person has WhatsApp. In a sandbox without channels, the log counts as the channel.
  */
 async function sendOver(
   { channels, showsCodes }: OtpDeps,

@@ -59,17 +59,18 @@ export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<A
   const endpoint = (await endpointOf(em, lenderId))!;
   const contacts = lender.technicalContacts.filter((contact) => data.to?.includes(contact) ?? true);
   if (contacts.length === 0) {
-    deps.log?.warn(facts, "webhook alert not sent: the lender has no technical contact for it");
+    deps.log?.warn(facts, "webhook alert not sent: the lender has no technical contact to send the alert to");
     return;
   }
 
-  // Send it, outside any transaction.
+  // Send the mail, outside any transaction.
   const { environment, probeIntervalMs } = deps;
   const mail = webhookAlertMail({ ...data, environment, lender, endpoint, probeIntervalMs });
   const messageId = `webhook-alert:${alertId}:${raisedAt}`;
   const sendings = await Promise.all(contacts.map((to) => sendTo(deps.mailer, { ...mail, to, messageId })));
   for (const { to, fault } of sendings) {
-    // The number of the contact, counted from 1 as operators see it, because logs must not contain addresses.
+    // Logs must not contain e-mail addresses, so the log has the contact's number in the lender's list of technical
+    // contacts, counted from 1.
     const contact = lender.technicalContacts.indexOf(to) + 1;
     if (fault === null) deps.log?.info({ ...facts, contact }, "webhook alert");
     else deps.log?.warn({ ...facts, contact, code: fault.code, detail: fault.detail }, "webhook alert not sent");

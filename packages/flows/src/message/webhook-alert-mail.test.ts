@@ -182,7 +182,7 @@ You get this mail because you are a technical contact of ACME. The operator of t
 });
 
 describe("a late mail", () => {
-  test("about a suspension that is over says so, and announces no ping", () => {
+  test("about a suspension that has ended says that it is over, and announces no ping", () => {
     const { text } = mail("suspended", { endpoint: { ...ENDPOINT, waiting: 0, parked: 0 } });
     expect(text).toContain(`WHAT HAPPENS NEXT
 
@@ -194,7 +194,7 @@ LAST ANSWER`);
     expect(text).not.toContain("signed ping");
   });
 
-  test("about a recovery that did not last says so, and when the next ping is sent", () => {
+  test("about a recovery says that the callback is suspended again, and when the next ping is sent", () => {
     const { text } = mail("recovered", { facts: { since: FAILED.since }, endpoint: SUSPENDED });
     expect(text).toContain(`WHAT HAPPENS NEXT
 
@@ -204,16 +204,13 @@ The service sends a signed ping to your callback at 2026-11-20 15:57:31`);
     expect(text).not.toContain("do not have to do anything");
   });
 
-  test.each(["parked", "gone"] as const)(
-    "with the cause %s says that the callback has been suspended since",
-    (cause) => {
-      const { text } = mail(cause, { endpoint: { ...SUSPENDED, waiting: 1 } });
-      expect(text).toContain(
-        "Your callback is now suspended. 1 event waits until your callback answers a ping with 2xx.",
-      );
-      expect(text).not.toContain("Other events are still delivered");
-    },
-  );
+  test.each(["parked", "gone"] as const)("with the cause %s says that the callback is now suspended", (cause) => {
+    const { text } = mail(cause, { endpoint: { ...SUSPENDED, waiting: 1 } });
+    expect(text).toContain(
+      "Your callback is now suspended. 1 event waits until your callback answers a ping with 2xx.",
+    );
+    expect(text).not.toContain("Other events are still delivered");
+  });
 
   test("for a lender that has removed its callback announces no ping", () => {
     const { text } = mail("suspended", { endpoint: { ...SUSPENDED, url: null } });

@@ -41,8 +41,8 @@ export async function confirmPayments(
   try {
     return await run();
   } catch (error) {
-    // Two transactions of this function cannot insert the same booking, because both lock the case. If something else
-    // inserted the booking, the second run reads it.
+    // Two transactions of this function cannot insert the same booking, because both lock the case. If other code
+    // inserted the same booking, the second run finds that booking and reports a duplicate.
     if (!isUniqueViolation(error)) throw error;
     return run();
   }

@@ -154,7 +154,7 @@ test("paidAt is compared with the time when the request was accepted, not with t
   expect(kindOf(minutes(-10), minutes(-4.9))).toBe("PAID_AT_IN_FUTURE");
 });
 
-test("the payment that clears the case credits the earnings of earlier payments, stored or in the same batch", () => {
+test("the payment that clears the case credits the earnings of all earlier payments, from earlier batches and from the same batch", () => {
   const theCase = aCase({ outstandingMinor: 250_000n });
   const before = foldConfirmations(
     loaded({ lockedCases: [aCase({ id: theCase.id, assignedFieldPartnerId: theCase.assignedFieldPartnerId })] }),

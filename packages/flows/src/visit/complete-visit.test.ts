@@ -106,7 +106,7 @@ describe("the end of a visit", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
   });
 
-  test("that was queued after an end with another disposition is a conflict and returns the stored visit", async () => {
+  test("is a conflict and returns the stored visit if an end with another disposition was queued first", async () => {
     const theCase = await aCase(database, lender, { fieldPartner });
     const own = { fieldPartnerId: fieldPartner.id, visitId: crypto.randomUUID() };
     const occurredAt = new Date();
@@ -152,7 +152,7 @@ describe("the end of a visit", () => {
     expect(await complete(visitId)).toMatchObject({ kind: "completed" });
   });
 
-  test("that arrives after the next cycle has started is numbered in the new cycle and does not change it", async () => {
+  test("that arrives after the loan's next cycle has started emits its event in the new cycle and does not change the new case", async () => {
     const { theCase, visitId } = await aVisitedCase();
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
     await importRow(database, lender, { sourceLoanNumber, action: "withdraw" });

@@ -26,14 +26,17 @@ export interface VisitToComplete {
   readonly promise?: PromiseTerms;
   /** At most MAX_NOTE_CHARS characters. The only allowed control characters are line breaks and tabs. */
   readonly note?: string;
-  /** When the service received the request, if that was before it received the start of the visit. */
+  /**
+   * When the service received and queued the request. Present only if the request arrived before the start of its
+   * visit.
+   */
   readonly queuedSince?: Date;
 }
 
 /** The outcome of `completeVisit`. `case` is the case after the end of the visit. */
 export type CompleteVisitOutcome =
   | { readonly kind: "completed"; readonly visit: Visit; readonly case: LockedCase }
-  /** There is no such visit, or it is another field partner's. */
+  /** There is no such visit, or the visit belongs to another field partner. */
   | { readonly kind: "not_found" }
   /** The visit had already ended with another disposition, as `visit` shows. Nothing was changed. */
   | { readonly kind: "conflict"; readonly visit: Visit }
@@ -84,7 +87,7 @@ export async function completeVisit(
   if (completed.outcome === "ended_otherwise") return { kind: "conflict", visit: completed.visit };
   if (completed.outcome === "refused") return refusalOf(completed);
 
-  // Write the case and emit the events: first that of the visit, then that of the hold after a dispute.
+  // Write the case and emit the events: first `visit.completed`, then, after a dispute, `case.held`.
   const { visit, promise, caseAfter, events } = completed;
   const [lender, fieldPartner] = await Promise.all([lenderById(tx, lenderId), fieldPartnerById(tx, fieldPartnerId)]);
   const data = {

@@ -27,9 +27,9 @@ const PROMISES_A_PAGE = 500;
 
 /**
  * Decides every open promise whose day is over in its lender's time zone, and emits `promise.kept` or `promise.broken`
- * once for each. No event is emitted for a promise that is moot or was due more than 31 days ago. A promise is decided
- * one hour after the end of its day. Several processes may run this at the same time. A promise that cannot be decided
- * is logged, and the next run tries it again. contract: Event kinds
+ * once for each. No event is emitted for a promise that is moot (its case ended before the day was over) or was due
+ * more than 31 days ago. A promise is decided one hour after the end of its day. Several processes may run this at the
+ * same time. A promise that cannot be decided is logged, and the next run tries it again. contract: Event kinds
  *
  * @example
  * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));
@@ -87,7 +87,7 @@ async function settle(
     const paidMinor = await paidOnCase(tx, { lenderId, loan: sourceLoanNumber, caseId }, { from, to: dayEnd });
     const outcome = promiseOutcome(promise, paidMinor, loan.worked, dayEnd);
 
-    // Write the promise. Send the event unless the promise is moot (its case ended before the day was over) or too old.
+    // Write the promise. Emit the event unless the promise is moot or too old.
     await settlePromise(tx, promise, outcome);
     if (outcome === "moot" || !sendsEvent) return;
     const data = {

@@ -171,7 +171,7 @@ describe("a visit", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(2);
   });
 
-  test("of a case that is unassigned at the same time is recorded, in either order", async () => {
+  test("of a case that is reassigned at the same time is recorded, whichever transaction commits first", async () => {
     const theCase = await assignedCase();
     const stranger = await aFieldPartner(database);
     const outcomes = await Promise.all([
@@ -223,7 +223,7 @@ describe("a visit that is reported after the field partner has lost the case", (
     expect(await report(request)).toMatchObject({ kind: "started" });
   });
 
-  test("is not found if it started after the loss, or is reported more than 31 days after it", async () => {
+  test("is not found if it started after the field partner lost the case, or is reported more than 31 days after that", async () => {
     const theCase = await assignedCase();
     const before = start({ caseId: theCase.id });
     await unassign(theCase.sourceLoanNumber);

@@ -25,7 +25,7 @@ afterAll(async () => {
   await elsewhere.close();
 });
 const vault = createVault({ masterKey: "0a".repeat(32) });
-const reason = "the test says so";
+const reason = "needed for the test";
 const DAY_MS = 86_400_000;
 let lendersMade = 0;
 

@@ -88,8 +88,8 @@ export async function lenderOfKey(em: EntityManager, keyId: string): Promise<str
 }
 
 /**
- * Creates another key for a lender. It becomes the signing key by `setSigningKey`, at its first use, or at once if no other
- * key of the lender signs. Throws LenderNotFoundError.
+ * Creates another key for a lender. The new key becomes the signing key when it is first used or when `setSigningKey`
+ * chooses it. It becomes the signing key at once if no other key of the lender signs. Throws LenderNotFoundError.
  *
  * @example
  * const { apiKeyId, hmacSecret } = await createKey(tx, vault, { lenderId, environment: "live" });
@@ -213,14 +213,14 @@ export async function recordKeyUse(tx: Tx, use: { lenderId: string; keyId: strin
 }
 
 /**
- * If the retirement date of the signing key has passed, marks the key that `signingKeyAt` chooses as the signing key.
- * Without this mark, a key that is created now would sign at once, before its lender has the secret. Returns whether any
- * key signs.
+ * If the retirement date of the signing key has passed, marks another key as the signing key: the key that
+ * `signingKeyAt` chooses. Without this mark, a key that is created now would sign at once, before its lender has the
+ * secret. Returns whether any key signs.
  */
 async function keepSigningKey(tx: Tx, lenderId: string, now: Date): Promise<boolean> {
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" }, refresh: true });
   const signing = signingKeyAt(keys, now);
-  if (signing) await moveSigning(tx, signing, keys, "the key before it has ended", now);
+  if (signing) await moveSigning(tx, signing, keys, "the previous signing key is no longer valid", now);
   else for (const key of keys) key.signing = false;
   await tx.flush();
   return signing !== undefined;
@@ -235,8 +235,8 @@ async function moveSigning(
 ): Promise<void> {
   if (chosen.signing) return;
   for (const other of others) other.signing = false;
-  // Removes the old mark in a query of its own: the unique index, which allows one signing key per lender, is checked
-  // for each query.
+  // Removes the old mark in a separate query. PostgreSQL checks the unique index, which allows one signing key per
+  // lender, in each query.
   await tx.flush();
   chosen.signing = true;
   recordAct(tx, { lenderId: chosen.lenderId, act: "key.signing", reason, data: { keyId: chosen.id } }, now);

@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 const vault = createVault({ masterKey: "0a".repeat(32) });
 const credentialsNow = () => createCredentials(() => database.em(), vault);
-const reason = "the test says so";
+const reason = "needed for the test";
 const evenIfLast = true;
 
 function aLender(code: string) {

@@ -63,7 +63,7 @@ test("the debugger gets the key's own secret, then those of the lender's other k
     transaction(database.em(), (tx) => createKey(tx, vault, { lenderId: lender.id, environment: "sandbox" }));
   const [middle, newest] = [await aKey(), await aKey()];
   await transaction(database.em(), (tx) =>
-    revokeKey(tx, { lenderId: lender.id, keyId: middle.apiKeyId, reason: "the test says so" }),
+    revokeKey(tx, { lenderId: lender.id, keyId: middle.apiKeyId, reason: "needed for the test" }),
   );
   for (const isDistributed of [false, true]) {
     const credentials = createCredentials(() => database.em(), vault, { isDistributed });

@@ -12,7 +12,7 @@ import type { Vault } from "../secret/vault.ts";
 /** The columns of a lender that an operator sets. */
 export type LenderColumns = Omit<LenderRow, "id" | "code" | "state" | "createdAt" | "updatedAt">;
 
-/** Converts checked values to columns: it seals the secrets and merges the given rate limits into `rateLimits`. */
+/** Converts checked values to columns: seals the secrets, and merges the given rate limits into `rateLimits`. */
 export function columnsOf(
   vault: Vault,
   lenderId: string,

@@ -65,7 +65,10 @@ export function readTimeZone(text: string): Reading<string> {
   return fault("INVALID_TIME_ZONE", "Expected a time zone of the IANA database, for example Asia/Kolkata.");
 }
 
-/** Reads the time of day, in the lender's time zone, assumed for a balance whose as-of value is only a date. */
+/**
+ * Reads the balance cut-off. If the as-of value of a balance is only a date, the service assumes this time of day, in
+ * the lender's time zone.
+ */
 export function readBalanceCutoff(text: string): Reading<string> {
   if (/^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?$/.test(text)) return { value: text };
   return fault("INVALID_TIME", "Expected a time of day such as 23:59 or 18:30:00.");

@@ -38,7 +38,10 @@ export interface LenderChanges {
   language?: string;
   /** IANA name. */
   timeZone?: string;
-  /** The time of day in `timeZone`, `HH:MM` or `HH:MM:SS`, assumed for a balance whose as-of value is only a date. */
+  /**
+   * `HH:MM` or `HH:MM:SS`. If the as-of value of a balance is only a date, the service assumes this time of day in
+   * `timeZone`.
+   */
   balanceCutoff?: string | null;
   /** E-mail addresses of the people who look after the integration. */
   technicalContacts?: readonly string[];

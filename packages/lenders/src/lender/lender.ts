@@ -36,7 +36,10 @@ export interface Fallback {
 
 /** A lender as operators see it. It does not contain secrets, only whether they exist. */
 export interface Lender extends LenderProfile {
-  /** The time of day, `HH:MM` or `HH:MM:SS`, assumed for an imported balance whose as-of value is only a date. */
+  /**
+   * `HH:MM` or `HH:MM:SS`. If the as-of value of an imported balance is only a date, the service assumes this time of
+   * day.
+   */
   readonly balanceCutoff: string | null;
   readonly technicalContacts: readonly string[];
   readonly mintLinkUrl: string | null;

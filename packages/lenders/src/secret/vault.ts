@@ -74,9 +74,9 @@ export class SealedValueError extends Error {
 }
 
 /**
- * Creates a vault that encrypts with AES-256-GCM. Each master key has 64 hex digits. `seal` uses `masterKey`;
- * `open` also accepts values that were sealed under `previous`. During a rotation, `previous` is the old key. A process
- * that still seals under the old key gets the new key as `previous`. Throws InvalidMasterKeyError.
+ * Creates a vault that encrypts with AES-256-GCM. Each master key has 64 hex digits. `seal` uses `masterKey`; `open`
+ * also accepts values that were sealed under `previous`. During a rotation, `previous` is the old key. A process that
+ * still has the old key as `masterKey` gets the new key as `previous`. Throws InvalidMasterKeyError.
  *
  * @example
  * const vault = createVault({ masterKey });
