@@ -12,40 +12,40 @@ function minutesAgo(minutes: number): Date {
 const fresh: OtpState = { expiresAt: minutesAgo(-1), wrongTries: 0, verifiedAt: null, verifiedKey: null };
 const used: OtpState = { ...fresh, expiresAt: minutesAgo(2), verifiedAt: minutesAgo(14), verifiedKey: KEY };
 
-describe("a code", () => {
+describe("judgeOtp:", () => {
   test.each([
-    ["is accepted before it expires", fresh, true, "right"],
-    ["is rejected if it is wrong", fresh, false, "wrong"],
-    ["is accepted at the fifth try", { ...fresh, wrongTries: 4 }, true, "right"],
-    ["is expired after five wrong tries, even if it is right", { ...fresh, wrongTries: 5 }, true, "expired"],
-    ["is expired at its expiry time", { ...fresh, expiresAt: NOW }, true, "expired"],
-    ["is expired at its expiry time, even if it is wrong", { ...fresh, expiresAt: NOW }, false, "expired"],
+    ["a code is accepted before it expires", fresh, true, "right"],
+    ["a code is rejected if it is wrong", fresh, false, "wrong"],
+    ["a code is accepted at the fifth try", { ...fresh, wrongTries: 4 }, true, "right"],
+    ["a code is expired after five wrong tries, even if it is right", { ...fresh, wrongTries: 5 }, true, "expired"],
+    ["a code is expired at its expiry time", { ...fresh, expiresAt: NOW }, true, "expired"],
+    ["a code is expired at its expiry time, even if it is wrong", { ...fresh, expiresAt: NOW }, false, "expired"],
     [
-      "that was already used to sign in is accepted in a repeat of the same request, even after its expiry time",
+      "a code that was already used to sign in is accepted in a repeat of the same request, even after its expiry time",
       used,
       true,
       "repeat",
     ],
     [
-      "that is wrong is a conflict if a request with the same idempotency key has already signed in",
+      "a code that is wrong is a conflict if a request with the same idempotency key has already signed in",
       used,
       false,
       "conflict",
     ],
     [
-      "is not accepted in a repeat of the same request 15 minutes after the sign-in",
+      "a code is not accepted in a repeat of the same request 15 minutes after the sign-in",
       { ...used, verifiedAt: minutesAgo(15) },
       true,
       "expired",
     ],
     [
-      "that was already used to sign in is expired for a request with another idempotency key",
+      "a code that was already used to sign in is expired for a request with another idempotency key",
       { ...used, verifiedKey: OTHER },
       true,
       "expired",
     ],
     [
-      "is not accepted in a repeat of the same request after five wrong tries",
+      "a code is not accepted in a repeat of the same request after five wrong tries",
       { ...used, wrongTries: 5 },
       true,
       "expired",

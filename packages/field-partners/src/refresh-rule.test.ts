@@ -19,23 +19,35 @@ const fresh: RefreshState = {
 const used: RefreshState = { ...fresh, usedAt: minutesAgo(24 * 60 - 1), usedKey: KEY, isKeyTaken: true };
 
 test.each([
-  ["that is unused is exchanged for new tokens", fresh, "rotate"],
-  ["of an ended session is rejected", { ...fresh, isOver: true }, "over"],
-  ["is rejected at its expiry time", { ...fresh, refreshExpiresAt: NOW }, "over"],
-  ["is a conflict if its idempotency key was used with another token", { ...fresh, isKeyTaken: true }, "conflict"],
-  ["that was used before with the same idempotency key is a repeat", used, "repeat"],
-  ["that was used before with another idempotency key is a reuse", { ...used, usedKey: OTHER }, "reused"],
-  ["that was used a day ago is a reuse, even with the same key", { ...used, usedAt: minutesAgo(24 * 60) }, "reused"],
+  ["a refresh token that is unused is exchanged for new tokens", fresh, "rotate"],
+  ["a refresh token of an ended session is rejected", { ...fresh, isOver: true }, "over"],
+  ["a refresh token is rejected at its expiry time", { ...fresh, refreshExpiresAt: NOW }, "over"],
   [
-    "that was used before is rejected, and is not a reuse, if its session has ended",
+    "a refresh token is a conflict if its idempotency key was used with another token",
+    { ...fresh, isKeyTaken: true },
+    "conflict",
+  ],
+  ["a refresh token that was used before with the same idempotency key is a repeat", used, "repeat"],
+  [
+    "a refresh token that was used before with another idempotency key is a reuse",
+    { ...used, usedKey: OTHER },
+    "reused",
+  ],
+  [
+    "a refresh token that was used a day ago is a reuse, even with the same key",
+    { ...used, usedAt: minutesAgo(24 * 60) },
+    "reused",
+  ],
+  [
+    "a refresh token that was used before is rejected, and is not a reuse, if its session has ended",
     { ...used, usedKey: OTHER, isOver: true },
     "over",
   ],
   [
-    "that was used before is rejected, and is not a reuse, if it has expired",
+    "a refresh token that was used before is rejected, and is not a reuse, if it has expired",
     { ...used, usedKey: OTHER, refreshExpiresAt: NOW },
     "over",
   ],
-] as const)("a refresh token %s", (_, state, verdict) => {
+] as const)("%s", (_, state, verdict) => {
   expect(judgeRefresh(state, KEY, NOW)).toBe(verdict);
 });

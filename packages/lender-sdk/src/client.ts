@@ -22,7 +22,7 @@ import type {
 
 const API = "/api/v1/partner";
 const DELIVERIES = `${API}/webhooks/deliveries`;
-/** An import of 1,000 rows in 5 MiB takes longer than any other call. */
+/** The time limit of one attempt of an import. An import of 1,000 rows in 5 MiB takes longer than any other call. */
 const IMPORT_ATTEMPT_TIMEOUT_MS = 60_000;
 
 /** Options of a client. */

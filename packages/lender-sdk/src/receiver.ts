@@ -5,9 +5,9 @@ import type { LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
 import { type ReceivedRequest, type Secrets, verifyRequest } from "./verify-request.ts";
 import { type LoanEvent, MalformedEventError, readEvent, type WebhookBody } from "./webhook-event.ts";
 
-/** Several times the size of the largest event. contract: Event kinds */
+/** The maximum size of a webhook's body: several times the size of the largest event. contract: Event kinds */
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024;
-/** Half of the time that the service waits for an answer. contract: Delivery */
+/** The time limit for reading a case: half of the time that the service waits for an answer. contract: Delivery */
 const FETCH_TIMEOUT_MS = 5_000;
 const KNOWN_VERSION = 1;
 

@@ -3,7 +3,10 @@ import { CollectionsError, NoAnswerError } from "./call-error.ts";
 import { readAnswer, type ServiceAnswer } from "./service-answer.ts";
 import { DEFAULT_PAUSES, pauseAfter, type RetryPauses } from "./retry-pause.ts";
 
-/** Half of the service's tolerance, because the two clocks may differ by minutes. */
+/**
+ * The maximum age of a signature that is used again. It is half of the age that the service accepts, because the clocks
+ * of the client and the service may differ by minutes.
+ */
 export const SIGNATURE_MAX_AGE_MS = TIMESTAMP_TOLERANCE_MS / 2;
 
 /** The default time limits of an attempt, and of a call with all its attempts. */
@@ -29,7 +32,7 @@ export interface Retry {
   readonly error: CollectionsError;
 }
 
-/** Options of a caller. */
+/** Options of a `SignedCaller`. */
 export interface CallerOptions {
   /** The URL from the operator: scheme, host and, if there is one, a path prefix. */
   readonly baseUrl: string;

@@ -37,7 +37,7 @@ async function post(url: string, event: object, path = PATH) {
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-describe("Express", () => {
+describe("expressHandler in Express", () => {
   const event = anEvent("LN-ü", 1);
   const mounts: [string, (app: Express, handler: express.RequestHandler) => void][] = [
     ["on its route", (app, handler) => app.post(PATH, handler)],
@@ -50,7 +50,7 @@ describe("Express", () => {
     ],
     ["behind a body parser that keeps the raw body", (app, handler) => app.use(keepingRawBody()).post(PATH, handler)],
   ];
-  test.each(mounts)("applies an event when it is mounted %s", async (_, mount) => {
+  test.each(mounts)("applies an event when the handler is mounted %s", async (_, mount) => {
     const { receiver, applied } = aReceiver();
     const app = express();
     mount(app, expressHandler(receiver));
@@ -75,8 +75,8 @@ describe("Express", () => {
   });
 });
 
-describe("node:http", () => {
-  test("works with the Express handler, and ignores a query string", async () => {
+describe("expressHandler in node:http", () => {
+  test("applies an event, and ignores a query string", async () => {
     const { receiver } = aReceiver();
     const url = await listening((request, response) => void expressHandler(receiver)(request, response));
     expect(await post(url, anEvent("LN-1", 1), `${PATH}?from=us`)).toMatchObject({ status: 200 });
@@ -107,7 +107,7 @@ describe("node:http", () => {
   });
 });
 
-describe("fetch", () => {
+describe("fetchHandler", () => {
   const aRequest = (event: object) => new Request(`https://acme.example${PATH}?x=1`, { ...aWebhook(event) });
 
   test("applies an event", async () => {

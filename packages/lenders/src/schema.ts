@@ -29,9 +29,9 @@ export const LenderEntity = defineEntity({
     code: p.text(),
     name: p.text(),
     country: p.text(),
-    /** The default for imported rows. */
+    /** The currency of a new case whose imported row names no currency. */
     currency: p.character().length(3).$type<CurrencyCode>(),
-    /** A BCP 47 tag, the default for imported rows. */
+    /** The language of a new case whose imported row names no language, as a BCP 47 tag. */
     language: p.text(),
     timeZone: p.text(),
     balanceCutoff: p.text().strictNullable(),

@@ -60,7 +60,7 @@ export function differencesBetween(booking: Booking, event: StoredEvent): string
   const differences: string[] = [];
   if (event.loan !== booking.sourceLoanNumber || event.sequence !== booking.sequence) {
     const place = `sequence ${event.sequence} of loan ${event.loan}`;
-    differences.push(`the event's row is at ${place}, the booking at sequence ${booking.sequence}`);
+    differences.push(`the event's row is at ${place}, but the booking is at sequence ${booking.sequence}`);
   }
   for (const { name, said, booked } of FIELDS) {
     const [inEvent, inBooking] = [said(body, data), booked(booking, event)];

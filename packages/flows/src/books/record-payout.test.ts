@@ -124,7 +124,7 @@ describe("a payout", () => {
       "select effective_at, recorded_at from ledger.transfer where lender_id = $1 and kind = 'payout'",
       [lenders[0]!.id],
     );
-    // This is midnight in India.
+    // The day of the payment starts at midnight in India.
     const times = rows.map(({ effective_at, recorded_at }) => [new Date(effective_at), new Date(recorded_at)]);
     expect(times).toEqual([[new Date(`${paidOn}T00:00:00+05:30`), now]]);
   });

@@ -19,7 +19,7 @@ const NO_SUCH_PAYOUT =
 
 const database: Database = await flowsDatabase();
 
-describe("verifyBooks finds a change that bypassed the service:", () => {
+describe("verifyBooks, after a change that bypassed the service,", () => {
   /** Runs SQL as a superuser without triggers and foreign keys. */
   async function forge(text: string): Promise<string[]> {
     await withoutTriggers(database.pool, (client) => client.query(text, [lender.id]));
@@ -60,25 +60,25 @@ describe("verifyBooks finds a change that bypassed the service:", () => {
     ["lines = 3", "The payout says 25000 for 3 lines; its 2 lines add up to 25000 (minor units)."],
     ["currency = 'USD'", NO_SUCH_PAYOUT],
     ["field_partner_id = '019aa000-0000-7000-8000-000000000000'", NO_SUCH_PAYOUT],
-  ])("a payout with %s", async (set, detail) => {
+  ])("reports a payout with %s", async (set, detail) => {
     expect(await forge(`update earnings.payout set ${set} where lender_id = $1`)).toContain(
       `PAYOUT_MISMATCH payout: ${detail}`,
     );
   });
 
-  test("a payout whose reference differs from the transfers", async () => {
+  test("reports a payout whose reference differs from the transfers", async () => {
     const problems = await forge("update earnings.payout set reference = 'UTR-forged' where lender_id = $1");
     const detail = "Paid out by UTR-forged: expected one transfer of 12500 for this payout, found 0.";
     expect(problems).toEqual(Array<string>(2).fill(`PAYOUT_UNLIKE_TRANSFERS earning: ${detail}`));
   });
 
-  test("a deleted payout", async () => {
+  test("reports a deleted payout", async () => {
     expect(await forge("delete from earnings.payout where lender_id = $1")).toEqual([
       `PAYOUT_MISMATCH payout: ${NO_SUCH_PAYOUT}`,
     ]);
   });
 
-  test("a paid line that was set back to credited", async () => {
+  test("reports a paid line that was set back to credited", async () => {
     const problems = await forge(
       `update earnings.earning set status = 'credited', paid_out_at = null, payout_id = null
        where (lender_id, id) in (select lender_id, id from earnings.earning where lender_id = $1 limit 1)`,
@@ -96,7 +96,7 @@ describe("verifyBooks finds a change that bypassed the service:", () => {
     expect(new Set(after.map(({ code }) => code))).toContain("EARNING_OUT_OF_STEP");
   });
 
-  test("a deleted transfer", async () => {
+  test("reports a deleted transfer", async () => {
     const problems = await forge(
       `delete from ledger.transfer where id in (select id from ledger.transfer where lender_id = $1 and kind = 'payout' limit 1)`,
     );
@@ -105,7 +105,7 @@ describe("verifyBooks finds a change that bypassed the service:", () => {
     expect(problems.filter((problem) => problem.startsWith("EARNINGS_MISMATCH"))).toHaveLength(2);
   });
 
-  test("a line whose amount was raised", async () => {
+  test("reports a line whose amount was raised", async () => {
     const problems = await forge("update earnings.earning set amount_minor = 12501 where lender_id = $1");
     const codes = problems.map((problem) => problem.split(" ")[0]);
     expect(new Set(codes)).toEqual(new Set(["EARNINGS_MISMATCH", "PAYOUT_MISMATCH", "PAYOUT_UNLIKE_TRANSFERS"]));

@@ -113,7 +113,8 @@ async function changeCase(
     if (!verdict.allowed) return { kind: "refused", refusal: verdict.refusal };
     const { caseAfter, events } = verdict;
 
-    // Write the case, the accounts and credited earnings, the audit entry of the operator's act, and the events.
+    // Write everything: the case, the accounts of an assigned field partner, the earnings that an ended case credits,
+    // the audit entry and the events.
     writeCaseStates(tx, [caseAfter], now);
     if (trigger.kind === "assign") {
       openAccounts(tx, fieldPartnerAccounts(lender.id, trigger.fieldPartnerId, caseAfter.currency), now);

@@ -185,7 +185,7 @@ describe("a link that the lender mints", () => {
     expect(await currentCase(database, lender, sourceLoanNumber)).toMatchObject({ status: "new", workBegun: false });
   });
 
-  test("that may not be sent over any channel becomes minted and emits payment_link.undelivered at once", async () => {
+  test("becomes minted and emits payment_link.undelivered at once if it may not be sent over any channel", async () => {
     const { theCase, visitId } = await visitedCase({ consent: { whatsapp: false, email: false } });
     const requested = await request(visitId);
     await mint(requested);
@@ -235,7 +235,7 @@ describe("a link that the lender does not mint", () => {
       sequence: 4,
       data: { visitId: `vis_${visitId.replaceAll("-", "")}`, amount: 2_500, reason },
     });
-    // The service does not repeat the call, and the next request makes a new one.
+    // The service does not repeat the failed call. The next request makes a new call.
     twin.mintBehaviour = "ok";
     const calls = twin.mints.length;
     await mint(requested);

@@ -39,21 +39,22 @@ afterEach(() => transaction(database.em(), (tx) => resumeLender(tx, lender.id, "
 
 /** Changes of a case between the request for a link and its mint call, or between the mint and the messages. */
 const CHANGES: Record<string, (theCase: Case) => Promise<unknown>> = {
-  "was put on hold": (theCase) => holdCase(database.em(), orderOf(theCase), ENVIRONMENT),
-  "was closed": (theCase) => closeCase(database.em(), orderOf(theCase), ENVIRONMENT),
-  "was withdrawn": ({ sourceLoanNumber }) => importRow(database, lender, { sourceLoanNumber, action: "withdraw" }),
-  "has a doNotContactUntil in the future": (theCase) =>
+  "its case was put on hold": (theCase) => holdCase(database.em(), orderOf(theCase), ENVIRONMENT),
+  "its case was closed": (theCase) => closeCase(database.em(), orderOf(theCase), ENVIRONMENT),
+  "its case was withdrawn": ({ sourceLoanNumber }) =>
+    importRow(database, lender, { sourceLoanNumber, action: "withdraw" }),
+  "its case has a doNotContactUntil in the future": (theCase) =>
     importRow(database, lender, {
       ...rowOf(theCase),
       doNotContactUntil: new Date(Date.now() + 72 * 60 * MINUTE_MS).toISOString().slice(0, 10),
     }),
-  "belongs to a lender that was suspended": ({ lenderId }) =>
+  "its case belongs to a lender that was suspended": ({ lenderId }) =>
     transaction(database.em(), (tx) => suspendLender(tx, lenderId, "test")),
-  "was assigned to another field partner": async (theCase) => {
+  "its case was assigned to another field partner": async (theCase) => {
     const { id: fieldPartnerId } = await aFieldPartner(database);
     await assignCase(database.em(), { ...orderOf(theCase), fieldPartnerId }, ENVIRONMENT);
   },
-  "was partly paid, so that the outstanding amount is below the link's amount": async (theCase) => {
+  "its case was partly paid, so that the outstanding amount is below the link's amount": async (theCase) => {
     const paid = aConfirmation(lender, theCase, { amount: new AmountLiteral("3000") });
     expect(await confirmPayments(database.em(), [paid], ENVIRONMENT)).toMatchObject([{ kind: "booked" }]);
   },
@@ -97,10 +98,10 @@ const backdateDeliveries = statement(
 );
 
 const REASONS: Record<string, UnavailableReason> = {
-  "was partly paid, so that the outstanding amount is below the link's amount": "amount_not_allowed",
+  "its case was partly paid, so that the outstanding amount is below the link's amount": "amount_not_allowed",
 };
 
-describe("a requested link is not minted, and the lender is not called, if in the meantime its case", () => {
+describe("a requested link is not minted, and the lender is not called, if in the meantime", () => {
   test.each(Object.keys(CHANGES))("%s", async (what) => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
@@ -130,13 +131,13 @@ test("a link that was requested more than 10 minutes before its mint call is not
   expect(twin.mints).toHaveLength(calls + 1);
 });
 
-describe("the link of a request", () => {
+describe("the age of a request for a link:", () => {
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS);
 
   test.each([
-    ["made 11 minutes ago by the phone's clock is not minted", 11, "unavailable"],
-    ["made 9 minutes ago by the phone's clock is minted", 9, "minted"],
-    ["made an hour in the future by the phone's clock is minted", -60, "minted"],
+    ["a link that was requested 11 minutes ago by the phone's clock is not minted", 11, "unavailable"],
+    ["a link that was requested 9 minutes ago by the phone's clock is minted", 9, "minted"],
+    ["a link that was requested an hour in the future by the phone's clock is minted", -60, "minted"],
   ])("%s", async (_, minutes, status) => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId, { occurredAt: minutesAgo(minutes) });
@@ -145,14 +146,14 @@ describe("the link of a request", () => {
     expect(await link(requested)).toMatchObject({ status, unavailableReason });
   });
 
-  test("made 9 minutes ago by the phone's clock is not minted after 2 more minutes of waiting for its mint call", async () => {
+  test("a link that was requested 9 minutes ago by the phone's clock is not minted after 2 more minutes of waiting for its mint call", async () => {
     const requested = await request((await visitedCase()).visitId, { occurredAt: minutesAgo(9) });
     await backdateLink(requested, 2);
     await mint(requested);
     expect(await link(requested)).toMatchObject({ unavailableReason: "asked_too_long_ago" });
   });
 
-  test("is refused if the request was made before 2000 or more than a day in the future, by the phone's clock", async () => {
+  test("a request that was made before 2000 or more than a day in the future, by the phone's clock, is refused", async () => {
     const { visitId } = await visitedCase();
     const untimed = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
     for (const occurredAt of [new Date("1999-12-31"), new Date("2999-01-01")]) {
@@ -162,15 +163,23 @@ describe("the link of a request", () => {
   });
 
   test.each([
-    ["11 minutes is not minted when the visit starts", { queued: 11 }, "unavailable"],
-    ["9 minutes is minted when the visit starts", { queued: 9 }, "minted"],
-    ["1 minute, and was made 11 minutes ago, is not minted", { queued: 1, asked: 11 }, "unavailable"],
     [
-      "11 minutes, and was made 1 minute ago by a phone's clock that is ahead, is not minted",
+      "a link whose request was queued for 11 minutes is not minted when the visit starts",
+      { queued: 11 },
+      "unavailable",
+    ],
+    ["a link whose request was queued for 9 minutes is minted when the visit starts", { queued: 9 }, "minted"],
+    [
+      "a link whose request was made 11 minutes ago and queued for 1 minute is not minted",
+      { queued: 1, asked: 11 },
+      "unavailable",
+    ],
+    [
+      "a link whose request was queued for 11 minutes, and was made 1 minute ago by a phone's clock that is ahead, is not minted",
       { queued: 11, asked: 1 },
       "unavailable",
     ],
-  ])("that was queued for %s", async (_, { queued, asked }: { queued: number; asked?: number }, status) => {
+  ])("%s", async (_, { queued, asked }: { queued: number; asked?: number }, status) => {
     const { id: caseId } = await aCase(database, lender, { fieldPartner });
     const visit = { fieldPartnerId: fieldPartner.id, visitId: newId() };
     const untimed = { ...visit, amountMinor: 250_000n, currency: lender.currency };
@@ -191,7 +200,7 @@ describe("the link of a request", () => {
   });
 });
 
-describe("a minted link is not sent, and can still be shown, if in the meantime its case", () => {
+describe("a minted link is not sent, and can still be shown, if in the meantime", () => {
   test.each(Object.keys(CHANGES))("%s", async (what) => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);

@@ -74,7 +74,7 @@ async function recordLink(
   for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
   if (!changed) return;
 
-  // Record on the case that work on the case has begun.
+  // Record on the case that the field partner has begun to work on it.
   const verdict = transition(loan.worked, { kind: "create_link" }, now);
   assert(verdict.allowed, "the trigger create_link is allowed in every state");
 

@@ -11,10 +11,10 @@ import { type LinkDeps, mintPaymentLinkQueue, sendPaymentLinkQueue } from "./lin
 import { applyHeldReports } from "./record-message-reports.ts";
 import { settleLostMint } from "./record-mint.ts";
 
-/** A link whose mint call has not started after this time has lost its job. */
+/** If the mint call of a link has not started after this time, the job of the link counts as lost. */
 const MINT_OVERDUE_MS = 30_000;
 
-/** A queued message that has not changed for this time has lost its job. */
+/** If a queued message has not changed for this time, the job of the message counts as lost. */
 const SEND_OVERDUE_MS = 120_000;
 
 /** A report whose message is still unknown after this time is about a message that this service did not send. */

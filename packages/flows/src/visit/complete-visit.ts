@@ -20,7 +20,7 @@ export interface VisitToComplete {
   readonly fieldPartnerId: string;
   readonly visitId: string;
   readonly disposition: Disposition;
-  /** By the phone's clock. */
+  /** When the visit ended, by the phone's clock. */
   readonly occurredAt: Date;
   /** Required for PROMISE_TO_PAY, not allowed for other dispositions. */
   readonly promise?: PromiseTerms;

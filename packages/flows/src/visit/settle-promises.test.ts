@@ -115,7 +115,7 @@ describe("settlePromises", () => {
     expect(await stateOf(theCase)).toEqual(["kept"]);
   });
 
-  test("ignores earlier and later payments", async () => {
+  test("ignores payments from before the promise and from after the end of its day", async () => {
     const theCase = await aPromise();
     await pay(theCase, "1000", new Date(VISITED.getTime() - 1));
     await pay(theCase, "500", LAST_MOMENT);

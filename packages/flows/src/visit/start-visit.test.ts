@@ -117,7 +117,7 @@ describe("a visit", () => {
     expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({ kind: "visit.started", status: "on_hold" });
   });
 
-  test("is refused before doNotContactUntil, but a visit that is reported late is recorded", async () => {
+  test("that starts before doNotContactUntil is refused, unless it is reported late", async () => {
     const theCase = await assignedCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
     const now = start({ caseId: theCase.id });
     expect(await report(now)).toMatchObject({

@@ -22,7 +22,7 @@ export interface VisitToStart {
   readonly caseId: string;
   /** A UUID that the client created. */
   readonly visitId: string;
-  /** By the phone's clock. */
+  /** When the visit started, by the phone's clock. */
   readonly occurredAt: Date;
   readonly location?: {
     readonly latitude: number;

@@ -77,7 +77,7 @@ test("a thousand requests with one key and a thousand with an unknown key are an
   expect(statements).toEqual(["lenders.keys-by-id"]);
 });
 
-test("concurrent requests for keys of several lenders take one query, and each key has its own lender", async () => {
+test("concurrent requests for keys of several lenders take one query, and each request gets the lender of its key", async () => {
   const lenders = await Promise.all(["MANYA", "MANYB", "MANYC"].map(aLender));
   const credentials = credentialsNow();
   statements.length = 0;

@@ -25,7 +25,10 @@ const MAX_KEYS_WITH_SECRETS = 1_000;
 export interface Credential {
   readonly lender: LenderProfile;
   readonly keyId: string;
-  /** The state now. An `active` or `retiring` key is valid. A retiring key is `revoked` from its retirement date on. */
+  /**
+   * The current state of the key. An `active` or `retiring` key is valid. A retiring key is `revoked` from its
+   * retirement date on.
+   */
   readonly keyState: ApiKeyState;
   readonly signingKey: SigningKey;
   /** In environments where the signature debugger is closed by default, it is open for this key until this time. */

@@ -32,9 +32,9 @@ export interface LenderChanges {
   name?: string;
   /** ISO 3166-1 alpha-2. */
   country?: string;
-  /** An ISO 4217 code, the default for imported rows. */
+  /** The currency of a new case whose imported row names no currency, as an ISO 4217 code. */
   currency?: string;
-  /** A BCP 47 tag, the default for imported rows. */
+  /** The language of a new case whose imported row names no language, as a BCP 47 tag. */
   language?: string;
   /** IANA name. */
   timeZone?: string;
@@ -46,17 +46,17 @@ export interface LenderChanges {
   /** E-mail addresses of the people who look after the integration. */
   technicalContacts?: readonly string[];
   mintLinkUrl?: string | null;
-  /** `Name: value`. It is stored sealed and never shown again. */
+  /** The auth header of mint calls, as `Name: value`. It is stored sealed and never shown again. */
   mintAuthHeader?: string | null;
   /** The hosts that a minted link may lead to, such as `pay.acme.example:8443`. If empty, any public host is allowed. */
   paymentLinkHosts?: readonly string[];
   fallbackUpiId?: string | null;
   fallbackBank?: FallbackBank | null;
   fallbackInstructions?: string | null;
-  /** Such as `2.5`, with at most 4 decimals. */
+  /** A percentage such as `2.5`, with at most 4 decimals. */
   commissionPercent?: string;
   whatsappPhoneNumberId?: string | null;
-  /** It is stored sealed and never shown again. */
+  /** The access token of the lender's WhatsApp account. It is stored sealed and never shown again. */
   whatsappToken?: string | null;
   whatsappTemplate?: string | null;
   /** The secret with which Meta signs its callbacks. It is stored sealed and never shown again. */

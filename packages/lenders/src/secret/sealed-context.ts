@@ -3,7 +3,7 @@ import type { LenderRow } from "../schema.ts";
 /** The purpose of a sealed secret. */
 export type SecretKind = "API_KEY" | LenderSecret["kind"];
 
-/** A secret that a lender registers once: a column of `lenders.lender`. */
+/** A secret of which each lender has at most one. It is stored in a column of `lenders.lender`. */
 type LenderSecret = (typeof LENDER_SECRETS)[number];
 
 /** The sealed columns of `lenders.lender`. Every query and loop over a lender's secrets is built from this list. */
