@@ -165,7 +165,7 @@ function planAfterTheEnd(
 ): RowPlan {
   const newest = newestKnowledge(endedCase, closedAt);
   if (row.outstandingMinor > 0n && isOlderThan(newest, row)) {
-    const detail = `The balance is older than the end of the case, at ${newest.toISOString()}; send a newer one.`;
+    const detail = `The case ended as of ${newest.toISOString()}, and this balance is older; send a newer one.`;
     return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
   }
   if (balance.outstandingMinor > 0n) return openCase("reopened", row, endedCase, balance, facts);

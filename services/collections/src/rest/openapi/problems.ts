@@ -93,7 +93,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   DUPLICATE_IN_REQUEST: field("/rows/1/sourceLoanNumber", "Row 0 is about the same loan; send one row for each loan."),
   STALE_SNAPSHOT: field(
     "/rows/0/outstandingAsOf",
-    "The balance is older than the end of the case, at 2026-12-04T06:02:11.000Z; send a newer one.",
+    "The case ended as of 2026-12-04T06:02:11.000Z, and this balance is older; send a newer one.",
   ),
   AMOUNT_PRECISION: field("/amount", "INR takes at most 2 decimals; got 1200.125."),
   AMOUNT_OUT_OF_RANGE: field("/amount", "Expected an amount above 0; got 0."),

@@ -72,7 +72,7 @@ const REJECTED = [
   [
     "STALE_SNAPSHOT",
     "outstandingAsOf",
-    "The balance is older than the end of the case, at 2026-12-04T06:02:11.000Z; send a newer one.",
+    "The case ended as of 2026-12-04T06:02:11.000Z, and this balance is older; send a newer one.",
   ],
 ] as const;
 
