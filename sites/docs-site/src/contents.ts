@@ -14,7 +14,10 @@ export interface Chapter {
   readonly pages: readonly Page[];
 }
 
-/** The repository's docs/ folder; the service runs from its sources. */
+/**
+ * The repository's docs/ folder. This relative URL is valid because the service runs the site's modules from the
+ * sources.
+ */
 export const DOCS = new URL("../../../docs/", import.meta.url);
 
 /** All pages of the site, in the order of the navigation. */

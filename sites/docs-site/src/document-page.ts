@@ -14,7 +14,8 @@ export const VECTORS = {
 export async function documentPage({ path, title, file }: Page & { file: string }, base: string): Promise<string> {
   const url = new URL(file, DOCS);
   const text = await readFile(url, "utf8");
-  // Imported with the first page: a server starts sooner without the Markdown parser and the highlighter.
+  // Imports the Markdown parser and the highlighter only when the first page is requested, so that the server starts
+  // sooner.
   const { renderMarkdown } = await import("./markdown.ts");
   const { html, headings } = renderMarkdown(text, (href) => targetOf(href, url, base));
   return layoutPage({ path, title, main: html, headings, scripts: ["pages/document.ts"] }, base);

@@ -15,7 +15,7 @@ export interface PageContent {
   readonly scripts?: readonly string[];
   /** Further style sheets, as paths of this site. */
   readonly styles?: readonly string[];
-  /** True if the page uses the whole width, because it is not running text. */
+  /** True if the page uses the whole width of the window; false for running text. */
   readonly wide?: boolean;
 }
 
@@ -66,7 +66,10 @@ function navigation({ path, headings = [] }: PageContent, base: string): string 
   }).join("\n");
 }
 
-/** Returns the link to a page. Only the open page has `sections`; links to them are added. */
+/**
+ * Returns the navigation's link to a page. `sections` is given only for the open page: the headings to link to below
+ * it.
+ */
 function navigationItem({ path, title }: Page, sections: readonly Heading[] | undefined, base: string): string {
   const link = `<a href="${base}${path}"${sections ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a>`;
   if (!sections || sections.length === 0) return `<li>${link}</li>`;

@@ -10,7 +10,7 @@ const SWAGGER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css"];
 const SWAGGER_PATH = "/docs/swagger-ui";
 const YEAR_MS = 31_536_000_000;
 
-/** The fields have no names, so that browsers neither send them nor offer to save them. */
+/** The input fields have no `name`, so that browsers neither submit their values nor offer to save them. */
 const FORM = `<form id="key" autocomplete="off" novalidate>
 <div class="field">
 <label for="key-id">Key id</label>

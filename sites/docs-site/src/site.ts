@@ -25,7 +25,7 @@ export interface SiteOptions {
   /** The path prefix that a proxy in front of the service removes, or empty. */
   readonly publicBasePath: string;
   readonly log: Logger;
-  /** Makes the OpenAPI document for that base path. */
+  /** Makes the OpenAPI document with URLs below `publicBasePath`. */
   readonly openApi: (publicBasePath: string) => object;
 }
 

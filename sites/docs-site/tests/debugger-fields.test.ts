@@ -16,7 +16,7 @@ const FILLED: Fields = {
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("the fields of the debugger", () => {
-  test("become a request and the secrets to try", () => {
+  test("are read as a request and the secrets to try", () => {
     const fields = {
       ...FILLED,
       headers: "Host: api.example\nAuthorization: Bearer lk_1\n",
@@ -62,7 +62,7 @@ describe("the fields of the debugger", () => {
     expect(askedIn({ ...FILLED, body })).toMatchObject({ request: { body: expected } });
   });
 
-  test("that are empty or invalid are all reported at once", () => {
+  test("are all reported at once if they are empty or invalid", () => {
     const empty = { ...FILLED, method: "", path: " ", timestamp: "", signature: "", secret: "" };
     const asked = askedIn({ ...empty, body: { base64: "%" } });
     expect(asked).toMatchObject({ ok: false });

@@ -36,7 +36,7 @@ describe("a document", () => {
     expect(html("```bash run\nexport A=1 # b\n```")).toContain('<span class="hljs-comment"># b</span>');
   });
 
-  test("has the id of an error code on the first row with a cell that contains only that code", () => {
+  test("has an error code as the id of the first table row in which a cell contains only that code", () => {
     const table =
       "| HTTP | Code |\n| --: | --- |\n| 404 | `LOAN_NOT_FOUND` |\n| 404 | `LOAN_NOT_FOUND` |\n| 401 | see `BAD` |\n";
     const rendered = html(table);
@@ -50,7 +50,7 @@ describe("a document", () => {
     expect(html("| A | B |\n| --- | --- |\n| 1 | 2 |\n")).toContain("<tr><td>1</td><td>2</td></tr>");
   });
 
-  test("may contain HTML", () => {
+  test("keeps HTML that it contains", () => {
     expect(html("<details>\n<summary>More</summary>\n\n*a*\n\n</details>\n")).toMatch(
       /<details>[^]*<em>a<\/em>[^]*<\/details>/,
     );

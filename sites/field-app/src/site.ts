@@ -57,7 +57,7 @@ function shell(modules: BrowserModules, base: string): string[] {
 function modules(): RequestHandler {
   return async (request, response, next) => {
     const serve = await modulesServed();
-    // By default a worker controls only URLs below its own; this header allows more.
+    // By default a service worker controls only URLs below its own path. This header lets the worker control all URLs.
     if (request.path === `/${WORKER_MODULE}`) response.set("Service-Worker-Allowed", "/");
     serve(request, response, next);
   };

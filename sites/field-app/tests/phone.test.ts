@@ -85,7 +85,7 @@ describe("a typed amount", () => {
     expect(typedAmount(text, digits)).toEqual({ fault: expect.stringMatching(/\.$/) });
   });
 
-  test("may have as many decimals as digitsOf counts in another amount of the same currency", () => {
+  test("digitsOf returns the number of decimals in the `decimal` of an amount", () => {
     expect(["62.50", "5000", "1.234"].map((decimal) => digitsOf({ decimal }))).toEqual([2, 0, 3]);
   });
 });

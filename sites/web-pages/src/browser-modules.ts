@@ -7,7 +7,10 @@ import { pathToFileURL } from "node:url";
 import { init, parse } from "es-module-lexer";
 import { type RequestHandler, Router } from "express";
 
-/** Source folders of modules, by the first part of the served path. Each folder is below that of its package.json. */
+/**
+ * The folders of the modules' TypeScript sources, by the first part of the path under which the modules are served.
+ * Each folder is inside the folder of its package.json.
+ */
 export type SourceFolders = Readonly<Record<string, URL>>;
 
 /** The modules' JavaScript by path: `pages/reference.ts`, `signing/index.ts`. */
@@ -95,7 +98,7 @@ async function inPackage(manifest: URL, field: "imports" | "exports", entry: str
   const { [field]: entries = {} } = JSON.parse(await readFile(manifest, "utf8")) as Manifest;
   const target = targetForBrowsers(entries[entry]);
   if (target === undefined)
-    throw new BrowserModuleError(`${field} of ${manifest.pathname} has no ${entry} for browsers.`);
+    throw new BrowserModuleError(`${field} of ${manifest.pathname} has no entry ${entry} for browsers.`);
   return new URL(target, manifest);
 }
 

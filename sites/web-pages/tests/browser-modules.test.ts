@@ -72,14 +72,14 @@ describe("modules for browsers", () => {
 
   test.each([
     ["a module of Node", 'import "node:fs";', "node:fs is a module of Node"],
-    ["a package without modules for browsers", 'import "bare";', "has no . for browsers"],
+    ["a package without modules for browsers", 'import "bare";', "has no entry . for browsers"],
     [
       "a package that is not served",
       'import "elsewhere";',
       "elsewhere/index.js is not in a folder that is served to browsers",
     ],
     ["a package that is not installed", 'import "nowhere";', "Cannot find package 'nowhere'"],
-    ["a name that the package does not have", 'import "#nothing";', "has no #nothing for browsers"],
+    ["a name that the package does not have", 'import "#nothing";', "has no entry #nothing for browsers"],
     ["a module at run time", 'await import("./b.ts");', "may only use static imports"],
   ])("are rejected if they import %s", async (_, text, reason) => {
     await writeFile(join(root, "package.json"), "{}");

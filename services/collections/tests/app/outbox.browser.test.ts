@@ -87,7 +87,7 @@ describe("order in which the app sends mutations", () => {
       for (const name of Object.keys(start)) await page.evaluate(`localStorage.removeItem("${name}")`);
       await network(true);
       await page.getByText(WAITING).click();
-      await page.getByText("The service keeps it until the start of the visit arrives.").waitFor();
+      await page.getByText("The service keeps this action until the start of the visit arrives.").waitFor();
       for (const entry of Object.entries(start)) {
         await page.evaluate(`localStorage.setItem(...${JSON.stringify(entry)})`);
       }

@@ -4,7 +4,7 @@ const DONE_MS = 1_500;
 
 /** Adds a copy button to each block of code, if the browser allows pages to write to the clipboard. */
 export function addCopyButtons(within: ParentNode): void {
-  // Browsers provide the clipboard only in secure contexts: https and this machine.
+  // Browsers provide the clipboard only to pages from https or from this machine (localhost).
   if (!("clipboard" in navigator)) return;
   for (const block of within.querySelectorAll("pre")) {
     const button = document.createElement("button");

@@ -19,7 +19,7 @@ interface CurlRead {
   notes: string[];
 }
 
-/** Reads a curl command; undefined if the text is not one. */
+/** Reads a curl command. Returns undefined if the text is not a curl command. */
 export function curlRequest(text: string): PastedRequest | undefined {
   // Removes the shell's prompts, which are not part of the command.
   const command = /(?:^|[\s;|&(])(curl\s[^]*)$/.exec(text.replaceAll(/^\s*[$>] /gm, ""))?.[1];

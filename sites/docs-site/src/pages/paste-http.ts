@@ -3,7 +3,10 @@ import { headerOf, headersIn, type PastedRequest } from "./pasted-request.ts";
 const REQUEST_LINE = /^([A-Za-z]+) ((?:\/|https?:\/\/)\S*)(?: HTTP\/[\d.]+)?$/;
 const encoder = new TextEncoder();
 
-/** Reads an HTTP request as on the wire, or from the output of `curl -v`; undefined if the text is not one. */
+/**
+ * Reads an HTTP request in the form in which it is sent, or from the output of `curl -v`. Returns undefined if the text
+ * is not a request.
+ */
 export function rawRequest(text: string): PastedRequest | undefined {
   const { head, rest } = split(sentLines(text).replace(/^\s+/, ""));
   const [line = "", ...lines] = head.split(/\r?\n/);

@@ -1,4 +1,4 @@
-/** A request from a pasted text. What the text does not contain is missing. */
+/** A request that was read from a pasted text. Properties that the text does not contain are missing. */
 export interface PastedRequest {
   readonly method: string;
   /** The path on the request line, with its query. */

@@ -35,13 +35,13 @@ function show(swaggerUi: SwaggerUi): void {
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
     supportedSubmitMethods: ["get", "post"],
-    // Otherwise Swagger UI would send the document to a validator on the internet.
+    // Without this setting, Swagger UI would send the document to a validator on the internet.
     validatorUrl: null,
     requestInterceptor: signed,
   });
 }
 
-/** The members that this page uses of the object that Swagger UI passes to plugins and layout components. */
+/** The object that Swagger UI passes to plugins and layout components, with only the members that this page uses. */
 interface System {
   readonly React: { createElement(type: unknown, props?: object | null, ...children: unknown[]): object };
   readonly specSelectors: { loadingStatus(): string | undefined };

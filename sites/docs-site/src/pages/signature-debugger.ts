@@ -19,7 +19,7 @@ form.addEventListener("reset", () => {
   result.replaceChildren();
   say("");
   showFaults([]);
-  // Waits for the end of this event: only then has the browser reset the kind of body.
+  // The browser resets the radio buttons only after this event, so read them later.
   setTimeout(showBodyKind);
 });
 paste.addEventListener("input", takePasted);
@@ -128,7 +128,7 @@ function bodyKind(): (typeof bodyKinds)[number] {
   return bodyKinds.find((kind) => byId(`body-is-${kind}`, HTMLInputElement).checked) ?? "text";
 }
 
-/** Shows each fault below its field, and removes earlier ones. */
+/** Shows each fault below its field. Removes the faults that were shown before. */
 function showFaults(faults: readonly FieldFault[]): void {
   for (const shown of form.querySelectorAll(".fault")) shown.remove();
   for (const invalid of form.querySelectorAll("[aria-invalid]")) {

@@ -1,4 +1,4 @@
-/** A piece of text, or a picture with a name for an invisible character. */
+/** A piece of text, or a visible symbol (`picture`) in place of an invisible character, with the character's name. */
 export type VisiblePart = string | { readonly picture: string; readonly name: string };
 
 const PICTURES: Readonly<Record<string, { picture: string; name: string }>> = {
@@ -11,7 +11,7 @@ const PICTURES: Readonly<Record<string, { picture: string; name: string }>> = {
 };
 const INVISIBLE = /([\n\r\t\uFEFF\u00A0\uFFFD])/;
 
-/** Splits a text so that invisible characters become pictures. */
+/** Splits a text into parts, and replaces each invisible character by a visible symbol. */
 export function visibleParts(text: string): VisiblePart[] {
   const parts = text.split(INVISIBLE).filter((part) => part !== "");
   return parts.map((part) => PICTURES[part] ?? part);

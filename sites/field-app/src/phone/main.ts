@@ -14,7 +14,7 @@ import { todayScreen } from "./screens/today.ts";
 import { visitScreen } from "./screens/visit.ts";
 import { waitingScreen } from "./screens/waiting.ts";
 
-/** The screens by the URL's hash. The groups in parentheses are passed to the screen. */
+/** The screens by the URL's hash. The groups that a pattern captures are passed to its screen. */
 const SCREENS: readonly (readonly [RegExp, (...parts: string[]) => Screen])[] = [
   [/^#\/cases$/, caseListScreen],
   [/^#\/money$/, earningsScreen],

@@ -6,7 +6,7 @@ export interface Shown {
 export interface Money extends Shown {
   readonly minor: string;
   readonly currency: string;
-  /** With all decimals of its currency. */
+  /** The amount in major units, with as many decimals as its currency has. */
   readonly decimal: string;
 }
 

@@ -12,7 +12,7 @@ export interface CurrentVisit {
 }
 
 const openVisits = new Stored<CurrentVisit>("visit.");
-/** A visit that has been open for longer was probably forgotten, so it is ignored. */
+/** A visit that has been open for longer than this was probably forgotten, so the app ignores it. */
 const AT_MOST_MS = 24 * 60 * 60_000;
 
 /** Stores a visit until it is ended, whether the service has received its start or not. */
@@ -33,7 +33,7 @@ export function currentVisits(): CurrentVisit[] {
     .toSorted((one, other) => (one.startedAt < other.startedAt ? 1 : -1));
 }
 
-/** Returns the open visit of this case. It was started on this phone or on another phone. */
+/** Returns the field partner's open visit to this case, whether it was started on this phone or on another phone. */
 export function currentVisitOn({ id: caseId, borrower, visits }: WholeCase): CurrentVisit | undefined {
   const known = visits.edges.map(({ node }) => node);
   const ownHere = currentVisits().find((visit) => visit.caseId === caseId);

@@ -1,4 +1,7 @@
-/** The last task of each name. Used without Web Locks, which browsers provide only to pages from https or localhost. */
+/**
+ * The last task of each name. This map replaces Web Locks, which browsers provide only to pages from https or
+ * localhost.
+ */
 const waiting = new Map<string, Promise<unknown>>();
 
 /** Runs `work` while no other work with this name runs, in this page or in another page of the app. */

@@ -14,12 +14,14 @@ interface KeptAnswer<Data> {
 }
 
 const answers = new Stored<KeptAnswer<unknown>>("answer.");
-/** About as many screens as are used in a day; the oldest answers are removed first. */
+/**
+ * The maximum number of stored answers, enough for the screens of about a day. The oldest answers are removed first.
+ */
 const MAX_KEPT = 80;
 
 /** Returns the last stored answer to the same query. */
 export function keptAnswer<Data>(question: Question<Data>): KeptAnswer<Data> | undefined {
-  // `keepAnswer` stores an answer under the name of its own query, so it has the type of the query's answer.
+  // The type is safe: `keepAnswer` stores each answer under the name of the query that returned it.
   return answers.read(nameOf(question)) as KeptAnswer<Data> | undefined;
 }
 

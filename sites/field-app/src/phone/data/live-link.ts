@@ -4,14 +4,14 @@ import { dataOf, NoAnswerError, post, RefusedRequestError } from "./graphql.ts";
 import { ONE_LINK, WATCH_LINK } from "./operations.ts";
 import { accessToken, ask, isUnauthenticated, renewed, SignedOutError, signedInId } from "./session.ts";
 
-/** Final statuses of a link. A link with one of the other two may still become `PAID`. */
+/** The final statuses of a link. A link with any other status may still become `PAID`. */
 export const FINAL: ReadonlySet<PaymentLink["status"]> = new Set(["PAID", "UNAVAILABLE", "SUPERSEDED"]);
 
 export interface LinkWatch {
   onLink: (link: PaymentLink | null) => void;
   /** Called with true if changes arrive as a stream, and with false if the link is polled every few seconds. */
   onLive: (isLive: boolean) => void;
-  /** Called with an error that will not go away. */
+  /** Called with an error that a retry cannot fix. */
   onFault: (error: unknown) => void;
 }
 
@@ -37,7 +37,7 @@ export async function watchLink(id: string, watch: LinkWatch, signal: AbortSigna
   }
 }
 
-/** Returns true when the link is final; false if the stream ended before. */
+/** Returns true when the link's status is final, and false if the stream ends before that. */
 async function streamed(id: string, watch: LinkWatch, signal: AbortSignal): Promise<boolean> {
   const silence = new AbortController();
   let timer: number | undefined;
@@ -71,7 +71,7 @@ async function linkIn(data: string, who: string, token: string): Promise<{ payme
   try {
     return dataOf(JSON.parse(data) as { data?: { paymentLinkUpdated: PaymentLink } });
   } catch (error) {
-    // The next stream uses a new token.
+    // Renews the token, so that the next stream is opened with a new token.
     if (isUnauthenticated(error)) await renewed(who, token);
     throw error;
   }

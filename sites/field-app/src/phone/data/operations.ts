@@ -14,7 +14,10 @@ import type {
   Tokens,
 } from "./answers.ts";
 
-/** The text of an operation. `Data` is the type of its answer; no operation has the property `answer`. */
+/**
+ * The text of an operation. `Data` is the type of the operation's answer. The property `answer` exists only in the
+ * type, to carry `Data`: it is never set.
+ */
 export type Operation<Data> = string & { readonly answer?: Data };
 
 interface MutationAnswer<Payload> {

@@ -41,9 +41,9 @@ const RETRY_MS = [2_000, 4_000, 8_000, 15_000, 30_000];
 /** After this many failures of a deed, deeds of other visits no longer wait for it. Fewer failures may be temporary. */
 const FEW_FAULTS = 3;
 const HELD_RETRY_MS = 30_000;
-/** After this time the field partner sees that the app will continue to send by itself. */
+/** The longest time that `perform` waits for the service's answer before it reports the deed as waiting. */
 const PATIENCE_MS = 5_000;
-const HELD = "The service keeps it until the start of the visit arrives.";
+const HELD = "The service keeps this action until the start of the visit arrives.";
 const KEEP_DONE_MS = 24 * 60 * 60_000;
 
 const items = new Stored<OutboxItem>("outbox.");

@@ -12,7 +12,7 @@ interface KeptSession {
     readonly token: string;
     /** The idempotency key for the request that will exchange this token. All attempts of that request use this key. */
     readonly key: string;
-    /** When to renew the tokens, by this phone's clock, even if the clock is wrong. */
+    /** When to renew the tokens, in the time of this phone's clock. The clock need not be correct. */
     readonly renewAtMs: number;
   };
   readonly fieldPartnerId: string;

@@ -1,8 +1,8 @@
-/** The values of one kind that the app stores on this phone. A value is read with the type with which it was written. */
+/** The values of one kind that the app stores on this phone. All values of a kind have the same type. */
 export class Stored<Value> {
   readonly #prefix: string;
 
-  /** @param kind the beginning of the names in the phone's storage, which no other kind may have */
+  /** @param kind the prefix of the values' names in the phone's storage; no other kind may use this prefix */
   constructor(kind: string) {
     this.#prefix = `collections.${kind}`;
   }

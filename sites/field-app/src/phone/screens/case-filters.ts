@@ -34,7 +34,7 @@ export function openFilters(changed: () => void): void {
       ),
     ),
   );
-  // A click outside of the content has the dialog itself as its target.
+  // Close the dialog at a click outside its content. The target of such a click is the dialog itself.
   sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
   document.body.append(sheet);
   sheet.showModal();

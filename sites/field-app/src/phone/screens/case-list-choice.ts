@@ -1,6 +1,6 @@
 import { isoDay } from "../ui/words.ts";
 
-/** The most used lists. */
+/** The lists that the user can choose with one tap, with their labels. */
 export const VIEWS = { toVisit: "To visit", due: "Promised", ended: "Not now", all: "All" } as const;
 
 export const SORTS = {
@@ -60,7 +60,7 @@ export function variablesOf({ view, search, sort, near, filters }: ListChoice): 
   };
 }
 
-/** A day after every promise's due day. */
+/** A day that is later than the due day of every promise. */
 const LATEST = isoDay(new Date(9999, 11, 31));
 
 function valuesOf(text = ""): string[] {

@@ -106,7 +106,7 @@ function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): 
       draw(answer);
     } catch (error) {
       if (error instanceof SignedOutError || isOld()) return;
-      if (kept) draw(kept.data, notice("quiet", "offline", `${inWords(error)} This is the list as it was.`));
+      if (kept) draw(kept.data, notice("quiet", "offline", `${inWords(error)} This list is from the last update.`));
       else fill(list, nothing("offline", inWords(error), button("Try again", loadFirst, "secondary")));
     }
   }
@@ -136,7 +136,7 @@ function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): 
     rows.append(...edges.map(({ node }: { node: CaseRow }) => caseRow(node)));
     after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
     fill(end, after === null ? "" : "More …");
-    // The end may still be visible, and the observer only reports changes, so observe it again.
+    // The end of the list may still be visible. The observer reports only changes, so observe the end again.
     seen.unobserve(end);
     if (after !== null) seen.observe(end);
   }

@@ -29,7 +29,7 @@ export function meScreen(): Screen {
               notice(
                 "warn",
                 "clock",
-                `${waiting} waiting to be sent. It stays on this phone and is sent when you sign in again. `,
+                `Waiting to be sent: ${waiting}. The app keeps them on this phone until you sign in again. `,
                 element("a", { href: PATHS.waiting }, "Show"),
               ),
             button("Sign out", signOut, "secondary"),

@@ -66,7 +66,7 @@ function askForCode(place: Place, enter: () => void, phone: string, otpId: strin
     enter();
   }
   const submitted = form("Sign in", verify, field("Code", code));
-  // Submits when the last digit was typed.
+  // Submits the form as soon as the user has typed the last digit.
   code.addEventListener("input", () => code.value.length === CODE_DIGITS && submitted.requestSubmit());
   fill(
     place.main,
@@ -106,7 +106,7 @@ function tokenInstead(enter: () => void): HTMLElement {
     form(
       "Use this token",
       useToken,
-      field("Access token", token, "An operator makes one: pnpm collections field-partner token fp_…"),
+      field("Access token", token, "An operator makes a token with: pnpm collections field-partner token fp_…"),
     ),
   );
 }

@@ -14,7 +14,7 @@ export function waitingScreen(): Screen {
     title: "To be sent",
     back: PATHS.today,
     open({ main, actions, signal }) {
-      /** The key of the deed for which the screen asks the user to confirm that it shall be discarded. */
+      /** The key of the deed that the user wants to discard but has not yet confirmed to discard. */
       let doubted: string | undefined;
       const doubt = (key?: string) => {
         doubted = key;

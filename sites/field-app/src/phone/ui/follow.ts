@@ -7,8 +7,8 @@ import { ask, inWords, SignedOutError } from "../data/session.ts";
 import { momentOf } from "./words.ts";
 
 /**
- * Draws the answer to a query: first the stored one, then the service's, and again whenever it may have changed.
- * Without a network it shows how old the answer is.
+ * Draws the stored answer to a query, then the service's answer. Asks and draws again whenever the answer may have
+ * changed. Without a network it shows how old the answer is.
  */
 export function follow<Data>({ main, signal }: Place, question: Question<Data>, draw: (data: Data) => Node[]): void {
   const { operation, variables = {} } = question;

@@ -19,7 +19,9 @@ export function typedAmount(text: string, digits: number): TypedAmount {
   return minor > 0n ? { minor: String(minor) } : { fault: SOME };
 }
 
-/** Returns the number of decimals of an amount's currency; `decimal` always has all of them. */
+/**
+ * Returns the number of decimals of an amount's currency. An amount's `decimal` always contains all of these decimals.
+ */
 export function digitsOf({ decimal }: { readonly decimal: string }): number {
   return decimal.split(".")[1]?.length ?? 0;
 }
