@@ -29,14 +29,17 @@ export interface StartPlan {
 export interface GrowthPlan {
   readonly rounds: number;
   readonly clients: number;
-  /** How many payments a round confirms and delivers. Few, because each round adds their events to the smallest books. */
+  /**
+   * How many payments a round confirms and delivers. The number is small, because each round adds its events to the
+   * smallest books and so makes them larger.
+   */
   readonly confirmations: number;
   /** The books that the larger books are compared with. */
   readonly smallest: BookSize;
   readonly larger: readonly BookSize[];
 }
 
-/** The content of the books before the measurement. */
+/** The size of the books when the measurement begins. */
 export interface BookSize {
   readonly events: number;
   readonly lenders: number;
@@ -63,7 +66,7 @@ export interface ListPlan {
 
 export interface LinkPlan {
   readonly clients: readonly number[];
-  /** How many links each client requests in a round by subscription, and again by polling. */
+  /** How many links each client requests in a round. There are rounds by subscription and rounds by polling. */
   readonly perClient: number;
   /** The lender's time to mint a link. */
   readonly mintMs: number;
@@ -78,12 +81,15 @@ export interface ImportPlan {
 }
 
 export interface ConfirmationPlan {
-  /** The numbers of clients that pay many loans. */
+  /**
+   * The numbers of clients for the rows in which the clients pay many loans. `clientsOfOneLoan` has the numbers for the
+   * rows in which all clients pay one loan.
+   */
   readonly clients: readonly number[];
   readonly clientsOfOneLoan: readonly number[];
   readonly rounds: number;
   readonly roundMs: number;
-  /** Warm-up before the measured rounds: prepared plans, compiled code, full pages after the last checkpoint. */
+  /** How long the load runs before the measured rounds, so that plans are prepared and code is compiled. */
   readonly warmUpMs: number;
   readonly lenders: number;
   readonly loansPerLender: number;
@@ -98,14 +104,14 @@ export interface Stragglers {
 export interface WebhookPlan {
   readonly rounds: number;
   readonly warmUpRounds: number;
-  /** The backlog that is delivered in a round. */
+  /** The number of events of the backlog that a round delivers. */
   readonly events: number;
   readonly loans: number;
-  /** Another backlog, for which a few answers take long. */
+  /** A second backlog, during whose delivery some answers of the receiver are slow. */
   readonly uneven: { readonly events: number } & Stragglers;
-  /** Events that arrive one by one, in each part of a round. */
+  /** The number of events that are committed one by one in each part of a round. */
   readonly streamEvents: number;
-  /** Events that wait for the lender with the slow endpoint. */
+  /** The number of events that wait for the lender with the slow endpoint. */
   readonly slowBacklog: number;
   readonly deliveredRows: { readonly few: number; readonly many: number };
 }
@@ -152,7 +158,7 @@ export const FULL_PLAN: Plan = {
   },
 };
 
-/** A first look: too short for figures that could be quoted. */
+/** The plan of a quick run (`--quick`). Its rounds are too few and too short for figures that could be published. */
 export const QUICK_PLAN: Plan = {
   confirmations: {
     clients: [32, 128],

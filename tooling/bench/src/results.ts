@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Machine } from "./figures/machine.ts";
 import type { Plan } from "./plan.ts";
 
-/** The result of one subject, with its time. */
+/** The result of one subject, with the time of its measurement. */
 export interface Result {
   readonly at: string;
   readonly seconds: number;

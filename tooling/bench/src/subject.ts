@@ -10,7 +10,7 @@ export interface Bench {
   readonly onProgress: (message: string) => void;
   /** With --resume: the partial report of the interrupted run. Otherwise undefined. */
   readonly begun: unknown;
-  /** Keeps the partial report of a long measurement. */
+  /** Stores the partial report of a long measurement for --resume. */
   readonly keep: (begun: unknown) => void;
 }
 
@@ -19,7 +19,7 @@ export interface Subject<Report = unknown> {
   readonly name: string;
   /** For `--help`: what is measured, and how long that takes on an idle machine. */
   readonly about: string;
-  /** Takes an hour and much disk space: runs only if named. */
+  /** True if the subject takes an hour and much disk space. It then runs only if it is named. */
   readonly isLong?: boolean;
   measure(bench: Bench): Promise<Report>;
   /** The full tables of the report. */
@@ -28,7 +28,9 @@ export interface Subject<Report = unknown> {
   lines(plan: Plan, report: Report): Line[];
 }
 
-/** Returns the subject without its own type of report, so that all subjects have the same type. */
+/**
+ * Returns a subject with its report's own type as a `Subject` of any report, so that one list can contain all subjects.
+ */
 export function subject<Report>(given: Subject<Report>): Subject {
   return given;
 }

@@ -32,7 +32,7 @@ export async function startBrowser(): Promise<Browser> {
     chromiumSandbox: false,
     args: NO_NETWORK,
     timeout: START_TIMEOUT_MS,
-    // The test runner handles signals, and closes browsers first.
+    // Playwright must not react to signals. The test runner handles them, and closes the browsers before it ends.
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,

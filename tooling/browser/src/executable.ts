@@ -1,7 +1,10 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The headless shell comes first: it has no windows to draw, and takes a fifth of the processor time of the others. */
+/**
+ * The names of Chromium's programs, in order of preference. The headless shell draws no windows, and needs a fifth of
+ * the processor time of the others.
+ */
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
 /** Chromium is not installed, or not at the path of `CHROMIUM`. */
@@ -12,7 +15,7 @@ export class ChromiumMissingError extends Error {
   constructor(lookedFor: readonly string[]) {
     super(
       `No Chromium found (${lookedFor.join(", ")}). Install it, on Debian with \`apt-get install chromium-headless-shell\`, ` +
-        "or set CHROMIUM to the path of one.",
+        "or set CHROMIUM to the path of a Chromium program.",
     );
   }
 }

@@ -70,7 +70,7 @@ test("records console errors and uncaught errors", async () => {
 });
 
 describe.each(["desktop", "phone"] as const)("a page on a %s screen", (screen) => {
-  test("has an overflow of 0 if it fits, and otherwise of the pixels by which it is too wide", async () => {
+  test("has the overflow 0 if it fits, and otherwise the number of pixels that do not fit", async () => {
     const [good, wide] = await Promise.all([
       browser.open(`${origin}/good`, { screen }),
       browser.open(`${origin}/wide`, { screen }),

@@ -36,7 +36,10 @@ export interface OpenPage {
 }
 
 const SCREENSHOTS = fileURLToPath(new URL("../../../.data/screenshots", import.meta.url));
-/** Shorter than a test's time limit, so that Playwright's message about what it waited for appears. */
+/**
+ * The time limit of an action on the page. It is shorter than a test's time limit, so that the test fails with
+ * Playwright's message, which says what Playwright waited for.
+ */
 const TIMEOUT_MS = 15_000;
 const SENDS_NO_REQUEST = /^(data|blob|about):/;
 
@@ -63,13 +66,13 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
     requestsElsewhere: () => requests.filter((asked) => httpOrigin(asked) !== origin),
     errors,
     async overflow() {
-      // A phone's window grows with its page, so compare with the screen.
+      // On a phone the window becomes as wide as the page. So compare the page's width with the screen's width.
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       return Math.max(0, width - SCREENS[screen].width);
     },
     async screenshot(name) {
       await mkdir(SCREENSHOTS, { recursive: true });
-      // Otherwise a sticky header would be in the middle of the picture.
+      // Scroll to the top, because a sticky header would otherwise be in the middle of the picture.
       await page.evaluate("scrollTo(0, 0)");
       const path = join(SCREENSHOTS, `${name}-${screen}${colorScheme === "dark" ? "-dark" : ""}.png`);
       const { width, height } = SCREENS[screen];

@@ -36,13 +36,13 @@ function build(): BuiltService {
   const folder = join(BUNDLES, name);
   if (!existsSync(folder)) {
     removeOld();
-    // In a process of its own, so that callers need not be asynchronous, and do not import the bundler.
+    // Run the bundler in a separate process, so that callers can be synchronous and do not import the bundler.
     execFileSync(process.execPath, [PROGRAM, "--name", name], { stdio: "pipe" });
   }
   return { main: join(folder, "main.js"), cli: join(folder, "cli.js") };
 }
 
-/** Removes the bundles of earlier sources, except those of today: a process may still run one. */
+/** Removes the bundles of earlier sources. Keeps the bundles of today, because a process may still run one of them. */
 function removeOld(): void {
   for (const folder of globSync(join(BUNDLES, "[0-9a-f]".repeat(HASH_DIGITS)))) {
     if (Date.now() - statSync(folder).mtimeMs > A_DAY_MS) rmSync(folder, { recursive: true, force: true });

@@ -7,12 +7,15 @@ import { rolldown } from "rolldown";
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const SERVICE = join(ROOT, "services/collections");
 
-/** The folder for bundles. A bundle's modules lie two folders below the service's, as in `src`, because they use its `.data`. */
+/**
+ * The folder for bundles. A bundle's modules must be two folders below the service's folder, like
+ * `src/settings/local-data.ts`, which finds `.data` by a relative path.
+ */
 export const BUNDLES = join(SERVICE, "dist");
 
 /**
  * Packages that stay out of the bundle. The sites and the embedded PostgreSQL of sandboxes use files beside their own
- * modules. GraphiQL is larger than the rest of the bundle, and imported only for its page.
+ * modules. GraphiQL is larger than all other parts together, and the service imports it only for its page.
  */
 const SEPARATE = [
   "@collections/docs-site",
@@ -25,10 +28,11 @@ const SEPARATE = [
 const NOT_INSTALLED = ["pg-native", "cloudflare:sockets"];
 
 /**
- * Writes the bundle of the service (`main.js`) and of the operators' CLI (`cli.js`). The folder appears when it is complete.
- * If another process writes the same folder at the same time, the bundle of the first process stays.
+ * Writes the bundle of the service (`main.js`) and of the operators' CLI (`cli.js`). The folder appears only when it is
+ * complete. If two processes write the same folder at the same time, the bundle of the process that finishes first is
+ * kept.
  *
- * @param folder a folder in `BUNDLES` that does not exist
+ * @param folder a folder in `BUNDLES` that does not exist yet
  */
 export async function writeBundle(folder: string): Promise<void> {
   await mkdir(BUNDLES, { recursive: true });

@@ -6,7 +6,7 @@ export interface Options {
   readonly faults: readonly Fault[];
   readonly seed: number;
   readonly isQuick: boolean;
-  /** Strikes per leg; undefined for the fault's own number. */
+  /** The number of strikes per leg. If it is undefined, each fault uses its own number. */
   readonly rounds: number | undefined;
   /** The number of faults that run in parallel. Each has its own processes and its own PostgreSQL. */
   readonly atATime: number;

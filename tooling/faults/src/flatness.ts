@@ -30,7 +30,7 @@ interface Measure {
   readonly name: string;
   /** Undefined if the sample has no value, because nothing was answered in that time. */
   readonly of: (sample: Sample) => number | undefined;
-  /** The upper limit is the first median plus this share of it, or plus `more` if that is larger. */
+  /** A measure may grow by this share of its first median, or by `more` if that is larger. */
   readonly share: number;
   readonly more: number;
 }

@@ -20,7 +20,10 @@ export interface Strikes {
   readonly paymentsBetween?: { readonly quick: number; readonly long: number };
 }
 
-/** Several requests are always under way, but the machine keeps capacity for what is broken. */
+/**
+ * The usual traffic. Several requests are always under way, but the machine keeps capacity for the recovery after a
+ * strike.
+ */
 const TRAFFIC: TrafficOptions = { clients: 8, restMs: 120, linkRestMs: 100, importRestMs: 500 };
 const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
 /**
@@ -28,7 +31,9 @@ const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
  * the answer's time limit.
  */
 export const OUTLASTS_A_KILL = "slow:1000";
-/** A schedule whose `mustCount` counts are still 0 continues, for up to this many more strikes than rounds. */
+/**
+ * If a count of `mustCount` is still 0 after the given rounds, the schedule continues for up to this many more strikes.
+ */
 const MOST_MORE = 8;
 
 /** Runs a fault's strikes under traffic, waits until no work is left, and checks the invariants. */
@@ -73,8 +78,8 @@ async function strikeAll(stage: Stage, strikes: Strikes, { rounds, isQuick, onPr
 }
 
 /**
- * Waits until the work has ended and checks the invariants. If the state cannot be read any more, reports that and the
- * oddities so far, which explain why.
+ * Waits until the work has ended and checks the invariants. If reading the state fails, reports this failure and the
+ * oddities so far, because they may explain the failure.
  */
 async function settledOutcome(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
   try {

@@ -111,7 +111,7 @@ describe.each([
       [`update ${LINK} set status = 'superseded' where status = 'minted'`, /no other link replaced it/],
       [`update ${LINK} set status = 'superseded' where status = 'paid'`, /its bookings do not match the status/],
       [`update ${LINK} set link_id = 'plink_x' where status = 'minted'`, /plink_x, which the lender never minted/],
-      [`delete from ${LINK} where status = 'minted'`, /was promised to the app but does not exist/],
+      [`delete from ${LINK} where status = 'minted'`, /was returned to the app but does not exist/],
     ],
   },
   {

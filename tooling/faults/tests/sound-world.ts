@@ -18,8 +18,8 @@ import { unsettled } from "../src/invariants/unsettled.ts";
 export interface SoundWorld {
   readonly rows: Client;
   /**
-   * The connection for the invariants: `rows`, except on a cluster. There it is connected to a copy of the rows on one
-   * server, without jobs, because the invariants join rows of several lenders.
+   * The connection that the invariants use. Usually it is `rows`. On a cluster it is connected to a copy of the rows on
+   * one server, without jobs, because the invariants join rows of several lenders.
    */
   readonly books: Client;
   readonly model: Model;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const PACKAGE_DIRS = ["packages", "services", "sites", "tooling"];
-/** Libraries of transports. Packages under packages/ must not depend on them. */
+/** Libraries for HTTP, GraphQL and the command line. Packages under packages/ must not depend on them. */
 const TRANSPORT_LIBRARIES = /^(express|graphql|graphql-yoga|@pothos\/.+|commander|helmet)$/;
 
 interface Manifest {
@@ -100,7 +100,7 @@ describe("the dependencies between packages", () => {
     expect(ran).toMatchObject({ failed: true });
   });
 
-  test("include no transport library and no tooling at run time, in packages/", async () => {
+  test("of packages/ include no transport library and no tooling at run time", async () => {
     for (const { name, dependencies = {} } of await manifests("packages")) {
       const wrong = Object.keys(dependencies).filter(
         (dependency) =>
@@ -163,7 +163,7 @@ describe("lint", () => {
   });
 });
 
-test("a package has no entry points except its index and its schema, also at run time", async () => {
+test("importing a file of a package that is not an entry point fails at run time", async () => {
   const ran = await run(
     "node",
     ["--input-type=module", "-e", 'await import("@collections/ledger/src/booking.ts")'],

@@ -14,7 +14,7 @@ export class AmountError extends Error {
   }
 }
 
-/** Converts an amount in major units, `1250.5` or `"1250.50"`, to minor units, without arithmetic on the double. */
+/** Converts an amount in major units, `1250.5` or `"1250.50"`, to minor units, without floating-point arithmetic. */
 export function toMinor(amount: number | string, currency: string): bigint {
   const text = String(amount).trim();
   const [, whole, fraction = ""] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];

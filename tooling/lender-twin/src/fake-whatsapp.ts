@@ -9,7 +9,7 @@ export interface FakeWhatsAppOptions {
   /** The access token that callers must send. */
   token: string;
   phoneNumberId: string;
-  /** Default 0: a free port. */
+  /** The port to listen on. Default 0: a free port. */
   port?: number;
 }
 

@@ -52,7 +52,7 @@ export interface MintRecord {
   idempotencyKey: string | null;
   behaviour: MintBehaviour;
   outcome: "minted" | "repeated" | "notMinted" | "rejected";
-  /** The reason of the rejection. */
+  /** The reason for the rejection, or null. */
   rejection: string | null;
   linkId: string | null;
 }

@@ -99,7 +99,7 @@ describe("a payment", () => {
     expect(twin.captures).toMatchObject([{ state: "refused", attempts: 1 }]);
   });
 
-  test("rejects with the last answer if there is never a final one", async () => {
+  test("rejects with the service's last answer if the service never gives a final answer", async () => {
     service.close();
     await twin.close();
     ({ service, twin } = await connectedPair({ confirmForMs: 150 }));

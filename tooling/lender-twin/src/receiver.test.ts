@@ -136,7 +136,7 @@ describe("the state of a loan", () => {
     expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 3, totalCollected: 3000 });
   });
 
-  test("is taken from the case before the loan's next event is applied, without delaying other loans", async () => {
+  test("waits for the case after a gap, while events of other loans are applied", async () => {
     const { promise, resolve: answerTheFetch } = Promise.withResolvers<SimulatedAnswer>();
     service.answers = () => promise;
     await deliver(payment(2, 2000));

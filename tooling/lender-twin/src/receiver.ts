@@ -12,7 +12,9 @@ export interface ReceivedEvent extends WebhookEvent {
   rawBody: string;
 }
 
-/** A verified delivery. `refused`: the configured misbehaviour answered it, and the event was not recorded. */
+/**
+ * A verified delivery. `refused`: the receiver answered with its configured misbehaviour and did not record the event.
+ */
 export interface ReceivedDelivery extends ReceivedEvent {
   outcome: "accepted" | "duplicate" | "refused";
 }
@@ -27,8 +29,8 @@ export interface RejectedDelivery {
 }
 
 /**
- * A gap: events of the loan are missing before this one. The gap was closed by reading the case, or else by the event's
- * own absolute values.
+ * A gap: events of the loan are missing before this one. The loan's state was then read from its case. If the case
+ * could not be read, the state was taken from the event, whose values are absolute.
  */
 export interface Gap {
   sourceLoanNumber: string;

@@ -21,7 +21,7 @@ const MINT_PATH = "/mint-link";
 const CALLBACK_PATH = "/hooks/collections";
 
 export interface LenderTwinOptions {
-  /** Default 0: a free port. */
+  /** The port to listen on. Default 0: a free port. */
   port?: number;
   /** The header that the mint endpoint requires. Default: a random one, see `twin.mintAuth`. */
   mintAuth?: MintAuth;
@@ -33,7 +33,7 @@ export interface LenderTwinOptions {
   now?: () => number;
   /** How long a payment's confirmation is retried; default 60 seconds. */
   confirmForMs?: number;
-  /** Called with a line for everything that happens. */
+  /** Called with one line of text for each thing that happens. */
   log?: (line: string) => void;
 }
 

@@ -11,9 +11,11 @@ const NOBODY = 65534;
  * uid is used: the owner of an existing data directory, else "nobody". Other users run PostgreSQL as themselves.
  */
 export interface Account {
-  /** The ids that root must give files to and spawn with; empty for other users. */
+  /**
+   * If this process runs as root: the user and group that own the server's files and run its programs. Otherwise empty.
+   */
   owner: { uid?: number; gid?: number };
-  /** The version of the programs. */
+  /** The major version of PostgreSQL's programs. */
   version: MajorVersion;
   /** A command line to put before the program's own; empty if none is needed. */
   prefix: string[];
@@ -68,8 +70,8 @@ function isReadable(file: string): boolean {
 
 /**
  * Returns a command prefix for a checkout under /root (0700), which other uids cannot enter. On Linux, a process can
- * change its uid and keep root's right to pass closed folders. The securebit is needed because PostgreSQL calls
- * access(2), which would drop that right.
+ * change its uid and keep root's right to pass closed folders. PostgreSQL calls access(2), for which the kernel would
+ * ignore that right if the secure bit `no_setuid_fixup` were not set.
  */
 function keepingFileAccess(uid: number, gid: number, version: MajorVersion): string[] {
   const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--securebits=+no_setuid_fixup"];

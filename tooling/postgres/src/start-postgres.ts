@@ -17,7 +17,7 @@ export interface StartOptions {
   durable?: boolean;
   /** True removes the data directory after the server is down, however this process ends. Default false. */
   temporary?: boolean;
-  /** Default: the last port, else a free one. */
+  /** The port to listen on. Default: the port of the last start, or a free port. */
   port?: number;
   /** Server settings by name, as in postgresql.conf. */
   settings?: Record<string, string>;

@@ -40,7 +40,7 @@ async function manifestOf(name: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(outside.app, "node_modules", name, "package.json"), "utf8")) as Manifest;
 }
 
-/** Returns those entry points of these packages that are code. */
+/** Returns the entry points of these packages that are modules. An entry point with a file extension is a data file. */
 function entryPoints(of = manifests): string[] {
   return of.flatMap(({ name, exports }) =>
     Object.keys(exports)
@@ -203,7 +203,7 @@ describe("a published package", () => {
 });
 
 describe.each(exampleNames())("the example %s", (name) => {
-  test("declares its imports, in existing versions", async () => {
+  test("declares exactly the packages that it imports, and ours in the versions that were packed", async () => {
     const { dependencies = {} } = await readManifest(join(EXAMPLES, name));
     expect(Object.keys(dependencies).toSorted()).toEqual((await importedBy(name)).toSorted());
     const versions = Object.fromEntries(outside.tarballs.map((tarball) => [tarball.name, tarball.version]));
@@ -231,7 +231,8 @@ const COMMENT_LINE = /^\s*(?:\*|\/\*|\/\/)/;
 
 /**
  * Returns, sorted, the packages that the published code and declarations import but the manifest does not declare. A
- * declaration that imports a package whose types are in `@types` needs that package of types, too.
+ * declaration may import a package whose types are in an `@types` package. Then that `@types` package must be declared
+ * too.
  */
 async function undeclaredImports({ name, dependencies = {} }: Manifest): Promise<string[]> {
   const { files } = outside.tarballs.find((tarball) => tarball.name === name)!;

@@ -17,7 +17,10 @@ export interface Outside {
   readonly tarballs: readonly Tarball[];
   /** The Node executables of this version and of the oldest version that every package supports, in this order. */
   readonly nodes: readonly [string, string];
-  /** By the range in `engines`, such as `>=22.19`, the executable of the oldest matching version. */
+  /**
+   * The executable of the oldest Node version that each range in `engines` allows. The key is the range, such as
+   * `>=22.19`.
+   */
   readonly floors: ReadonlyMap<string, string>;
   remove(): Promise<void>;
 }
@@ -63,7 +66,7 @@ async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
 /** Installs the first patch of these Node versions, and returns the paths of their executables. */
 async function installNodes(folder: string, versions: readonly string[]): Promise<string[]> {
   await emptyPackage(folder);
-  // The package `node` would run a second npm, which installs this one.
+  // Install the package with the executable directly. The package `node` would run a second npm to install it.
   const binaries = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   await npmInstall(
     folder,

@@ -8,7 +8,7 @@ import { packAll, ROOT, type Tarball } from "./pack-all.ts";
 
 /*
  * `pnpm release:show`: lists what a release would publish, with the changesets. It publishes nothing and does not
- * change the tree. It exits with 1 while a statement has no current verdict of a cluster: a release must run on a
+ * change the tree. It exits with 1 if a statement has no current verdict of a cluster, because a release must run on a
  * cluster.
  */
 interface Release {

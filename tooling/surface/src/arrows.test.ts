@@ -27,7 +27,7 @@ test("every package declares exactly the packages that it imports", async () => 
   expect(fromRunning(await importArrows(packages))).toEqual(fromRunning(declaredArrows(packages)));
 });
 
-test("the diagram has a box per layer, and one arrow to a layer if all packages of that layer are imported", () => {
+test("the diagram has a box per layer, and one arrow to the box if a package imports all packages of the layer", () => {
   expect(picture(PACKAGES, ARROWS)).toBe(`flowchart TB
   subgraph all_flows["flows"]
     flows["flows"]

@@ -58,7 +58,7 @@ export function withDeclarations<Result>(
  * Checks the types of files, given by their paths below the root, such as `packages/ledger/examples.ts`. Each file can
  * import what its package can import, and every package by its name.
  *
- * @throws CompilerError if one of them has errors; the output names it by that path
+ * @throws CompilerError if a file has errors; `output` names the file by the given path
  */
 export function checkFiles(packages: readonly WorkspacePackage[], files: ReadonlyMap<string, string>): Promise<void> {
   return withFolder(async (folder) => {

@@ -32,8 +32,8 @@ export interface DeclaredModule {
 }
 
 /**
- * A file contains a construct that this reader does not support. It is thrown so that no export is silently
- * missing.
+ * Thrown if a file contains a construct that this reader does not support. Without the error, an export could be
+ * missing from the report unnoticed.
  */
 export class UnreadableDeclarationError extends Error {
   readonly code = "UNREADABLE_DECLARATION";

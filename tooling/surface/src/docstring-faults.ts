@@ -6,7 +6,7 @@ import type { Export, Surface } from "./surface.ts";
  * their own.
  */
 const ALLOWED_RE_EXPORTS: ReadonlyMap<string, string> = new Map([
-  // Every verb takes an EntityManager, so callers need not depend on MikroORM's package.
+  // Every verb takes an EntityManager. Because of this re-export, callers need not depend on MikroORM's package.
   ["EntityManager", "@mikro-orm/postgresql"],
 ]);
 

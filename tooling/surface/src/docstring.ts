@@ -2,7 +2,7 @@
 export interface Docstring {
   /** Its sentences, in Markdown. */
   readonly text: string;
-  /** One for each `@throws`: the name of the error, and when. */
+  /** For each `@throws`: the name of the error, and when it is thrown. */
   readonly throws: readonly string[];
   /** The code of each `@example`. */
   readonly examples: readonly string[];

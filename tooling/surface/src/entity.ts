@@ -1,8 +1,8 @@
 import { parseSync, Visitor } from "oxc-parser";
 
 /**
- * Matches the declaration of an entity. Its type is pages of builders, of which only the columns' names and types are
- * useful.
+ * Matches the declaration of an entity. The compiler writes an entity's type as pages of nested builders. Only the
+ * names and types of the columns in it are useful.
  */
 const ENTITY = /^const (\w+): import\("@mikro-orm\/core"\)\.EntitySchemaWithMeta<"(\w+)", "(\w+)"/;
 const BUILDER = "UniversalPropertyOptionsBuilder";

@@ -78,14 +78,14 @@ function examplesOf({ exports, schema }: Surface): Example[] {
 
 function fileOf(surface: Surface, prelude: string): string {
   const { of, exports, reExports } = surface;
-  // Some types are exported by both entry points.
+  // Some types are exported by both entry points. Import these types only once.
   const schema = surface.schema.filter(({ name }) => exports.every((one) => one.name !== name));
   const functions = examplesOf(surface).map(
     ({ of, code }, index) => `async function exampleOf_${of}_${index}() {\n${code}\n}`,
   );
   return [
     importOf(of.name, [...exports, ...reExports.map(({ name, isType }) => ({ name, kind: isType ? "type" : "" }))]),
-    // Examples of a schema pass it to `migrate`.
+    // The examples of a schema pass the schema to `migrate`, so import `migrate`.
     ...(of.hasSchema
       ? [importOf(`${of.name}/schema`, schema), 'import { migrate } from "@collections/database";']
       : []),

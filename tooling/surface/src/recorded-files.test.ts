@@ -9,7 +9,7 @@ import { ROOT, type WorkspacePackage, workspacePackages } from "./workspace.ts";
 
 const RECORD =
   "The recorded files do not match the code. If the change is intended, run `pnpm surface:record` and commit the result.";
-/** Long, because the compiler reads every package twice. */
+/** The time limit for tests that run the compiler. It is long, because the compiler reads every package twice. */
 const COMPILER_TIMEOUT_MS = 120_000;
 
 let surfaces: readonly Surface[];

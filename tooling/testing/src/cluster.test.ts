@@ -44,7 +44,7 @@ test.each<[string, Partial<NodeFacts>, string[]]>([
 });
 
 // Nothing listens on port 1.
-test("names a node that does not answer, but not its password", async () => {
+test("names a node that does not answer, without showing the password of its URL", async () => {
   const creation = createClusterDatabase(["postgres://postgres:secret@127.0.0.1:1/postgres"], "never_made");
   await expect(creation).rejects.toThrow(
     /cluster:\n {2}127\.0\.0\.1:1: cannot connect \(connect ECONNREFUSED 127\.0\.0\.1:1\)\. Check CITUS_URLS\.$/,

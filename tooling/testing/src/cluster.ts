@@ -137,7 +137,10 @@ async function faultsOfNode(url: string): Promise<string[]> {
   }
 }
 
-/** Reads `pg_settings`, because it hides superuser settings from other roles. `current_setting` would fail instead. */
+/**
+ * Reads `pg_settings`, because this view only omits a setting that the role may not read. `current_setting` would fail
+ * instead.
+ */
 const NODE_FACTS = `select current_user as role, current_setting('is_superuser')::bool as "isSuperuser",
   (select default_version from pg_available_extensions where name = 'citus') as citus,
   coalesce((select setting from pg_settings where name = 'shared_preload_libraries'), '') ~ '\\mcitus\\M' as "isPreloaded",

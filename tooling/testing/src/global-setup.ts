@@ -8,7 +8,7 @@ declare module "vitest" {
   interface ProvidedContext {
     /** The URL of a role that may create databases. */
     adminUrl: string;
-    /** The URLs of the worker nodes in the mode "citus", in which `adminUrl` is the coordinator's URL; else empty. */
+    /** In the mode "citus": the URLs of the worker nodes; `adminUrl` is then the coordinator's URL. Otherwise empty. */
     workerUrls: string[];
     /** The prefix of the names of this run's databases. */
     databasePrefix: string;

@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Test files that take from ten seconds to a minute: processes, browsers, commands, hundreds of schedules. */
+/**
+ * Matches test files that take from ten seconds to a minute, because they start processes, browsers or commands, or run
+ * hundreds of schedules.
+ */
 const LONG =
   /\/(tests\/(processes|cli|app)\/|killed-host|outside|delivery-contract|graphql\/chains|lender-guide|rest\/fuzz|invariants|.*\.browser\.)/;
 

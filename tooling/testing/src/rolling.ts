@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 
 const NEW = fileURLToPath(new URL("../../..", import.meta.url));
 /**
- * These files of this checkout replace the older version's, because the setup of a run and the code that makes test
- * databases must match.
+ * Files of this checkout that replace the files of the older version: the setup of a run, and the code that makes test
+ * databases. Both must be of the same version.
  */
 const HOOKS = ["test-database.ts", "cluster.ts", "global-setup.ts"].map((file) => `tooling/testing/src/${file}`);
 const BESIDE = "services/collections/tests/processes/rolling-beside";
@@ -34,7 +34,8 @@ function rolling(ref: string, filters: readonly string[]): number {
   git("worktree", "add", "--force", "--detach", older, ref);
   try {
     run(older, "npx", ["-y", "pnpm@12", "install", "--frozen-lockfile", "--prefer-offline"]);
-    // The older version may not know the setting that makes a newer checkout migrate.
+    // Replace the older version's hooks: they may not support TEST_DATABASES_MIGRATED_BY, with which another checkout
+    // migrates.
     for (const hook of HOOKS) copyFileSync(join(NEW, hook), join(older, hook));
     const name = `${ref} (${git("rev-parse", "--short", ref).trim()})`;
     print(`Processes of ${name} together with this version's, on one database that this version has migrated:`);

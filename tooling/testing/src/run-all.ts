@@ -40,7 +40,8 @@ async function runAll(): Promise<void> {
 /** Runs a tool of the repository in its root. The tool's exit code becomes this process's. */
 async function run(tool: string, args: string[]): Promise<void> {
   const child = spawn(tool, args, { env: await environment(), stdio: "inherit", shell: isWindows() });
-  // The terminal sends the signal to the child too, which has to clean up first.
+  // Ignore the interrupt. The terminal sends it to the child too, and the child has to clean up before this process
+  // ends.
   process.on("SIGINT", () => {});
   const [code] = (await once(child, "close")) as [number | null];
   process.exitCode = code ?? 1;

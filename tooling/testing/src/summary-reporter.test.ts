@@ -8,7 +8,10 @@ import { afterAll, expect, test } from "vitest";
 const folder = mkdtempSync(join(tmpdir(), "collections-summary-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Vitest reads tags from the text of a file. The text of this one must not contain the tag, so it is joined here. */
+/**
+ * Vitest reads tags from the text of a file. Join the tag here from two parts, so that the text of this file does not
+ * contain it.
+ */
 const TAG_OF_MODULE = ["@module", "tag"].join("-");
 
 // One test of the generated file is skipped, because the line has to count skipped tests.

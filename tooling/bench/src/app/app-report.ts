@@ -15,11 +15,11 @@ const LINK_COLUMNS = "at once,heard by,p50 ms,p99 ms,others";
 /** The report's tables as text. */
 export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links, hostile }: AppReport): string {
   return [
-    `The list of 20 cases of ${whole(list.cases)}, compared with the same ${list.statements} statements by plain pg and a` +
-      ` bare yoga that knows the answer; ${rounds} rounds in turn`,
+    `The list of 20 cases of ${whole(list.cases)}, compared with the same ${list.statements} statements by plain pg` +
+      ` and a bare GraphQL Yoga server with a fixed answer; ${rounds} rounds in turn`,
     table(LIST_COLUMNS, list.figures.map(listRow)),
     "",
-    `From the request for a link until the app knows that the link is minted, without the lender's ${mintMs} ms;` +
+    `From the request for a link until the app knows that the link is minted, minus the lender's own ${mintMs} ms;` +
       ` ${rounds} rounds`,
     table(LINK_COLUMNS, links.map(linkRow)),
     "",

@@ -60,7 +60,7 @@ interface RecordedList {
   readonly statements: readonly BoundStatement[];
 }
 
-/** Measures the service's list of cases in turn with a bare yoga server that runs the same statements. */
+/** Measures the service's list of cases in turn with a bare GraphQL Yoga server that runs the same statements. */
 export async function measureCaseList(bench: ListBench): Promise<ListReport> {
   const { plan, rounds, server, databaseUrl, onProgress } = bench;
   const recorded = await seenOnTheWire(bench);

@@ -9,8 +9,8 @@ import { dataOf } from "./graphql-call.ts";
 import { quantile } from "../figures/statistics.ts";
 
 /**
- * Asks the load process to act as the lender and to mint the links. The lender's share of the latency is then measured
- * with the same clock as the rest.
+ * Asks the load process to act as the lender and to mint the links. One process then measures both the whole latency
+ * and the lender's share of it, with one clock.
  */
 export interface LenderQuestion {
   readonly ask: "listen";
@@ -91,7 +91,7 @@ class FieldPartnerClient {
   readonly #accessToken: string;
 
   constructor(serviceUrl: string, accessToken: string, clients: number) {
-    // Ending a stream closes its connection, so there are twice as many connections as clients.
+    // A stream's connection is closed when the stream ends, so the pool has two connections for each client.
     this.#pool = new Pool(serviceUrl, { connections: clients * 2 });
     this.#accessToken = accessToken;
   }

@@ -17,7 +17,7 @@ export interface ListRival {
 }
 
 const SCHEMA = new URL("../../../../services/collections/schema.graphql", import.meta.url);
-/** As many database connections as the service has. */
+/** The number of database connections. The service has the same number. */
 const CONNECTIONS = 10;
 
 answerQuestions(async ({ databaseUrl, statements, data }: ListRival) => {

@@ -73,7 +73,7 @@ export async function createLender(
 }
 
 export async function importLoans(url: URL, key: LenderKey, loans: Loans): Promise<void> {
-  // Opened only now, because the service closes idle connections and an operator's command can take a while.
+  // Open the connection only here: an operator's command can take a while, and the service closes idle connections.
   const connection = await HttpConnection.open(url);
   const signer = { apiKeyId: key.apiKeyId, key: signingKey(key.hmacSecret) };
   const rows = loansOf({ ...loans, lenderCodes: [key.lenderCode] }).map(({ number }) => ({

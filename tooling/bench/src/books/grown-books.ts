@@ -9,7 +9,7 @@ import { COMMISSION_PERCENT, type Loans } from "../load/payment.ts";
 import type { BookSize } from "../plan.ts";
 import { startService } from "../server/service.ts";
 
-/** Books of a given size in their own database. */
+/** A database that is filled with books of a given size. */
 export interface GrownBooks {
   readonly databaseUrl: string;
   readonly keys: readonly LenderKey[];
@@ -17,7 +17,7 @@ export interface GrownBooks {
   readonly loans: Loans;
 }
 
-/** One import and nine payments per loan. */
+/** One event for the import, and one for each of nine payments. */
 const EVENTS_PER_LOAN = 10;
 const CODE = "GROWN";
 const CHAIN_WITHIN_MS = 1_800_000;

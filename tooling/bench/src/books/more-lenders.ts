@@ -24,7 +24,10 @@ export async function addLenders(databaseUrl: string, count: number): Promise<Le
   return keys;
 }
 
-/** For each table, which rows of the first lender are copied, and which fields must differ. */
+/**
+ * For each table: the condition for the rows of the first lender that are copied, and the fields that differ in the
+ * copies.
+ */
 const COPIES = [
   [
     "lenders.lender",
@@ -63,7 +66,7 @@ async function addLender(client: Client, key: LenderKey & { lenderId: string }):
   }
 }
 
-/** Renumbers parameters without gaps, because PostgreSQL rejects unused ones. */
+/** Renumbers the parameters without gaps, because PostgreSQL rejects a parameter that is not used. */
 function renumbered(text: string): string {
   const numbers = [...new Set([...text.matchAll(/\$(\d)/g)].map(([, number]) => Number(number)))].toSorted(
     (a, b) => a - b,

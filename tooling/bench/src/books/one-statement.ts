@@ -8,9 +8,9 @@ export const TRANSFER = `lender_id, id, debit_account, credit_account, amount_mi
   corrects, sequence, memo, effective_at, recorded_at`;
 
 /**
- * The complete effect of a confirmation in one data-modifying statement: the least that a confirmation could cost. It
- * checks nothing and assumes the outcome: attributed to the field partner who holds the case, with an amount still
- * owed.
+ * The complete effect of a confirmation in one data-modifying statement. No confirmation can cost less. The statement
+ * checks nothing. It assumes that the payment is attributed to the field partner who holds the case, and that an amount
+ * is still owed afterwards.
  * Parameters: lender (uuid) and its code, loan, reference, time of the payment.
  */
 export const CONFIRM_IN_ONE_STATEMENT = paying("c.source_loan_number = $3", "'waiting', 0, null");

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 
-/** Returns a UUIDv7, as the service's ids are. With other ids, each index would be filled in another order. */
+/**
+ * Returns a UUIDv7, like the service's ids. Ids of another kind would be inserted into the indexes in another order.
+ */
 export function timeOrderedId(nowMs: number): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(nowMs, 0, 6);

@@ -21,7 +21,7 @@ const TRIES = 5;
 const GATHER_MS = 100;
 const POLL_MS = 5;
 const HELD_WITHIN_MS = 500;
-/** Longer than the service caches a lender's key, which is one second. */
+/** A wait after which a lender's cached key has expired: the service caches a key for one second. */
 const KEY_KNOWN_FOR_MS = 1_100;
 
 type Confirm = (count: number) => Promise<void>;

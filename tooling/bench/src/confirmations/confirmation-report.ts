@@ -10,7 +10,8 @@ export interface ConfirmationReport {
   readonly batches: readonly BatchBudget[];
 }
 
-const COLUMNS = "clients,loans,side,a second,p50 ms,p99 ms,CPU µs,load generator's,a batch,service ÷ it,others";
+const COLUMNS =
+  "clients,loans,side,a second,p50 ms,p99 ms,CPU µs,load generator's CPU µs,a batch,service ÷ side,others";
 const BATCH_COLUMNS = "confirmations,round trips,statements";
 const P99_MOST_MS = 18;
 /** The aims for the ratio to the limit, by number of clients: batches are faster than single statements. */

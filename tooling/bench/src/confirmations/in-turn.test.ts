@@ -8,7 +8,7 @@ test("inTurn starts each round with the next side and keeps the order of the sid
 });
 
 test.each([2, 5, 6, 7])(
-  "inTurn starts equally often with each side if there are as many rows as sides, with %i rounds per row",
+  "inTurn makes each side first equally often, if there are as many rows as sides and %i rounds per row",
   (rounds) => {
     const begins = SIDES.flatMap((_, row) =>
       Array.from({ length: rounds }, (_, round) => inTurn(SIDES, row, round)[0]!),

@@ -5,8 +5,8 @@ import { CONFIRM_IN_ONE_STATEMENT } from "../books/one-statement.ts";
 import { type Loans, loansOf, type Payment, paymentSeries } from "../load/payment.ts";
 
 /**
- * A load of the same payments as a `ConfirmLoad`, each by one prepared statement over plain `pg`. Each client has its
- * own connection.
+ * A load with the same payments as a `ConfirmLoad`. Each payment is one prepared statement over plain `pg`, and each
+ * client has its own connection.
  */
 export interface StatementLoad {
   readonly databaseUrl: string;

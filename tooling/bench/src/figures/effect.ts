@@ -1,6 +1,9 @@
 import { Client } from "pg";
 
-/** The rows written in a database since its creation: inserts by `ledger.transfer +`, updates by `ledger.transfer ~`. */
+/**
+ * The number of rows written in a database since its creation. The key `ledger.transfer +` counts inserts into that
+ * table, and `ledger.transfer ~` counts updates.
+ */
 export type RowsWritten = ReadonlyMap<string, number>;
 
 /** A table with fewer inserts per piece of work than this counts as housekeeping. */

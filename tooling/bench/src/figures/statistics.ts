@@ -11,7 +11,10 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: quantile(sorted, 0.5), min: quantile(sorted, 0), max: quantile(sorted, 1) };
 }
 
-/** Returns the value below which this part of the sorted values lies, interpolated between the two nearest values. */
+/**
+ * Returns the value below which the given part (0 to 1) of the sorted values lies, interpolated between the two nearest
+ * values.
+ */
 export function quantile(sorted: ArrayLike<number>, part: number): number {
   if (sorted.length === 0) throw new Error("There are no values to take a quantile of.");
   const place = part * (sorted.length - 1);

@@ -14,7 +14,8 @@ export interface Watched<Round> {
 /** The part of the machine that other processes may use before a round counts as disturbed. */
 const TOLERATED_PART = 0.1;
 /**
- * On a busy machine, up to this many times the number of rounds are measured, and the least disturbed ones are kept.
+ * On a busy machine more rounds are measured than are needed: up to this many times as many. The least disturbed rounds
+ * are kept.
  */
 const TRIES_PER_ROUND = 2;
 

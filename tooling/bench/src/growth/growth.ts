@@ -64,7 +64,7 @@ interface Pace {
  * verified.
  */
 const MOST_VERIFIED = 400_000;
-/** How long to wait after the URL was removed, so that the worker has released the deliveries that it had leased. */
+/** How long to wait after the lender's callback URL was removed. After this time the worker has released its leases. */
 const GIVEN_BACK_MS = 400;
 
 /**
@@ -91,7 +91,7 @@ export async function measureGrowth(bench: GrowthBench): Promise<GrowthReport> {
   return { smallest: plan.smallest, figures };
 }
 
-/** Throws if the rows that SQL has written differ from what the service would have written. */
+/** Runs `ledger verify` on the books. Throws if it finds a problem in the rows that SQL has written. */
 async function verified({ databaseUrl }: GrownBooks, onProgress: (message: string) => void): Promise<void> {
   onProgress("verifying the books");
   await operator(databaseUrl, "ledger", "verify");

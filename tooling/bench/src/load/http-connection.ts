@@ -10,8 +10,9 @@ export interface HttpAnswer {
 const HEAD_END = "\r\n\r\n";
 
 /**
- * One kept-alive connection that sends prepared bytes and reads answers that have a Content-Length. It replaces an HTTP
- * client library, which used as much processor time as the service, on the same cores.
+ * One kept-alive connection that sends prepared bytes and reads answers that have a Content-Length. It is used instead
+ * of an HTTP client library: the library needed as much processor time as the service, and both run on the same
+ * processors.
  */
 export class HttpConnection {
   readonly #socket: Socket;

@@ -1,4 +1,4 @@
-/** A loan that is paid repeatedly. More is owed than a run can pay. */
+/** A loan that is paid repeatedly. Its outstanding amount is larger than all payments of a run together. */
 export interface Loan {
   readonly lenderCode: string;
   readonly number: string;
@@ -27,7 +27,10 @@ export const COMMISSION_STORED = 25_000;
 export const EARNING_MINOR = 314;
 export const CURRENCY = "INR";
 export const MODE = "upi";
-/** No loan is settled during a run: that would take 79,000 payments. */
+/**
+ * The outstanding amount of each loan. It is so large that no loan is settled during a run: that would take 79,000
+ * payments.
+ */
 export const OUTSTANDING = 9_999_999.5;
 
 /** Returns all loans, alternating between the lenders. */

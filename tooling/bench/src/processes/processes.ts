@@ -44,10 +44,15 @@ const CODE = "SHARED";
  * once. The warm-up backlog is smaller than the measured backlog by this factor.
  */
 const WARM_UP_PART = 4;
-/** How long to wait after the URL was removed, so that each worker has released its leases. */
+/**
+ * How long to wait after the lender's callback URL was removed. After this time each worker has released its leases.
+ */
 const SETTLED_MS = 400;
 
-/** Measures one, two and four servers and workers; each round measures each number in turn. */
+/**
+ * Measures one, two and four servers, and then one, two and four workers. Each round measures all of these numbers in
+ * turn.
+ */
 export async function measureProcesses(bench: ProcessesBench): Promise<ProcessesFigures[]> {
   const { plan, server, onProgress } = bench;
   const [http, receiver] = [
@@ -75,7 +80,10 @@ export async function measureProcesses(bench: ProcessesBench): Promise<Processes
   }
 }
 
-/** Measures the same clients with one, two and four servers. Unused servers stay idle. */
+/**
+ * Measures the rate of confirmations with one, two and four servers. The number of clients is always the same. Servers
+ * that a measurement does not use stay idle.
+ */
 async function measureServers(stage: Stage, servers: readonly Service[]): Promise<ProcessesFigures[]> {
   const { plan, server, databaseUrl, onProgress } = stage;
   onProgress("servers: warming up");
@@ -99,7 +107,8 @@ async function measureWorkers(stage: Stage, confirmer: Service): Promise<Process
   const { plan, server, databaseUrl, receiver, onProgress } = stage;
   const { prompt } = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);
   const client = await openClient(databaseUrl);
-  // Events that are left from the measurement of the servers must not count.
+  // Mark the events that remain from the measurement of the servers as delivered, so that the workers do not deliver
+  // them.
   await client.query("update webhooks.delivery set state = 'delivered', settled_at = now() where state = 'waiting'");
   await server.analyze(databaseUrl);
   await server.checkpoint();
@@ -113,7 +122,8 @@ async function measureWorkers(stage: Stage, confirmer: Service): Promise<Process
     for (const number of plan.numbers) {
       const more = Array.from({ length: number - workers.length }, () => startService({ databaseUrl, role: "worker" }));
       workers.push(...(await Promise.all(more)));
-      // Some workers have just started. Delivering a first backlog evens that out; only the second backlog counts.
+      // Some workers have just started and others run already. All deliver a first backlog, which is not measured, so
+      // that their state is equal. Only the second backlog is measured.
       await confirmAndDrain(plan.events / WARM_UP_PART);
       rates.push(await confirmAndDrain(plan.events));
     }

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 
-/** A folder on the checkout's disk: with a database in memory, commits would cost nothing. */
+/**
+ * A folder for PostgreSQL's data on the disk of the checkout. In a file system in memory, commits would cost nothing.
+ */
 export const DATA_DIR = fileURLToPath(new URL("../../../../.data/bench", import.meta.url));
 
 /** A PostgreSQL started for the benchmark, with durable commits. */

@@ -82,7 +82,7 @@ export async function openGivenServer(url: string): Promise<GivenServer> {
       await onEach(({ client }) =>
         client.query("checkpoint").catch((error: { code?: string }) => {
           if (error.code !== CHECKPOINT_REFUSED) throw error;
-          leftOut.add("A CHECKPOINT before each row: the URL's role may not run one.");
+          leftOut.add("A CHECKPOINT before each row of the report: the URL's role may not run CHECKPOINT.");
         }),
       );
     },

@@ -8,9 +8,9 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 export interface ImportCost {
   readonly name: string;
   readonly ms: Spread;
-  /** Resident memory after the import, without that of a process that imports nothing. */
+  /** Resident memory after the import, minus the resident memory of a process that imports nothing. */
   readonly mb: Spread;
-  /** Divided by the time of importing `pg` in the same round. */
+  /** The ratio of the import's time to the time of importing `pg` in the same round. */
   readonly ratio: Spread;
 }
 

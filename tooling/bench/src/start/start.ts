@@ -18,7 +18,9 @@ export interface StartReport {
   readonly serviceMs: Spread;
   readonly bareMs: Spread;
   readonly startRatio: Spread;
-  /** Undefined, like the following fields, if the system does not report memory. */
+  /**
+   * The resident memory of the idle service. All figures of memory are undefined if the system does not report memory.
+   */
   readonly idleMb: Spread | undefined;
   readonly bareMb: Spread | undefined;
   readonly idleRatio: Spread | undefined;
@@ -41,7 +43,7 @@ interface Started {
 
 const BARE = "tooling/bench/src/start/bare-process.ts";
 const LOANS = { lenderCodes: ["START"], perLender: 1_000 };
-/** Time for work that a start postpones, and for garbage collection. */
+/** How long a started process rests, so that it can do the work that its start postponed, and collect garbage. */
 const REST_MS = 2_000;
 
 /** Starts a bare process and the service in turn, and then loads the service for a while. */
@@ -144,7 +146,7 @@ export function startLines({ rounds, loadMs }: StartPlan, report: StartReport): 
     {
       figure: `resident memory after ${loadMs / 1_000} s of load`,
       ours: `${whole(loadedMb)} MB`,
-      beside: `idle; ${whole(confirmations)} confirmations between`,
+      beside: `idle, before ${whole(confirmations)} confirmations`,
       ratio: loaded.toFixed(2),
       rounds: 1,
     },

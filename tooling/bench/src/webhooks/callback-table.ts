@@ -9,14 +9,14 @@ export interface WaitingEvent {
 
 /** One lender's callback URL and deliveries in the database. */
 export interface CallbackTable {
-  /** Removes the URL: from now on events wait. */
+  /** Removes the callback URL. Until `restoreUrl`, all events wait. */
   removeUrl(): Promise<void>;
   restoreUrl(): Promise<void>;
   waiting(): Promise<WaitingEvent[]>;
   untilNothingWaits(): Promise<void>;
   /** The commit times of these deliveries' events, in milliseconds since 1970 with microsecond precision. */
   committedAtMs(deliveryIds: readonly string[]): Promise<Map<string, number>>;
-  /** The time when the last delivery was settled, on the same clock. */
+  /** The time when the last delivery was settled, on the clock of `committedAtMs`. */
   lastSettledAtMs(): Promise<number>;
   close(): Promise<void>;
 }

@@ -20,7 +20,7 @@ export interface Latency {
 
 export interface IsolationBench {
   readonly rounds: number;
-  /** Events of the prompt lender in each part of a round, one after the other. */
+  /** The number of the prompt lender's events in each part of a round. They are committed one after the other. */
   readonly streamEvents: number;
   /** Events that wait for the slow lender. */
   readonly slowBacklog: number;
@@ -32,7 +32,7 @@ export interface IsolationBench {
 /** The slow lender's time for an answer. */
 export const SLOW_ANSWER_MS = 3_000;
 
-/** The interval between events. On an idle system an event arrives long before the next one is committed. */
+/** The interval between the commits of two events. On an idle system each event arrives long before the next commit. */
 const EVENT_EVERY_MS = 25;
 const COMMITTING_CLIENTS = 32;
 

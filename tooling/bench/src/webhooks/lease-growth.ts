@@ -17,7 +17,7 @@ export interface LeaseGrowth {
   readonly figures: readonly LeaseFigures[];
 }
 
-/** `outdated`: the planner's statistics are those of the small table. */
+/** `outdated`: the planner has the statistics of the table with few rows. */
 export interface LeaseFigures {
   readonly statistics: "outdated" | "fresh";
   readonly fewMs: Spread;
@@ -26,7 +26,7 @@ export interface LeaseFigures {
   readonly ratio: Spread;
   /** PostgreSQL pages that one lease reads. */
   readonly pages: { readonly few: number; readonly many: number };
-  /** EXPLAIN (ANALYZE) with many rows, with the generic plan. */
+  /** The output of EXPLAIN (ANALYZE) for the generic plan and the table with many rows. */
   readonly plan: readonly string[];
 }
 
@@ -45,7 +45,7 @@ const LEASE = "webhooks.lease";
 const LEASES_A_ROUND = 40;
 /** PostgreSQL tries custom plans for the first executions before it chooses a generic plan. */
 const LEASES_BEFORE = 10;
-/** After everything has arrived, a worker looks once more for waiting events. */
+/** How long to wait after the last arrival. In this time the worker looks for waiting events once more. */
 const LAST_LOOK_MS = 250;
 const WAITING = { events: 2_000, loans: 1_000 };
 
@@ -80,7 +80,9 @@ export async function measureLeaseGrowth(bench: LeaseGrowthBench): Promise<Lease
   return { few, many, leased: leased.rows, figures: [outdated, fresh] };
 }
 
-/** Lets a worker deliver a backlog with all its slots, and reads its last lease statement on the wire. */
+/**
+ * Lets a worker use all its slots to deliver a backlog. Returns the worker's last lease statement, as seen on the wire.
+ */
 async function seenLease({ server, template, lenderId }: LeaseGrowthBench): Promise<BoundStatement> {
   const databaseUrl = await server.createDatabase("leasing", template);
   const client = await openDeliveries(databaseUrl);

@@ -3,14 +3,19 @@ import { Pool } from "undici";
 import { answerQuestions } from "../load/child.ts";
 import { closedLoop } from "../load/closed-loop.ts";
 
-/** A load of event bodies, posted in requests like the service's, each as soon as a connection is free. */
+/**
+ * A load that posts event bodies. Its requests look like the service's, and each is sent as soon as a connection is
+ * free.
+ */
 export interface PostLoad {
   readonly url: string;
   readonly connections: number;
   readonly events: readonly { readonly deliveryId: string; readonly body: string }[];
 }
 
-/** As many headers as the service's attempts have, of the same length: with fewer, the loop would do less work. */
+/**
+ * Headers as many and as long as those of the service's attempts. With fewer headers, the bare loop would do less work.
+ */
 const HEADERS_OF_ALL = {
   "Content-Type": "application/json",
   "User-Agent": "PartnerCollections-Webhooks/1.0",

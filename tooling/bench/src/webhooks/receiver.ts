@@ -5,14 +5,14 @@ import { answerQuestions } from "../load/child.ts";
 /** The receiver's commands. Only the first arrival of a delivery counts, and only at the prompt callback. */
 export type ReceiverQuestion =
   | { readonly ask: "callbacks" }
-  /** Resolves with the arrivals since the last `forget`, as soon as there are `expected` of them. */
+  /** Resolves with the arrivals since the last `forget`, as soon as `expected` deliveries have arrived. */
   | { readonly ask: "arrivals"; readonly expected: number }
   | { readonly ask: "forget" }
   /** From now on delays one of every `oneOf` answers at the prompt callback; with 0, delays none. */
   | { readonly ask: "straggle"; readonly oneOf: number; readonly delayMs: number }
   /** From now on delays each answer of the slow callback. With 0, also answers the requests that already wait. */
   | { readonly ask: "answerAfter"; readonly delayMs: number }
-  /** Resolves when a request waits at the slow callback. */
+  /** Resolves as soon as the slow callback has a request that waits for its answer. */
   | { readonly ask: "keptWaiting" };
 
 /** Two callback URLs of the same receiver. */

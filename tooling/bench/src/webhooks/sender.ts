@@ -1,4 +1,7 @@
-/** A lender of the comparison: one whose callback answers at once, or one whose callback can be slow. */
+/**
+ * One of the two lenders of the comparison. The callback of `prompt` answers at once; the callback of `slow` can be
+ * slow.
+ */
 export type LenderRole = "prompt" | "slow";
 
 /** One of the two systems that deliver events to lenders: the service, or the naive sender on pg-boss. */
@@ -14,7 +17,7 @@ export interface Sender {
   untilNothingWaits(): Promise<void>;
   /** The commit times of these deliveries' changes, in milliseconds since 1970 with microsecond precision. */
   committedAtMs(deliveryIds: readonly string[]): Promise<Map<string, number>>;
-  /** The time when the last acknowledgement was recorded, on the same clock. */
+  /** The time when the last acknowledgement was recorded, on the clock of `committedAtMs`. */
   lastAcknowledgedAtMs(): Promise<number>;
   close(): Promise<void>;
 }

@@ -54,7 +54,10 @@ export interface ThroughputRound {
   readonly bare: Drain;
 }
 
-/** The most requests that the service has under way to one endpoint. The bare loop has that number of connections. */
+/**
+ * The maximum number of requests that the service has under way to one endpoint, and the number of connections of the
+ * bare loop.
+ */
 const POSTS_UNDER_WAY = 32;
 const COMMITTING_CLIENTS = 32;
 
@@ -106,7 +109,7 @@ export async function throughputRound(bench: ThroughputBench): Promise<Throughpu
   return { service: ofService, bare: ofBare, naive: await drain(bench, naive) };
 }
 
-/** Commits changes whose events wait until the sender may post. */
+/** Makes a backlog: commits changes while the sender is not allowed to post their events. */
 export async function gather(sender: Sender, count: number): Promise<void> {
   await sender.untilNothingWaits();
   await sender.hold("prompt");

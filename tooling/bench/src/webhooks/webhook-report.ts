@@ -55,8 +55,8 @@ function isolationRows({ slowBacklog }: WebhookPlan, { service, naive }: Isolati
     row("  p99 ms", ({ idle }) => milliseconds(idle.p99)),
     row(`beside ${beside}, p50 ms`, ({ besideSlow }) => milliseconds(besideSlow.p50)),
     row("  p99 ms", ({ besideSlow }) => milliseconds(besideSlow.p99)),
-    row("  p50 with ÷ without", ({ ratio }) => ratioText(ratio.p50), "≤ 1.5"),
-    row("  p99 with ÷ without", ({ ratio }) => ratioText(ratio.p99), "≤ 1.5"),
+    row("  p50 beside them ÷ idle", ({ ratio }) => ratioText(ratio.p50), "≤ 1.5"),
+    row("  p99 beside them ÷ idle", ({ ratio }) => ratioText(ratio.p99), "≤ 1.5"),
   ];
 }
 
@@ -67,7 +67,7 @@ function leaseRows({ few, many, leased, figures }: LeaseGrowth): string[][] {
     row(`lease of ${leased} beside ${fewText} delivered, ${statistics} statistics, ms`, ratioText(fewMs)),
     row(`  beside ${manyText}, ms`, ratioText(manyMs)),
     row("  many ÷ few", ratioText(ratio)),
-    row("  pages of many ÷ few", `${pages.many} ÷ ${pages.few}`),
+    row("  pages read: many ÷ few", `${pages.many} ÷ ${pages.few}`),
   ]);
 }
 

@@ -27,7 +27,7 @@ export interface WebhookBench {
   readonly loans: Readonly<Record<LenderRole, Loans>>;
   /** The URL of a database with the books. Nothing else uses this database. */
   readonly databaseUrl: string;
-  /** The name of a database with the same books, for copies. */
+  /** The name of a database with the same books, of which copies are made. */
   readonly template: string;
   readonly receiver: Child;
   readonly callbacks: Callbacks;

@@ -27,7 +27,8 @@ interface Sample {
 }
 
 /**
- * Data and constraint errors, and errors raised by our functions: the made-up values caused them, not the statement.
+ * SQLSTATE classes of errors that the made-up values cause, and not the statement: data errors, constraint errors, and
+ * errors raised by our functions.
  */
 const FAULT_OF_THE_VALUES = /^(22|23|P0)/;
 /** COPY reports a constraint violation with a code of its own, so these messages identify it. */
@@ -96,7 +97,7 @@ async function pullsRows(client: Client, text: string, samples: readonly Sample[
     const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${written}`);
     return rows.some((row) => Object.values(row)[0]?.includes("INSERT/SELECT method: pull to coordinator"));
   } catch {
-    // `runEach` reports a statement that the cluster refuses.
+    // The cluster cannot plan a statement that it refuses. `runEach` reports the refusal.
     return false;
   } finally {
     await client.query("rollback");

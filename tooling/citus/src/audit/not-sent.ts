@@ -27,7 +27,8 @@ export function sentOnCluster(statements: readonly Statement[]): SentStatements 
 }
 
 function reasonNotSent(name: string, names: ReadonlySet<string>): string | undefined {
-  if (name.endsWith("-of-many")) return "for keys of several lenders; on a cluster a batch has one lender";
+  if (name.endsWith("-of-many"))
+    return "its keys belong to several lenders; on a cluster each batch has only one lender";
   if (names.has(name + ON_CLUSTER)) return `on a cluster, ${name}${ON_CLUSTER} is sent instead`;
   return NOT_SENT.get(name);
 }

@@ -91,7 +91,7 @@ export function reportText(report: Report): string {
     `Citus ${citus}, ${nodes} nodes, ${shards} shards: ${findings.length} statements sent.`,
     section("Refused", refused.map(refusalLine)),
     section(
-      "Hot, and not proven to be one command",
+      "On a hot path, and not proven to be one command",
       hot.map((finding) => `${lineOf(finding)}; ${finding.hotPaths.join(", ")}`),
     ),
     section("By COPY", copied.map(lineOf)),

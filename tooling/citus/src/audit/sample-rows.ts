@@ -4,7 +4,10 @@ import { sampleValue } from "./sample-values.ts";
 interface TableColumn {
   readonly name: string;
   readonly type: string;
-  /** The first value that a CHECK constraint of this column alone allows. */
+  /**
+   * The first value in the list of allowed values, if a CHECK constraint on only this column has such a list; else
+   * null.
+   */
   readonly allowed: string | null;
 }
 

@@ -55,7 +55,7 @@ export function isMerged(query: Query): boolean {
   return query.role === "from" && (isPulledUp(query) || query.sources.length === 0);
 }
 
-/** Whether a sub-select must read all its rows before it returns the first one. */
+/** Whether a sub-select must read all its rows before it can return its first row. */
 export function needsAllRows({ select, arms }: Query): boolean {
   if (!select) return false;
   const { limitCount, limitOffset, groupClause, distinctClause, targetList } = select;

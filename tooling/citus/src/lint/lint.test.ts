@@ -41,8 +41,8 @@ test("reports a function with exists (select from …), also inside format()", a
 });
 
 describe("a query", () => {
-  // Each query gets FOR UPDATE. The linter reports that, unless lender_id = $n restricts every lenders' table in the
-  // query.
+  // FOR UPDATE is appended to each query. The linter reports it unless lender_id = $n restricts every lenders' table in
+  // the query.
   test.each([
     ["by its own condition", "select d.id from webhooks.delivery d where d.lender_id = $1"],
     [

@@ -6,7 +6,7 @@ export interface OutputColumn {
   readonly name: string;
   /** The type's name in `pg_type`; undefined if unknown. */
   readonly type: string | undefined;
-  /** The expression, whose columns are those of the query; undefined if unknown. */
+  /** The column's expression, which may refer to columns of the query; undefined if unknown. */
   readonly value: Node | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface Query {
   readonly parent: Query | undefined;
   readonly isRecursive: boolean;
   readonly ctes: Cte[];
-  /** The table that the query changes is the first. */
+  /** The items of FROM. If the query changes a table, that table is the first source. */
   readonly sources: Source[];
   /** The conditions of WHERE and of every ON, all of which must hold. */
   readonly conditions: Node[];
@@ -90,7 +90,10 @@ export function columnFields(node: Node | undefined): string[] | undefined {
   return fields.includes(undefined) ? undefined : (fields as string[]);
 }
 
-/** Returns the outer query whose columns this query may also use. A CTE may not use any. */
+/**
+ * Returns the outer query whose columns this query may also use. Returns undefined if this query may not use any, as in
+ * a CTE.
+ */
 function outerQuery(query: Query): Query | undefined {
   return query.role === "cte" || query.role === "insert-source" ? undefined : query.parent;
 }

@@ -3,8 +3,8 @@ const EMITTED = ["webhooks.record-events", "webhooks.endpoint-to-emit-to", "webh
 
 /**
  * The statements that are sent for every confirmation, mint, imported row, lease and recorded result. On a cluster each
- * must be one command on the lender's node. More commands mean more round trips inside the transaction, a COPY means
- * several, and a command to all nodes makes every lender wait for every node.
+ * of them must be one command on the lender's node. Each further command is a further round trip inside the
+ * transaction. A COPY needs several commands. A command to all nodes makes every lender wait for every node.
  */
 export const hotStatements: readonly { readonly path: string; readonly names: readonly string[] }[] = [
   {

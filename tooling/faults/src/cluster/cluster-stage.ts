@@ -31,7 +31,7 @@ export interface ClusterLender {
   readonly twin: LenderTwin;
   /** The part of the stage that the lender's traffic uses: the service's URLs, the clients and the model. */
   readonly scene: Scene;
-  /** How many of its payments were answered, and how many calls were answered 503. */
+  /** How many of this lender's payments were answered, and how many of its calls were answered 503. */
   readonly counts: { answered: number; refused: number };
 }
 

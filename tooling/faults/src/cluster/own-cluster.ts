@@ -116,7 +116,7 @@ class Node {
     const child = this.#process;
     if (child?.pid === undefined || hasEnded(child)) throw new Error(`The node at port ${this.port} is not running.`);
     child.kill("SIGSTOP");
-    // The server process is stopped already, so it starts no further child.
+    // The server process is stopped already, so it cannot start another child after this list is made.
     this.#stopped = childrenOf(child.pid);
     for (const pid of this.#stopped) signalIfThere(pid, "SIGSTOP");
   }

@@ -12,7 +12,8 @@ const DISK_FULL = "53100";
 const BACK_WITHIN_MS = 60_000;
 
 /**
- * Small values, so that the write-ahead log soon needs new files. Then the full disk stops both the log and the tables.
+ * Small sizes of the write-ahead log, so that PostgreSQL soon needs new files for it. Then the full disk stops both the
+ * log and the tables.
  */
 const POSTGRES = { max_wal_size: "64MB", min_wal_size: "32MB" };
 
@@ -26,7 +27,8 @@ export const fullDisk: Fault = {
 
 export const fullDiskShim: Fault = {
   name: "full-disk-shim",
-  sentence: "Like full-disk, without the right to mount: a preloaded library lets no file of PostgreSQL grow.",
+  sentence:
+    "Like full-disk, but needs no right to mount: a preloaded library prevents PostgreSQL's files from growing.",
   rounds: ROUNDS,
   unavailableReason: shimUnavailable,
   run: (leg) => onDisk(shimmedDisk(), leg),

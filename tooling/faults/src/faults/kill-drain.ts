@@ -13,7 +13,7 @@ export const killDrain: Fault = {
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
     stage: { workers: [{}, {}], settings: { WEBHOOK_SUSPEND_AFTER: "5" } },
-    // Slow enough that a backlog remains when the second worker dies.
+    // The pauses are shorter than usual, so that the backlog is large enough to last until the second kill.
     traffic: { restMs: 40 },
     mustCount: ["hits"],
     async strike({ postgres, workers, lender, model, random }) {

@@ -6,7 +6,10 @@ import { underClusterTraffic } from "../cluster/under-cluster-traffic.ts";
 
 const WARM_UP_MS = 5_000;
 const BEFORE_MS = { quick: 10_000, long: 20_000 };
-/** Longer than every time limit of the service; the longest is 12 seconds for an answer. */
+/**
+ * How long the worker node is unavailable: longer than every time limit of the service. The longest limit is the 12
+ * seconds for an answer.
+ */
 const AWAY_MS = 30_000;
 /** The other lenders must keep at least this share of their rate. The share is below 1, because rates vary. */
 const LEAST_RATIO = 0.9;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-/** Longer than the service waits for a lock. */
+/** How long the lock is held: longer than the service waits for a lock. */
 const HELD_MS = 11_500;
 const CANCEL_EVERY_MS = 300;
 

@@ -77,7 +77,7 @@ async function measureLoad(stage: Stage, leg: Leg): Promise<Outcome> {
     ...(await violationsIn({ ...evidence, lender: { ...evidence.lender, arrived } })),
     ...grown.map(({ measure, first, last }) => ({
       invariant: "no resource grows under a constant load",
-      detail: `${measure}: ${first.toFixed(1)} in the first third, ${last.toFixed(1)} in the last one`,
+      detail: `${measure}: ${first.toFixed(1)} in the first third, ${last.toFixed(1)} in the last third`,
     })),
   ];
   const counts = { ...model.counts, strikes: samples.length, hits: samples.length };

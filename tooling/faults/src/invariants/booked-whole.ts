@@ -1,6 +1,9 @@
 import type { Invariant } from "./evidence.ts";
 
-/** Acknowledged or not, a payment is stored with its event and transfers, or not at all. */
+/**
+ * A payment is stored completely, with its event and its transfers, or it is not stored at all. This also holds for a
+ * payment that was never acknowledged.
+ */
 export const bookedWhole: Invariant = {
   name: "no payment is half booked",
   async violations({ rows }) {

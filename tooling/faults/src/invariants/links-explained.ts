@@ -27,7 +27,7 @@ async function unlikeTheApp({ rows, model }: Evidence): Promise<string[]> {
   const { rows: links } = await rows.query<{ id: string }>("select id from payment_links.payment_link");
   const kept = new Set(links.map(({ id }) => id));
   const lost = model.links.filter(({ linkId }) => linkId !== undefined && !kept.has(rowId(linkId)));
-  const found = lost.map(({ linkId }) => `link ${linkId} was promised to the app but does not exist`);
+  const found = lost.map(({ linkId }) => `link ${linkId} was returned to the app but does not exist`);
   if (links.length > model.links.length) {
     found.push(`${model.links.length} links were requested, but ${links.length} exist`);
   }

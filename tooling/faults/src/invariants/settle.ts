@@ -5,7 +5,10 @@ import { type CommandResult, startOperator } from "../processes/service-process.
 import type { Stage } from "../stage/stage.ts";
 import { unsettled } from "./unsettled.ts";
 
-/** Longer than any call to a lender, including the time to record its result while PostgreSQL is available. */
+/**
+ * A wait that is longer than any call to a lender, including the time to record the call's result while PostgreSQL is
+ * available.
+ */
 const CALM_MS = 4_000;
 /**
  * Long enough for a sweep to find the unfinished work of dead processes. If a process dies, its call to the mint

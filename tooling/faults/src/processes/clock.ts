@@ -20,7 +20,7 @@ export function makeClocks(count: number, folder: string): Clock[] {
     return {
       settings: { LD_PRELOAD: library, FAULTS_CLOCK_FILE: file },
       set(offsetMs) {
-        // The process has mapped this file, so write the existing file in place.
+        // Write into the existing file and do not replace it, because the process has mapped this file into its memory.
         const open = openSync(file, "r+");
         writeSync(open, bytesOf(offsetMs), 0, 8, 0);
         closeSync(open);

@@ -19,7 +19,7 @@ export class Crew {
     this.#options = options;
   }
 
-  /** Starts one process for each of these settings, which are added to the common ones. */
+  /** Starts one process for each entry of `extras`. Each process gets the common settings and those of its entry. */
   async start(extras: readonly Settings[]): Promise<void> {
     for (const extra of extras) {
       const port = await freePort();
@@ -103,7 +103,10 @@ interface Place {
   readonly port: number;
   readonly settings: Settings;
   process: ServiceProcess | undefined;
-  /** Resolves when the successor that was started here is ready. */
+  /**
+   * The start of a successor by `replaceOne`; resolves when the successor is ready. Undefined if no such start is under
+   * way.
+   */
   starting: Promise<void> | undefined;
 }
 

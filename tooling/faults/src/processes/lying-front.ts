@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 /** A proxy in front of a lender. Some of its answers have a length that does not match their headers. */
 export interface LyingFront {
   readonly url: string;
-  /** Called for each answer. Returns whether to send a wrong answer instead; by default it never does. */
+  /** Called for each answer 200. Returns whether to send a wrong answer instead; by default returns false. */
   lies: () => boolean;
   close(): void;
 }
@@ -39,7 +39,8 @@ function passOn(behind: string, incoming: IncomingMessage, outgoing: ServerRespo
   const onward = httpRequest(new URL(url ?? "/", behind), { method, headers, agent: false });
   incoming.pipe(onward);
   onward.on("response", (answer) => {
-    // Only replaces a 200: a wrong answer says 200, and must not acknowledge what the lender rejected.
+    // A wrong answer has the status 200. So it replaces only a 200: otherwise it could acknowledge what the lender
+    // rejected.
     if (answer.statusCode === 200 && lies()) {
       answer.resume();
       liesSent += 1;

@@ -9,7 +9,7 @@ export type ShutdownSignal = "SIGQUIT" | "SIGINT";
 export interface OwnPostgresOptions {
   readonly dataDir: string;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Added to the environment of the server. */
+  /** Variables that are added to the server's environment. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -100,7 +100,8 @@ export class OwnPostgres {
 
   async #start(): Promise<void> {
     const { dataDir, settings = {}, environment = {} } = this.#options;
-    // startPostgres copies this process's environment when it is called, and no other code runs until it is restored.
+    // `startPostgres` copies this process's environment as soon as it is called. So the environment is changed only for
+    // this call, and no other code runs while it is changed.
     const before = { ...process.env };
     Object.assign(process.env, environment);
     const starting = startPostgres({ dataDir, durable: true, temporary: true, settings });

@@ -51,7 +51,7 @@ export async function killAllStarted(): Promise<void> {
 export interface ServiceOptions {
   /** The log is appended to this file. */
   readonly logFile?: string;
-  /** The file to run instead, for the service of another checkout. */
+  /** The file to run instead of this checkout's bundle, to start the service of another checkout. */
   readonly main?: string;
 }
 
@@ -100,7 +100,10 @@ export function startMigration(settings: Settings): Command {
   return startMain(settings, "migrate");
 }
 
-/** Starts the service's program with arguments, or a service that is expected to end by itself. */
+/**
+ * Starts the service's main program and does not wait until the service is ready. For a program with arguments, or for
+ * a service that is expected to end by itself.
+ */
 export function startMain(settings: Settings, ...args: string[]): Command {
   return command([builtService().main, ...args], settings);
 }

@@ -16,7 +16,7 @@ export interface MixedLoadOptions {
   readonly linkEveryMs: number;
 }
 
-/** A running mixed load. `counts` are the requests that the model does not count. */
+/** A running mixed load. `counts` has the requests of the kinds that the model does not record. */
 export interface MixedLoad {
   readonly counts: { lists: number; listsOfDeliveries: number; updates: number };
   /** Starts nothing new; resolves when every open request has its answer. A missing answer is reported as odd. */
@@ -59,8 +59,8 @@ export function startMixedLoad(stage: Stage, durations: Durations, options: Mixe
 }
 
 /**
- * Returns a function that waits until the next time of a schedule with one time every `everyMs`. A client that is late
- * does not catch up.
+ * Returns a function that waits until the next turn. There is one turn every `everyMs`. A client that is late does not
+ * make up for missed turns.
  */
 function every(everyMs: number): () => Promise<void> {
   let nextAt = performance.now() + Math.random() * everyMs;

@@ -13,7 +13,10 @@ export function samplingUnavailable(): string | undefined {
   return process.platform === "linux" ? undefined : "measuring processes needs /proc, which only Linux has";
 }
 
-/** Measures the processes and PostgreSQL. Takes the durations since the last sample out of `durations`. */
+/**
+ * Measures the processes and PostgreSQL. Evaluates the durations since the last sample, and removes them from
+ * `durations`.
+ */
 export async function takeSample(
   { servers, workers, postgres }: Stage,
   durations: Durations,

@@ -14,7 +14,9 @@ import type { Settings } from "../processes/service-process.ts";
 /** The options by which a fault changes its stage. */
 export interface StageOptions {
   readonly settings?: Settings;
-  /** One process for each entry, with these additional settings; by default one. */
+  /**
+   * The additional settings of each process: one process is started for each entry. By default there is one process.
+   */
   readonly servers?: readonly Settings[];
   readonly workers?: readonly Settings[];
   readonly postgres?: Readonly<Record<string, string>>;
@@ -23,9 +25,9 @@ export interface StageOptions {
   readonly dataDir?: string;
   /** Connects the service to PostgreSQL only through a relay, so that a fault can redirect it to another server. */
   readonly throughRelay?: boolean;
-  /** Starts a proxy in front of the twin. The service calls the proxy as the lender. */
+  /** Starts a proxy in front of the lender twin. The service then sends its calls for the lender to this proxy. */
   readonly front?: (twinUrl: string) => Promise<LyingFront>;
-  /** The mail server's URL; without one, links are only shown. */
+  /** The URL of the mail server. Without a mail server, no link is sent by e-mail. */
   readonly smtpUrl?: string;
   /** Whether an answer other than a 503 is allowed during the fault. */
   readonly mayRefuse?: (answer: Answer) => boolean;
@@ -48,9 +50,9 @@ export interface Stage {
   readonly accessToken: string;
   readonly sendsMail: boolean;
   readonly mayRefuse: (answer: Answer) => boolean;
-  /** Changes when a standby takes over. */
+  /** The server with the database. After a failover this is the former standby. */
   postgres: OwnPostgres;
-  /** One of the lender's servers, with its own connections. */
+  /** Returns a client that acts as one of the lender's servers and has its own connections. */
   client(): LenderClient;
   close(): Promise<void>;
 }

@@ -8,8 +8,8 @@ const DELIVERIES = "/api/v1/partner/webhooks/deliveries?limit=50";
 
 /**
  * Reads the list of cases as a field partner and the list of deliveries as the lender, in turn. `onDeliveries` is
- * called for each list that has deliveries: a single list may be rejected or empty, but if all lists are, the load has
- * tested nothing.
+ * called for each list of deliveries that is not empty. A single list may be rejected or empty. But if `onDeliveries`
+ * is never called, the load has tested nothing.
  */
 export async function readLists(stage: Scene, pace: Pace, onDeliveries: () => void): Promise<void> {
   const { isOver, rest, onAnswer } = pace;

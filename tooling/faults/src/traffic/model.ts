@@ -54,7 +54,9 @@ export function noCounts(): Counts {
 
 const ODD_ANSWERS_KEPT = 20;
 
-/** Everything that clients have requested and what they were answered. The database is compared with it afterwards. */
+/**
+ * All requests of the clients and the answers that they got. After the run the database is compared with this model.
+ */
 export class Model {
   readonly payments: Map<string, Payment> = new Map();
   readonly batches: Batch[] = [];

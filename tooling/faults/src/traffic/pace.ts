@@ -14,7 +14,7 @@ export interface Scene {
   readonly accessToken: string;
   readonly sendsMail: boolean;
   readonly mayRefuse: (answer: Answer) => boolean;
-  /** One of the lender's servers, with its own connections. */
+  /** Returns a client that acts as one of the lender's servers and has its own connections. */
   client(): LenderClient;
 }
 
@@ -22,7 +22,7 @@ export interface Scene {
 export interface Pace {
   readonly random: () => number;
   readonly isOver: () => boolean;
-  /** Whether the end is so long ago that a request is not repeated any more. */
+  /** Whether the traffic ended so long ago that requests are no longer repeated. */
   readonly isTooLate: () => boolean;
   readonly rest: () => Promise<void>;
   /** Called with the duration of each answer that settles a request. */

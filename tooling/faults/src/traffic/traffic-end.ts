@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Model } from "./model.ts";
 
-/** How long after the end open requests are still repeated. */
+/** How long open requests are still repeated after the end of the traffic. */
 const PATIENCE_MS = 20_000;
-/** Longer than the last repeat of a request takes: each request has its own timeout. */
+/** How long the last repeat of each request may take. Each request has its own timeout, which is shorter. */
 const LAST_REQUEST_MS = 20_000;
 
 /** The traffic has ended, but a request never got an answer: the service has not recovered. */
@@ -28,7 +28,7 @@ export class TrafficEnd {
     this.#patienceMs = patienceMs;
   }
 
-  /** Whether the traffic has ended: start nothing new. */
+  /** Whether the traffic has ended, so that clients must not start new requests. */
   readonly isOver = (): boolean => performance.now() >= this.#endedAt;
 
   /** Whether to throw UnansweredError instead of repeating a request. */

@@ -9,7 +9,7 @@ import { TrafficEnd } from "./traffic-end.ts";
 
 /** The continuous requests of lenders and field partners. */
 export interface Traffic {
-  /** Resolves when this many more payments are acknowledged; returns the time until the first of them. */
+  /** Resolves when this many more payments are acknowledged, with the time until the first of them was acknowledged. */
   untilAcknowledged(payments: number): Promise<number>;
   /** Starts nothing new; resolves when every open request has its answer. A missing answer is reported as odd. */
   stop(): Promise<void>;
@@ -21,7 +21,7 @@ export interface TrafficOptions {
   readonly restMs: number;
   readonly linkRestMs: number;
   readonly importRestMs: number;
-  /** How long after the end requests are still repeated. */
+  /** How long open requests are still repeated after the end of the traffic. */
   readonly patienceMs?: number;
 }
 
