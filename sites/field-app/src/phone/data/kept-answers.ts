@@ -31,7 +31,7 @@ export function keepAnswer<Data>(question: Question<Data>, data: Data): void {
   try {
     answers.write({ atMs: Date.now(), data }, nameOf(question));
   } catch {
-    // The storage is full. The outbox matters more than answers, which can be requested again.
+    // The storage is full, so delete all answers. They can be requested again, and the outbox needs the space.
     forgetAnswers();
   }
 }

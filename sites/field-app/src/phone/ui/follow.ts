@@ -45,7 +45,7 @@ export function follow<Data>({ main, signal }: Place, question: Question<Data>, 
       fill(content, nothing("offline", words, button("Try again", load, "secondary")));
       return;
     }
-    const asOf = `As it was at ${momentOf(new Date(atMs ?? Date.now()))}.`;
+    const asOf = `This was the state at ${momentOf(new Date(atMs ?? Date.now()))}.`;
     // Without a network, shows only the time: the status line already says that there is no network.
     fill(
       about,
