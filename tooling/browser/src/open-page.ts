@@ -12,7 +12,7 @@ export const SCREENS = {
 export type Screen = keyof typeof SCREENS;
 
 export interface OpenOptions {
-  /** Default: `desktop`. A phone also has a touch screen. */
+  /** The screen of the page; default `desktop`. A phone also has a touch screen. */
   readonly screen?: Screen;
   /** Default: `light`. */
   readonly colorScheme?: "light" | "dark";

@@ -15,7 +15,7 @@ try {
   } else {
     for (const folder of clearLeftovers()) log(`removed the folder of a dead run: ${folder}`);
     const report = await runFaults(options, STATE_FILE, log);
-    // Exits explicitly: a service that did not recover may have left requests open.
+    // Exit explicitly: requests to a service that did not recover may still be open, and would keep this process alive.
     const text = options.json ? JSON.stringify(report, null, 2) : reportText(report);
     process.stdout.write(`${text}\n`, () => process.exit(exitCodeOf(report)));
   }

@@ -57,9 +57,11 @@ export class PayDesk {
     this.#confirmForMs = options.confirmForMs;
   }
 
-  /** Captures money on a link, without confirming it yet. A lender with a database stores the capture here,
-   * with the bytes of its confirmation, and confirms it afterwards.
-   * @param amount in major units; default: the amount that the link still asks for
+  /**
+   * Captures money on a link, without confirming it yet. A lender with a database stores the capture here, with the
+   * bytes of its confirmation, and confirms it afterwards.
+   *
+   * @param amount in major units; default: the amount that is still to be paid on the link
    */
   capture(linkId: string, amount?: number | string, mode = "upi"): Capture {
     const link = this.#links.get(linkId);

@@ -151,7 +151,10 @@ export class LenderTwin extends LenderClient {
     return this.#receiver.forget();
   }
 
-  /** The state of each loan from its events, and from its case after a gap, by sourceLoanNumber. */
+  /**
+   * The state of each loan, by sourceLoanNumber. It follows from the loan's events, and after a gap from the loan's
+   * case.
+   */
   get loans(): ReadonlyMap<string, LoanView> {
     return this.#receiver.loans;
   }
@@ -289,7 +292,7 @@ export class LenderTwin extends LenderClient {
   }
 }
 
-/** `amount` is in major units; default: the amount that the link still asks for. `mode` defaults to `upi`. */
+/** `amount` is in major units; default: the amount that is still to be paid on the link. `mode` defaults to `upi`. */
 export interface PayOptions {
   amount?: number;
   mode?: string;

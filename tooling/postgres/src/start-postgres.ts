@@ -13,7 +13,7 @@ export interface StartOptions {
   dataDir: string;
   /** The major version; default 18. */
   version?: MajorVersion;
-  /** False is faster, but loses everything if the machine crashes. For tests. Default true. */
+  /** If false, the server is faster but loses all data if the machine crashes. Use false for tests. Default true. */
   durable?: boolean;
   /** True removes the data directory after the server is down, however this process ends. Default false. */
   temporary?: boolean;

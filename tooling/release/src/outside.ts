@@ -48,7 +48,8 @@ async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
     await installExamples(examples, tarballs);
     return tarballs;
   });
-  // Wait for both even if one fails: otherwise the other would still write while the folder is removed.
+  // Wait for both installations even if one fails. Otherwise the other one would still write while the folder is
+  // removed.
   await Promise.allSettled([floors, packages]);
   const [node, lendersNode] = await floors;
   return {
@@ -63,7 +64,9 @@ async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
   };
 }
 
-/** Installs the first patch of these Node versions, and returns the paths of their executables. */
+/**
+ * Installs the first patch release (`x.y.0`) of each of these Node versions. Returns the paths of their executables.
+ */
 async function installNodes(folder: string, versions: readonly string[]): Promise<string[]> {
   await emptyPackage(folder);
   // Install the package with the executable directly. The package `node` would run a second npm to install it.

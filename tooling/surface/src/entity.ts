@@ -12,7 +12,10 @@ export function isEntity(declaration: string): boolean {
   return ENTITY.test(declaration);
 }
 
-/** An entity's declaration as `const X: Entity<"table", { column: type; … }>`; other declarations unchanged. */
+/**
+ * Returns an entity's declaration as `const X: Entity<"table", { column: type; … }>`. Returns other declarations
+ * unchanged.
+ */
 export function withoutBuilders(declaration: string): string {
   const [, name, , table] = ENTITY.exec(declaration) ?? [];
   if (name === undefined) return declaration;

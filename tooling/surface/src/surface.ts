@@ -50,7 +50,7 @@ export function readSurface(of: WorkspacePackage, declarations: string): Surface
   };
 }
 
-/** A declaration, with the name that was looked up and the file that contains it. */
+/** A declaration, the name that was looked up, and the file that contains the declaration. */
 interface Found {
   readonly name: string;
   readonly declaredName: string;

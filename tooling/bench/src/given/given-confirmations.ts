@@ -44,7 +44,8 @@ interface Measured extends LoadResult {
 }
 
 /**
- * Measures confirmations over HTTP by a service on each of the servers, in turn, with one lender and with all lenders.
+ * Measures confirmations over HTTP. A service on each of the servers is measured in turn, first with one lender and
+ * then with all lenders.
  */
 export async function measureGivenConfirmations(
   servers: readonly GivenServer[],

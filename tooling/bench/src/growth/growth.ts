@@ -29,7 +29,7 @@ export interface GrowthFigures {
 export interface Cost {
   readonly perSecond: Spread;
   readonly smallestPerSecond: Spread;
-  /** The ratio of the times. */
+  /** The ratio of the times per operation. */
   readonly time: Spread;
   /** The ratio of the processor times, including PostgreSQL's; undefined if the system does not report them. */
   readonly processor: Spread | undefined;

@@ -19,7 +19,7 @@ export interface ProcessesFigures {
   readonly processes: number;
   /** Confirmations by servers, deliveries by workers. */
   readonly perSecond: Spread;
-  /** The ratio to one process in the same round. */
+  /** The ratio of this rate to the rate of one process in the same round. */
   readonly ratio: Spread;
   readonly othersBusy: number | undefined;
 }
@@ -40,8 +40,8 @@ interface Stage extends ProcessesBench {
 
 const CODE = "SHARED";
 /**
- * The workers deliver a warm-up backlog before the measured backlog, because new workers look for waiting events at
- * once. The warm-up backlog is smaller than the measured backlog by this factor.
+ * Before the measured backlog the workers deliver a warm-up backlog, because a worker that has just started looks for
+ * waiting events at once. The warm-up backlog is smaller than the measured backlog by this factor.
  */
 const WARM_UP_PART = 4;
 /**

@@ -12,8 +12,8 @@ interface TableColumn {
 }
 
 /**
- * Writes a made-up row into each table of these schemas whose constraints accept one, so that statements find rows of
- * the sample lender. Returns the names of the tables that stay empty.
+ * Writes a made-up row into each table of these schemas whose constraints accept the row, so that statements find rows
+ * of the sample lender. Returns the names of the tables that stay empty.
  */
 export async function writeSampleRows(client: Client, schemas: readonly string[]): Promise<string[]> {
   const { rows: tables } = await client.query<{ table: string; columns: TableColumn[] }>(COLUMNS, [schemas]);

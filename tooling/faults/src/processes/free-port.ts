@@ -1,6 +1,9 @@
 import { createServer } from "node:net";
 
-/** Below the range that systems assign to outgoing connections, so that a port stays free while its process is dead. */
+/**
+ * All ports are below the range that systems assign to outgoing connections. So a port stays free between the death of
+ * its process and the start of the successor.
+ */
 const FIRST_PORT = 11_000;
 const PORTS = 10_000;
 
