@@ -25,7 +25,7 @@ export const BODIES: Broken[] = [
     caughtBy: "unknown-fields",
   },
   {
-    fault: "signs the body decoded as Latin-1",
+    fault: "verifies the signature over the body decoded as Latin-1",
     lender: lenderWith({ signedBody: ({ rawBody }) => rawBody.toString("latin1") }),
     caughtBy: "utf8",
   },

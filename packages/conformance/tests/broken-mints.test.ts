@@ -110,7 +110,7 @@ const BROKEN: Broken[] = [
     caughtBy: "unknown-fields",
   },
   {
-    fault: "signs the body decoded as Latin-1",
+    fault: "verifies the signature over the body decoded as Latin-1",
     lender: lenderWith({ signedBody: ({ rawBody }) => rawBody.toString("latin1") }),
     caughtBy: "utf8",
   },

@@ -14,7 +14,7 @@ describe.each([
   ["order", ORDER],
   ["bodies", BODIES],
   ["answers", ANSWERS],
-])("faults with %s:", (_subject, variants) => {
+])("receivers with faults: %s", (_subject, variants) => {
   test.each(variants)(
     "the check $caughtBy catches a receiver that $fault",
     async ({ lender, caughtBy, and = [], run }) => {
@@ -28,16 +28,19 @@ describe.each([
   );
 });
 
-test.each([400, 403])("a receiver that rejects with %s gets a warning", async (status) => {
-  const lender = lenderWith({
-    receive(request) {
-      return this.isGenuine(request) ? right.receive.call(this, request) : [status];
-    },
-  });
-  const results = await runOn(lender, { endpoint: "receiver", withState: false });
-  const refusals = [...ABOUT_SIGNATURES, ...ABOUT_TIME].map((name) => `receiver.${name}`);
-  expect([namesOf(results, "FAIL"), namesOf(results, "WARN").toSorted()]).toEqual([[], refusals.toSorted()]);
-});
+test.each([400, 403])(
+  "a receiver that rejects forged requests with %s instead of 401 gets warnings",
+  async (status) => {
+    const lender = lenderWith({
+      receive(request) {
+        return this.isGenuine(request) ? right.receive.call(this, request) : [status];
+      },
+    });
+    const results = await runOn(lender, { endpoint: "receiver", withState: false });
+    const refusals = [...ABOUT_SIGNATURES, ...ABOUT_TIME].map((name) => `receiver.${name}`);
+    expect([namesOf(results, "FAIL"), namesOf(results, "WARN").toSorted()]).toEqual([[], refusals.toSorted()]);
+  },
+);
 
 test("reports a server's clock that is far off", async () => {
   const lender = lenderWith({

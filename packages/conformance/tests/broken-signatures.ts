@@ -12,7 +12,7 @@ export const SIGNATURES: Broken[] = [
     and: [...ABOUT_SIGNATURES.slice(1), ...ABOUT_TIME],
   },
   {
-    fault: "crashes on a signature of another length",
+    fault: "crashes on a signature of the wrong length",
     lender: lenderWith({
       isSigned(secret, request, timestamp, signature) {
         if (signature.length !== 64) throw new RangeError("Input buffers must have the same byte length");
@@ -31,7 +31,7 @@ export const SIGNATURES: Broken[] = [
     caughtBy: "missing-headers",
   },
   {
-    fault: "verifies the JSON after parsing and printing it",
+    fault: "verifies the signature over JSON that it parsed and serialised again",
     lender: lenderWith({ signedBody: ({ rawBody }) => JSON.stringify(JSON.parse(rawBody.toString("utf8"))) }),
     caughtBy: "exact-bytes",
   },

@@ -17,7 +17,7 @@ import {
 
 const right = new TestLender();
 const echoing = lenderWith({
-  // Repeats secrets in the answer, as some frameworks do in debug mode.
+  // This lender repeats secrets in its answers, as some frameworks do in debug mode.
   receive: () => [500, { [KEY.keyId]: KEY.secret, others: [SECOND_KEY.secret] }],
   mint: ({ headers }) => [500, `failed with ${JSON.stringify(headers)}`],
 });
@@ -179,7 +179,7 @@ test("does not mask the words of the report itself if a secret is a common word"
   expect(stdout).toContain("A ping was answered 500");
 });
 
-test("--json prints one document, and progress appears only on a terminal", async () => {
+test("--json prints one JSON document, and nothing about progress if the output is not a terminal", async () => {
   const { code, stdout, stderr } = await run([
     ...argumentsFor(right),
     "--only",
@@ -206,7 +206,7 @@ test("--json prints one document, and progress appears only on a terminal", asyn
   });
 });
 
-test("shows the running check on a terminal, and colours unless NO_COLOR is set", async () => {
+test("on a terminal, shows the running check, and uses colours unless NO_COLOR is set", async () => {
   const args = [...argumentsFor(right), "--only", "receiver.ping"];
   const { stdout, stderr } = await run(args, {}, true);
   expect(stderr).toContain("1 of 3: receiver.ping …");

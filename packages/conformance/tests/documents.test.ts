@@ -33,24 +33,24 @@ test.each(CHECKS)("$name has a title and a reason in whole sentences", ({ name, 
   expect(why).toMatch(/^[A-Z0-9].{20,300}\.$/);
 });
 
-describe("the kit sends the form that docs/interface.md shows:", () => {
+describe("requests of the kit have the form that docs/interface.md shows", () => {
   const service = new StandIn(settingsFor("http://127.0.0.1"), null);
 
-  test("an event", () => {
+  test("an event has the fields of the example in docs/interface.md", () => {
     const { body } = service.event("LN-2040", 14);
     expect(formOf(JSON.parse(body))).toEqual(formOf(exampleIn("Envelope body fields")));
   });
 
-  test("a link request", () => {
+  test("a link request has the fields of the example in docs/interface.md", () => {
     expect(formOf(JSON.parse(service.linkRequest().body))).toEqual(formOf(exampleIn("Mint-link request")));
   });
 
-  test("a case", () => {
+  test("a case has the fields of the example in docs/interface.md", () => {
     const [shown, sent] = [exampleIn("GET cases/{loan}"), caseAt("LN-2040", 14)].map(formOf);
     expect(Object.keys(sent as object).toSorted()).toEqual(Object.keys(shown as object).toSorted());
   });
 
-  test("the headers of a delivery and of a mint call", async () => {
+  test("a delivery and a mint call have the headers that docs/interface.md lists", async () => {
     const seen: string[][] = [];
     const lender = lenderWith({
       intercept({ headers }) {

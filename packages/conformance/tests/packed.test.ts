@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const SIGNING = fileURLToPath(new URL("../../signing", import.meta.url));
-/** Installed from this folder, because the test uses no registry. */
+/** The folder of the package @noble/hashes. The test installs it from here, because the test uses no registry. */
 const HASHES = fileURLToPath(new URL("../../signing/node_modules/@noble/hashes", import.meta.url));
 const TSC = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
 

@@ -1,14 +1,14 @@
 import { CHECKS, runChecks, type CheckResult, type Settings } from "../src/index.ts";
 import { KEY, MINT_AUTH, SECOND_KEY, serve, type TestLender } from "./test-lender.ts";
 
-/** How a run differs from a run with every option. */
+/** The options of a run. By default all checks run, with a state URL and long time limits. */
 export interface RunDetails {
   readonly endpoint?: "receiver" | "mint";
   readonly withState?: boolean;
   readonly timeoutMs?: number;
   /**
-   * How long to wait until the state URL shows an event. Make it short for lenders that apply events before they
-   * answer: a broken one never shows the event.
+   * How long to wait until the state URL shows an event. Use a short time for a lender that never shows the event,
+   * because the test waits for all of that time.
    */
   readonly stateLagMs?: number;
 }

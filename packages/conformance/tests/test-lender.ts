@@ -50,7 +50,7 @@ export interface MadeLink {
 
 export type Reply = readonly [status: number, body?: unknown, headers?: Record<string, string>];
 
-/** A correct lender in small steps, each of which a test may replace by a wrong one. */
+/** A correct lender in small steps. A test can replace any step with a faulty one. */
 export class TestLender {
   readonly seen: Set<string> = new Set();
   readonly views: Map<string, View> = new Map();
@@ -147,7 +147,7 @@ export class TestLender {
   }
 }
 
-/** Creates a lender that replaces some steps of a correct lender. */
+/** Creates a correct lender in which the given steps replace the correct ones. */
 export function lenderWith(otherwise: Partial<TestLender> & ThisType<TestLender>): TestLender {
   return Object.assign(new TestLender(), otherwise);
 }

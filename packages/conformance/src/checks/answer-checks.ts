@@ -41,7 +41,7 @@ function timesOf(service: StandIn, endpoint: Exchange["endpoint"]): { sent: stri
 }
 
 function allOf(service: StandIn, endpoint: Exchange["endpoint"]): string {
-  return `all ${answersOf(service, endpoint).length} requests up to here`;
+  return `all ${answersOf(service, endpoint).length} requests of the checks before this one`;
 }
 
 function answersOf(service: StandIn, endpoint: Exchange["endpoint"]): Exchange[] {
@@ -49,8 +49,8 @@ function answersOf(service: StandIn, endpoint: Exchange["endpoint"]): Exchange[]
 }
 
 /**
- * Returns the time that the contract limits: for a receiver the time until the status line, for a mint endpoint the
- * time until the end of the body.
+ * Returns how long the endpoint took, as the contract measures it. The time ends with the status line of a receiver's
+ * answer, and with the end of the body of a mint endpoint's answer.
  */
 export function answerTimeMs({ endpoint, outcome }: Exchange): number {
   if (outcome.kind === "failure") return outcome.totalMs;

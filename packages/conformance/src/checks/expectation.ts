@@ -5,8 +5,8 @@ import type { Exchange } from "../stand-in/stand-in.ts";
 const EXCERPT_CHARS = 160;
 
 /**
- * Reports a failure unless the answer is a 2xx. The finding advises `mend`. If the request timed out, if the answer is
- * a redirect or a 429, or if `mend` is missing, it gives advice that fits the answer instead. contract: Delivery
+ * Reports a failure unless the answer is a 2xx. `mend` is the advice that the finding gives. For a timeout, a redirect
+ * and a 429, and if `mend` is missing, the finding gives advice that fits the answer instead. contract: Delivery
  */
 export function expectAcknowledged(made: Exchange, mend?: string): Finding[] {
   const { outcome } = made;
@@ -26,8 +26,8 @@ export function expectAcknowledged(made: Exchange, mend?: string): Finding[] {
 }
 
 /**
- * Reports a failure unless the request was rejected with one of `statuses`. Another 4xx causes no harm and is a
- * warning. `mend` says how to fix an endpoint that accepted the request.
+ * Reports a failure unless the request was rejected with one of `statuses`. Any other 4xx is only a warning, because
+ * it causes no harm. `mend` says how to fix an endpoint that accepted the request.
  */
 export function expectRejected(made: Exchange, mend: string, statuses: readonly number[] = [401]): Finding[] {
   const { outcome } = made;
@@ -44,7 +44,7 @@ export function expectRejected(made: Exchange, mend: string, statuses: readonly 
   const problem = `${subjectOf(made)} was ${describeAnswer(made)} instead of ${expected}.`;
   if (outcome.status >= 400 && outcome.status < 500) {
     return [
-      warn(problem, `The request is rejected, so no harm is done. Still, answer ${expected}, which states the reason.`),
+      warn(problem, `No harm is done, because the request is rejected. To tell the caller why, answer ${expected}.`),
     ];
   }
   return [fail(problem, `Answer ${expected}. ${REJECT_WITHOUT_CRASH}`)];
@@ -78,7 +78,7 @@ export function excerptOf({ outcome, mask }: Exchange): string {
 }
 
 const REJECT_WITHOUT_CRASH =
-  "Reject the request if anything fails during signature verification, instead of crashing. Examples are a missing header and a digest of another length.";
+  "Reject the request if anything fails during signature verification, instead of crashing. Examples are a missing header and a digest of the wrong length.";
 
 const FIX_VERIFICATION =
   "Check that you use the complete secret of that key id. Sign the bytes as they arrived, before any parser reads them. Use the path of the request line without its query. Compare the timestamp in milliseconds with a correct clock.";
@@ -91,7 +91,7 @@ function subjectOf({ what }: Exchange): string {
 function mendOfTimeout({ endpoint }: Exchange): string {
   return endpoint === "receiver"
     ? "Store the event, answer 2xx at once, and do the work afterwards."
-    : "Make the link faster, or give up in time: after this time the field partner shows your UPI code instead.";
+    : "Make the link faster, or answer with an error in time. After the time limit the field partner shows your UPI code instead.";
 }
 
 const CHECK_THE_LOG =
@@ -100,7 +100,7 @@ const CHECK_THE_LOG =
 function mendOfStatus({ endpoint, outcome, mask }: Exchange, status: number): string {
   if (isRedirect(status)) {
     const to = outcome.kind === "answer" ? mask(outcome.headers.location ?? "elsewhere") : "elsewhere";
-    return `The service does not follow redirects: register the URL that this one leads to (${to}), or answer at this URL.`;
+    return `The service does not follow redirects: register the URL that your URL redirects to (${to}), or answer without a redirect.`;
   }
   if (status === 401 || status === 403) {
     const clock = outcome.kind === "answer" ? clockHint(outcome.headers.date) : "";

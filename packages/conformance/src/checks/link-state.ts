@@ -5,9 +5,9 @@ import { isSame, readState } from "./state.ts";
 import { decimalsOf } from "../stand-in/link-request.ts";
 
 /**
- * Reports a failure if the lender shows another amount than `amount` for a link. The lender's amount is taken from
- * `links` at the state URL or, if it is missing there, from the lender's answer. Reports nothing if neither has an
- * amount. `mend` says how to fix the failure. Throws StateError.
+ * Reports a failure if the lender shows an amount other than `amount` for a link. Reads the lender's amount from
+ * `links` at the state URL. If `links` has no amount, reads it from the lender's answer. Reports nothing if neither has
+ * an amount. `mend` says how to fix the failure. Throws StateError.
  */
 export async function linkFaults(service: StandIn, link: Link, amount: number, mend: string): Promise<Finding[]> {
   const { linkId } = link;
@@ -18,7 +18,7 @@ export async function linkFaults(service: StandIn, link: Link, amount: number, m
   const isShown = entry?.amount !== undefined;
   const shown = entry?.amount ?? link.amount;
   if (shown === undefined || isSame(shown, amount)) return [];
-  // An amount in the answer, which the contract does not define, may be in minor units, as in most gateways.
+  // The contract defines no amount in the answer. If the answer has one, it may be in minor units, as in most gateways.
   if (!isShown && isSame(shown, minorOf(amount, service.settings.currency))) return [];
   return [fail(`The link ${link.shown} is for ${service.mask(JSON.stringify(shown))} instead of ${amount}.`, mend)];
 }

@@ -10,7 +10,7 @@ function answered(body: string | Uint8Array, status = 200): Exchange {
   return { endpoint: "mint", what: "a link request", outcome: { kind: "answer", ...outcome }, mask };
 }
 
-test.each([200, 201, 299])("reads a link from a %s", (status) => {
+test.each([200, 201, 299])("reads a link from an answer with status %s", (status) => {
   const { link, faults } = readLink(answered(JSON.stringify({ success: true, link: GOOD }), status));
   expect([link, faults]).toEqual([
     { ...GOOD, amount: undefined, shown: "plink_1 (https://pay.lender.example/l/1)" },
@@ -27,11 +27,11 @@ test.each([
   ["a success that is not a boolean", JSON.stringify({ success: "yes", link: GOOD }), "success is not true"],
   ["no link", '{"success":true}', 'no object "link"'],
   ["no linkId", JSON.stringify({ success: true, link: { url: GOOD.url } }), "link.linkId is missing"],
-  ["a number as linkId", JSON.stringify({ link: { ...GOOD, linkId: 77 } }), "link.linkId is not a text"],
+  ["a number as linkId", JSON.stringify({ link: { ...GOOD, linkId: 77 } }), "link.linkId is not a string"],
   ["an empty linkId", JSON.stringify({ link: { ...GOOD, linkId: " " } }), "link.linkId is empty"],
   ["a linkId of 129 characters", JSON.stringify({ link: { ...GOOD, linkId: "x".repeat(129) } }), "too long"],
-  ["no url", JSON.stringify({ link: { linkId: "plink_1" } }), "link.url is not a text"],
-])("rejects %s and explains why", (_what, body, problem) => {
+  ["no url", JSON.stringify({ link: { linkId: "plink_1" } }), "link.url is not a string"],
+])("rejects an answer and explains why: %s", (_what, body, problem) => {
   const { link, faults } = readLink(answered(body));
   expect(link).toBeNull();
   expect(faults).toEqual([

@@ -33,7 +33,7 @@ export function readLink(made: Exchange): LinkReading {
   const { outcome } = made;
   if (outcome.kind === "failure" || !isSuccess(outcome.status)) return { link: null, faults, saysSuccess: false };
   if (outcome.cut === "too slow")
-    return none("The answer began and did not end in time.", "Send all of the answer in time.");
+    return none("The answer began, but did not end in time.", "Send the whole answer in time.");
   if (outcome.cut === "too large") return none("The answer is larger than 64 KiB.", SHAPE);
   if (outcome.cut === "broken")
     return none("The connection broke before the answer ended.", "Look in your server's log for the reason.");
@@ -50,9 +50,12 @@ export function readLink(made: Exchange): LinkReading {
 function readFields(link: Record<string, unknown>, saysSuccess: boolean, mask: Exchange["mask"]): LinkReading {
   const { linkId, url, amount } = link;
   if (typeof linkId !== "string" || !PRINTABLE.test(linkId.trim()) || !linkId.isWellFormed()) {
-    return none(`link.linkId is ${inWords(linkId)}.`, `Send a text of 1 to ${MAX_LINK_ID_CHARS} printable characters.`);
+    return none(
+      `link.linkId is ${inWords(linkId)}.`,
+      `Send a string of 1 to ${MAX_LINK_ID_CHARS} printable characters.`,
+    );
   }
-  const problem = typeof url === "string" ? whyUrlIsRejected(url, mask) : "is not a text";
+  const problem = typeof url === "string" ? whyUrlIsRejected(url, mask) : "is not a string";
   if (problem !== null) return none(`link.url ${problem}.`, "Send the https URL at which the borrower can pay.");
   return {
     link: { linkId: linkId.trim(), url: url as string, amount, shown: mask(`${linkId.trim()} (${String(url)})`) },
@@ -103,7 +106,7 @@ function none(problem: string, mend: string): LinkReading {
 
 function inWords(value: unknown): string {
   if (value === undefined) return "missing";
-  return typeof value === "string" ? "empty, too long or not printable" : "not a text";
+  return typeof value === "string" ? "empty, too long or not printable" : "not a string";
 }
 
 function parseObject(body: Uint8Array): Record<string, unknown> | null {

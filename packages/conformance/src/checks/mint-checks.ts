@@ -49,7 +49,7 @@ export const mintChecks: readonly Check[] = [
   {
     name: "mint.missing-auth",
     title: "A missing auth header is rejected with 401 or 403",
-    why: "If a missing header skips the check, anyone can leave the header out.",
+    why: "If your endpoint only checks the header when it is present, a caller without the header gets a link.",
     skip: needsAuthHeader,
     async run(service) {
       const { mintAuthHeader } = service.settings;
@@ -87,7 +87,7 @@ export const mintChecks: readonly Check[] = [
   {
     name: "mint.utf8",
     title: "Text beyond ASCII is accepted",
-    why: "Borrowers' names are in their own script. If you verify decoded text instead of bytes, the signature does not match for such names.",
+    why: "Borrowers' names may be in any script. If you verify decoded text instead of bytes, the signature does not match for such names.",
     async run(service) {
       const linkRequest = service.linkRequest({ borrowerName: "Aśa “Asha” राव 🙂" });
       return readLink(await service.mint("a link request for a borrower with a Devanagari name", linkRequest)).faults;
@@ -96,8 +96,8 @@ export const mintChecks: readonly Check[] = [
 ];
 
 /**
- * Turns the failure of an endpoint that does not verify the signature into a warning, because the auth header protects
- * the endpoint too.
+ * Turns the failure of an endpoint that does not verify the signature into a warning. Such an endpoint is still
+ * protected by its auth header.
  */
 function asWarning(finding: Finding): Finding {
   return finding.mend === SIGNATURE ? warn(finding.problem, finding.mend) : finding;

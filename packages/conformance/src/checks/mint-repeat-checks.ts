@@ -73,7 +73,7 @@ export const mintRepeatChecks: readonly Check[] = [
     async run(service) {
       const requests = Array.from({ length: AT_ONCE }, (_, index) => service.linkRequest({ amount: 151 + index }));
       const made = await Promise.all(
-        requests.map((linkRequest) => service.mint("a link request, ten at once", linkRequest)),
+        requests.map((linkRequest) => service.mint("one of ten link requests at once", linkRequest)),
       );
       const readings = made.map(readLink);
       const faults = readings.flatMap((reading) => reading.faults).slice(0, 1);
@@ -99,7 +99,7 @@ function busy(made: Exchange): Finding {
   const problem = `One of the three requests was ${describeAnswer(made)}.`;
   return warn(
     problem,
-    "No second link was made, which matters most. It is better to wait for the first call and return its link.",
+    "No second link was made, so the borrower cannot pay twice. Better still, wait for the first call and return its link.",
   );
 }
 

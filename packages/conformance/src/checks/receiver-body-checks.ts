@@ -31,7 +31,7 @@ export const receiverBodyChecks: readonly Check[] = [
   {
     name: "receiver.utf8",
     title: "Text beyond ASCII is read correctly",
-    why: "Names and loan numbers may be in any script. If you read the bytes as Latin-1, you verify another text and store another loan number.",
+    why: "Names and loan numbers may be in any script. If you read the bytes as Latin-1, the signature does not match, or you store a wrong loan number.",
     async run(service) {
       const loan = service.newLoan("मुंबई/ऋण 2026");
       const data = { fieldPartner: { id: "fp_1", displayName: "Aśa “Asha” राव 🙂" } };
@@ -61,7 +61,7 @@ export const receiverBodyChecks: readonly Check[] = [
     async run(service) {
       const loans = Array.from({ length: AT_ONCE }, () => service.newLoan());
       const made = await Promise.all(
-        loans.map((loan) => service.deliver("an event, fifty at once", service.event(loan))),
+        loans.map((loan) => service.deliver("one of fifty events at once", service.event(loan))),
       );
       const faults = made.flatMap((one) => expectAcknowledged(one)).slice(0, 1);
       if (faults.length > 0) return faults.map((finding) => ({ ...finding, mend: `${finding.mend} ${QUEUE}` }));

@@ -18,7 +18,7 @@ export const receiverFirstChecks: readonly Check[] = [
   {
     name: "receiver.event",
     title: "A signed event is acknowledged",
-    why: "An event without a 2xx is sent again, at most seven times in all. 20 failures in a row suspend your callback.",
+    why: "An event that is not answered with a 2xx is sent again, at most seven times in all. 20 failures in a row suspend your callback.",
     async run(service) {
       return expectAcknowledged(
         await service.deliver("a case.created of a new loan", service.event(service.newLoan())),
@@ -45,4 +45,4 @@ export const receiverFirstChecks: readonly Check[] = [
 ];
 
 const SHOW_WHAT_IS_APPLIED =
-  "Answer with your data of the loan: the sequence of the last applied event and, as far as you store them, status, totalCollected and outstandingAfter with the values of that event.";
+  "Answer with your data of the loan: the sequence of the last event that you applied, and the status, totalCollected and outstandingAfter from that event. Leave out a field that you do not store.";

@@ -64,7 +64,7 @@ export const receiverOrderChecks: readonly Check[] = [
   {
     name: "receiver.out-of-order",
     title: "Events out of order are acknowledged, and the loan never goes back",
-    why: "While an event waits for its retry, later events may overtake it. Its state is outdated when it arrives.",
+    why: "While an event waits for its retry, later events may overtake it. The event's state is then outdated when it arrives.",
     async run(service) {
       const { loan, events } = loanWithEvents(service, [1, 3, 2]);
       const [first, third, second] = events as [Event, Event, Event];
@@ -80,7 +80,7 @@ export const receiverOrderChecks: readonly Check[] = [
   {
     name: "receiver.gap",
     title: "An event after a gap is acknowledged, and its amounts are stored unchanged",
-    why: "The missing events may arrive hours later. The amounts of an event are totals, so the newest event alone is correct.",
+    why: "The missing events may arrive hours later. The amounts of an event are totals, so you need only those of the newest event.",
     async run(service) {
       const { loan, events } = loanWithEvents(service, [1, 4]);
       const [first, fourth] = events as [Event, Event];

@@ -41,7 +41,7 @@ export const receiverSignatureChecks: readonly Check[] = [
   {
     name: "receiver.missing-headers",
     title: "An event without signature or timestamp is rejected with 401",
-    why: "If a missing header skips the check, anyone can leave the header out.",
+    why: "If you only verify a signature when it is present, a forged event without a signature is accepted.",
     async run(service) {
       const noSignature = { [HEADERS.signature]: undefined };
       const noTimestamp = { [HEADERS.timestamp]: undefined };
@@ -77,7 +77,7 @@ export const receiverSignatureChecks: readonly Check[] = [
   {
     name: "receiver.exact-bytes",
     title: "The signature is verified over the bytes as they arrived",
-    why: "If you parse the body and print it again, spaces, escapes and numbers may differ. The signature may match for today's events and fail for later ones.",
+    why: "If you parse the body and serialise it again, spaces, escapes and numbers may differ. The signature may match for today's events and fail for later ones.",
     async run(service) {
       const compact = event(service);
       const tampered = { sentBody: spaced(compact).body };
@@ -145,7 +145,7 @@ export const receiverSignatureChecks: readonly Check[] = [
   {
     name: "receiver.key-rotation",
     title: "Events signed with the old or the new key are accepted",
-    why: "During a rotation, events signed with both keys are under way. X-Service-Key-Id names the key.",
+    why: "During a rotation, some events are signed with the old key and others with the new one. X-Service-Key-Id names the key.",
     skip: ({ secondKey }) => (secondKey === undefined ? "needs --second-key-id and --second-secret" : null),
     async run(service) {
       const { key, secondKey = key } = service.settings;

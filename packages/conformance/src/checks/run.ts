@@ -60,8 +60,8 @@ async function runAll(service: StandIn, checks: readonly Check[], listener: List
 }
 
 /**
- * Returns the checks to run on the endpoints in the settings. `only` has names of checks, or prefixes of names up to a
- * dot. The checks that must run before them are added. If `only` is empty, returns all checks.
+ * Returns the checks to run on the endpoints in the settings. `only` has names of checks (`mint.link`) or of endpoints
+ * (`mint`). The checks that must run before the chosen ones are added. If `only` is empty, returns all checks.
  *
  * @example
  * const all = chosenChecks(settings, []);

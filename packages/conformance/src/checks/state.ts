@@ -116,7 +116,8 @@ function shownAs(value: unknown, mask: StandIn["mask"]): string {
 }
 
 /**
- * Compares amounts, which may be numbers or decimal texts. They are small enough that equal doubles are equal decimals.
+ * Returns whether a shown value equals the expected one. A shown amount may be a number or a decimal string. It is
+ * compared as a double, which is exact because the amounts of the checks are small.
  */
 export function isSame(shown: unknown, expected: string | number): boolean {
   if (typeof expected === "string" || typeof shown === "number") return shown === expected;

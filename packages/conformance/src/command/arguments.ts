@@ -47,7 +47,7 @@ const OPTIONS = {
 
 type Values = ReturnType<typeof parse>;
 
-/** The names of the options, for the documentation's test. */
+/** The names of all options. The test of the documentation compares them with the text. */
 export const OPTION_NAMES: readonly string[] = Object.keys(OPTIONS);
 
 /**
@@ -66,7 +66,7 @@ export function readArguments(args: readonly string[], env: NodeJS.ProcessEnv): 
 function parse(args: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-    // The message does not repeat the word: it may be the second word of an auth header without quotes.
+    // The message does not quote the word, which may be a secret: the second word of an auth header without quotes.
     if (positionals.length > 0)
       throw new UsageError("A word does not belong to any option: put values with spaces in quotes.");
     return values;

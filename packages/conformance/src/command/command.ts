@@ -14,7 +14,7 @@ const EXIT = { passed: 0, failed: 1, notRun: 2 } as const;
 const WIDTH = { usual: 100, most: 120 } as const;
 
 const LIVE_KEY =
-  "Warning: this is the secret of a live key. The checks send invented events and requests for small links to these URLs.\n";
+  "Warning: this is the secret of a live key. The checks send invented events to these URLs, and request links for small amounts.\n";
 
 /** An output stream of the command, such as process.stdout. */
 export interface Output {

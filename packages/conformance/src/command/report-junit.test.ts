@@ -14,7 +14,7 @@ function result(name: string, details: Partial<CheckResult>): CheckResult {
   return { name, title: "A promise", why: "It matters.", ...usual, ...details };
 }
 
-test("writes an element for each verdict, and escapes text from answers", () => {
+test("the JUnit report has an element for each verdict, with the text of answers escaped", () => {
   const problem = 'Answered “<b>&"\u0000\u{1F600}\uD800\n</b>”.';
   const xml = reportAsJunit({
     startedAt: new Date(0),

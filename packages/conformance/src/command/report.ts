@@ -13,7 +13,7 @@ import { tally } from "../checks/run.ts";
 export interface Report {
   readonly startedAt: Date;
   readonly durationMs: number;
-  /** Without the query, which may contain a token. */
+  /** The tested URLs, without their query, which may contain a token. */
   readonly urls: Readonly<Partial<Record<"receiver" | "mint" | "state", string>>>;
   readonly results: readonly CheckResult[];
 }

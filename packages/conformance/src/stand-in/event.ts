@@ -2,8 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 
 const OUTSTANDING_MINOR = 500_000;
 /**
- * 100.25, which a float represents exactly. The checks of events test only the order; the checks of links test amounts
- * that floats do not represent exactly.
+ * 100.25, which a float represents exactly, so that a receiver which calculates in floats does not fail the checks of
+ * events. The checks of links test amounts that floats do not represent exactly.
  */
 const PAYMENT_MINOR = 10_025;
 

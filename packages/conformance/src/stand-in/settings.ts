@@ -37,7 +37,7 @@ export interface Key {
   readonly secret: string;
 }
 
-/** A header that is sent with each call to an endpoint, such as your token. */
+/** A header with the lender's token, which is sent with each call to an endpoint. */
 export interface Header {
   readonly name: string;
   readonly value: string;

@@ -7,12 +7,12 @@ import { masker } from "./mask.ts";
 import { secretsOf, type Key, type Settings } from "./settings.ts";
 import { linkRequestFor, type LinkRequest, type LinkRequestDetails } from "./link-request.ts";
 
-/** A request and its outcome. `what` describes it; null for a request that only helps another check. */
+/** A request and its outcome. `what` describes the request. It is null if a check's list of requests omits it. */
 export interface Exchange {
   readonly endpoint: "receiver" | "mint";
   readonly what: string | null;
   readonly outcome: Outcome;
-  /** Masks our secrets. Use it for every text from the answer that is shown. */
+  /** Masks the secrets of the settings. Apply it to every text from the answer before a report shows the text. */
   readonly mask: (text: string) => string;
 }
 
@@ -23,7 +23,7 @@ export interface Deviation {
   readonly signedAt?: number;
   /** The bytes to send instead of the signed ones. */
   readonly sentBody?: string;
-  /** Headers to send instead; undefined removes a header. */
+  /** Headers that replace headers of the valid request; undefined removes a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -38,9 +38,9 @@ export class StandIn {
   /** All requests, in the order of their answers. */
   readonly log: Exchange[] = [];
   readonly settings: Settings;
-  /** Whether the state URL has shown an event of ours, so that checks can rely on it. */
+  /** Whether the state URL has shown an event of this run. If so, checks can rely on it. */
   stateIsProven = false;
-  /** Whether the state URL has failed later. If so, no further check uses it. */
+  /** Whether the state URL has failed in a check. If so, no further check uses it. */
   stateIsBroken = false;
   /** Masks every secret of the settings in a text from the lender. */
   readonly mask: (text: string) => string;
