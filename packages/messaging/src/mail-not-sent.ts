@@ -49,7 +49,10 @@ export function explainSmtpError(error: unknown): MailNotSentError {
   return new MailNotSentError("UNREACHABLE", true, `The mail server could not be reached (${originalCode || code}).`);
 }
 
-/** `code`: the SMTP client's code. `originalCode`: the system's (`ECONNREFUSED`). `response`: the server's text. */
+/**
+ * `code` is the SMTP client's error code, and `originalCode` is the operating system's, such as `ECONNREFUSED`.
+ * `response` is the server's reply.
+ */
 type SmtpFacts = { code: string; originalCode: string; response: string; responseCode: number | undefined };
 
 function smtpFactsOf(error: unknown): SmtpFacts {

@@ -3,8 +3,8 @@ import { explainSmtpError, MailNotSentError } from "./mail-not-sent.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /**
- * The time limit of a whole send, in multiples of `timeoutMs`. It stops a server that sends one byte after another,
- * slowly but always within `timeoutMs`.
+ * The time limit of a whole send, in multiples of `timeoutMs`. It ends a send to a server that sends single bytes, each
+ * within `timeoutMs`, and never finishes.
  */
 const SEND_TIMEOUTS = 3;
 const MAX_ADDRESS_CHARS = 254;
@@ -134,7 +134,10 @@ function checkSmtpUrl(smtpUrl: string): void {
   }
 }
 
-/** Imports nodemailer only for a mail, because most processes send none and start sooner without its 40 modules. */
+/**
+ * Imports nodemailer for the first mail, not at the start. Most processes send no mail, and they start sooner without
+ * nodemailer's 40 modules.
+ */
 async function openTransport(smtpUrl: string, timeoutMs: number) {
   const { createTransport } = await import("nodemailer");
   return createTransport({

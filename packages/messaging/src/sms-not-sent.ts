@@ -51,7 +51,8 @@ export function explainSmsAnswer(answer: OutboundAnswer): SmsNotSentError {
     );
   }
   const { status } = answer;
-  if (status === 429) return new SmsNotSentError("RATE_LIMITED", true, "The SMS gateway's limit is reached.", status);
+  if (status === 429)
+    return new SmsNotSentError("RATE_LIMITED", true, "The SMS gateway's rate limit is reached.", status);
   if (status >= 500) {
     return new SmsNotSentError("TEMPORARY", true, `The SMS gateway has a temporary error (HTTP ${status}).`, status);
   }

@@ -18,7 +18,7 @@ export type SmsGatewayOptions = {
   timeoutMs?: number;
 };
 
-/** Sends text messages through an HTTP gateway that the operator names. */
+/** Sends text messages through an HTTP gateway that the operator configures. */
 export type SmsGateway = {
   /**
    * Resolves when the gateway has answered 2xx. `to` is an E.164 number. `key` is sent as `Idempotency-Key`, for gateways
@@ -28,8 +28,8 @@ export type SmsGateway = {
 };
 
 /**
- * Thrown if the body of the gateway's requests has no placeholder for the number or for the text, or is invalid JSON.
- * The message says which.
+ * Thrown if the template for the body of the gateway's requests has no placeholder for the number or for the text, or
+ * is invalid JSON. The message says which of these is wrong.
  *
  * @example
  * try {

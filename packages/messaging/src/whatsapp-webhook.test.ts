@@ -52,7 +52,7 @@ describe("readWhatsAppStatuses", () => {
     ]);
   });
 
-  test("returns the callbackData of a message only if it is a valid text", () => {
+  test("returns the callbackData of a message only if it is a valid string", () => {
     const data = { biz_opaque_callback_data: "0199a2b4-0000-7000-8000-000000000001" };
     const odd = [7, "", "\u0000", "x".repeat(513), null].map((value) => ({ biz_opaque_callback_data: value }));
     const statuses = [data, ...odd].map((more) => ({ ...status("wamid.A", "sent"), ...more }));
@@ -90,7 +90,7 @@ describe("readWhatsAppStatuses", () => {
     ["an id with NUL", one({ id: "wamid.\u0000", status: "sent" })],
     ["an unknown status", one(status("wamid.A", "teleported"))],
     ["a status that is a list", one({ id: "wamid.A", status: ["sent"] })],
-    ["a status from the prototype", one({ id: "wamid.A", status: "constructor" })],
+    ["a status that is the name of a property of every object", one({ id: "wamid.A", status: "constructor" })],
   ])("ignores %s", (_, document) => {
     expect(readWhatsAppStatuses(bytes(document))).toEqual([]);
   });

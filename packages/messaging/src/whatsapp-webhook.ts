@@ -6,7 +6,7 @@ export type WhatsAppStatus = {
   /** The id that `sendTemplate` returned: `wamid.…`. */
   messageId: string;
   status: "sent" | "delivered" | "read" | "failed";
-  /** The reason of a failure. `detail` is a sentence without phone numbers or Meta's text. */
+  /** The reason for a failure. `detail` is a sentence without phone numbers or Meta's text. */
   failure?: { code: WhatsAppFault; detail: string };
   /** The `callbackData` that was passed to `sendTemplate`. */
   callbackData?: string;
@@ -18,7 +18,8 @@ const STATUSES: ReadonlySet<unknown> = new Set<WhatsAppStatus["status"]>(["sent"
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
 
 /**
- * Returns whether a header has the form of Meta's `X-Hub-Signature-256`. Use it before the body is read.
+ * Returns whether a header has the form of Meta's `X-Hub-Signature-256`. It needs no body, so it can reject a request
+ * before the body is read.
  *
  * @example
  * const signature = headers.get("x-hub-signature-256") ?? undefined;

@@ -114,7 +114,7 @@ test.each<[number, string, boolean]>([
 });
 
 test.each(["accepted", {}, { messages: [] }, { messages: [{ id: "" }] }, { messages: "x" }, null])(
-  "a 200 without a message id (%j) is an unknown outcome, not to be retried",
+  "reports a 200 without a message id (%j) as OUTCOME_UNKNOWN, which is not retryable",
   async (body) => {
     await using api = await openCloudApi(() => [200, body]);
     const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
@@ -122,14 +122,14 @@ test.each(["accepted", {}, { messages: [] }, { messages: [{ id: "" }] }, { messa
   },
 );
 
-test("a missing answer is OUTCOME_UNKNOWN, because WhatsApp may have received the message", async () => {
+test("reports OUTCOME_UNKNOWN if there is no answer, because WhatsApp may have received the message", async () => {
   await using api = await openCloudApi(() => undefined);
   const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
   expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false, status: undefined });
   expect(api.requests).toHaveLength(1);
 });
 
-test("a refused connection is UNREACHABLE and retryable, because WhatsApp has not received the message", async () => {
+test("reports a retryable UNREACHABLE if the connection is refused, because WhatsApp has not received the message", async () => {
   const api = await openCloudApi(() => undefined);
   await api.closeServer();
   expect(await failureOf(api.whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: true });
@@ -170,7 +170,10 @@ type SeenRequest = {
   body: unknown;
 };
 
-/** Starts an HTTP server that replaces Meta's. It sends the answer that `reply` returns; undefined means no answer. */
+/**
+ * Starts an HTTP server in place of Meta's. The server sends the answer that `reply` returns. If `reply` returns
+ * undefined, the server does not answer.
+ */
 async function openCloudApi(reply: () => [number, unknown] | undefined) {
   const requests: SeenRequest[] = [];
   const server = createServer((request, response) => void serve(request, response));

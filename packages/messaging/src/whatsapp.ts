@@ -14,7 +14,9 @@ export type WhatsAppOptions = {
 
 /** One message, made of a template that Meta has approved. */
 export type TemplateMessage = {
-  /** The lender's WhatsApp account: Meta's numeric id of the sending number, and its access token. */
+  /**
+   * The lender's WhatsApp account: the numeric id that Meta gave the sending number, and the account's access token.
+   */
   phoneNumberId: string;
   accessToken: string;
   /** E.164, for example `+919800000001`. */

@@ -13,7 +13,7 @@ const KWD = currency("KWD");
 const anyCurrency = fc.constantFrom(...EXPONENTS.keys()).map((code) => currency(code));
 const anyMinor = fc.bigInt({ min: 1n, max: MAX_MINOR });
 
-describe("an amount on the wire", () => {
+describe("readAmount", () => {
   test.each([
     ["2500", INR, 250_000n],
     ["2500.0", INR, 250_000n],
@@ -35,12 +35,12 @@ describe("an amount on the wire", () => {
     ["9999999999999.99", INR, MAX_MINOR],
     ["999999999999999", JPY, MAX_MINOR],
     ["999999999999.999", KWD, MAX_MINOR],
-  ])("%s %s is %s minor units", (source, code, minor) => {
+  ])("reads %s %s as %s minor units", (source, code, minor) => {
     expect(readAmount(source, code)).toEqual({ minor });
     expect(readAmount(new AmountLiteral(source), code)).toEqual({ minor });
   });
 
-  test("is exact where a double is not", () => {
+  test("reads amounts exactly that floating-point arithmetic would get wrong", () => {
     expect(1.005 * 1000).not.toBe(1005);
     expect(readAmount("1.005", KWD)).toEqual({ minor: 1005n });
     expect(readAmount("8.2", INR)).toEqual({ minor: 820n });
@@ -55,7 +55,7 @@ describe("an amount on the wire", () => {
     ["0.5", JPY, "JPY takes no decimals; got 0.5."],
     ["0.0001", KWD, "KWD takes at most 3 decimals; got 0.0001."],
     ["9999999999999.991", INR, "INR takes at most 2 decimals; got 9999999999999.991."],
-  ])("%s %s has more decimals than the currency", (source, code, detail) => {
+  ])("rejects %s %s, which has more decimals than the currency", (source, code, detail) => {
     expect(readAmount(source, code)).toEqual({ fault: "AMOUNT_PRECISION", detail });
   });
 
@@ -70,7 +70,7 @@ describe("an amount on the wire", () => {
     ["1e400", "Expected at most 9999999999999.99 INR; got 1e400."],
     ["1e999999999", "Expected at most 9999999999999.99 INR; got 1e999999999."],
     ["1e99999999999999999999", "Expected at most 9999999999999.99 INR; got 1e99999999999999999999."],
-  ])("%s is out of range", (source, detail) => {
+  ])("rejects %s, which is out of range", (source, detail) => {
     expect(readAmount(source, INR)).toEqual({ fault: "AMOUNT_OUT_OF_RANGE", detail });
   });
 
@@ -91,14 +91,14 @@ describe("an amount on the wire", () => {
     "Infinity",
     "١",
     "1n",
-  ])("%j is not a number", (source) => {
+  ])("rejects %j, which is not a JSON number", (source) => {
     expect(readAmount(source, INR)).toEqual({
       fault: "AMOUNT_OUT_OF_RANGE",
       detail: `Expected a number such as 2500 or 2500.5; got ${source}.`,
     });
   });
 
-  test("may be zero, -0 or 0e9 if zero is allowed, but never negative", () => {
+  test("accepts zero, -0 and 0e9 if zero is allowed, but no negative amount", () => {
     for (const zero of ["0", "-0", "-0.000", "0e9", "0e-9"]) {
       expect(readAmount(zero, INR, { allowZero: true })).toEqual({ minor: 0n });
     }
@@ -108,7 +108,7 @@ describe("an amount on the wire", () => {
     });
   });
 
-  test("of megabytes is rejected with a short message", () => {
+  test("reads or rejects numbers of megabytes, and shortens them in its message", () => {
     const zeros = "0".repeat(5_000_000);
     expect(readAmount(`0.${zeros}1`, INR)).toEqual({
       fault: "AMOUNT_PRECISION",
@@ -120,7 +120,7 @@ describe("an amount on the wire", () => {
     expect(readAmount(`2500.${"0".repeat(10_000)}`, INR)).toEqual({ minor: 250_000n });
   });
 
-  test("is read from the text that toDecimal prints, in every currency and notation", () => {
+  test("reads the text that toDecimal returns, in every currency and also in exponent notation", () => {
     fc.assert(
       fc.property(anyMinor, anyCurrency, fc.integer({ min: -30, max: 30 }), (minor, code, shift) => {
         const decimal = toDecimal(minor, code);
@@ -130,7 +130,7 @@ describe("an amount on the wire", () => {
     );
   });
 
-  test("has the exact value of its JSON number, computed as a fraction", () => {
+  test("returns the exact value of a JSON number, as computed with fractions", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.integer({ min: -25, max: 25 }), (digits, power) => {
         const numerator = digits * 10n ** BigInt(Math.max(power + 2, 0));
@@ -143,19 +143,19 @@ describe("an amount on the wire", () => {
     );
   });
 
-  test("is read from the text of a request without conversion to a double", () => {
+  test("reads an amount that parseJson returned, without a conversion to a double", () => {
     const body = parseJson('{"amount":9999999999999.990}', new Set(["amount"])) as { amount: AmountLiteral };
     expect(readAmount(body.amount, INR)).toEqual({ minor: MAX_MINOR });
   });
 });
 
-describe("an amount in minor units", () => {
+describe("readMinor", () => {
   test.each([
     ["1", 1n],
     ["250000", 250_000n],
     ["000250000", 250_000n],
     ["999999999999999", MAX_MINOR],
-  ])("%s is accepted", (text, minor) => {
+  ])("accepts %s", (text, minor) => {
     expect(readMinor(text)).toEqual({ minor });
   });
 
@@ -171,17 +171,17 @@ describe("an amount in minor units", () => {
     [" 1", 'Expected minor units in digits, such as "250000"; got " 1".'],
     ["1\n", 'Expected minor units in digits, such as "250000"; got "1\n".'],
     ["٣", 'Expected minor units in digits, such as "250000"; got "٣".'],
-  ])("%j is rejected", (text, detail) => {
+  ])("rejects %j", (text, detail) => {
     expect(readMinor(text)).toEqual({ fault: "AMOUNT_OUT_OF_RANGE", detail });
   });
 
-  test("of a million digits is rejected with a short message", () => {
+  test("rejects an amount of a million digits, with a short message", () => {
     const detail = `Expected at most 999999999999999 minor units; got ${"9".repeat(40)}… (1000000 characters).`;
     expect(readMinor("9".repeat(1_000_000))).toEqual({ fault: "AMOUNT_OUT_OF_RANGE", detail });
   });
 });
 
-/** Returns the same value with its decimal point moved, and with an exponent that moves it back. */
+/** Returns the same number in exponent notation: moves the decimal point, and adds an exponent that compensates. */
 function shiftPoint(decimal: string, shift: number): string {
   const [whole = "", fraction = ""] = decimal.split(".");
   const digits = (whole + fraction).replace(/^0+/, "");

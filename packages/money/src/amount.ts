@@ -15,12 +15,12 @@ const LONGEST_ECHO = 40;
 const JSON_NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
 /**
- * AMOUNT_PRECISION: the amount has more decimals than the currency. AMOUNT_OUT_OF_RANGE: it is not an amount between
- * zero and MAX_MINOR.
+ * AMOUNT_PRECISION: the amount has more decimals than the currency. AMOUNT_OUT_OF_RANGE: the text is not a number, or
+ * the amount is negative, above MAX_MINOR, or a zero that is not allowed.
  */
 export type AmountFault = "AMOUNT_PRECISION" | "AMOUNT_OUT_OF_RANGE";
 
-/** An amount in minor units, or the fault of the text: a code, and a sentence for the sender. */
+/** An amount in minor units. If the text is not a valid amount: the error code, and a sentence for the sender. */
 export type AmountReading = { readonly minor: bigint } | { readonly fault: AmountFault; readonly detail: string };
 
 /**
@@ -52,7 +52,7 @@ export function readAmount(
     const allowed = decimals === 0 ? "no decimals" : `at most ${decimals} decimals`;
     return { fault: "AMOUNT_PRECISION", detail: `${currency} takes ${allowed}; got ${echo(source)}.` };
   }
-  // Count the digits before making the bigint, so that `1e999999999` costs nothing.
+  // Count the digits before making the bigint: a bigint of `1e999999999` would need too much time and memory.
   if (number.digits.length + trailingZeros > MAX_DIGITS) {
     return outOfRange(`Expected at most ${toDecimal(MAX_MINOR, currency)} ${currency}; got ${echo(source)}.`);
   }

@@ -23,19 +23,22 @@ describe("the ISO 4217 table", () => {
     expect(exponentOf(currency(code))).toBe(exponent);
   });
 
-  test.each(["IDR", "HUF", "PKR", "COP"])("%s has ISO's 2 decimals, although shops leave them out", (code) => {
-    expect(exponentOf(currency(code))).toBe(2);
-    expect(new Intl.NumberFormat("en", { style: "currency", currency: code }).resolvedOptions()).toMatchObject({
-      maximumFractionDigits: 0,
-    });
-  });
+  test.each(["IDR", "HUF", "PKR", "COP"])(
+    "%s has the 2 decimals of ISO 4217, although Intl formats it without decimals",
+    (code) => {
+      expect(exponentOf(currency(code))).toBe(2);
+      expect(new Intl.NumberFormat("en", { style: "currency", currency: code }).resolvedOptions()).toMatchObject({
+        maximumFractionDigits: 0,
+      });
+    },
+  );
 
   test("has the 165 active currencies and funds, each once, in three capital letters", () => {
     expect(EXPONENTS.size).toBe(165);
     expect([...EXPONENTS.keys()].filter((code) => !/^[A-Z]{3}$/.test(code))).toEqual([]);
   });
 
-  test("has other decimals than Intl only for currencies whose minor unit is not used in shops", () => {
+  test("differs from Intl only in currencies that Intl formats without decimals", () => {
     const moreThanInShops = [...EXPONENTS].filter(([code, exponent]) => exponent > intlDecimals(code));
     const fewerThanInShops = [...EXPONENTS].filter(([code, exponent]) => exponent < intlDecimals(code));
     expect(moreThanInShops.map(([code]) => code)).toEqual(expect.arrayContaining(["IDR", "HUF", "IQD", "MMK"]));
@@ -44,17 +47,17 @@ describe("the ISO 4217 table", () => {
   });
 });
 
-describe("a currency code", () => {
+describe("currency", () => {
   // ISO 4217 also has codes for gold (XAU), drawing rights (XDR), former currencies, and no currency (XXX).
   test.each(["inr", "IN", "INRR", "", " INR", "XXX", "XAU", "XDR", "HRK", "BGN", "ABC", "__proto__", "constructor"])(
-    "%j is rejected",
+    "rejects %j",
     (code) => {
       expect(isCurrency(code)).toBe(false);
       expect(() => currency(code)).toThrow(InvalidCurrencyError);
     },
   );
 
-  test("that is invalid is rejected with a stable code, the received text and an example", () => {
+  test("throws an error with a stable code, the received text and an example", () => {
     expect(() => currency("rupees")).toThrow(
       expect.objectContaining({
         code: "INVALID_CURRENCY",
@@ -64,7 +67,7 @@ describe("a currency code", () => {
     );
   });
 
-  test("that is invalid is rejected by exponentOf, even if it has the type CurrencyCode", () => {
+  test("exponentOf rejects an invalid code even if it has the type CurrencyCode", () => {
     expect(() => exponentOf("ABC" as never)).toThrow(InvalidCurrencyError);
   });
 });

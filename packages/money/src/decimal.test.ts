@@ -5,7 +5,7 @@ import { currency } from "./currency.ts";
 import { toDecimal, toWire } from "./decimal.ts";
 import { EXPONENTS } from "./iso-4217.ts";
 
-describe("a converted amount", () => {
+describe("toWire and toDecimal", () => {
   test.each([
     [250_000n, "INR", "2500", "2500.00"],
     [250_050n, "INR", "2500.5", "2500.50"],
@@ -22,12 +22,12 @@ describe("a converted amount", () => {
     [50n, "KWD", "0.05", "0.050"],
     [10_000n, "CLF", "1", "1.0000"],
     [MAX_MINOR, "INR", "9999999999999.99", "9999999999999.99"],
-  ])("%s minor units of %s are %s on the wire and %s for people", (minor, code, wire, decimal) => {
+  ])("convert %s minor units of %s to the JSON number %s and the text %s", (minor, code, wire, decimal) => {
     expect(JSON.stringify({ amount: toWire(minor, currency(code)) })).toBe(`{"amount":${wire}}`);
     expect(toDecimal(minor, currency(code))).toBe(decimal);
   });
 
-  test("is exact up to MAX_MINOR for a client that reads doubles", () => {
+  test("agree up to MAX_MINOR for a client that reads the JSON number as a double", () => {
     const signedMinor = fc.bigInt({ min: -MAX_MINOR, max: MAX_MINOR });
     const anyCode = fc.constantFrom(...EXPONENTS.keys());
     fc.assert(
@@ -39,7 +39,7 @@ describe("a converted amount", () => {
     );
   });
 
-  test("is exact beyond the precision of a double", () => {
+  test("toWire is exact beyond the precision of a double", () => {
     expect(JSON.stringify(toWire(12_345_678_901_234_567_890n, currency("INR")))).toBe("123456789012345678.9");
   });
 });

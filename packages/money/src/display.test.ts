@@ -6,17 +6,17 @@ import { money } from "./money.ts";
 
 const rupees = money(25_000_050n, currency("INR"));
 
-describe("a displayed amount", () => {
+describe("display", () => {
   test.each([
     ["en-IN", "₹2,50,000.50"],
     ["en", "₹250,000.50"],
     ["hi-IN", "₹2,50,000.50"],
     ["de", "250.000,50 ₹"],
-  ])("is formatted for the locale %s", (locale, text) => {
+  ])("formats an amount for the locale %s", (locale, text) => {
     expect(display(rupees, locale).replaceAll("\u00a0", " ")).toBe(text);
   });
 
-  test("always has all decimals of its currency", () => {
+  test("always shows all decimals of the currency", () => {
     expect(display(money(250_000n, currency("INR")))).toBe("₹2,500.00");
     expect(display(money(2500n, currency("JPY")))).toBe("¥2,500");
     expect(display(money(250_000n, currency("HUF")), "hu").replaceAll("\u00a0", " ")).toBe("2500,00 Ft");
@@ -37,11 +37,11 @@ describe("a displayed amount", () => {
     "../../etc/passwd",
     "e".repeat(10_000),
     `en-IN-x${"-longlong".repeat(4)}`,
-  ])("is formatted in English for the unknown locale %j", (locale) => {
+  ])("formats an amount in English for the unknown locale %j", (locale) => {
     expect(display(rupees, locale)).toBe("₹250,000.50");
   });
 
-  test("is correct when clients send more locales than are cached", () => {
+  test("still formats correctly after clients have sent more locales than the cache can hold", () => {
     for (let index = 0; index < 1_200; index += 1) {
       expect(display(rupees, `en-x-client${index}`)).toBe("₹250,000.50");
     }

@@ -7,7 +7,8 @@ const MAX_FORMATS = 500;
 /** Long enough for all usual language tags (RFC 5646, 4.4.1). */
 const MAX_LOCALE_CHARS = 35;
 
-// Making a NumberFormat costs far more than using it. Clients choose the locales, so their number and length are limited.
+// A cache, because making a NumberFormat costs far more than using it. Clients choose the locales, so the cache limits
+// the number and the length of the locales.
 const formats = new Map<string, Intl.NumberFormat>();
 
 /**

@@ -4,27 +4,27 @@ import { AmountLiteral, DuplicateFieldError, JSON_LIMITS, JsonTooComplexError, p
 
 const AMOUNTS = new Set(["amount", "outstandingAmount"]);
 
-describe("numbers under an amount key", () => {
+describe("parseJson, for a number under an amount key", () => {
   test.each(["2500", "2500.0", "2500.00", "2.5E3", "25e2", "-0", "1e400", "1e-7", "1.0000000001", "9007199254740993"])(
-    "%s keeps its text",
+    "keeps the text %s",
     (source) => {
       expect(parseJson(`{"amount":${source}}`, AMOUNTS)).toEqual({ amount: new AmountLiteral(source) });
     },
   );
 
-  test("keep their text at any depth", () => {
+  test("keeps the number's text at any depth", () => {
     expect(parseJson('{"rows":[{"outstandingAmount": 10.50 },{"a":{"amount":1.0}}]}', AMOUNTS)).toEqual({
       rows: [{ outstandingAmount: new AmountLiteral("10.50") }, { a: { amount: new AmountLiteral("1.0") } }],
     });
   });
 
-  test("keep all digits up to the longest number allowed", () => {
+  test("keeps all digits of the longest number that is allowed", () => {
     const source = "1".repeat(JSON_LIMITS.numberCharacters);
     expect(parseJson(`{"amount":${source}}`, AMOUNTS)).toEqual({ amount: new AmountLiteral(source) });
   });
 });
 
-describe("all JSON except numbers under an amount key", () => {
+describe("parseJson, for everything except numbers under an amount key", () => {
   test.each([
     ['{"amount":"2500"}', { amount: "2500" }],
     ['{"amount":null}', { amount: null }],
@@ -34,11 +34,11 @@ describe("all JSON except numbers under an amount key", () => {
     ['{"Amount":1.0}', { Amount: 1 }],
     ["2500.0", 2500],
     ['"\\ud800"', "\ud800"],
-  ])("is read as by JSON.parse: %s", (text, expected) => {
+  ])("returns the same as JSON.parse for %s", (text, expected) => {
     expect(parseJson(text, AMOUNTS)).toEqual(expected);
   });
 
-  test("is read as by JSON.parse (random JSON)", () => {
+  test("returns the same as JSON.parse for random JSON", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parseJson(text, AMOUNTS)).toEqual(JSON.parse(text));
@@ -46,7 +46,7 @@ describe("all JSON except numbers under an amount key", () => {
     );
   });
 
-  test("is accepted or rejected as by JSON.parse (random text)", () => {
+  test("accepts or rejects random text as JSON.parse does", () => {
     const pieces = fc.constantFrom(
       ...Array.from('{}[]:,-+.0123eE"\\/ \n\t\u0000ntu'),
       "true",
@@ -72,7 +72,7 @@ describe("all JSON except numbers under an amount key", () => {
     );
   });
 
-  test("may contain a __proto__ key, which becomes an own property and changes no prototype", () => {
+  test("reads a __proto__ key as an own property, and changes no prototype", () => {
     const parsed = parseJson(
       '{"__proto__":{"amount":5.0,"polluted":true},"constructor":{"prototype":{"x":1}}}',
       AMOUNTS,
@@ -87,7 +87,7 @@ describe("all JSON except numbers under an amount key", () => {
   });
 });
 
-describe("a name that occurs twice", () => {
+describe("parseJson, for a name that occurs twice", () => {
   test.each<[text: string, path: (string | number)[]]>([
     ['{"amount":1,"amount":7}', ["amount"]],
     ['{"amount":1,"reference":"a","amount":1}', ["amount"]],
@@ -99,18 +99,18 @@ describe("a name that occurs twice", () => {
     ['{"__proto__":1,"__proto__":2}', ["__proto__"]],
     ['{"":1,"":2}', [""]],
     ['{"1":1,"1":2}', ["1"]],
-  ])("is rejected in one object: %s", (text, path) => {
+  ])("rejects the name if both are in one object: %s", (text, path) => {
     expect(thrownBy(text)).toEqual(new DuplicateFieldError(path));
     expect(thrownBy(text)).toMatchObject({ code: "DUPLICATE_FIELD", path });
   });
 
-  test("is accepted in two objects, one beside or inside the other", () => {
+  test("accepts the name in two objects, one beside or inside the other", () => {
     const text = '{"a":{"a":[{"a":1},{"a":1}],"A":1,"constructor":1,"toString":2}}';
     expect(parseJson(text, AMOUNTS)).toEqual(JSON.parse(text));
   });
 });
 
-describe("the limits of parseJson", () => {
+describe("parseJson, within and beyond its limits", () => {
   const { depth, values, names, numberCharacters } = JSON_LIMITS;
 
   test.each([
@@ -120,7 +120,7 @@ describe("the limits of parseJson", () => {
     ["the most names", `{${Array.from({ length: names }, (_, index) => `"a${index}":1`).join(",")}}`],
     ["one name many times", `[${'{"a":1},'.repeat(names + 1)}1]`],
     ["the longest number", `[${"1".repeat(numberCharacters)}]`],
-  ])("allow %s", (_, text) => {
+  ])("accepts %s", (_, text) => {
     expect(parseJson(text, new Set())).toEqual(JSON.parse(text));
   });
 
@@ -133,14 +133,14 @@ describe("the limits of parseJson", () => {
     [`has more than ${names} names`, `{${Array.from({ length: names + 1 }, (_, index) => `"a${index}":1`).join(",")}}`],
     [`has a number of more than ${numberCharacters} characters`, `{"amount":${"1".repeat(numberCharacters + 1)}}`],
     [`has a number of more than ${numberCharacters} characters`, `[1e${"9".repeat(5_000_000)}]`],
-  ])("reject JSON that %s", (finding, text) => {
+  ])("rejects JSON that %s", (finding, text) => {
     const thrown = thrownBy(text);
     expect(thrown).toBeInstanceOf(JsonTooComplexError);
     expect(thrown).toMatchObject({ code: "JSON_TOO_COMPLEX", message: expect.stringContaining(finding) as string });
   });
 });
 
-describe("text that is not JSON", () => {
+describe("parseJson, for text that is not JSON", () => {
   test.each([
     ["", "Expected a value at character 1, got the end"],
     ["{", "Expected a name in double quotes at character 2, got the end"],
@@ -161,9 +161,9 @@ describe("text that is not JSON", () => {
     ["{}x", 'Expected the end of the text at character 3, got "x"'],
     ['"a', "Expected the end of the string at character 3, got the end"],
     ['"a\n"', 'Expected the end of the string at character 3, got "\\n"'],
-    ['"\\x41"', 'Expected a string with escapes of JSON only at character 1, got "\\""'],
+    ['"\\x41"', 'Expected a string with valid JSON escapes at character 1, got "\\""'],
     ['"\\', "Expected the end of the string at character 4, got the end"],
-  ])("%j is a SyntaxError with the position", (text, message) => {
+  ])("throws a SyntaxError with the position for %j", (text, message) => {
     expect(thrownBy(text)).toEqual(new SyntaxError(message));
   });
 });

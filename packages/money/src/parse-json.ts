@@ -57,23 +57,24 @@ export class JsonTooComplexError extends SyntaxError {
  * console.log(`Send at most ${JSON_LIMITS.values} values at a time.`);
  */
 export const JSON_LIMITS = {
-  /** Levels of nested objects and arrays. */
+  /** The maximum depth of nested objects and arrays. */
   depth: 32,
   /**
-   * All values: texts, numbers, objects, arrays, true, false and null. 1,000 import rows with every field filled have
-   * 185,000 values.
+   * The maximum number of values: strings, numbers, objects, arrays, true, false and null. 1,000 import rows with every
+   * field filled have 185,000 values.
    */
   values: 200_000,
-  /** Different member names. Each new name costs the engine much more than a repeated one. */
+  /** The maximum number of different member names. A new name costs the engine much more than a repeated one. */
   names: 20_000,
-  /** Characters of one number. */
+  /** The maximum number of characters of one number. */
   numberCharacters: 1_000,
 } as const;
 
 /**
- * Parses JSON as JSON.parse does, with three differences. A number that is the value of one of `amountKeys`, at any depth,
- * becomes an AmountLiteral. An object that contains a name twice is rejected with DuplicateFieldError. A text that exceeds
- * JSON_LIMITS is rejected with JsonTooComplexError. Throws SyntaxError, the base class of both, for text that is not JSON.
+ * Parses JSON as JSON.parse does, with three differences. A number that is the value of one of `amountKeys`, at any
+ * depth, becomes an AmountLiteral. An object that contains a name twice is rejected with DuplicateFieldError. A text
+ * that exceeds JSON_LIMITS is rejected with JsonTooComplexError. Both errors are SyntaxErrors. Text that is not JSON is
+ * rejected with a plain SyntaxError.
  *
  * @example
  * const payment = parseJson(requestBody, new Set(["amount"])) as { amount?: unknown };
@@ -209,7 +210,7 @@ class JsonReader {
       return JSON.parse(this.#text.slice(start, end)) as string;
     } catch {
       this.#at = start;
-      return this.#fail("a string with escapes of JSON only");
+      return this.#fail("a string with valid JSON escapes");
     }
   }
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parsePercent, percentOf, percentText, type Percent } from "./percent.ts";
 
-describe("a percentage", () => {
+describe("parsePercent and percentText", () => {
   test.each([
     ["0", 0n, "0"],
     ["2.5", 25_000n, "2.5"],
@@ -12,7 +12,7 @@ describe("a percentage", () => {
     ["99.9999", 999_999n, "99.9999"],
     ["100", 1_000_000n, "100"],
     ["100.0000", 1_000_000n, "100"],
-  ])("%s is %s ten-thousandths of a percent, printed %s", (text, tenThousandths, printed) => {
+  ])("read %s as %s ten-thousandths of a percent, and write it as %s", (text, tenThousandths, printed) => {
     expect(parsePercent(text)).toEqual({ percent: tenThousandths });
     expect(percentText(percent(text))).toBe(printed);
   });
@@ -32,14 +32,14 @@ describe("a percentage", () => {
     "5\n",
     "٥",
     "9".repeat(10_000),
-  ])("%j is rejected", (text) => {
+  ])("parsePercent rejects %j", (text) => {
     expect(parsePercent(text)).toEqual({
       fault: "INVALID_PERCENT",
       detail: `Expected a percentage from 0 to 100 with at most 4 decimals, such as 2.5; got "${text.slice(0, 40)}".`,
     });
   });
 
-  test("is read back from the text that percentText returns", () => {
+  test("parsePercent reads every text that percentText returns", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 1_000_000n }), (tenThousandths) => {
         expect(parsePercent(percentText(tenThousandths as Percent))).toEqual({ percent: tenThousandths });
@@ -48,7 +48,7 @@ describe("a percentage", () => {
   });
 });
 
-describe("a percentage of an amount", () => {
+describe("percentOf", () => {
   test.each([
     [250_000n, "2.5", 6250n],
     [100n, "2.5", 2n],
@@ -66,11 +66,11 @@ describe("a percentage of an amount", () => {
     [12_345n, "0", 0n],
     [12_345n, "100", 12_345n],
     [999_999_999_999_999n, "33.3333", 333_333_000_000_000n],
-  ])("of %s minor units at %s %% is %s, half rounded to even", (minor, text, part) => {
+  ])("for %s minor units and %s %%, returns %s, rounded half to even", (minor, text, part) => {
     expect(percentOf(minor, percent(text))).toBe(part);
   });
 
-  test("is rounded to the nearest whole number, or to the even one of two equally near", () => {
+  test("rounds to the nearest whole number; if two are equally near, to the even one", () => {
     const amounts = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
     const percents = fc.oneof(fc.bigInt({ min: 0n, max: 1_000_000n }), fc.constantFrom(5_000n, 25_000n, 500_000n));
     fc.assert(

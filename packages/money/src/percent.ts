@@ -3,7 +3,7 @@ declare const percentBrand: unique symbol;
 /** A percentage from 0 to 100 in ten-thousandths of a percent: 2.5 % is `25000n`. */
 export type Percent = bigint & { readonly [percentBrand]: true };
 
-/** A percentage, or the fault of the text: a code, and a sentence for the sender. */
+/** A percentage. If the text is not a valid percentage: the error code, and a sentence for the sender. */
 export type PercentReading =
   | { readonly percent: Percent }
   | { readonly fault: "INVALID_PERCENT"; readonly detail: string };
@@ -43,7 +43,8 @@ export function percentText(percent: Percent): string {
 }
 
 /**
- * Computes a percentage of an amount in minor units, rounded half to even: 2.5 % of 100 is 2, of 300 is 8.
+ * Computes a percentage of an amount in minor units, rounded half to even: 2.5 % of 100 (2.5) is 2, and 2.5 % of 300
+ * (7.5) is 8.
  *
  * @example
  * const rate = parsePercent("2.5");
