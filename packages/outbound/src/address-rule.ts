@@ -2,17 +2,18 @@ import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
- * Azure's own platform service has this address on every Azure machine. It is listed because it is in a public range.
+ * Azure's own platform service has this address on every Azure machine. The address is in a public range, so it needs
+ * its own rule.
  */
 const AZURE_PLATFORM_ADDRESS = "168.63.129.16";
-/** The IPv6 addresses that the internet's registries have assigned so far. The rest of IPv6 is not routed. */
+/** The range from which the internet's registries assign public IPv6 addresses. Addresses outside it are not routed. */
 const IPV6_GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 const IPV4_IN_IPV6 = [ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), ipaddr.IPv6.parseCIDR("64:ff9b::/96")];
 
 /**
- * Returns why connecting to an address is forbidden: the kind of its range. Returns null for a public unicast address.
- * An IPv4 address inside an IPv6 address (mapped, or with the well-known prefix of NAT64) is treated as that IPv4
- * address.
+ * Returns the kind of an address's range, such as `private`, if connecting to the address is forbidden. Returns null
+ * for a public unicast address. An IPv4 address inside an IPv6 address (mapped, or with the well-known prefix of NAT64)
+ * is treated as that IPv4 address.
  *
  * @example
  * forbiddenRange("10.0.0.5"); // "private"

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { InvalidAllowListError, isListed, parseAllowList } from "./allow-list.ts";
 
-test("an empty text allows no host", () => {
+test("an empty OUTBOUND_ALLOW allows no host", () => {
   expect(parseAllowList(" ")).toEqual({ entries: [] });
 });
 

@@ -1,8 +1,8 @@
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Collects a body up to a limit. It copies the bytes, because a slice would keep the whole network read in memory. A
- * sender of one-byte chunks could then make this process hold many times the limit.
+ * Collects a body up to a limit. It copies the bytes of each chunk, because a slice would keep the whole buffer of the
+ * network read in memory. A sender of one-byte chunks could then make this process hold many times the limit.
  */
 export class CappedBody {
   readonly #maxBytes: number;

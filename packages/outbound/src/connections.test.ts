@@ -17,7 +17,7 @@ test("requests to one origin share a connection", async () => {
   expect(origin.connections).toBe(1);
 });
 
-test("a request whose connection breaks is a failure, and is not sent again", async () => {
+test("a request whose connection breaks fails, and is not sent again", async () => {
   await using origin = await openOrigin((socket, _request, number) => {
     if (number === 2) socket.resetAndDestroy();
     else socket.write(answer("200 OK"));
@@ -30,7 +30,7 @@ test("a request whose connection breaks is a failure, and is not sent again", as
   expect(origin.requests.map((request) => request.split("\r\n\r\n")[1])).toEqual(["first", "second", "third"]);
 });
 
-test("a request on a connection that the other side has closed is sent once, on a new connection", async () => {
+test("if the server has closed an idle connection, the next request is sent once, on a new connection", async () => {
   await using origin = await openOrigin((socket) => {
     socket.write(answer("200 OK"), () => setTimeout(() => socket.end(), 10));
   });
@@ -55,7 +55,7 @@ test("an origin that does not answer delays neither other origins nor its own ne
   expect(await post(outbound, hanging.url, { body: "again" })).toMatchObject({ kind: "answer", status: 200 });
 });
 
-test("a request that gets no socket in time is a timeout, and is not sent later", async () => {
+test("a request that gets no socket in time fails with a timeout, and is not sent later", async () => {
   await using origin = await openOrigin((socket, _request, number) => {
     if (number === 2) socket.write(answer("200 OK"));
   });
@@ -68,7 +68,7 @@ test("a request that gets no socket in time is a timeout, and is not sent later"
   expect(origin.requests.map((request) => request.split("\r\n\r\n")[1])).toEqual(["first", "third"]);
 });
 
-test("a slow name resolution is a timeout, and the request is not sent when the addresses arrive later", async () => {
+test("a request fails with a timeout if name resolution is slow, and is not sent when the addresses arrive", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
   const late = Promise.withResolvers<typeof LOOPBACK>();
   const outbound = open({ allow: "lender.test:*", resolve: () => late.promise });
@@ -111,7 +111,7 @@ test("a name in the allow list is resolved by the operating system", async () =>
   expect(await post(outbound, `http://localhost:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
 });
 
-test("an aborted request is a failure, or an answer if its status line has arrived", async () => {
+test("an aborted request results in a failure, or in an answer if the status line has arrived", async () => {
   await using origin = await openOrigin((socket, request) => {
     if (request.endsWith("answer")) socket.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9\r\n\r\nhalf");
   });

@@ -9,11 +9,8 @@ test.each<[Parameters<typeof describeFailure>[0], string]>([
   [{ reason: "NO_ANSWER_IN_TIME", timeoutMs: 300 }, "No answer came within 300 ms."],
   [{ reason: "NAME_NOT_FOUND", systemCode: "ENOTFOUND" }, "The host's name has no address in the DNS (ENOTFOUND)."],
   [{ reason: "OWN_NETWORK_FAILED", systemCode: "ENETUNREACH" }, "Our own network failed (ENETUNREACH)."],
-  [
-    { reason: "CONNECTION_REFUSED", systemCode: "ECONNREFUSED" },
-    "The other side refused the connection (ECONNREFUSED).",
-  ],
-  [{ reason: "NOT_HTTP" }, "The other side's answer was not valid HTTP."],
+  [{ reason: "CONNECTION_REFUSED", systemCode: "ECONNREFUSED" }, "The server refused the connection (ECONNREFUSED)."],
+  [{ reason: "NOT_HTTP" }, "The server's answer was not valid HTTP."],
   [{ reason: "ABORTED_BY_CALLER" }, "We gave up on the request before an answer came."],
 ])("%j is described in one sentence", (failure, sentence) => {
   expect(describeFailure(failure)).toBe(sentence);

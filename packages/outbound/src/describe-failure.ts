@@ -4,7 +4,7 @@ import type { FailureCause, FailureReason } from "./failure.ts";
  * Describes a failure in one plain sentence for people, without addresses or secrets.
  *
  * @example
- * // "The other side refused the connection (ECONNREFUSED)."
+ * // "The server refused the connection (ECONNREFUSED)."
  * const sentence = describeFailure({ reason: "CONNECTION_REFUSED", systemCode: "ECONNREFUSED" });
  */
 export function describeFailure(failure: Omit<FailureCause, "code" | "ownFault">): string {
@@ -28,19 +28,19 @@ const WORDS: Readonly<Record<FailureReason, string>> = {
   DOMAIN_DNS_FAILED: "The DNS servers of the host's domain failed",
   OWN_DNS_FAILED: "Our own DNS server did not answer",
   OWN_NETWORK_FAILED: "Our own network failed",
-  CONNECTION_REFUSED: "The other side refused the connection",
-  CONNECTION_RESET: "The other side reset the connection before it answered",
-  CONNECTION_CLOSED: "The other side closed the connection before it answered",
-  HOST_UNREACHABLE: "The other side's network could not be reached",
-  NOT_HTTP: "The other side's answer was not valid HTTP",
-  HEADERS_TOO_LARGE: "The other side's answer had more than 16 KiB of headers",
+  CONNECTION_REFUSED: "The server refused the connection",
+  CONNECTION_RESET: "The server reset the connection before it answered",
+  CONNECTION_CLOSED: "The server closed the connection before it answered",
+  HOST_UNREACHABLE: "The server's network could not be reached",
+  NOT_HTTP: "The server's answer was not valid HTTP",
+  HEADERS_TOO_LARGE: "The server's answer had more than 16 KiB of headers",
   CONNECTION_FAILED: "The connection failed",
-  CERTIFICATE_EXPIRED: "The other side's certificate has expired",
-  CERTIFICATE_NOT_YET_VALID: "The other side's certificate is not valid yet",
-  CERTIFICATE_SELF_SIGNED: "The other side's certificate is self-signed",
-  CERTIFICATE_FOR_OTHER_HOST: "The other side's certificate is for another host",
-  CERTIFICATE_NOT_TRUSTED: "The other side's certificate comes from an authority that is not trusted",
-  CERTIFICATE_CHAIN_INCOMPLETE: "The other side does not send its intermediate certificates",
+  CERTIFICATE_EXPIRED: "The server's certificate has expired",
+  CERTIFICATE_NOT_YET_VALID: "The server's certificate is not valid yet",
+  CERTIFICATE_SELF_SIGNED: "The server's certificate is self-signed",
+  CERTIFICATE_FOR_OTHER_HOST: "The server's certificate is for another host",
+  CERTIFICATE_NOT_TRUSTED: "The server's certificate comes from an authority that is not trusted",
+  CERTIFICATE_CHAIN_INCOMPLETE: "The server does not send its intermediate certificates",
   NOT_TLS: "No TLS connection could be established",
   TLS_FAILED: "No TLS connection could be established",
   ABORTED_BY_CALLER: "We gave up on the request before an answer came",

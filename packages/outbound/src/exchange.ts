@@ -21,12 +21,12 @@ export type OutboundAnswer =
   | OutboundFailure;
 
 /**
- * The reason why a request has no answer. `ownFault` is true if our side caused the failure: such a failure does not
- * count against the other side. `describeFailure` turns the failure into a sentence.
+ * The reason why a request has no answer. `ownFault` is true if this process, its machine or its network caused the
+ * failure. Such a failure does not count against the server. `describeFailure` turns the failure into a sentence.
  */
 export type OutboundFailure = FailureCause & {
   kind: "failure";
-  /** False if the other side cannot have seen the request. */
+  /** False if the request cannot have reached the server. */
   requestSent: boolean;
   durationMs: number;
 };
@@ -35,7 +35,9 @@ export type ExchangeLimits = { timeoutMs: number; maxBodyBytes: number; signal: 
 
 type BodyCut = Extract<OutboundAnswer, { kind: "answer" }>["bodyCut"];
 
-/** Sends a request once, and collects its answer until it is complete, broken or too large, or until the time limit. */
+/**
+ * Sends a request once and collects the answer. Stops when the answer is complete, broken or too large, or too late.
+ */
 export function exchange(agent: Agent, request: Dispatcher.DispatchOptions, limits: ExchangeLimits) {
   return new Promise<OutboundAnswer>((settle, reject) => {
     const handler = new Exchange(limits, settle, reject);
@@ -43,7 +45,7 @@ export function exchange(agent: Agent, request: Dispatcher.DispatchOptions, limi
   });
 }
 
-/** The reason that undici requires when we end an exchange ourselves. Nothing reads it. */
+/** The error that undici's `abort` requires as its reason. Nothing reads this error. */
 const ENDED_BY_US = new errors.RequestAbortedError("The exchange is over");
 
 class Exchange implements Dispatcher.DispatchHandler {
@@ -128,7 +130,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#deadline);
     this.#limits.signal?.removeEventListener("abort", this.#onAbort);
     report(Math.round(performance.now() - this.#startedAt));
-    // After a complete answer this does nothing, and the connection stays open for the next request.
+    // After a complete answer, the abort has no effect, and the connection stays open for the next request.
     this.#controller?.abort(ENDED_BY_US);
   }
 }

@@ -43,7 +43,7 @@ export type FailureReason =
   | "ABORTED_BY_CALLER"
   | "SHUTTING_DOWN";
 
-/** The cause of a failure: a code, a reason with its facts, and whether it is our own fault. */
+/** The cause of a failure: a code, a reason, details of the reason, and whether the cause is on our side. */
 export type FailureCause = {
   code: FailureCode;
   reason: FailureReason;
@@ -56,7 +56,7 @@ export type FailureCause = {
   ownFault: boolean;
 };
 
-/** Errors of our own machine or network, which the other side did not cause. */
+/** Errors that our own machine or network caused, and not the server. */
 const OWN_ERRNOS = new Set([
   "EACCES",
   "EADDRNOTAVAIL",
@@ -69,7 +69,7 @@ const OWN_ERRNOS = new Set([
   "EPERM",
 ]);
 
-/** Errors that mean that no DNS server answered. */
+/** Resolver errors with a cause on our side: our machine or network failed, or our DNS server did not answer. */
 const OWN_DNS_ERRNOS = new Set([...OWN_ERRNOS, "EAI_AGAIN", "EAI_MEMORY", "EAI_SYSTEM", "ECONNREFUSED", "ETIMEOUT"]);
 
 const CONNECT_REASONS: Record<string, FailureReason> = {
@@ -122,8 +122,8 @@ function explainDns(errno: string): FailureCause {
 }
 
 /**
- * Returns whether our own machine or network caused the error. If several addresses were tried, every one of them must
- * have failed for such a cause.
+ * Returns whether our own machine or network caused the error. If several addresses were tried, our machine or network
+ * must have caused the failure of every one.
  */
 function isOwnFault(error: Error): boolean {
   if (error instanceof AggregateError && error.errors.length > 0) {
@@ -139,8 +139,9 @@ function isTls(errno: string, error: Error): boolean {
 }
 
 /**
- * Returns whether the error means that the answer was not valid HTTP. For an unexpected status 100, a change of
- * protocol and a status below 100, undici uses other error types than for its parser's errors.
+ * Returns whether the error means that the answer was not valid HTTP. Undici has three error types for this: a
+ * SocketError for an unexpected status 100 or change of protocol, an AssertionError for a status below 100, and an
+ * HTTPParserError for everything else.
  */
 function isNotHttp(error: Error): boolean {
   if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return true;

@@ -20,8 +20,8 @@ export const MAX_HEADER_VALUE_CHARS = 4096;
 export type HeaderVerdict = { ok: true } | { ok: false; reason: string };
 
 /**
- * Checks a header that somebody else chose, such as a lender's registered auth header. `reason` never contains the value,
- * because it is usually a secret.
+ * Checks a header that the operator did not choose, such as a lender's registered auth header. `reason` never contains
+ * the value, because it is usually a secret.
  *
  * @example
  * const verdict = checkHeader(authHeader.name, authHeader.value);

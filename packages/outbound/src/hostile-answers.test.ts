@@ -55,7 +55,7 @@ test.concurrent.each<[what: string, script: string | OriginScript]>([
 });
 
 test.concurrent.each<[what: string, script: OriginScript]>([
-  ["is only a closed connection", (socket) => socket.end()],
+  ["is empty because the connection closes", (socket) => socket.end()],
   ["breaks off in its status line", (socket) => socket.end("HTTP/1.1 2")],
   ["breaks off in its headers", (socket) => socket.end(`${OK}X-A: `)],
   ["is reset in its headers", (socket) => socket.write(OK, () => socket.resetAndDestroy())],
@@ -102,7 +102,7 @@ test.concurrent.each<[what: string, script: string | OriginScript, status: numbe
     200,
     "four",
   ],
-  ["a body that ends with the connection", (socket) => socket.end(`${OK}\r\nfour`), 200, "four"],
+  ["a body that ends when the connection closes", (socket) => socket.end(`${OK}\r\nfour`), 200, "four"],
   ["a 204", "HTTP/1.1 204 No Content\r\n\r\n", 204, ""],
   ["a 204 with a length and a body", answer("204 No Content", "four"), 204, ""],
   ["a 204 with chunks", CHUNKED.replace("200", "204") + "4\r\nfour\r\n0\r\n\r\n", 204, ""],
@@ -121,7 +121,7 @@ test.concurrent.each<[what: string, script: string | OriginScript, status: numbe
   ],
   ["an offer to upgrade", answer("200 OK", "four", ["Connection: upgrade", "Upgrade: h2c"]), 200, "four"],
   [
-    "a connection header of both close and keep-alive",
+    "a Connection header with both close and keep-alive",
     answer("200 OK", "four", ["Connection: close, keep-alive"]),
     200,
     "four",

@@ -33,7 +33,7 @@ test("sends the request byte for byte as it was given, and returns the answer", 
   expect(sent.toLowerCase()).not.toContain("accept-encoding");
 });
 
-test("a caller's user agent replaces ours", async () => {
+test("a User-Agent header of the caller replaces the default one", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("204 No Content")));
   await post(origin, { headers: { "User-Agent": "Mine/2" } });
   expect(origin.requests[0]).toMatch(/User-Agent: Mine\/2\r\n/);

@@ -13,19 +13,19 @@ const DEFAULT_MAX_BODY_BYTES = 65_536;
 const DEFAULT_MAX_SOCKETS_PER_ORIGIN = 64;
 const DEFAULT_USER_AGENT = "PartnerCollections/1.0";
 const MAX_HEADER_BYTES = 16_384;
-/** The longest time that an idle socket is kept, even if the other side offers more. */
+/** The longest time that an idle socket is kept, even if the server offers a longer time. */
 const MAX_KEEP_ALIVE_MS = 60_000;
 
 /** How a process sends requests to other hosts. Each option has a default. */
 export type OutboundOptions = {
   /** The hosts that the operator allows: the text of `OUTBOUND_ALLOW`, or the parsed list. Default: none. */
   allow?: string | AllowList;
-  /** Resolves names. Default: by the DNS servers, and by the system for hosts in `allow`. */
+  /** Resolves names. Default: queries the DNS servers, but asks the operating system for hosts in `allow`. */
   resolve?: ResolveName;
   /** The maximum number of sockets to one origin. Further requests wait for a socket until their own deadline. Default: 64. */
   maxSocketsPerOrigin?: number;
   userAgent?: string;
-  /** A PEM certificate to trust in addition to those of the system. */
+  /** A PEM certificate that is trusted in addition to the certificates of the system. */
   ca?: string;
 };
 
@@ -43,15 +43,15 @@ export type OutboundRequest = {
 };
 
 /**
- * The client for requests to addresses that somebody else chose. No other part of the product connects to such
- * addresses.
+ * The client for requests to addresses that the operator did not choose, such as lenders' callback URLs. No other part
+ * of the product connects to such addresses.
  */
 export type Outbound = {
   /** The hosts that the operator allows. Pass it to `checkUrl` when a URL is registered. */
   readonly allow: AllowList;
   /**
-   * Sends the request once, and returns an answer or a failure. Redirects are returned and not followed. The promise rejects
-   * only for a bug of the caller: a header or method that cannot be sent. contract: Delivery
+   * Sends the request once, and returns an answer or a failure. Redirects are returned and not followed. The promise
+   * rejects only if the caller passed a header or method that cannot be sent. contract: Delivery
    */
   request(request: OutboundRequest): Promise<OutboundAnswer>;
   /**
@@ -62,8 +62,8 @@ export type Outbound = {
 };
 
 /**
- * Makes the `Outbound` of a process. It holds the keep-alive sockets, one pool for each origin, so make only one. Throws
- * `InvalidAllowListError` for an invalid `allow`.
+ * Makes the `Outbound` of a process. Make only one, because it keeps the idle sockets of each origin for later
+ * requests. Throws `InvalidAllowListError` for an invalid `allow`.
  *
  * @example
  * const outbound = createOutbound({ userAgent: "InvoiceService/2.1" });

@@ -14,7 +14,7 @@ test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, reas
   ["that is self-signed", "tls", { ca: "" }, "CERTIFICATE_SELF_SIGNED"],
   ["of another host", "tls", { allow: "other.test:*" }, "CERTIFICATE_FOR_OTHER_HOST"],
   ["that has expired", expired, { ca: expired.cert }, "CERTIFICATE_EXPIRED"],
-])("a certificate %s is a TLS failure, before anything is sent", async (_what, tls, options, reason) => {
+])("a certificate %s causes a TLS failure, before anything is sent", async (_what, tls, options, reason) => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), tls);
   const host = options.allow === undefined ? "lender.test" : "other.test";
   const got = await ask(`https://${host}:${origin.port}`, {}, options);
@@ -22,13 +22,13 @@ test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, reas
   expect(origin.requests).toEqual([]);
 });
 
-test("an origin with only outdated TLS versions is a TLS failure", async () => {
+test("a request to an origin with only outdated TLS versions is a TLS failure", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), OLD);
   const got = await ask(`https://lender.test:${origin.port}`);
   expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
 });
 
-test("an origin that requires a client certificate is a failure without an answer", async () => {
+test("a request to an origin that requires a client certificate fails without an answer", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), { requestCert: true });
   const got = await ask(`https://lender.test:${origin.port}`);
   expect(got).toMatchObject({ kind: "failure", code: "CONNECT", ownFault: false });
@@ -56,14 +56,14 @@ test.each<[what: string, greet: (socket: Socket) => unknown]>([
   ["answers with zeros", (socket) => socket.write("\0".repeat(100))],
   ["echoes our bytes", (socket) => socket.pipe(socket)],
   ["sends an endless ServerHello", (socket) => pour(socket, GREETING, "\0".repeat(16_384))],
-])("a port that %s is a TLS failure", async (_what, greet) => {
+])("a request to a port that %s is a TLS failure", async (_what, greet) => {
   await using origin = await openOrigin(() => undefined);
   origin.server.once("connection", greet);
   const got = await ask(`https://lender.test:${origin.port}`);
   expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
 });
 
-test("a port that resets the connection after our ClientHello is a CONNECT failure", async () => {
+test("a request to a port that resets the connection after our ClientHello is a CONNECT failure", async () => {
   await using origin = await openOrigin(() => undefined);
   origin.server.once("connection", (socket) => socket.once("data", () => socket.resetAndDestroy()));
   const got = await ask(`https://lender.test:${origin.port}`);

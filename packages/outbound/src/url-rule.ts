@@ -19,9 +19,10 @@ const FULL_DOMAIN_NAME = /^(?=.{1,253}\.?$)([a-z0-9_-]{1,63}\.)+[a-z0-9_-]{1,63}
 export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 /**
- * Checks a URL that somebody else chose, without using the network. It has to be absolute https without a user name,
- * with a full domain name or a public address, and at most 2048 characters long. A URL whose host and port are in
- * `allow` may also use plain http, a private address or a name of a single label.
+ * Checks a URL that the operator did not choose, such as a lender's callback URL. Does not use the network. The URL has
+ * to be absolute https without a user name, with a full domain name or a public address, and at most 2048 characters
+ * long. A URL whose host and port are in `allow` may also use plain http, a private address or a name of a single
+ * label.
  *
  * @example
  * const verdict = checkUrl(callbackUrl, parseAllowList("")); // an empty allow list: public https only

@@ -8,7 +8,7 @@ export async function heldBytes(): Promise<number> {
   const collect: unknown = runInNewContext("gc");
   if (typeof collect !== "function") throw new Error("this runtime does not let a test collect garbage");
   collect();
-  // Node frees buffers in the background.
+  // Wait, because Node frees buffers in the background.
   await wait(20);
   collect();
   const { arrayBuffers, heapUsed } = process.memoryUsage();

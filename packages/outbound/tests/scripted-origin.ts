@@ -60,7 +60,7 @@ export function answer(status: string, body = "", headers: string[] = []): strin
   return ["HTTP/1.1 " + status, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, "", body].join("\r\n");
 }
 
-/** Sends `first`, then `more` repeatedly, as fast as the other side reads. */
+/** Sends `first`, then `more` repeatedly, as fast as the client reads. */
 export function pour(socket: Socket, first: string | Buffer, more: string): void {
   const pourOn = (): void => {
     while (!socket.destroyed && socket.write(more));

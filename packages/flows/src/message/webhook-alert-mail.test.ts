@@ -220,7 +220,7 @@ The service sends a signed ping to your callback at 2026-11-20 15:57:31`);
 });
 
 test("without an answer, the mail contains the error instead", () => {
-  const errorDetail = "The other side refused the connection (ECONNREFUSED).";
+  const errorDetail = "The server refused the connection (ECONNREFUSED).";
   const { text } = mail("gone", {
     facts: { ...FAILED, status: null, body: null, errorCode: "CONNECT", errorDetail },
   });
