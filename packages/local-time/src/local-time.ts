@@ -74,8 +74,8 @@ export function instantOf(day: string, time: string, timeZone: string): Date {
 
 /**
  * Returns a local day `YYYY-MM-DD` as a period, from its first moment to the first moment of the next day. If clocks
- * skip midnight, the day begins at the moment when they are set forward. A day that its month does not have is counted
- * into the next month: `2026-02-30` is 2 March.
+ * skip midnight, the day begins at the moment when they are set forward. A day after the end of its month counts into
+ * the next month: `2026-02-30` is 2 March.
  *
  * @example
  * spanOfDay("2026-11-20", "Asia/Kolkata").to; // 2026-11-20T18:30:00Z

@@ -25,7 +25,7 @@ async function take(request: PermitRequest, on: Database = database, rules = MIN
   return grant!;
 }
 
-/** Shifts the stored uses of one subject `ms` into the past, as if that much time had passed. */
+/** Makes the stored uses of one subject older by `ms`, as if that much time had passed. */
 async function pass(subject: string, ms: number): Promise<void> {
   const shifted = "array(select at - $2 from unnest(at_ms) with ordinality as u (at, place) order by place)";
   await database.pool.query(`update rate_limits.permit_window set at_ms = ${shifted} where subject = $1`, [
@@ -59,7 +59,7 @@ test("counts each subject and each limit separately", async () => {
   ]);
 });
 
-test("prefetches 1 % of the remaining permits, and counts them until a minute after they expire unless given back", async () => {
+test("prefetches 1 % of the remaining permits, which count until a minute after they expire unless they are given back", async () => {
   const many = (fields: Partial<PermitRequest>) => aRequest("ahead", { quota: 6_000, ahead: 1_000, ...fields });
   const first = await take(many({}));
   expect(first).toMatchObject({ granted: 1, ahead: 59, remaining: 5_940 });

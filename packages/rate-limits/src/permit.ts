@@ -5,7 +5,7 @@ export interface PermitRequest {
   /** Who is limited: the id of an API key, or an address. */
   readonly subject: string;
   readonly limit: string;
-  /** The most uses in any window. */
+  /** The maximum number of uses in any window. */
   readonly quota: number;
   /** The number of permits needed now. */
   readonly need: number;

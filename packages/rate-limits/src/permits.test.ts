@@ -46,7 +46,7 @@ async function remainingOf({ database }: { database: Database }, subject: string
   return grant!.remaining;
 }
 
-test("two processes deny no use up to 95 % of the quota, and grant none beyond 100 %", async () => {
+test("two processes grant every use up to 95 % of the quota, and none beyond 100 %", async () => {
   const processes = [await aProcess(), await aProcess()];
   let granted = 0;
   async function send(count: number): Promise<number> {
@@ -199,7 +199,7 @@ test("uses prefetched permits without a query until they expire, and gives the u
 test("a failed query rejects the uses that waited for it, but no later uses", async () => {
   const { permits, query } = scriptedPermits();
   const [unlucky, alike] = [permits.take("a", "confirm", 6), permits.take("b", "confirm", 6)];
-  const away = new Error("the database is away");
+  const away = new Error("the database is unavailable");
   (await query(1)).fail(away);
   await expect(unlucky).rejects.toBe(away);
   await expect(alike).rejects.toBe(away);

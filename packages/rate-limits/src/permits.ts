@@ -54,7 +54,7 @@ export function createPermits(options: PermitsOptions): Permits {
   }
 
   async function sendAll(): Promise<void> {
-    // Uses of the same turn of the event loop share one query.
+    // Wait, so that all uses of this turn of the event loop share one query.
     await new Promise((resolve) => setImmediate(resolve));
     while (due.size > 0) await sendBatch([...due].slice(0, REQUESTS_AT_A_TIME));
     sending = undefined;

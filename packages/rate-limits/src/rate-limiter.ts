@@ -3,7 +3,7 @@ import { forgetPermits, type PermitRequest, takePermits } from "./permit.ts";
 import { createPermits, type Permits } from "./permits.ts";
 import type { PermitResult } from "./window.ts";
 
-/** Limits how often something may be done, counted over all processes. */
+/** Limits how often a subject, such as an API key, may do something. The uses in all processes count together. */
 export interface RateLimiter {
   /**
    * Counts one use if it is within the subject's limit. Throws the database's error while the database is unavailable.
@@ -18,7 +18,7 @@ export interface Use {
   /** Who is limited: an API key, an address, a person. */
   readonly subject: string;
   readonly limit: string;
-  /** The most uses of this limit by the subject in any window. */
+  /** The maximum number of uses of this limit by the subject in any window. */
   readonly quota: number;
   /** Each lane sends its own queries, so that many uses in one lane do not slow down another lane. */
   readonly lane: string;
@@ -26,7 +26,7 @@ export interface Use {
 
 /** Whether one use is within its limit, and the state of the limit. */
 export interface Admission extends PermitResult {
-  /** The most uses in a window. */
+  /** The maximum number of uses in a window. */
   readonly quota: number;
   /** Whole seconds, at least 1, until the oldest use stops counting. */
   readonly waitS: number;

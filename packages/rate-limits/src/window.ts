@@ -36,13 +36,13 @@ export interface Window {
   underWay: boolean;
   remaining: number;
   freesAtMs: number;
-  /** Set when the database has denied a permit at this quota. Until `untilMs` no further request is sent. */
+  /** A denial by the database. Until `untilMs` no further request is sent, unless the quota is now above `quota`. */
   full: { untilMs: number; quota: number } | undefined;
 }
 
 /** How long a denial is cached. Other processes may give permits back before the oldest use stops counting. */
 const RECHECK_MS = 250;
-/** The most permits to prefetch, as a multiple of the permits used since the last request. */
+/** The maximum number of permits to prefetch, as a multiple of the permits used since the last request. */
 const GROWTH = 4;
 
 export function newWindow(subject: string, limit: string): Window {
@@ -141,7 +141,10 @@ function isOver({ left, usableUntilMs }: Prefetched, nowMs: number): boolean {
   return left === 0 || nowMs >= usableUntilMs;
 }
 
-/** Whether the window can be removed without losing anything. */
+/**
+ * Returns whether the window can be removed: it has no waiting uses and no permits, and has sent no request for some
+ * time.
+ */
 export function isIdle(window: Window, nowMs: number, aheadMs: number): boolean {
   const { waiting, prefetched, unused, underWay, askedAtMs } = window;
   return waiting.length + prefetched.length + unused.length === 0 && !underWay && nowMs - askedAtMs > aheadMs;

@@ -92,7 +92,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     expect(toHex(digestOf(algorithm, ["आशा", "a"]))).toBe(createHash(algorithm).update("आशाa").digest("hex"));
   });
 
-  test("agrees with node:crypto on any key and any parts, text or bytes, also when a key is used again", () => {
+  test("agrees with node:crypto for any key and for any parts of text or bytes, also if a key is reused", () => {
     const part = fc.oneof(fc.uint8Array({ maxLength: 300 }), anyText);
     const keyBytes = fc.uint8Array({ minLength: 1, maxLength: 200 });
     fc.assert(
@@ -110,7 +110,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     expect(toHex(sha256(["\ud800"]))).toBe(toHex(sha256([new TextEncoder().encode("\ud800")])));
   });
 
-  test("does not change its inputs, and reads a view at its offset", () => {
+  test("does not change its inputs, and reads only the bytes of a view into a larger buffer", () => {
     const bytes = randomBytes(300);
     const before = Buffer.from(bytes);
     const view = new Uint8Array(bytes.buffer, bytes.byteOffset + 3, 200);
@@ -132,7 +132,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     expect(() => equalDigests(digest, digest.subarray(1))).toThrow(RangeError);
   });
 
-  test("shows nothing of a prepared key when the key is printed", () => {
+  test("printing a prepared key shows nothing of the secret", () => {
     const key = prepareKey(Buffer.from("sk_live_secret"));
     const printed = `${inspect(key, { depth: 9, showHidden: true })} ${JSON.stringify(key)}`;
     expect(printed).not.toMatch(/sk_live|115, 107|736b|Uint8Array|Uint32Array/);

@@ -6,12 +6,12 @@ const secret = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 const request = { method: "POST", path: "/hooks/collections", timestamp: "1795167667000", body: '{"kind":"ping"}' };
 const signature = sign({ ...request, secret });
 
-describe("a signature", () => {
-  test("is 64 lower-case hex digits", () => {
+describe("sign and verify", () => {
+  test("sign returns 64 lower-case hex digits", () => {
     expect(signature).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test("is the same for text and for its UTF-8 bytes", () => {
+  test("sign returns the same for a text and for its UTF-8 bytes", () => {
     fc.assert(
       fc.property(fc.uint16Array({ maxLength: 100 }), (units) => {
         const body = String.fromCharCode(...units);
@@ -21,7 +21,7 @@ describe("a signature", () => {
     );
   });
 
-  test("verifies in upper, lower and mixed case", () => {
+  test("verify accepts a signature in upper case and in mixed case", () => {
     const mixed = signature.replaceAll("a", "A").replaceAll("d", "D");
     expect(verify({ ...request, secret, signature: signature.toUpperCase() })).toBe(true);
     expect(verify({ ...request, secret, signature: mixed })).toBe(true);
@@ -40,11 +40,11 @@ describe("a signature", () => {
     ["in full-width digits", signature.replaceAll(/[0-9]/g, (digit) => String.fromCharCode(0xff10 + Number(digit)))],
     ["in base64", Buffer.from(signature, "hex").toString("base64")],
     ["missing at runtime", undefined as unknown as string],
-  ])("that is %s does not verify", (_, received) => {
+  ])("verify rejects a signature that is %s", (_, received) => {
     expect(verify({ ...request, secret, signature: received })).toBe(false);
   });
 
-  test("does not verify if any one of its digits is changed", () => {
+  test("verify rejects a signature in which any one digit is changed", () => {
     for (let index = 0; index < signature.length; index += 1) {
       const digit = (Number.parseInt(signature.charAt(index), 16) ^ 1).toString(16);
       const changed = signature.slice(0, index) + digit + signature.slice(index + 1);
@@ -52,7 +52,7 @@ describe("a signature", () => {
     }
   });
 
-  test("does not verify if any bit of the body is changed", () => {
+  test("verify rejects a body in which any one bit is changed", () => {
     const body = Buffer.from(request.body);
     for (let bit = 0; bit < body.length * 8; bit += 1) {
       const changed = Uint8Array.from(body, (byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
@@ -74,20 +74,20 @@ describe("a signature", () => {
     [{ body: "" }],
     [{ secret: `${secret}\n` }],
     [{ secret: secret.toUpperCase() }],
-  ])("does not verify for a request with %j", (change) => {
+  ])("verify rejects a signature if the request has changed to %j", (change) => {
     expect(verify({ ...request, secret, signature, ...change })).toBe(false);
   });
 
-  test("verifies with any query string, because the query string is not signed", () => {
+  test("verify accepts any query string, because the query string is not signed", () => {
     expect(verify({ ...request, path: "/hooks/collections?dryRun=true&next=/a?b", secret, signature })).toBe(true);
     expect(verify({ ...request, path: "/hooks/collections?", secret, signature })).toBe(true);
   });
 });
 
-describe("a body that arrives in parts", () => {
+describe("beginVerification, for a body that arrives in parts", () => {
   const { body, ...head } = request;
 
-  test("verifies like the whole body, however it is divided", () => {
+  test("accepts the signature of the whole body, however the body is divided", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.array(fc.nat(300), { maxLength: 5 }), (bytes, cuts) => {
         const verification = beginVerification({ ...head, secret, signature: sign({ ...head, secret, body: bytes }) });
@@ -98,7 +98,7 @@ describe("a body that arrives in parts", () => {
     );
   });
 
-  test("does not verify with a missing, repeated or moved part, or with another path, time or key", () => {
+  test("rejects a missing, repeated or moved part, and another path, timestamp, method, secret or signature", () => {
     const bytes = Buffer.from(body);
     const [first, second] = [bytes.subarray(0, 5), bytes.subarray(5)];
     const holds = (parts: readonly Uint8Array[], change: object = {}) => {
@@ -122,7 +122,7 @@ describe("a body that arrives in parts", () => {
 });
 
 describe("an empty secret", () => {
-  test("is rejected, because anybody could sign with it", () => {
+  test("is rejected by signingKey, sign and verify, because anybody could sign with it", () => {
     expect(() => signingKey("")).toThrow(EmptySecretError);
     expect(() => sign({ ...request, secret: "" })).toThrow(expect.objectContaining({ code: "EMPTY_SECRET" }));
     expect(() => verify({ ...request, secret: "", signature })).toThrow(EmptySecretError);

@@ -114,8 +114,8 @@ export function canonicalString(request: SignedRequest): Uint8Array {
 }
 
 /**
- * Returns the SHA-256 of the canonical string, in lower-case hex. Two sides can compare it without revealing a body or
- * a secret.
+ * Returns the SHA-256 of the canonical string, in lower-case hex. A sender and a receiver can compare their hashes
+ * without revealing a body or a secret.
  *
  * @example
  * const request = { method: "POST", path: "/hooks/collections", timestamp, body };

@@ -4,9 +4,9 @@ import { checkTimestamp, HEADERS, TIMESTAMP_TOLERANCE_MS } from "./index.ts";
 const NOW_MS = 1_795_167_667_000;
 const FIVE_MINUTES_MS = 300_000;
 
-describe("a timestamp", () => {
+describe("checkTimestamp", () => {
   test.each([0, 1, -1, 213, FIVE_MINUTES_MS, -FIVE_MINUTES_MS])(
-    "that is %i ms before the clock is accepted",
+    "accepts a timestamp %i ms before the clock",
     (skewMs) => {
       const timestampMs = NOW_MS - skewMs;
       expect(checkTimestamp(String(timestampMs), NOW_MS)).toEqual({ ok: true, timestampMs, skewMs });
@@ -14,7 +14,7 @@ describe("a timestamp", () => {
   );
 
   test.each([FIVE_MINUTES_MS + 1, -FIVE_MINUTES_MS - 1, 86_400_000])(
-    "that is %i ms before the clock is rejected",
+    "rejects a timestamp %i ms before the clock",
     (skewMs) => {
       const verdict = checkTimestamp(String(NOW_MS - skewMs), NOW_MS);
       expect(verdict).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE", skewMs });
@@ -24,18 +24,18 @@ describe("a timestamp", () => {
   test.each([
     ["1795167667", "looks like seconds"],
     ["1795167667000000", "looks like microseconds"],
-  ])("%s is rejected with the hint that it %s", (header, hint) => {
+  ])("rejects %s with the hint that it %s", (header, hint) => {
     const skewMs = NOW_MS - Number(header);
     expect(checkTimestamp(header, NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE", skewMs, hint });
   });
 
-  test("that is too large to subtract exactly is rejected without a skew", () => {
+  test("rejects a timestamp that is too large to subtract exactly, and returns no skew", () => {
     const hint = "looks like nanoseconds";
     expect(checkTimestamp("1795167667000000000", NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE", hint });
     expect(checkTimestamp("9".repeat(10_000), NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE" });
   });
 
-  test.each([undefined, ""])("%j counts as missing", (header) => {
+  test.each([undefined, ""])("treats %j as a missing timestamp", (header) => {
     expect(checkTimestamp(header, NOW_MS)).toEqual({ ok: false, code: "MISSING_TIMESTAMP" });
   });
 
@@ -52,7 +52,7 @@ describe("a timestamp", () => {
     "١٧٩٥١٦٧٦٦٧٠٠٠",
     "NaN",
     "Infinity",
-  ])("%j is malformed", (header) => {
+  ])("rejects %j as malformed", (header) => {
     expect(checkTimestamp(header, NOW_MS)).toEqual({
       ok: false,
       code: "MALFORMED_TIMESTAMP",

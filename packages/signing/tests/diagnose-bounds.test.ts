@@ -133,7 +133,7 @@ describe("diagnose reveals nothing about the secret", () => {
   });
 });
 
-describe("the search", () => {
+describe("the search of diagnose", () => {
   const others = Array.from({ length: 9 }, () => ({ keyId: OLDER_KEY_ID, secret: newSecret() }));
   const row = { sourceLoanNumber: "LN/1", borrowerName: "आशा", outstandingAmount: 5000.5, tags: ["<a>", "b"] };
   const rows = (count: number) => JSON.stringify({ rows: Array.from({ length: count }, () => row) }, null, 1);

@@ -11,20 +11,20 @@ function namedFor(request: RequestToDiagnose): SignatureCause[] {
   return diagnosis.map(({ cause }) => cause);
 }
 
-test("MISTAKES has more than forty mistakes, and covers all causes but three", () => {
+test("MISTAKES has more than forty mistakes, and covers all causes except three", () => {
   expect(MISTAKES.length).toBeGreaterThan(40);
   const made = new Set(MISTAKES.map(({ cause }) => cause));
   const notMade = SIGNATURE_CAUSES.filter((cause) => !made.has(cause));
   expect(notMade).toEqual(["TIMESTAMP_IN_NANOSECONDS", "SECRET_EMPTY", "SIGNATURE_NOT_RECOGNISED"]);
 });
 
-test.each(MISTAKES)("the mistake $name is reported as $cause", ({ client, sends, cause }) => {
+test.each(MISTAKES)("the mistake “$name” is reported as $cause", ({ client, sends, cause }) => {
   const request = sentBy(client, sends);
   expect(verify({ ...request, secret: SECRET })).toBe(false);
   expect(namedFor(request)).toEqual([cause]);
 });
 
-describe("two mistakes at once", () => {
+describe("two mistakes in one request", () => {
   test.each([
     ["the query string", "the method in lower case"],
     ["the path decoded", "an older secret"],
@@ -32,12 +32,12 @@ describe("two mistakes at once", () => {
     ["the whole URL", "seconds signed, milliseconds sent"],
     ["a slash after the path", "base64"],
     ["the method in lower case", "CRLF between the parts"],
-    ["the clock read twice", "keys sorted at every depth"],
-    ["{} for no body", "the query string"],
-    ["undefined for no body", "a secret with its newline"],
-    ["a pretty body parsed and serialised again", "a secret decoded from base64 by Node"],
-    ["a pretty body as Python dumps it", "seconds signed, milliseconds sent"],
-    ["a compact body signed pretty", "sha256= before the signature"],
+    ["the clock read twice, for signing and for sending", "keys sorted at every depth"],
+    ["{} signed for an empty body", "the query string"],
+    ["undefined signed for an empty body", "a secret with its newline"],
+    ["an indented body parsed and serialised again", "a secret decoded from base64 by Node"],
+    ["an indented body signed as Python serialises it", "seconds signed, milliseconds sent"],
+    ["a compact body signed with indentation", "sha256= before the signature"],
     ["slashes escaped", "a secret's digits decoded from hex"],
     ["non-ASCII letters escaped", "the path encoded in lower case"],
     ["a byte order mark", "a plain hash of secret and message"],
@@ -46,10 +46,10 @@ describe("two mistakes at once", () => {
     ["the key id as secret", "an ISO date"],
     ["a secret with CRLF", "SHA-1"],
     ["SHA-512", "base64 for URLs"],
-    ["key and message swapped", "hex in base64"],
+    ["key and message swapped", "the hex digits encoded in base64"],
     ["a plain hash", "dashes between the bytes, as .NET does"],
     ["[object Object]", "nothing between the parts"],
-    ["no body although one is sent", "a secret without its prefix"],
+    ["a body that is sent and not signed", "a secret without its prefix"],
   ])("are both reported: %s, and %s", (one, other) => {
     const [first, second] = [mistake(one), mistake(other)];
     const request = sentBy({ ...first.client, ...second.client }, { ...first.sends, ...second.sends });
@@ -82,7 +82,7 @@ describe("two mistakes at once", () => {
       '{"a":1,"b":[]}',
     ],
     [
-      "echo of a pretty body made compact",
+      "an indented body made compact, with the newline of echo",
       { body: () => '{"a":1}\n' },
       ["BODY_TRAILING_NEWLINE", "BODY_COMPACT"],
       '{ "a": 1 }',
@@ -188,7 +188,7 @@ test("every golden vector matches and has no findings", () => {
   }
 });
 
-describe("the search for mistakes", () => {
+describe("the search of diagnose for mistakes", () => {
   test("tries the timestamp that the client says it has signed", () => {
     const claimed = String(Number(TIMESTAMP) - 86_400_000);
     const request = { ...sentBy({ timestamp: () => claimed, method: () => "post" }), signedTimestamp: claimed };
@@ -268,8 +268,8 @@ function changes(part: "body" | "path", one: Mistaken, other: Mistaken): boolean
  */
 function isFarInTime({ name }: Mistaken): boolean {
   return [
-    "the header cut to whole seconds",
-    "the timestamp of the first try",
+    "the sent timestamp cut to whole seconds",
+    "a retry signed with the timestamp of the first try",
     "milliseconds signed, seconds sent",
   ].includes(name);
 }

@@ -20,22 +20,32 @@ const rewritten = (from: string, to: string) => (body: string) => body.replaceAl
 
 /** Mistakes in the body: each client signs a text other than the body that it sends. */
 export const BODY_MISTAKES: Mistaken[] = [
-  { name: "{} for no body", cause: "EMPTY_BODY_AS_OBJECT", sends: NO_BODY, client: { body: () => JSON.stringify({}) } },
   {
-    name: "null for no body",
+    name: "{} signed for an empty body",
+    cause: "EMPTY_BODY_AS_OBJECT",
+    sends: NO_BODY,
+    client: { body: () => JSON.stringify({}) },
+  },
+  {
+    name: "null signed for an empty body",
     cause: "EMPTY_BODY_AS_NULL",
     sends: NO_BODY,
     client: { body: () => JSON.stringify(null) },
   },
   {
-    name: "undefined for no body",
+    name: "undefined signed for an empty body",
     cause: "EMPTY_BODY_AS_UNDEFINED",
     sends: NO_BODY,
     client: { body: () => String(undefined) },
   },
-  { name: "[] for no body", cause: "EMPTY_BODY_AS_ARRAY", sends: NO_BODY, client: { body: () => JSON.stringify([]) } },
   {
-    name: "a JSON string for no body",
+    name: "[] signed for an empty body",
+    cause: "EMPTY_BODY_AS_ARRAY",
+    sends: NO_BODY,
+    client: { body: () => JSON.stringify([]) },
+  },
+  {
+    name: "an empty JSON string signed for an empty body",
     cause: "EMPTY_BODY_AS_STRING",
     sends: NO_BODY,
     client: { body: () => JSON.stringify("") },
@@ -47,21 +57,21 @@ export const BODY_MISTAKES: Mistaken[] = [
     client: { join: (parts) => Buffer.from(parts.slice(0, 3).join("\n")) },
   },
 
-  { name: "no body although one is sent", cause: "BODY_NOT_SIGNED", client: { body: () => "" } },
+  { name: "a body that is sent and not signed", cause: "BODY_NOT_SIGNED", client: { body: () => "" } },
   {
-    name: "a pretty body signed compact",
+    name: "an indented body signed in compact form",
     cause: "BODY_COMPACT",
     sends: { body: PRETTY_BODY },
     client: { body: () => '{"reference":"pay/Nx81","amount":2500.50,"items":[1,[],{"z":"a, b: c","b":null}],"a":{}}' },
   },
   {
-    name: "a pretty body parsed and serialised again",
+    name: "an indented body parsed and serialised again",
     cause: "BODY_COMPACT",
     sends: { body: PRETTY_BODY },
     client: { body: (body) => JSON.stringify(JSON.parse(body)) },
   },
   {
-    name: "a pretty body as Python dumps it",
+    name: "an indented body signed as Python serialises it",
     cause: "BODY_SPACED_SEPARATORS",
     sends: { body: PRETTY_BODY },
     client: {
@@ -70,13 +80,13 @@ export const BODY_MISTAKES: Mistaken[] = [
     },
   },
   {
-    name: "a compact body signed pretty",
+    name: "a compact body signed with indentation",
     cause: "BODY_PRETTY",
     sends: { body: '{"a":{},"b":[1,{"c":"d"}]}' },
     client: { body: (body) => JSON.stringify(JSON.parse(body), null, 2) },
   },
   {
-    name: "a compact body signed pretty by PHP",
+    name: "a compact body signed with the indentation of PHP",
     cause: "BODY_PRETTY",
     sends: { body: '{"a":{},"b":[1,{"c":"d"}]}' },
     client: {
@@ -91,14 +101,14 @@ export const BODY_MISTAKES: Mistaken[] = [
     },
   },
   {
-    name: "keys sorted at the top, as ksort does",
+    name: "keys sorted only in the outermost object, as ksort does",
     cause: "BODY_SORTED_KEYS",
     client: {
       body: () => '{"a":{},"amount":2500.50,"items":[{"z":1,"b":2.0},[]],"note":"आशा & Söhne","reference":"pay/Nx81"}',
     },
   },
   {
-    name: "keys sorted in a pretty body",
+    name: "keys sorted in an indented body",
     cause: "BODY_SORTED_KEYS",
     sends: { body: '{\n  "b": 1,\n  "a": [\n    2\n  ]\n}' },
     client: { body: () => '{\n  "a": [\n    2\n  ],\n  "b": 1\n}' },
@@ -133,7 +143,12 @@ export const BODY_MISTAKES: Mistaken[] = [
     client: { body: (body) => body.replace("2500.50", "2500.5").replace("2.0", "2") },
   },
   { name: "a newline after the body", cause: "BODY_TRAILING_NEWLINE", client: { body: (body) => `${body}\n` } },
-  { name: "a newline for no body", cause: "BODY_TRAILING_NEWLINE", sends: NO_BODY, client: { body: () => "\n" } },
+  {
+    name: "a newline signed for an empty body",
+    cause: "BODY_TRAILING_NEWLINE",
+    sends: NO_BODY,
+    client: { body: () => "\n" },
+  },
   {
     name: "a newline that is sent and not signed",
     cause: "BODY_WITHOUT_TRAILING_NEWLINE",

@@ -23,18 +23,18 @@ export const MISTAKES: Mistaken[] = [
     client: { timestamp: (sent) => new Date(Number(sent)).toISOString() },
   },
   {
-    name: "the clock read twice",
+    name: "the clock read twice, for signing and for sending",
     cause: "TIMESTAMP_DIFFERS_FROM_HEADER",
     client: { timestamp: (sent) => String(Number(sent) - 2) },
   },
   {
-    name: "the header cut to whole seconds",
+    name: "the sent timestamp cut to whole seconds",
     cause: "TIMESTAMP_DIFFERS_FROM_HEADER",
     sends: { timestamp: "1795167667000" },
     client: { timestamp: () => TIMESTAMP },
   },
   {
-    name: "the timestamp of the first try",
+    name: "a retry signed with the timestamp of the first try",
     cause: "TIMESTAMP_DIFFERS_FROM_HEADER",
     client: { timestamp: (sent) => String(Number(sent) - 30_000) },
   },
@@ -166,7 +166,7 @@ export const MISTAKES: Mistaken[] = [
     client: { write: (digest) => digest.toString("base64url") },
   },
   {
-    name: "hex in base64",
+    name: "the hex digits encoded in base64",
     cause: "SIGNATURE_HEX_IN_BASE64",
     client: { write: (digest) => Buffer.from(digest.toString("hex")).toString("base64") },
   },

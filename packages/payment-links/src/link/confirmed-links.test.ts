@@ -161,8 +161,8 @@ describe("markPaid", () => {
   }
 });
 
-describe("the queries of the app and the sweep", () => {
-  test("find the live link of each case that has one", async () => {
+describe("find-links", () => {
+  test("activeLinks and liveLink find the live link of a case that has one", async () => {
     const [one, other] = [await aMintedLink(database), await aMintedLink(database)];
     const unminted = await aRequestedLink(database);
     const found = await activeLinks(database.em(), [one, other, unminted, one]);
@@ -171,7 +171,7 @@ describe("the queries of the app and the sweep", () => {
     expect(await liveLink(database.em(), unminted)).toBeUndefined();
   });
 
-  test("find a link only for the field partner who requested it", async () => {
+  test("linkOfFieldPartner and linksOfFieldPartner return only links that the field partner requested", async () => {
     const link = await aMintedLink(database);
     expect(await linkOfFieldPartner(database.em(), link.fieldPartnerId, link.id)).toEqual(link);
     expect(await linkOfFieldPartner(database.em(), newId(), link.id)).toBeUndefined();
@@ -180,7 +180,7 @@ describe("the queries of the app and the sweep", () => {
     expect(await linksOfFieldPartner(database.em(), link.fieldPartnerId, ids)).toEqual([link]);
   });
 
-  test("find requested links whose mint job was lost, oldest first", async () => {
+  test("stuckRequested returns requested links whose mint job was lost, oldest first", async () => {
     const older = await aRequestedLink(database, {}, minutesLater(-90));
     const newer = await aRequestedLink(database, {}, minutesLater(-80));
     expect(await stuckRequested(database.em(), minutesLater(-60))).toEqual([older, newer]);

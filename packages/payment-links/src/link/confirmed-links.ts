@@ -77,8 +77,9 @@ const selectByLinkId = lenderStatement(
 const PAID = ["status", "paidAt", "updatedAt"] as const;
 const COPIED_UNPAID = COPIED.filter((property) => property !== "paidAt");
 
-// ON CONFLICT finds each link by the primary key, in every plan. The row to insert is read from the table, so nothing
-// is inserted for an unknown link. The range with ORDER BY makes the planner use the primary key for that read too.
+// An upsert that only updates: ON CONFLICT finds each link by the primary key, in every plan. The row to insert is read
+// from the table, so it always conflicts, and nothing is inserted for an unknown link. The range with ORDER BY makes
+// the planner use the primary key when it reads that row, too.
 const updatePaid = lenderStatement(
   "payment-links.mark-paid",
   { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },

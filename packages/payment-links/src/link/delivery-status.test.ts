@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type DeliveryStatus, isNews, isUndelivered, type ReportedStatus, suppressionOf } from "../index.ts";
 
-describe("the status of a delivery after several reports", () => {
+describe("isNews", () => {
   test.each<[(DeliveryStatus | "unknown")[], DeliveryStatus]>([
     [["sent", "delivered", "read"], "read"],
     [["read", "sent", "delivered"], "read"],
@@ -15,7 +15,7 @@ describe("the status of a delivery after several reports", () => {
     [["sent", "unknown"], "sent"],
     [["unknown", "failed"], "failed"],
     [["suppressed", "unknown"], "failed"],
-  ])("after the reports %j is %s", (reports, best) => {
+  ])("lets a delivery with the reports %j end with the status %s", (reports, best) => {
     const reported = reports.map((report): ReportedStatus =>
       report === "unknown" ? { status: "failed", failureCode: "OUTCOME_UNKNOWN" } : { status: report },
     );

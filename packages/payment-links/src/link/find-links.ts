@@ -215,9 +215,9 @@ const selectManyOfFieldPartner = statement(
   `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = any($2::uuid[])`,
 );
 
-// A lateral query with ORDER BY is not merged into the join by PostgreSQL. Citus accepts ORDER BY there, but neither
-// LIMIT nor OFFSET. Together with the range on the id, this makes every plan probe the right index once for each key.
-// The condition `lender_id = any (…)` tells Citus which nodes have the lenders' rows.
+// PostgreSQL does not merge a lateral query with ORDER BY into the join. Together with the range on the id, the ORDER
+// BY makes every plan probe the right index once for each key. LIMIT or OFFSET would do the same, but Citus does not
+// accept them there. The condition `lender_id = any (…)` tells Citus which nodes have the lenders' rows.
 export const selectOwn = statement(
   "payment-links.own-links",
   `select ${linkColumns}
@@ -263,8 +263,8 @@ export const selectDeliveries = statement(
    order by d.id`,
 );
 
-// Written in the same way as `selectOwn`. It is used on a cluster only: on plain PostgreSQL without statistics, `any`
-// would make the query read all deliveries of the lender.
+// This query has the same form as `selectOwn`. It is used on a cluster only: on plain PostgreSQL without statistics,
+// its `any` would make it read all deliveries of the lender.
 const selectDeliveriesOnCluster = statement(
   "payment-links.deliveries-of-links-on-cluster",
   `${DELIVERIES_OF_LINKS}

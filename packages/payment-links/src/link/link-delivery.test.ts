@@ -60,7 +60,7 @@ describe("createDeliveries", () => {
   });
 });
 
-describe("a channel's report", () => {
+describe("recordDelivery", () => {
   test("makes the link `sent` at the first success, and returns that change once", async () => {
     const link = await aMintedLink(database);
     const [whatsapp, email] = (await deliver(link)).deliveries;
@@ -75,7 +75,7 @@ describe("a channel's report", () => {
     expect(await report(email!, "delivered")).toMatchObject({ became: null, delivery: { status: "delivered" } });
   });
 
-  test("of a lower status does not replace a higher one, but its message id is stored", async () => {
+  test("keeps the status if a lower one is reported, but stores the message id of that report", async () => {
     const [whatsapp] = (await deliver(await aMintedLink(database))).deliveries;
     await report(whatsapp!, "read");
     await report(whatsapp!, "sent", { providerMessageId: "wamid.1" });
@@ -97,7 +97,7 @@ describe("a channel's report", () => {
     expect(await report(email!, "failed")).toMatchObject({ became: null, delivery: { failureCode: "REFUSED" } });
   });
 
-  test("of success makes an undelivered link `sent`, and clears the failure", async () => {
+  test("makes an undelivered link `sent` if a success is reported later, and clears the failure", async () => {
     const link = await aMintedLink(database);
     const { deliveries } = await deliver(link, { whatsapp: ALLOWED, email: REFUSED });
     expect(await report(deliveries[0]!, "failed", { failureCode: "TEMPORARY" })).toMatchObject({
@@ -109,14 +109,14 @@ describe("a channel's report", () => {
     });
   });
 
-  test("of failure after `sent` makes the link undelivered if no other channel is left", async () => {
+  test("makes a sent link undelivered if its only channel reports a failure", async () => {
     const link = await aMintedLink(database, { channels: ["whatsapp"] });
     const [whatsapp] = (await deliver(link)).deliveries;
     await report(whatsapp!, "sent");
     expect(await report(whatsapp!, "failed")).toMatchObject({ became: "undelivered", link: { status: "sent" } });
   });
 
-  test("about a paid link is stored, and does not change the link", async () => {
+  test("stores a report about a paid link without changing the link", async () => {
     const link = await aMintedLink(database);
     const { deliveries } = await deliver(link);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...link, paidAt: NOON }]));
@@ -127,7 +127,7 @@ describe("a channel's report", () => {
   });
 
   test.each(["sent", "failed"] as const)(
-    "of `%s` by both channels at once changes the link exactly once",
+    "changes the link exactly once if both channels report `%s` at the same time",
     async (status) => {
       const news = status === "sent" ? "sent" : "undelivered";
       const races = Array.from({ length: 4 }, async () => {
@@ -140,7 +140,7 @@ describe("a channel's report", () => {
     },
   );
 
-  test("about a delivery of another lender throws an assertion error", async () => {
+  test("throws an assertion error for a delivery of another lender", async () => {
     const [one, other] = [await aMintedLink(database), await aMintedLink(database)];
     const [delivery] = (await deliver(one)).deliveries;
     await expect(report({ ...delivery!, lenderId: other.lenderId }, "sent")).rejects.toThrow("has no link delivery");

@@ -12,8 +12,8 @@ export const LinkDeliveryEntity = defineEntity({
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
     /**
-     * The link that the message carries. If the lender returns the same link for a repeated request, this changes to
-     * the newer row of that link.
+     * The link that the message carries. If the lender returns the same link for a repeated request, the delivery is
+     * assigned to the newer row of that link.
      */
     paymentLinkId: p.uuid(),
     channel: p.text().$type<Channel>(),
@@ -94,7 +94,8 @@ const updateDelivery = statement(
    where lender_id = $1 and id = $2`,
 );
 
-// ON CONFLICT finds each delivery by the primary key, in every plan. The row to insert is the stored delivery itself.
+// An upsert that only updates: ON CONFLICT finds each delivery by the primary key, in every plan. The row to insert is
+// the stored delivery itself, so it always conflicts.
 const updateDeliveries = statement(
   "payment-links.save-deliveries",
   `insert into payment_links.link_delivery (${deliveryTable.columnList([...COPIED, ...REPORTED])})

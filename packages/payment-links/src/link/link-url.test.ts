@@ -5,7 +5,7 @@ import { checkLinkUrl } from "./link-url.ts";
 const LIVE = { allow: parseAllowList(""), hosts: [] };
 const PINNED = { ...LIVE, hosts: ["pay.acme.example", "links.acme.example:8443"] };
 
-describe("the URL for the borrower", () => {
+describe("checkLinkUrl", () => {
   test.each([
     ["https://pay.acme.example/l/4c1", "https://pay.acme.example/l/4c1"],
     ["https://pay.acme.example/l/%E2%82%B9?x=%20#a", "https://pay.acme.example/l/%E2%82%B9?x=%20#a"],
@@ -17,7 +17,7 @@ describe("the URL for the borrower", () => {
     ["https://p%C3%A4y.example/l", "https://xn--py-via.example/l"],
     ["https://xn--py-via.example/l", "https://xn--py-via.example/l"],
     ["https://0x08080808/l", "https://8.8.8.8/l"],
-  ])("is canonical: checkLinkUrl turns %s into %s", (text, url) => {
+  ])("turns %s into the canonical URL %s", (text, url) => {
     expect(checkLinkUrl(text, LIVE)).toEqual({ ok: true, url });
     expect(checkLinkUrl(url, LIVE)).toEqual({ ok: true, url });
   });

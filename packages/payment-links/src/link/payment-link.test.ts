@@ -33,8 +33,8 @@ function statusesOf(keys: readonly { lenderId: string; id: string }[]): Promise<
   return Promise.all(keys.map(async (key) => (await linkById(database.em(), key))?.status ?? "missing"));
 }
 
-describe("a request for a link", () => {
-  test("is stored with all its fields", async () => {
+describe("requestLink", () => {
+  test("stores a request with all its fields", async () => {
     const request = aRequest({ channels: ["email"] });
     const link = await transaction(database.em(), (tx) => requestLink(tx, request, NOON));
     expect(await linkById(database.em(), link)).toEqual(link);
@@ -46,7 +46,7 @@ describe("a request for a link", () => {
     expect((await aRequestedLink(database, { channels: [] })).channels).toEqual([]);
   });
 
-  test("repeated within 10 minutes for the same visit and amount shares the mint key", async () => {
+  test("reuses the mint key if the request is repeated within 10 minutes for the same visit and amount", async () => {
     const request = aRequest();
     const first = await aRequestedLink(database, request);
     const second = await aRequestedLink(database, request, minutesLater(10));
@@ -58,20 +58,20 @@ describe("a request for a link", () => {
     ["more than 10 minutes later", {}, minutesLater(10.01)],
     ["with another amount", { amountMinor: 1n }, NOON],
     ["on another visit", { visitId: newId() }, NOON],
-  ])("gets a new mint key if it is repeated %s", async (_how, other, at) => {
+  ])("makes a new mint key if the request is repeated %s", async (_how, other, at) => {
     const request = aRequest();
     const first = await aRequestedLink(database, request);
     const second = await aRequestedLink(database, { ...request, ...other }, at);
     expect(second.mintKey).not.toBe(first.mintKey);
   });
 
-  test("does not share the mint key of a paid link, because the gateway would return the paid link again", async () => {
+  test("does not reuse the mint key of a paid link, because the gateway would return the paid link again", async () => {
     const paid = await aMintedLink(database);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...paid, paidAt: NOON }]));
     expect((await aRequestedLink(database, { ...paid })).mintKey).not.toBe(paid.mintKey);
   });
 
-  test("waits for an uncommitted request for the same visit, and shares its mint key", async () => {
+  test("waits for an uncommitted request for the same visit, and reuses its mint key", async () => {
     const request = aRequest();
     let second: Promise<PaymentLink> | undefined;
     const first = await transaction(database.em(), async (tx) => {
@@ -101,8 +101,8 @@ describe("claimMint", () => {
   });
 });
 
-describe("a minted link", () => {
-  test("is live, and supersedes the earlier live link of its case", async () => {
+describe("recordMinted", () => {
+  test("makes the link live, and supersedes the earlier live link of its case", async () => {
     const first = await aMintedLink(database);
     const second = await aRequestedLink(database, first);
     const recorded = await mintedBy(database, second, MINTED, minutesLater(1));
@@ -115,7 +115,7 @@ describe("a minted link", () => {
     expect(await linkById(database.em(), first)).toEqual(recorded.superseded);
   });
 
-  test("is the only live link of its case, even if several links are recorded at the same time", async () => {
+  test("leaves one live link per case, even if several links of a case are recorded at the same time", async () => {
     const cases = Array.from({ length: 8 }, () => aRequest());
     await Promise.all(
       cases.map(async (request) => {
@@ -131,7 +131,7 @@ describe("a minted link", () => {
     );
   });
 
-  test("cannot be live while another link of its case is live, because a unique index rejects it", async () => {
+  test("a unique index rejects a second live link of a case", async () => {
     const live = await aMintedLink(database);
     const other = await aRequestedLink(database, live);
     const force = database.pool.query(
@@ -141,20 +141,20 @@ describe("a minted link", () => {
     expect(isUniqueViolation(await force.catch((error: unknown) => error))).toBe(true);
   });
 
-  test("does not change if it is recorded a second time", async () => {
+  test("does not change a link that is already minted", async () => {
     const link = await aMintedLink(database);
     const again = await mintedBy(database, link, MINTED, minutesLater(1));
     expect(again).toMatchObject({ changed: false, link: { status: "minted", linkId: link.linkId, mintedAt: NOON } });
   });
 
-  test("that was paid before the mint was recorded stays paid, and gets the lender's id and URL", async () => {
+  test("a link that was paid before its mint was recorded stays paid, and gets the lender's id and URL", async () => {
     const link = await aRequestedLink(database);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...link, paidAt: NOON }]));
     const recorded = await mintedBy(database, link, MINTED, minutesLater(1));
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "paid", paidAt: NOON } });
   });
 
-  test("that is already unavailable stays unavailable, but gets the lender's id for attribution", async () => {
+  test("an unavailable link stays unavailable, but gets the lender's id for attribution", async () => {
     const link = await aRequestedLink(database);
     const timeout = { unavailable: "timeout", detail: "No answer came." } as const;
     await transaction(database.em(), (tx) => recordUnavailable(tx, link, timeout, NOON));
@@ -162,7 +162,7 @@ describe("a minted link", () => {
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "unavailable" } });
   });
 
-  test("is marked as paid if an earlier link with the same linkId is already paid", async () => {
+  test("marks the link as paid if an earlier link with the same linkId is already paid", async () => {
     const first = await aMintedLink(database, {}, "plink_twice");
     const second = await aRequestedLink(database, first);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...first, paidAt: NOON }]));
@@ -172,7 +172,7 @@ describe("a minted link", () => {
   });
 });
 
-describe("an unavailable link", () => {
+describe("recordUnavailable", () => {
   test.each(UNAVAILABLE_REASONS)("stores the reason %s", async (unavailable) => {
     const link = await aRequestedLink(database);
     const why = { unavailable, detail: "A sentence." };
@@ -191,14 +191,14 @@ describe("an unavailable link", () => {
     expect(await linkById(database.em(), link)).toEqual(recorded.link);
   });
 
-  test("cannot replace a minted link, which stays minted", async () => {
+  test("does not change a link that is already minted", async () => {
     const link = await aMintedLink(database);
     const why = { unavailable: "outcome_unknown", detail: "A sentence." } as const;
     const recorded = await transaction(database.em(), (tx) => recordUnavailable(tx, link, why, NOON));
     expect(recorded).toEqual({ changed: false, link });
   });
 
-  test("does not change the live link of its case", async () => {
+  test("does not change the live link of the same case", async () => {
     const live = await aMintedLink(database);
     const failed = await aRequestedLink(database, live);
     const why = { unavailable: "non_2xx", detail: "A sentence." } as const;

@@ -241,7 +241,8 @@ const updateLink = statement(
 
 const SENT = ["status", "sentAt", "updatedAt"] as const;
 
-// ON CONFLICT finds each link by the primary key, in every plan. The row to insert is the stored link itself.
+// An upsert that only updates: ON CONFLICT finds each link by the primary key, in every plan. The row to insert is the
+// stored link itself, so it always conflicts.
 const updateSent = statement(
   "payment-links.save-sent",
   `insert into payment_links.payment_link (${linkTable.columnList([...COPIED, ...SENT])})

@@ -30,8 +30,8 @@ function release({ lenderId, id }: LinkDelivery, now = NOON) {
   return transaction(database.em(), (tx) => releaseDelivery(tx, { lenderId, id, now }));
 }
 
-describe("a message", () => {
-  test("is claimed by exactly one of several concurrent jobs", async () => {
+describe("claimDelivery and releaseDelivery", () => {
+  test("exactly one of several concurrent jobs claims a message", async () => {
     const { whatsapp } = await queued();
     const claims = await Promise.all(Array.from({ length: 5 }, () => claim(whatsapp)));
     expect(claims.map(({ kind }) => kind).sort()).toEqual(["busy", "busy", "busy", "busy", "claimed"]);
@@ -41,21 +41,21 @@ describe("a message", () => {
     });
   });
 
-  test("whose job died can be claimed again if it is an e-mail, but is lost if it is a WhatsApp message", async () => {
+  test("after its job died, an e-mail can be claimed again, but a WhatsApp message is lost", async () => {
     const { whatsapp, email } = await queued();
     await Promise.all([claim(whatsapp), claim(email)]);
     expect(await claim(email, minutesLater(1))).toMatchObject({ kind: "claimed" });
     expect(await claim(whatsapp, minutesLater(1))).toMatchObject({ kind: "lost", delivery: { id: whatsapp.id } });
   });
 
-  test("that the channel did not accept can be released and claimed again", async () => {
+  test("a message that the channel did not accept can be released and claimed again", async () => {
     const { whatsapp } = await queued();
     await claim(whatsapp);
     await release(whatsapp);
     expect(await claim(whatsapp)).toMatchObject({ kind: "claimed" });
   });
 
-  test("that is settled cannot be claimed or released", async () => {
+  test("a settled message cannot be claimed or released", async () => {
     const { whatsapp } = await queued();
     await claim(whatsapp);
     const { lenderId, id } = whatsapp;
@@ -66,7 +66,7 @@ describe("a message", () => {
     expect((await deliveryById(database.em(), whatsapp))?.delivery).toMatchObject({ status: "sent", startedAt: NOON });
   });
 
-  test("counts as stuck only if its last change is old enough", async () => {
+  test("stuckDeliveries returns a message only if its last change is old enough", async () => {
     const { whatsapp, email } = await queued();
     await claim(email, minutesLater(2));
     const stuck = await stuckDeliveries(database.em(), minutesLater(1));

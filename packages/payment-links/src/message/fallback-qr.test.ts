@@ -23,7 +23,7 @@ describe("the QR code of a fallback", () => {
       1n,
       "💸".repeat(50),
     ],
-  ])("%s is read by a scanner as the UPI URI", (_, { upiId, payeeName }, amountMinor, note) => {
+  ])("is read by a scanner as the UPI URI, %s", (_, { upiId, payeeName }, amountMinor, note) => {
     const details = { upiId, payeeName, bankAccount: null, instructions: null };
     const { upiUri, qrSvg } = fallbackFor(details, { amountMinor, currency: currency("INR"), note });
     expect(decodeQR(drawn(qrSvg!))).toBe(upiUri);

@@ -51,7 +51,7 @@ describe("the UPI URI", () => {
 
 test.each([
   ["the lender has registered no UPI id", { ...acme, upiId: null }, "INR"],
-  ["the payment is in another currency than INR", acme, "KWD"],
+  ["the payment is in a currency other than INR", acme, "KWD"],
 ])("there is no QR code if %s", (_why, details, code) => {
   expect(fallbackFor(details, { amountMinor: 1n, currency: currency(code), note: "n" })).toEqual({
     upiUri: null,

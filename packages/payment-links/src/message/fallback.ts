@@ -73,7 +73,7 @@ function upiUriFor({ upiId, payeeName }: FallbackDetails, payment: FallbackPayme
   if (upiId === null || payment.currency !== UPI_CURRENCY) return null;
   const { amountMinor = 0n, currency, note } = payment;
   const parameters = [
-    // UPI apps expect the @ of an id unescaped, and the query of a URI may contain it.
+    // UPI apps expect an unescaped @ in an id, and the query of a URI may contain an @.
     `pa=${percentEncoded(upiId).replaceAll("%40", "@")}`,
     `pn=${percentEncoded(shortened(payeeName, MAX_PAYEE_NAME_CHARS))}`,
     ...(amountMinor > 0n ? [`am=${toDecimal(amountMinor, currency)}`] : []),

@@ -48,9 +48,9 @@ export interface LenderMessage {
 const SWEEP_ROWS = 500;
 
 /**
- * Stores reports about unknown messages while the lender has a WhatsApp message that is being sent, because a report
- * can arrive before the message's id is stored. At any other time the reports are about messages of other senders, and
- * are dropped.
+ * Stores reports about messages with an unknown id, but only while the lender has a WhatsApp message that is being
+ * sent. A report about that message can arrive before the message's id is stored. At any other time the reports are
+ * about messages of other senders, and are dropped.
  *
  * @example
  * const report = { providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "delivered" } as const;

@@ -80,7 +80,7 @@ export function createDeliveries(
   return { deliveries, undelivered: isUndelivered([...adopted, ...deliveries]) };
 }
 
-/** A report about a delivery, by the channel or by the job that sends the message. */
+/** A report about a delivery, from the channel or from the job that sends the message. */
 export interface DeliveryReport {
   readonly lenderId: string;
   /** The id of the delivery. */
@@ -92,8 +92,8 @@ export interface DeliveryReport {
 }
 
 /**
- * A delivery after a report. `became` is how the link changed as a whole: to `sent` at its first success, to
- * `undelivered` when the last channel of a live link failed, otherwise null.
+ * A delivery after a report. `became` tells how the report changed the link: `sent` at the first success of any
+ * channel, `undelivered` when the last channel of a live link has failed, otherwise null.
  */
 export interface RecordedDelivery {
   readonly link: PaymentLink;

@@ -7,8 +7,9 @@ import { type Channel, CHANNELS, type LinkKey, lockLinksOfCase, type PaymentLink
 import { type ChannelFacts, type CreatedDeliveries, createDeliveries } from "./record-delivery.ts";
 
 /**
- * How often a link is sent over one channel, the first message included, so that the borrower is not flooded. Messages
- * are counted by the lender's linkId, so the messages of repeated requests for the same link count together.
+ * The maximum number of messages with one link over one channel, including the first message, so that the borrower is
+ * not flooded. Messages are counted by the lender's linkId, so the messages of repeated requests for the same link
+ * count together.
  *
  * @example
  * const sent = (await deliveriesOf(em, [link])).filter(({ channel }) => channel === "whatsapp");

@@ -18,7 +18,7 @@ function linkOf(link: unknown): OutboundAnswer {
   return answered({ success: true, link });
 }
 
-describe("an answer counts as a minted link", () => {
+describe("readMintAnswer returns the minted link of an answer", () => {
   test.each([200, 201, 202, 226, 299])("with status %s", (status) => {
     const answer = answered({ success: true, link: { linkId: "plink_77", url: URL } }, { status });
     expect(readMintAnswer(answer, NOTHING)).toEqual({ minted: { linkId: "plink_77", url: URL } });
@@ -47,7 +47,7 @@ describe("an answer counts as a minted link", () => {
   });
 });
 
-describe("an answer without a valid link", () => {
+describe("readMintAnswer, for an answer without a valid link", () => {
   const good = { success: true, link: { linkId: "plink_77", url: URL } };
 
   test.each<[string, OutboundAnswer, string]>([
@@ -64,16 +64,16 @@ describe("an answer without a valid link", () => {
     ["a body that did not end in time", answered("{", { bodyCut: "deadline" }), "timeout"],
     ["a body cut off by a broken connection", answered("{", { bodyCut: "broken" }), "connect"],
     ["success: false", answered({ ...good, success: false }), "refused"],
-    ["success as a text", answered({ ...good, success: "true" }), "bad_answer"],
+    ["success as a string", answered({ ...good, success: "true" }), "bad_answer"],
     ["an empty body", answered(""), "bad_answer"],
     ["HTML", answered("<html>"), "bad_answer"],
     ["invalid UTF-8", answered(Buffer.from([0x22, 0xff, 0x22])), "bad_answer"],
     ["65,000 nested arrays", answered("[".repeat(65_000)), "bad_answer"],
     ["null", answered(null), "bad_answer"],
     ["an array", answered([good]), "bad_answer"],
-    ["a text", answered('"ok"'), "bad_answer"],
+    ["a string", answered('"ok"'), "bad_answer"],
     ["no link", answered({ success: true }), "bad_answer"],
-    ["a link that is a text", linkOf(URL), "bad_answer"],
+    ["a link that is a string", linkOf(URL), "bad_answer"],
     ["no linkId", linkOf({ url: URL }), "bad_answer"],
     ["an empty linkId", linkOf({ linkId: " ", url: URL }), "bad_answer"],
     ["a linkId that is a number", linkOf({ linkId: 77, url: URL }), "bad_answer"],
@@ -89,13 +89,13 @@ describe("an answer without a valid link", () => {
     ["a user name in the url", linkOf({ linkId: "a", url: "https://bank.example@evil.example/" }), "bad_url"],
     ["a url with a line break", linkOf({ linkId: "a", url: "https://pay.lender.example/\na" }), "bad_url"],
     ["a url of 2 MB", linkOf({ linkId: "a", url: URL.padEnd(2_000_000, "x") }), "bad_url"],
-  ])("makes the link unavailable: %s", (_what, answer, reason) => {
+  ])("returns the reason why the link is unavailable: %s", (_what, answer, reason) => {
     const reading = readMintAnswer(answer, NOTHING);
     expect(reading).toEqual({ unavailable: reason, detail: expect.stringMatching(/^.{5,200}\.$/) });
     expect(UNAVAILABLE_REASONS).toContain(reason);
   });
 
-  test("gets a detail that quotes nothing that the lender wrote", () => {
+  test("returns a detail that quotes nothing from the lender's answer", () => {
     const body = { success: false, error: "SECRET", link: { linkId: "SECRET" } };
     const readings = [answered(body), answered(body, { status: 500 }), linkOf({ linkId: "a", url: "SECRET" })];
     expect(JSON.stringify(readings.map((answer) => readMintAnswer(answer, NOTHING)))).not.toContain("SECRET");

@@ -93,17 +93,20 @@ describe("a lender that implements only the contract", () => {
     ["reset", "connect"],
     ["hang", "timeout"],
     ["drip", "timeout"],
-  ] as const)("makes the link unavailable if its behaviour is %s, with the reason %s", async (behaviour, reason) => {
-    twin.mintBehaviour = behaviour;
-    const before = twin.mints.length;
-    try {
-      const isSlow = behaviour === "hang" || behaviour === "drip";
-      expect(await mintLink(aCall(isSlow ? { timeoutMs: 150 } : {}))).toMatchObject({ unavailable: reason });
-      expect(twin.mints.length).toBe(before + 1);
-    } finally {
-      twin.mintBehaviour = "ok";
-    }
-  });
+  ] as const)(
+    "with the faulty behaviour %s makes the link unavailable, with the reason %s",
+    async (behaviour, reason) => {
+      twin.mintBehaviour = behaviour;
+      const before = twin.mints.length;
+      try {
+        const isSlow = behaviour === "hang" || behaviour === "drip";
+        expect(await mintLink(aCall(isSlow ? { timeoutMs: 150 } : {}))).toMatchObject({ unavailable: reason });
+        expect(twin.mints.length).toBe(before + 1);
+      } finally {
+        twin.mintBehaviour = "ok";
+      }
+    },
+  );
 });
 
 test("mintLink does not call a lender without a mint-link URL", async () => {

@@ -34,7 +34,7 @@ const BOM = "\uFEFF";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Lists the mistakes that are possible with an empty body, or with a body that is not empty. */
+/** Lists the mistakes that are possible with an empty body or, if `isEmpty` is false, with any other body. */
 export function bodyMistakes(isEmpty: boolean): BodyMistake[] {
   return isEmpty ? [...emptyBodyMistakes(), ...frameMistakes()] : [...sentBodyMistakes(), ...frameMistakes()];
 }
@@ -120,7 +120,7 @@ interface Reading {
   readonly tokens: () => JsonTokens | undefined;
 }
 
-/** Caches the reading of each body, because the same body is changed in many ways. */
+/** The result of `readingOf` for each body. It is cached, because many mistakes change the same body. */
 const readings = new WeakMap<Uint8Array, Reading>();
 
 /** Reads a body as text and, if it is JSON, as tokens. */

@@ -5,7 +5,7 @@ import { unitCause } from "./diagnose-timestamp.ts";
 import { COMPACT, jsonText } from "./json-tokens.ts";
 import type { RequestToVerify } from "../signature.ts";
 
-/** Larger bodies are not examined. */
+/** A body that is larger than this is not examined for mistakes. */
 const MAX_BODY_BYTES = 64 * 1024;
 
 /**

@@ -5,9 +5,9 @@ import type { DigestAlgorithm } from "../digest-algorithm.ts";
 /** How a digest is computed from the key and the message. Only `hmac` is correct. */
 export type Scheme = "hmac" | "swapped" | "hash" | "hash-secret-first" | "hash-secret-last";
 
-/** Everything from which a client computes its signature. Each part is either correct or changed by a mistake. */
+/** All values from which a client computes its signature. Each value is either correct or changed by a mistake. */
 export interface Recipe {
-  /** Text is encoded as UTF-8. */
+  /** The key of the HMAC. If it is text, it is encoded as UTF-8. */
   readonly secret: string | Uint8Array;
   readonly method: string;
   readonly path: string;

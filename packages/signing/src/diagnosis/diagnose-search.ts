@@ -29,7 +29,7 @@ export const MAX_BYTES_READ = 20 * 1024 * 1024;
 const OVERHEAD_BYTES = 256;
 /** The cost of serialising a body again, relative to digesting it. */
 const WRITING_FACTOR = 4;
-/** Larger bodies are not serialised again. */
+/** A body that is larger than this is not serialised again. */
 const MAX_WRITTEN_BYTES = 128 * 1024;
 /**
  * The maximum number of bytes that `findMistakes` spends on the `far` mistakes, so that a search with a large body still
@@ -56,7 +56,10 @@ export class Work {
   }
 }
 
-/** A mistake, and the changed part. `value` is undefined if the mistake only has an effect after another mistake. */
+/**
+ * A mistake, and the part of the correct recipe as the mistake changes it. `value` is undefined if the mistake only has
+ * an effect after another mistake.
+ */
 interface Candidate {
   readonly mistake: Mistake;
   readonly value: Recipe[RecipePart] | undefined;
@@ -64,8 +67,8 @@ interface Candidate {
 
 /**
  * Finds the one or two mistakes that reproduce the received digest. Returns an empty list if the recipe without a
- * mistake reproduces it, and undefined if nothing does. Tries single mistakes before pairs, and frequent mistakes
- * before rare ones. Mistakes in `far` are tried only without a second mistake.
+ * mistake reproduces the digest, and undefined if no tried recipe does. Tries single mistakes before pairs, and
+ * frequent mistakes before rare ones. Mistakes in `far` are tried only without a second mistake.
  */
 export function findMistakes(
   { digest, algorithm }: ReceivedDigest,

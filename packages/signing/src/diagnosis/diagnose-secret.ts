@@ -71,8 +71,8 @@ function hexDecoded(secret: string): Uint8Array | undefined {
 }
 
 /**
- * Decodes as lenient hex decoders do: they stop at the first character that is not a hex digit, so `sk_…` becomes
- * empty.
+ * Decodes a secret as lenient hex decoders do. They stop at the first character that is not a hex digit, so the result
+ * for `sk_…` is empty.
  */
 function emptyByHexDecoding(secret: string): string | undefined {
   return isHex(secret) ? undefined : "";

@@ -15,7 +15,10 @@ const ALGORITHMS: ReadonlyMap<number, { algorithm: DigestAlgorithm; causes: read
   [64, { algorithm: "sha512", causes: ["ALGORITHM_SHA512"] }],
 ]);
 
-/** Longer texts are not read. The longest known notation, SHA-512 in hexadecimal with separators, is shorter than this. */
+/**
+ * A longer text is not a signature. The longest known notation, SHA-512 in hexadecimal with separators, is shorter than
+ * this.
+ */
 const LONGEST_SIGNATURE = 256;
 
 /**
@@ -40,7 +43,8 @@ export function readSignature(signature: string): ReceivedDigest | undefined {
   if (!BASE64.test(bare)) return undefined;
   const bytes = decodeBase64(bare);
   const digits = String.fromCharCode(...bytes);
-  // The bytes of a real digest are practically never all hexadecimal digits, so this must be hex in base64.
+  // A real digest practically never consists of the characters of hexadecimal digits only. So the client has encoded
+  // the hexadecimal text of the digest in base64.
   if (HEX.test(digits)) return received(hexBytes(digits), [...prefix, "SIGNATURE_HEX_IN_BASE64"]);
   return received(bytes, [...prefix, "SIGNATURE_IN_BASE64"]);
 }

@@ -61,8 +61,9 @@ export function timestampMistakes(sent: string, claimed: string | undefined): Ti
 }
 
 /**
- * Yields mistakes in which the signed and the sent timestamp differ by more than in `timestampMistakes`, the smallest
- * differences first: each millisecond within half a second, then each second within five minutes.
+ * Yields mistakes in which the signed and the sent timestamp differ by more than in the mistakes of
+ * `timestampMistakes`. The smallest differences come first: each millisecond within half a second, then each second
+ * within five minutes.
  */
 export function* farTimestampMistakes(sent: string): Generator<TimestampMistake> {
   if (!/^(\d{10}|\d{13})$/.test(sent)) return;
