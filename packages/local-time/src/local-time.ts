@@ -7,8 +7,8 @@ export interface Span {
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Returns the local time in a time zone (IANA name) at the moment `at`. The result is in milliseconds and reads as the
- * local time if it is formatted in UTC.
+ * Returns the local time in a time zone (IANA name) at the moment `at`. The result is in milliseconds. Formatted in
+ * UTC, it shows the local time.
  *
  * @example
  * new Date(wallClock(new Date("2026-11-20T09:41:07Z"), "Asia/Kolkata")).toISOString(); // 2026-11-20T15:11:07.000Z

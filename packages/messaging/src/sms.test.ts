@@ -46,7 +46,7 @@ test.each([
   [302, "REFUSED", false],
   [429, "RATE_LIMITED", true],
   [503, "TEMPORARY", true],
-])("HTTP %i is %s, retryable: %s, and the error contains no text of the answer", async (status, code, retryable) => {
+])("reports HTTP %i as %s, retryable: %s, without any text of the answer", async (status, code, retryable) => {
   await using gateway = await openGateway((response) => response.writeHead(status).end(`no to ${SMS.to} ${SMS.text}`));
   const error = await gateway
     .sms(JSON_BODY)

@@ -92,7 +92,7 @@ test.each<[number, number, string, boolean]>([
   [131_016, 503, "TEMPORARY", true],
   [999_999, 500, "TEMPORARY", true],
   [999_999, 400, "INVALID_REQUEST", false],
-])("Meta's error %i with HTTP %i is %s, retryable: %s", async (metaCode, status, code, retryable) => {
+])("reports Meta's error %i with HTTP %i as %s, retryable: %s", async (metaCode, status, code, retryable) => {
   const message = `(#${metaCode}) Recipient +919800000001 with token EAAtest.token`;
   await using api = await openCloudApi(() => [status, { error: { message, type: "OAuthException", code: metaCode } }]);
   const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
@@ -108,7 +108,7 @@ test.each<[number, string, boolean]>([
   [401, "TOKEN_INVALID", false],
   [403, "NOT_PERMITTED", false],
   [302, "INVALID_REQUEST", false],
-])("HTTP %i without Meta's error body is %s", async (status, code, retryable) => {
+])("reports HTTP %i without Meta's error body as %s", async (status, code, retryable) => {
   await using api = await openCloudApi(() => [status, "<html>gateway</html>"]);
   expect(await failureOf(api.whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code, retryable, status });
 });

@@ -16,7 +16,7 @@ test.each([
   "https://8.8.8.8/",
   "https://[2606:4700:4700::1111]/",
   "https://localhost.example/",
-])("accepts %s", (text) => {
+])("checkUrl accepts %s", (text) => {
   expect(checkUrl(text, parseAllowList(""))).toMatchObject({ ok: true });
 });
 

@@ -68,7 +68,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
       "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
     ],
     ["a".repeat(1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"],
-  ])("hashes FIPS 180's examples: %.10s", (text, digest) => {
+  ])("returns the SHA-256 that FIPS 180 publishes for its example “%.10s”", (text, digest) => {
     expect(toHex(sha256([text]))).toBe(digest);
     expect(toHex(sha256([Buffer.from(text)]))).toBe(digest);
   });

@@ -42,25 +42,25 @@ describe.each(vectors)("vector: $name", (vector) => {
     body,
   ]);
 
-  test("equals the HMAC of node:crypto over the text that the contract describes", () => {
+  test("its signature is the HMAC by node:crypto of the text that the contract describes", () => {
     expect(createHmac("sha256", Buffer.from(secret, "utf8")).update(canonical).digest("hex")).toBe(
       signature.toLowerCase(),
     );
     expect(createHash("sha256").update(canonical).digest("hex")).toBe(vector.canonicalSha256);
   });
 
-  test("equals the result of sign, with a secret and with a prepared key", () => {
+  test("sign returns its signature, with a secret and with a prepared key", () => {
     expect(sign({ ...request, secret })).toBe(signature.toLowerCase());
     expect(sign({ ...request, secret: signingKey(secret) })).toBe(signature.toLowerCase());
   });
 
-  test("verifies, but not with another timestamp", () => {
+  test("verify accepts its signature, but not with another timestamp", () => {
     expect(verify({ ...request, secret, signature })).toBe(true);
     expect(verify({ ...request, secret: signingKey(secret), signature })).toBe(true);
     expect(verify({ ...request, secret, signature, timestamp: `${timestamp}0` })).toBe(false);
   });
 
-  test("has a canonical string with the given SHA-256", () => {
+  test("its canonical string has the SHA-256 that the vector gives", () => {
     expect(Buffer.from(canonicalString(request)).equals(canonical)).toBe(true);
     expect(sha256Hex(canonicalString(request))).toBe(vector.canonicalSha256);
     expect(canonicalSha256(request)).toBe(vector.canonicalSha256);

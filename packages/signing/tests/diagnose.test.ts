@@ -50,7 +50,7 @@ describe("two mistakes in one request", () => {
     ["a plain hash", "dashes between the bytes, as .NET does"],
     ["[object Object]", "nothing between the parts"],
     ["a body that is sent and not signed", "a secret without its prefix"],
-  ])("are both reported: %s, and %s", (one, other) => {
+  ])("both are reported: %s, and %s", (one, other) => {
     const [first, second] = [mistake(one), mistake(other)];
     const request = sentBy({ ...first.client, ...second.client }, { ...first.sends, ...second.sends });
     expect(namedFor(request).toSorted()).toEqual([first.cause, second.cause].toSorted());
@@ -114,11 +114,11 @@ describe("two mistakes in one request", () => {
       { write: (digest) => `sha256=${digest.toString("base64")}` },
       ["SIGNATURE_WITH_PREFIX", "SIGNATURE_IN_BASE64"],
     ],
-  ])("are both reported: %s", (_, client, causes, body = SENT.body) => {
+  ])("both are reported: %s", (_, client, causes, body = SENT.body) => {
     expect(namedFor(sentBy(client, { body }))).toEqual(causes);
   });
 
-  test("are both reported for every 31st pair of mistakes", () => {
+  test("both are reported, for every 31st pair of mistakes", () => {
     const pairs = MISTAKES.flatMap((first, index) => MISTAKES.slice(index + 1).map((second) => ({ first, second })));
     const tried = pairs.filter(canMeet).filter((_, index) => index % 31 === 0);
     expect(tried.length).toBeGreaterThan(60);
@@ -200,7 +200,7 @@ describe("the search of diagnose for mistakes", () => {
     expect(diagnose(request, SECRETS, NOW_MS).diagnosis.filter(({ certain }) => certain)).toEqual([]);
   });
 
-  test("explains an empty secret as SECRET_EMPTY if decoding from hexadecimal does not explain it", () => {
+  test("reports an empty secret as SECRET_EMPTY, unless decoding the secret from hexadecimal explains the signature", () => {
     const secret = "ab".repeat(32);
     const { diagnosis } = diagnose(sentBy({ key: () => "" }), { secret }, NOW_MS);
     expect(diagnosis).toMatchObject([{ cause: "SECRET_EMPTY", certain: true }]);

@@ -23,7 +23,7 @@ export const mintRepeatChecks: readonly Check[] = [
   },
   {
     name: "mint.same-key-at-once",
-    title: "The same Idempotency-Key at the same moment gets one link",
+    title: "Several calls at once with one Idempotency-Key get one link",
     why: "The second tap may arrive while your gateway is still working on the first call.",
     async run(service) {
       const linkRequest = service.linkRequest();

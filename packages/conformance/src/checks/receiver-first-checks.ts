@@ -4,7 +4,8 @@ import { expectAcknowledged } from "./expectation.ts";
 import { isAt, settledState, showsInstead } from "./state.ts";
 
 /**
- * Checks that the receiver accepts events at all. The other checks of a receiver need this. contract: Receiver contract
+ * Checks that the receiver accepts events at all. All other checks of a receiver depend on this. contract: Receiver
+ * contract
  */
 export const receiverFirstChecks: readonly Check[] = [
   {

@@ -12,7 +12,7 @@ export interface Listener {
   readonly ends: (result: CheckResult) => void;
 }
 
-/** The number of checks by verdict. */
+/** The number of checks with each verdict. */
 export type Tally = Readonly<Record<Verdict, number>>;
 
 /**

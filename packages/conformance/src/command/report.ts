@@ -38,4 +38,4 @@ export function summaryAsText({ results, urls }: Report): string {
 }
 
 const ONLY_ANSWERS =
-  "Only answers were checked. Use --state to check also that a duplicate counts once and that a link has its exact amount.\n";
+  "Only answers were checked. Use --state to also check that a duplicate counts once and that a link has its exact amount.\n";

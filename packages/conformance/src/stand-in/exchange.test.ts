@@ -34,7 +34,7 @@ test("sends path, query, headers and bytes unchanged", async () => {
   expect(bodyOf(outcome)).toBe('["POST","/a%2Fb?c=d","1","2","c3a4"]');
 });
 
-test("does not follow a redirect", async () => {
+test("returns a redirect without following it", async () => {
   const seen: string[] = [];
   const outcome = await ask((request, response) => {
     seen.push(request.url!);
@@ -73,7 +73,7 @@ test("reports a connection that closes without an answer", async () => {
   expect(outcome).toMatchObject({ kind: "failure", isTimeout: false, detail });
 });
 
-test("reports an answer that ends early", async () => {
+test("reports an answer whose body ends early", async () => {
   const outcome = await ask((_request, response) => {
     response.writeHead(200, { "Content-Length": "100" }).write("{", () => response.socket?.destroy());
   });

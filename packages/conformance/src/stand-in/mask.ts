@@ -3,7 +3,8 @@
  */
 export function masker(secrets: readonly string[]): (text: string) => string {
   const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
-  // Replace the longest first. If a secret contains a shorter one, masking the shorter one first would leave a part.
+  // Replace the longest first. If a secret contains a shorter one, masking the shorter one first would leave a part of
+  // the longer one.
   const longestFirst = forms.filter((form) => form !== "").toSorted((a, b) => b.length - a.length);
   return (text) => longestFirst.reduce((masked, form) => masked.replaceAll(form, "***"), text);
 }

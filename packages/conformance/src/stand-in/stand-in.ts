@@ -67,7 +67,9 @@ export class StandIn {
     return this.settings.loan ?? "LN-1001";
   }
 
-  /** Makes the next event of a loan without sending it. From now on the loan's case has at least this sequence. */
+  /**
+   * Makes the next event of a loan without sending it. From now on the loan's case has at least the event's sequence.
+   */
   event(loan: string, sequence = 1, details: EventDetails = {}): Event {
     this.cases?.sequences.set(loan, Math.max(sequence, this.cases.sequences.get(loan) ?? 0));
     return loanEvent(this.settings.lenderCode, loan, sequence, details);

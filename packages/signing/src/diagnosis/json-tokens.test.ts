@@ -11,7 +11,7 @@ import {
 
 const anyJson = fc.jsonValue({ maxDepth: 5 });
 
-test("serialises JSON with any white space as JSON.stringify does", () => {
+test("parses JSON with any white space, and serialises the tokens as JSON.stringify does", () => {
   fc.assert(
     fc.property(anyJson, fc.constantFrom(0, 1, 2, "\t"), (value, spacing) => {
       const tokens = jsonTokens(JSON.stringify(value, null, spacing))!;
