@@ -126,7 +126,7 @@ async function aPaymentAtTheDoor(stage: Stage, timeline: Timeline, phone: Phone)
   const link = await askForLink(timeline, phone, visitId, "250000");
   const { linkId } = await step(
     "gateway",
-    "has minted the link, requested with Acme's own auth header and an idempotency key",
+    "has minted the link; the request had Acme's own auth header and an idempotency key",
     async () => {
       const [minted] = [...twin.links.values()];
       expected(minted !== undefined, () => "No link was minted.");
@@ -146,13 +146,13 @@ async function aPaymentAtTheDoor(stage: Stage, timeline: Timeline, phone: Phone)
   );
   await step(
     "field partner",
-    "sees on the phone that the message was read: Meta says so in signed calls",
+    "sees on the phone that the message was read, as Meta has reported in signed calls",
     () => messageRead(phone, link.id),
     (statuses) => [statuses.join(" → ")],
   );
   await step(
     "borrower",
-    "pays half of it; Acme's gateway confirms the capture",
+    "pays half of the debt; Acme's gateway confirms the capture",
     async () => {
       const { status, body, rawBody } = await twin.pay(linkId, { amount: 2_500 });
       expected(status === 200 && body["status"] === "in_progress", () => rawBody);
@@ -166,7 +166,7 @@ async function aPaymentAtTheDoor(stage: Stage, timeline: Timeline, phone: Phone)
     "pays the rest, and the case is cleared",
     async () => {
       const minted = [...twin.links.values()].at(-1)!;
-      expected(minted.linkId !== linkId && second.status === "SENT", () => "There was no second link.");
+      expected(minted.linkId !== linkId && second.status === "SENT", () => "No second link was minted and sent.");
       const { status, body, rawBody } = await twin.pay(minted.linkId);
       expected(status === 200 && body["status"] === "collected", () => rawBody);
       return body;

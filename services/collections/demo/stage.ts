@@ -41,7 +41,7 @@ export async function setUp({ log, databaseUrl }: StageOptions = {}): Promise<St
   const database = await demoDatabase(databaseUrl);
   const twin = await startLenderTwin();
   const whatsapp = await startFakeWhatsApp({ token: WHATSAPP_TOKEN, phoneNumberId: WHATSAPP_NUMBER_ID });
-  // A delay, so that the demo's field partner sees each status.
+  // Delay each delivery status, so that the demo's field partner sees every status.
   whatsapp.statusAfterMs = 200;
   const mail = await startMailCatcher();
   const env = {

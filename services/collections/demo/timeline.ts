@@ -59,7 +59,7 @@ export function createTimeline(): Timeline {
   };
 }
 
-/** Throws an Error with the message of `otherwise` unless the condition holds. */
+/** Throws an Error with the message of `otherwise` if the condition is false. */
 export function expected(condition: boolean, otherwise: () => string): asserts condition {
   if (!condition) throw new Error(otherwise());
 }

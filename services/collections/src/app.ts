@@ -26,8 +26,8 @@ export interface App {
   readonly metrics: Metrics;
   readonly database: Database;
   /**
-   * True on a cluster: a batch of payments then has payments of one lender only, because the rows of different lenders
-   * are on different nodes.
+   * True on a cluster, where the rows of different lenders are on different nodes. A batch of payments then has
+   * payments of only one lender.
    */
   readonly oneLenderABatch: boolean;
   readonly vault: Vault;
@@ -43,7 +43,10 @@ export interface App {
   readonly anchorKeys: AnchorKeys;
   /** Makes requests to the address of `LEDGER_ANCHOR`, which may be private. */
   readonly anchorOutbound: Outbound;
-  /** Channels that send sign-in codes. Empty if only the log of a sandbox shows the codes. */
+  /**
+   * Channels that send sign-in codes; empty if none is set up. A sandbox without channels writes the codes to its log,
+   * and a production without channels refuses requests for codes.
+   */
   readonly otpChannels: readonly OtpChannel[];
   readonly confirmPayment: (confirmation: Confirmation) => Promise<ConfirmationOutcome>;
   readonly importCases: (request: ImportRequest) => Promise<ImportResult>;

@@ -21,12 +21,13 @@ const GRACE_MS = 12_000;
 await main().catch((error: unknown) => {
   const { detail, exitCode } = explain(error);
   tell(detail);
-  // Sockets that were opened before the error would keep the process alive.
+  // Exit explicitly, because sockets that were opened before the error would keep the process alive.
   process.exit(exitCode);
 });
 
 /**
- * Starts the half of the service that `ROLE` names, or both. With the argument `migrate`, only migrates the database.
+ * Starts the half of the service that `ROLE` names, or both halves if `ROLE` is `all`. With the argument `migrate`,
+ * only migrates the database.
  */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
@@ -58,7 +59,7 @@ async function main(): Promise<void> {
   const metricsServer = config.metricsAddress && (await startMetricsServer(app.metrics, config.metricsAddress, log));
   if (metricsServer) log.info({ url: metricsServer.url }, "metrics are served");
   else if (!config.isSandbox)
-    log.warn("/metrics is open on PORT to everybody: set METRICS_PORT to serve it on its own port");
+    log.warn("everybody who can reach PORT can read /metrics: set METRICS_PORT to serve /metrics on a separate port");
   app.database.signals.listen();
   const keyUses = recordKeyUses(app);
   const worker = config.role === "server" ? undefined : await startWorker(app);
@@ -69,7 +70,7 @@ async function main(): Promise<void> {
     stopping = true;
     log.info({ signal }, "stopping: finishing requests and jobs");
     setTimeout(() => {
-      log.error("did not stop in time");
+      log.error("the process did not stop in time and is ended now");
       process.exit(1);
     }, STOP_WITHIN_MS).unref();
     server.drain();

@@ -8,7 +8,10 @@ export interface AnchorAddress {
 }
 
 const TIMEOUT_MS = 10_000;
-/** The maximum size of an answer. A larger one throws an AnchorAddressError that advises to download the anchors. */
+/**
+ * The maximum size of an answer. A larger answer causes an AnchorAddressError, which advises the operator to download
+ * the anchors.
+ */
 export const MAX_ANCHORS_BYTES = 64 * 1_024 * 1_024;
 const NAME_HEX_DIGITS = 16;
 
@@ -45,7 +48,7 @@ export async function getAnchors(outbound: Outbound, { url, headers }: AnchorAdd
     timeoutMs: 12 * TIMEOUT_MS,
     maxBodyBytes: MAX_ANCHORS_BYTES,
   });
-  const advice = "Download the anchors and give their folder instead.";
+  const advice = "Download the anchors, and give the folder with the downloaded files instead of the URL.";
   if (!isSuccess(answer))
     throw new AnchorAddressError(`The address did not return the anchors: ${whyNot(answer)} ${advice}`);
   if (answer.bodyCut !== false) {

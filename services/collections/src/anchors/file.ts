@@ -49,11 +49,11 @@ export async function checkAnchorFile(path: string): Promise<void> {
   throw new InvalidConfigError([`LEDGER_ANCHOR: ${path} is not a file`]);
 }
 
-const OTHER = "give a path that this process may write";
+const OTHER = "give a path to which this process can write";
 const REMEDIES: Readonly<Record<string, string>> = {
-  ENOENT: "make its folder first",
-  EACCES: "let the user of this process write it",
-  EPERM: "let the user of this process write it",
-  EISDIR: "it is a folder; name a file in it",
+  ENOENT: "create the folder of this file first",
+  EACCES: "give the user of this process write permission",
+  EPERM: "give the user of this process write permission",
+  EISDIR: "this path is a folder; give the path of a file in the folder",
   EROFS: "the file system is read-only",
 };

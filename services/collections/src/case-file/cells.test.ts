@@ -36,7 +36,7 @@ describe("an amount", () => {
     expect(readAmountCell(text, INR)).toEqual({ fault: expect.stringMatching(fault) as string });
   });
 
-  test("may begin with the symbol of its own currency, but of no other", () => {
+  test("may begin with the symbol of its own currency, but not with the symbol of another currency", () => {
     expect(readAmountCell("KWD 1.125", currency("KWD"))).toEqual({ value: { source: "1.125" } });
     expect(readAmountCell("₹ 1.125", currency("KWD"))).toHaveProperty("fault");
   });
@@ -57,7 +57,7 @@ describe("a day", () => {
     "December 05 2026",
     "05/12/2026 00:00:00",
     "2026-12-05T00:00:00.000",
-  ])("%j is the 5th of December", (text) => {
+  ])("%j is read as 5 December 2026", (text) => {
     expect(readDayCell(text, "dmy")).toEqual({ value: "2026-12-05" });
   });
 
@@ -71,7 +71,7 @@ describe("a day", () => {
     ["12/25/2026", /not in the calendar. It was read with the day first; .*--date-order mdy/],
     ["31/02/2026", /not in the calendar/],
     ["29/02/2026", /not in the calendar/],
-    ["46361", /a spreadsheet's number of a day/],
+    ["46361", /a date that the spreadsheet exported as a number/],
     ["05/12-2026", /is not a day. Write it as/],
     ["5 Foo 2026", /is not a day/],
     ["tomorrow", /is not a day/],
@@ -129,5 +129,5 @@ test.each(["Y", "yes", "1", "TRUE"])("reads the cell %s as yes", (text) =>
 test.each(["n", "No", "0", "false"])("reads the cell %s as no", (text) =>
   expect(readYesCell(text)).toEqual({ value: false }),
 );
-test("rejects the cell maybe, which means neither yes nor no", () =>
+test('rejects the cell "maybe", which means neither yes nor no', () =>
   expect(readYesCell("maybe")).toHaveProperty("fault"));

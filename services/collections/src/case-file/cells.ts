@@ -13,7 +13,7 @@ const PLAIN = /^\d+(?:\.\d+)?$/;
 const GROUPED = /^\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?$/;
 const SHORTENED = /^[+-]?\d(?:\.\d+)?e\+?\d+$/i;
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-/** A year of two digits: 26 is 2026, 80 is 1980. */
+/** The first year of two digits that is read as a year of the 20th century: 80 is 1980, but 79 is 2079. */
 const FIRST_YEAR_OF_LAST_CENTURY = 80;
 
 const ISO_DAY = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
@@ -45,7 +45,9 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
   const parts = partsOf(day, order);
   if (parts === undefined) {
     const isSerial = /^\d{5}(?:\.\d+)?$/.test(day);
-    const hint = isSerial ? "It may be a spreadsheet's number of a day: format the column as a date. " : "";
+    const hint = isSerial
+      ? "It may be a date that the spreadsheet exported as a number: format the column as a date. "
+      : "";
     return { fault: `${shown(text)} is not a day. ${hint}Write it as 05/12/2026, 05-Dec-2026 or 2026-12-05.` };
   }
   const [year, month, date] = parts;
@@ -59,9 +61,9 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
 }
 
 /**
- * Reads a moment. Text without a zone is in the lender's local time. A day without a time does not say which payments
- * its balance includes. Such a day is read as `asOf`, the moment of the whole file, or else as the lender's balance
- * cut-off on that day.
+ * Reads a moment. Text without a time zone is in the lender's local time. A day without a time does not say which
+ * payments its balance includes. Such a day is therefore read as `asOf` (the moment of the whole file) or, without
+ * `asOf`, as the lender's balance cut-off on that day.
  */
 export function readMomentCell(
   text: string,

@@ -12,7 +12,7 @@ function targets(columns: Columns): Record<string, string> {
   return Object.fromEntries(columns.used.map(({ name, target }) => [name, target]));
 }
 
-test("no column name stands for two fields, and every field's own name is one of its column names", () => {
+test("no column name belongs to two fields, and a column that has the name of a field belongs to that field", () => {
   const names = Object.entries(COLUMN_NAMES).flatMap(([target, others]) => [target, ...others].map(normalised));
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   for (const target of Object.keys(COLUMN_NAMES)) expect(targetOf(target)).toBe(target);
@@ -26,7 +26,7 @@ test.each([
   ["EMI_AMT,EMI,Instalment Amount", "emiAmount"],
   ["DPD,dpd ,Days Past Due", "dpd"],
   ["Pin Code,PINCODE,pin", "address.postalCode"],
-])("maps %s to %s", (names, target) => {
+])("maps the column names %s to the field %s", (names, target) => {
   for (const name of names.split(",")) expect([name, targetOf(name)]).toEqual([name, target]);
 });
 
@@ -52,7 +52,7 @@ test.each([
   [["Loan No", "Mob No", "POS"], [], /No column for borrowerName was found. .*--map "Column=borrowerName"/],
   [["Action"], [], /No column for sourceLoanNumber was found/],
   [USUAL, ["Balance=outstandingAmount"], /the file has no column "Balance". Its columns are "Loan No", "Customer/],
-])("rejects the header %j with %j, and says what to do", (header, maps, problem) => {
+])("rejects the header %j with the --map options %j, and says what to do", (header, maps, problem) => {
   expect(() => read(header, ...maps)).toThrow(problem);
 });
 
@@ -60,7 +60,7 @@ test("reports all problems of a header at once", () => {
   expect(() => read(["Customer Name", "Amount"])).toThrow(/"Amount"[^]*sourceLoanNumber[^]*borrowerPhone/);
 });
 
-test("lets --map choose the target of a column, also if the column has an ambiguous name", () => {
+test("lets --map choose the target of a column, even if the name of the column is ambiguous", () => {
   const header = ["Loan No", "Customer Name", "Mob No", "POS", "Amount", "Region", "City"];
   const columns = read(header, "Amount=outstandingAmount", "region=metadata.Region", "City=-");
   expect(targets(columns)).toEqual({

@@ -84,13 +84,14 @@ export function readColumns(header: readonly string[], options: readonly MapOpti
   return { header, used, unknown };
 }
 
-/** Returns the name of the column that holds a field, in quotation marks. `pointer` is `/rows/<index>/<field>…`. */
+/** Returns the name of the column that contains a field, in quotation marks. `pointer` is `/rows/<index>/<field>…`. */
 export function columnAt({ used }: Columns, pointer: string): string | undefined {
   const [field = "", part = "", inner] = pointer
     .split("/")
     .slice(3)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-  // The list leaves out empty cells, so an index in the list does not identify one column. Name all of them.
+  // The list of phone numbers leaves out empty cells, so an index in the list does not identify one column. Name all
+  // columns of phone numbers.
   if (field === "alternatePhones") return namesOf(used.filter(({ target }) => target === field));
   const target = field === "addresses" ? `address.${inner}` : part === "" ? field : `${field}.${part}`;
   const column = used.find((one) => one.target === target);

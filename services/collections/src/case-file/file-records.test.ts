@@ -51,16 +51,20 @@ describe("a file", () => {
   const text = "Name,Ort\r\nÄnne €,Šibenik\r\n";
   test.each([
     ["UTF-8", Buffer.from(text), undefined],
-    ["UTF-8 with a mark", Buffer.from(`\uFEFF${text}`), undefined],
-    ["UTF-16 with a mark", Buffer.from(`\uFEFF${text}`, "utf16le"), undefined],
-    ["UTF-16, big end first, with a mark", Buffer.from(`\uFEFF${text}`, "utf16le").swap16(), undefined],
-    ["UTF-16 as given", Buffer.from(text, "utf16le"), "utf-16le"],
+    ["UTF-8 with a byte order mark", Buffer.from(`\uFEFF${text}`), undefined],
+    ["UTF-16 with a byte order mark", Buffer.from(`\uFEFF${text}`, "utf16le"), undefined],
+    ["big-endian UTF-16 with a byte order mark", Buffer.from(`\uFEFF${text}`, "utf16le").swap16(), undefined],
+    ["UTF-16 if the caller requests UTF-16", Buffer.from(text, "utf16le"), "utf-16le"],
     [
-      "Windows-1252 as given",
+      "Windows-1252 if the caller requests Windows-1252",
       Buffer.from(text.replace("€", "\u0080").replace("Š", "\u008A"), "latin1"),
       "windows-1252",
     ],
-    ["UTF-8 with a mark although another encoding is given", Buffer.from(`\uFEFF${text}`), "windows-1252"],
+    [
+      "UTF-8 if it has the byte order mark of UTF-8, although the caller requests another encoding",
+      Buffer.from(`\uFEFF${text}`),
+      "windows-1252",
+    ],
   ] as const)("is read in %s", async (_, bytes, encoding) => {
     const { header, records } = await read(bytes, encoding && { encoding });
     expect(header).toEqual(["Name", "Ort"]);
@@ -81,17 +85,21 @@ describe("a file", () => {
       Buffer.from("a,b\nx,y\nM\xFCller,z\n", "latin1"),
       /line 3: these bytes are not UTF-8. .*--encoding windows-1252/,
     ],
-    ["UTF-16 without a mark", Buffer.from("a,b\n", "utf16le"), /Add --encoding utf-16le/],
+    ["UTF-16 without a byte order mark", Buffer.from("a,b\n", "utf16le"), /Add --encoding utf-16le/],
     ["an Excel workbook", Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /This is an Excel workbook .*, not CSV/],
-    ["nothing", "", /The file is empty/],
+    ["no content", "", /The file is empty/],
     [
       "a quote that is never closed",
       'a,b\n1,2\n"3,4\n5,6\n',
       /line 3: a quotation mark opens a cell and nothing closes it/,
     ],
-    ["the same in a long file", `a,b\n"3,4\n${"5,6\n".repeat(40_000)}`, /line 2: a quotation mark opens a cell/],
+    [
+      "a quote that is never closed, in a long file",
+      `a,b\n"3,4\n${"5,6\n".repeat(40_000)}`,
+      /line 2: a quotation mark opens a cell/,
+    ],
     ["a quote inside a cell", 'a,b\n1,2\n"3" inch,4\n', /line 3: a quotation mark in the middle of a cell/],
-  ])("with %s is rejected, with the line and what to do", async (_, content, fault) => {
+  ])("with %s is rejected, and the message says what is wrong", async (_, content, fault) => {
     await expect(read(content)).rejects.toThrow(fault);
   });
 });

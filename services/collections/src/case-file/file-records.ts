@@ -6,7 +6,10 @@ import { cellText } from "./file-row.ts";
 import { type Encoding, encodingOf, FileNotReadableError, textOf } from "./file-text.ts";
 import { unmarkFormula } from "./formula-mark.ts";
 
-/** One record of a file. It has several lines if a cell has line breaks; `line` is the first one, counted from 1. */
+/**
+ * One record of a file. A record has several lines if a cell has line breaks. `line` is the number of its first line,
+ * counted from 1.
+ */
 export interface FileRecord {
   readonly line: number;
   readonly cells: readonly string[];
@@ -55,7 +58,7 @@ export async function inspectFile(
   };
 }
 
-/** Yields the records after the header, in order. Only a few are in memory at a time. */
+/** Yields the records after the header, in order. Only a few records are in memory at a time. */
 export async function* rowsOf({ path, encoding, separator, header }: CaseFile): AsyncGenerator<FileRecord> {
   const isMarked = isOfRejectedFile(header);
   let isHeader = true;

@@ -5,7 +5,7 @@ import { open } from "node:fs/promises";
 export const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** The file cannot be read as text or as CSV. The message says where and what to do. */
+/** The file cannot be read as text or as CSV. The message says where the problem is and what to do. */
 export class FileNotReadableError extends Error {
   override readonly name = "FileNotReadableError";
   readonly code = "FILE_NOT_READABLE";
@@ -39,7 +39,7 @@ export async function encodingOf(path: string, given: Encoding | undefined): Pro
   if (encoding !== undefined) return encoding;
   if (head.subarray(0, bytesRead).includes(0)) {
     throw new FileNotReadableError(
-      "The file has zero bytes, as files in UTF-16 have. Add --encoding utf-16le or utf-16be.",
+      "The file contains bytes with the value 0, as UTF-16 files do. Add --encoding utf-16le or utf-16be.",
     );
   }
   return "utf-8";
@@ -47,8 +47,8 @@ export async function encodingOf(path: string, given: Encoding | undefined): Pro
 
 /**
  * Yields the text of the file in pieces, without the byte order mark, with a line feed at the end of each line. Calls
- * `onBytes` with the number of bytes read. Throws FileNotReadableError at the first bytes that are invalid in the
- * encoding.
+ * `onBytes` with each part of the file as it is read. Throws FileNotReadableError at the first bytes that are invalid
+ * in the encoding.
  */
 export async function* textOf(
   path: string,
@@ -60,7 +60,7 @@ export async function* textOf(
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     onBytes(chunk);
     const text = held + decoded(decoder, chunk, encoding, lines);
-    // The line feed of this carriage return may be in the next piece.
+    // The line feed that follows this carriage return may be in the next chunk.
     held = text.endsWith("\r") ? "\r" : "";
     const piece = (held === "" ? text : text.slice(0, -1)).replaceAll(/\r\n?/g, "\n");
     lines += countLines(piece);
@@ -76,7 +76,7 @@ function decoded(decoder: TextDecoder, chunk: Buffer | undefined, encoding: Enco
   } catch {
     const lenient = new TextDecoder(encoding).decode(chunk).split("\uFFFD", 1)[0]!;
     const at = line + countLines(lenient.replaceAll(/\r\n?/g, "\n"));
-    const hint = encoding === "utf-8" ? " Excel files often have this encoding: add --encoding windows-1252." : "";
+    const hint = encoding === "utf-8" ? " Excel often saves files in Windows-1252: try --encoding windows-1252." : "";
     throw new FileNotReadableError(`line ${at}: these bytes are not ${encoding.toUpperCase()}.${hint}`);
   }
 }

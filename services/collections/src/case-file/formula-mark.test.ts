@@ -17,17 +17,20 @@ test.each([
   "＝1",
   "'=1",
   "''+1",
-])("marks %j, and removes the mark again", (cell) => {
+])("puts an apostrophe before the formula %j, and removes it again", (cell) => {
   expect(markFormula(cell)).toBe(`'${cell}`);
   expect(unmarkFormula(markFormula(cell))).toBe(cell);
 });
 
-test.each(["", "LN-1", "'0012", "O'Brien", "9800000001", "'", "5000.00", "a=b"])("does not mark %j", (cell) => {
-  expect(markFormula(cell)).toBe(cell);
-  expect(unmarkFormula(cell)).toBe(cell);
-});
+test.each(["", "LN-1", "'0012", "O'Brien", "9800000001", "'", "5000.00", "a=b"])(
+  "puts no apostrophe before %j, which is not a formula",
+  (cell) => {
+    expect(markFormula(cell)).toBe(cell);
+    expect(unmarkFormula(cell)).toBe(cell);
+  },
+);
 
-test("marks and restores random cells, and no marked cell begins like a formula", () => {
+test("restores random cells after marking, and no marked cell begins like a formula", () => {
   const piece = oneof(
     constantFrom("'", "=", "+", "-", "@", "\t", "\r", "\n", " ", "\u200b", "a"),
     string({ maxLength: 3 }),

@@ -1,6 +1,6 @@
 /**
- * Matches a cell that a spreadsheet would run as a formula, even if marks precede the formula. Full-width forms of = +
- * - @ match too, because some spreadsheets convert them. Leading blanks may precede the formula, because some
+ * Matches a cell that a spreadsheet would run as a formula, even if apostrophes precede the formula. Full-width forms
+ * of = + - @ match too, because some spreadsheets convert them. Leading blanks may precede the formula, because some
  * spreadsheets remove them.
  */
 const FORMULA = /^'*(?:[\t\r\n]|[\s\u200B]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/;

@@ -20,7 +20,7 @@ export interface FileImport {
   readonly environment: string;
   /** Checks the whole file and changes nothing. */
   readonly dryRun: boolean;
-  /** The progress of an earlier run, to resume from; undefined to begin. */
+  /** The progress of the earlier run to resume; undefined to start with the first row. */
   readonly from: FileProgress | undefined;
   /** The reason, for the audit log. */
   readonly reason: string | undefined;
@@ -45,7 +45,8 @@ const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
  */
 export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: Reading): string {
   const { encoding, separator, sha256 } = file;
-  // JSON omits undefined, so a file whose import began in an older version keeps its key.
+  // JSON omits a field that is undefined. So the key of a lender without a cut-off is the same as in older versions,
+  // and an import that an older version began can be resumed.
   const cutoff = lender.balanceCutoff ?? undefined;
   const how = JSON.stringify({ sha256, encoding, separator, used: columns.used, dateOrder, asOf, cutoff });
   return createHash("sha256").update(how).digest("hex");

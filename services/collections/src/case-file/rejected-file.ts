@@ -18,7 +18,7 @@ export interface RejectedFile {
   readonly path: string;
   /** The length of the file so far; 0 while there is no file. */
   readonly bytes: number;
-  /** Writes rows at `position` and cuts off what follows. Resolves when they are on the disk. */
+  /** Deletes everything from `position` on, and writes the rows there. Resolves when the rows are on the disk. */
   write(position: number, rows: readonly RejectedRow[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -27,9 +27,9 @@ export interface RejectedFile {
 const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
- * Opens the file of an earlier run to continue at `bytes`. If `bytes` is 0, or the file has fewer bytes, deletes the
- * file. If there is no file, the first rejected row creates one.
- * @param bytes the recorded length; 0 to begin
+ * Opens the file of an earlier run to continue at `bytes`. If `bytes` is 0, or the file is shorter than `bytes`,
+ * deletes the file. The first rejected row then creates a new file.
+ * @param bytes the recorded length of the file; 0 to start a new file
  */
 export async function openRejectedFile(
   path: string,

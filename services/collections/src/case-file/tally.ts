@@ -5,7 +5,7 @@ import type { WireNumber } from "@collections/money";
 type Summary = Readonly<Record<string, number>>;
 type Outcome = "created" | "updated" | "reopened" | "withdrawn";
 
-/** A row that changes something, as an example to show. */
+/** One row that changes a case, shown to the operator as an example. */
 export interface Example {
   readonly line: number;
   readonly sourceLoanNumber: string;
@@ -14,7 +14,7 @@ export interface Example {
   readonly changes?: readonly FieldChange[];
 }
 
-/** A rejected row, as an example to show. */
+/** One rejected row, shown to the operator as an example. */
 export interface RejectedExample {
   readonly line: number;
   readonly sourceLoanNumber: string | null;
@@ -38,7 +38,7 @@ export class Tally {
   #summary: Summary;
   readonly examples: Record<Outcome, Example[]> = { created: [], updated: [], reopened: [], withdrawn: [] };
   readonly rejected: RejectedExample[] = [];
-  /** The number of rows that have a warning with this code, by code. */
+  /** For each code of a warning, the number of rows that have such a warning. */
   readonly warnings: Record<string, number> = {};
 
   /** @param before the counts of an earlier run */

@@ -14,8 +14,8 @@ import { payoutCommand } from "./field-partner/payout.ts";
 import { tell } from "./terminal/terminal.ts";
 
 /**
- * Creates the command line with all of the operators' commands, their options and their help. Parsing throws
- * CommanderError for wrong arguments, and any error that the command throws.
+ * Creates the command line with all of the operators' commands, their options and their help. Parsing the arguments
+ * also runs the command. It throws CommanderError for wrong arguments, or the error of the command.
  */
 export function createProgram(): Command {
   const program = new Command("collections")

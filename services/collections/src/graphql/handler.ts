@@ -56,9 +56,9 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
         watchedLinks,
         subscriptionSlots,
       }),
-    // `answerErrors` masks the errors of the whole answer.
+    // Yoga does not mask errors, because `answerErrors` masks them in the finished answer.
     maskedErrors: false,
-    // `authenticateFirst` reads bodies, with limits of its own.
+    // Yoga does not limit the size of bodies, because `authenticateFirst` reads the bodies and limits their size.
     maxRequestBodySize: false,
     parserAndValidationCache: {
       documentCache: createLRUCache({ max: CACHED_DOCUMENTS }),
@@ -99,10 +99,11 @@ function refusalOf(request: Request, sandbox: boolean): { status: number; messag
   const host = request.get("host") ?? "";
   // Yoga builds a URL from the host, and throws if the host is not valid.
   if (!URL.canParse(`http://${host}/`)) return { status: 400, message: "Send a valid Host header." };
-  if (request.path !== "/") return { status: 404, message: "There is nothing at this path; send to /graphql." };
+  if (request.path !== "/")
+    return { status: 404, message: "There is nothing at this path; send the request to /graphql." };
   if (sandbox && request.method === "GET" && request.get("accept")?.includes("text/html")) return undefined;
   if (request.method !== "POST") return { status: 405, message: "Send POST with a JSON body." };
-  // A page of another site can make a browser send a form, but not JSON.
+  // Accept only JSON: a page of another site can make a browser send a form to this API, but not JSON.
   if (!request.is("application/json")) return { status: 415, message: "Send Content-Type: application/json." };
   if (Number(request.get("content-length")) > MAX_BODY_BYTES) {
     return { status: 413, message: tooLarge(MAX_BODY_BYTES).detail };

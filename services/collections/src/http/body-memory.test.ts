@@ -35,7 +35,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(0);
   });
 
-  test("is limited per address, and does not count a growth that was refused", () => {
+  test("is limited for each address, and does not count memory that was refused", () => {
     const memory = createBodyMemory(LIMITS);
     hold(memory, "a", 30);
     const second = hold(memory, "a", 30);
@@ -47,7 +47,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(100);
   });
 
-  test("evicts the oldest request of the largest address to make room for a smaller address", () => {
+  test("evicts the oldest request of the address with the most memory, for an address with less memory", () => {
     const memory = createBodyMemory(LIMITS);
     const [first, second] = [hold(memory, "attacker", 30), hold(memory, "attacker", 30)];
     const other = hold(memory, "another attacker", 40);
@@ -63,7 +63,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(65);
   });
 
-  test("evicts nothing to make room for an address that would hold as much as the largest address", () => {
+  test("evicts nothing for an address that would then have as much memory as the address with the most", () => {
     const memory = createBodyMemory(LIMITS);
     const some = ["a", "b"].map((address) => hold(memory, address, 50));
     expect(refusalOf(() => hold(memory, "c", 50))).toBe("SERVICE_UNAVAILABLE");

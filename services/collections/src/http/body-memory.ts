@@ -50,8 +50,8 @@ export function createBodyMemory({ totalBytes, addressBytes }: BodyMemoryLimits 
 
   /**
    * Frees `bytes` by evicting requests of the address that holds the most memory. The oldest of these requests, likely
-   * the slowest, is evicted first. Throws SERVICE_UNAVAILABLE if the asking address would hold at least as much as the
-   * largest address.
+   * the slowest, is evicted first. Throws SERVICE_UNAVAILABLE if the address that needs the memory would then hold at
+   * least as much as the address with the most memory.
    */
   function makeRoom(bytes: number, asking: Share): void {
     while (heldBytes + bytes > totalBytes) {

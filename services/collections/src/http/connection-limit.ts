@@ -28,7 +28,8 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
   server.on("drop", () => {
     if (!isDue.inAll()) return;
     log.warn({ maxConnections }, "connections are refused: this process has as many as MAX_CONNECTIONS allows");
-    // Makes room for new clients. A client that loses an idle connection opens another one when needed.
+    // Closing idle connections makes room for new clients. A client that loses an idle connection opens another one
+    // when it needs a connection.
     server.closeIdleConnections();
   });
   server.on("connection", (socket: Socket) => {

@@ -28,7 +28,7 @@ export function answerUnreadable(server: Server): void {
     end(socket, new Problem("ROUTE_NOT_FOUND", "This server is not a proxy: CONNECT is not supported.")),
   );
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // Each further part that a refused client sends causes another error.
+    // Answer only the first error: each further part that a refused client sends causes another one.
     if (refused.has(socket)) return;
     refused.add(socket);
     // If an answer has begun, close the connection: the client would read a problem as the rest of that answer.

@@ -18,7 +18,10 @@ export interface WebhookMetrics {
 const REACHES: readonly EndpointReach[] = ["active", "suspended", "unregistered"];
 const STATES = ["waiting", "retrying", "parked"] as const satisfies (keyof Backlog)[];
 const ATTEMPT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** With all its retries a delivery can take 31 hours, and longer if its endpoint is suspended. */
+/**
+ * Upper bounds of the buckets of a histogram, in seconds. With all its retries, a delivery can take 31 hours, and
+ * longer if its endpoint is suspended.
+ */
 const DELIVERY_SECONDS = [...ATTEMPT_SECONDS, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 
 /**

@@ -62,7 +62,7 @@ function amountNotAllowed({ minimumMinor, maximumMinor, currency }: Bounds): Ref
   const [least, most] = [minimumMinor, maximumMinor].map((minor) => display(money(minor, currency)));
   return {
     code: "AMOUNT_NOT_ALLOWED",
-    message: `Ask for ${least} to ${most}.`,
+    message: `Request an amount from ${least} to ${most}.`,
     bounds: { minimumMinor: minimumMinor.toString(), maximumMinor: maximumMinor.toString(), currency },
   };
 }

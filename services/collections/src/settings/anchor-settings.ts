@@ -2,12 +2,15 @@ import { type AllowList, checkUrl, InvalidAllowListError, parseAllowList } from 
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-/** Where anchors of the ledger are kept: a file that grows, or an address that receives each one by PUT. */
+/**
+ * Where anchors of the ledger are kept: a file to which anchors are appended, or an address to which each anchor is
+ * sent by PUT.
+ */
 export type AnchorPlace =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "address"; readonly url: string; readonly headers: Record<string, string> };
 
-/** `LEDGER_ANCHOR` without the header, which is a setting of its own. */
+/** The value of `LEDGER_ANCHOR`. The headers for an address are in another setting, `LEDGER_ANCHOR_HEADER`. */
 type AnchorTarget = { kind: "file"; path: string } | { kind: "address"; url: string };
 
 /** The form of a `file:` URL, for error messages. */
@@ -57,8 +60,8 @@ export function pathOfFileUrl(url: string): string | undefined {
 }
 
 /**
- * Allows the host of an address that the operator chose, which may be private whatever `OUTBOUND_ALLOW` says. Undefined
- * if the URL has no usable host.
+ * Returns an allow list with the host of an address that the operator chose. The host may be private, whatever
+ * `OUTBOUND_ALLOW` says. Returns undefined if the URL has no usable host.
  */
 export function allowHostOf(url: string): AllowList | undefined {
   const hostname = URL.parse(url)?.hostname;

@@ -25,20 +25,20 @@ export interface MetricsAddress {
 
 /** The settings of the service, read once at the start from environment variables. */
 export interface Config {
-  /** Absent: an embedded PostgreSQL under `.data/`. */
+  /** Undefined for the embedded PostgreSQL under `.data/`. */
   databaseUrl: string | undefined;
   databaseDirectUrl: string | undefined;
   databaseMigrationUrl: string | undefined;
   port: number;
   host: string;
-  /** The separate address of `/metrics`. Absent: `/metrics` is served at the address of the APIs. */
+  /** The separate address of `/metrics`; undefined if `/metrics` is served at the address of the APIs. */
   metricsAddress: MetricsAddress | undefined;
   role: Role;
   /** The deployment's name. */
   environment: string;
   /** Whether the deployment is `sandbox`, or `sandbox-` and a name: it explains mistakes and shows sign-in codes. */
   isSandbox: boolean;
-  /** 32 bytes as hex; absent: a development key under `.data/`. */
+  /** 32 bytes as hex; undefined for the development key under `.data/`. */
   masterKey: string | undefined;
   masterKeyPrevious: string | undefined;
   publicBasePath: string;
@@ -61,7 +61,7 @@ export interface Config {
   mailFrom: string;
   whatsappBaseUrl: string;
   otp: OtpSettings;
-  /** Where workers keep anchors of the hash chains. Absent: they keep none. */
+  /** Where workers keep anchors of the hash chains; undefined if they keep none. */
   ledgerAnchor: AnchorPlace | undefined;
   ledgerAnchorIntervalMs: number;
   logLevel: LogLevel;
@@ -85,7 +85,7 @@ export class InvalidConfigError extends Error {
 
 const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 const LONGEST_DURATION_MS = 30 * 24 * DURATION_UNITS_MS.h;
-/** 24 days. A timer of 2^31 ms or more fires after 1 ms. */
+/** 24 days, because a timer of 2^31 ms (25 days) or more would fire after 1 ms. */
 const LONGEST_TIMER_MS = 576 * DURATION_UNITS_MS.h;
 
 /** A duration that a timer can wait for. */
@@ -143,19 +143,19 @@ const settings = z.object({
   HOST: z.string().default("127.0.0.1"),
   METRICS_PORT: wholeNumber({ from: 0, to: 65_535 }, "takes a port from 0 to 65535").optional(),
   METRICS_HOST: z.string().default("127.0.0.1"),
-  ROLE: z.enum(["all", "server", "worker"], { error: "is one of all, server, worker" }).default("all"),
+  ROLE: z.enum(["all", "server", "worker"], { error: "must be one of all, server, worker" }).default("all"),
   ENVIRONMENT: z
     .string()
     .regex(
       /^[a-z][a-z0-9-]{0,31}$/,
-      "is sandbox, sandbox- and a lower-case name, or the name of a production such as live",
+      "must be sandbox, sandbox-<name in lower case>, or the name of a production such as live",
     )
     .default("sandbox"),
   MASTER_KEY: masterKey,
   MASTER_KEY_PREVIOUS: masterKey,
   PUBLIC_BASE_PATH: z
     .string()
-    .regex(/^(\/[^/?#]+)*$/, "is a path such as /collections, without a slash at the end")
+    .regex(/^(\/[^/?#]+)*$/, "must be a path such as /collections, without a slash at the end")
     .default(""),
   OUTBOUND_ALLOW: z
     .string()
@@ -178,7 +178,7 @@ const settings = z.object({
       if (mistake !== undefined) context.addIssue({ code: "custom", message: mistake });
       return limits;
     }),
-  PERSISTED_OPERATIONS: z.enum(["off", "allow", "only"], { error: "is one of off, allow, only" }).default("off"),
+  PERSISTED_OPERATIONS: z.enum(["off", "allow", "only"], { error: "must be one of off, allow, only" }).default("off"),
   PERSISTED_OPERATIONS_FILE: z.string().optional(),
   CONTACT_REVEALS_PER_DAY: wholeNumber({ from: 0, to: 10_000 }, "takes a count of cases, from 0 to 10000").default(50),
   TRUST_PROXY: proxies,
@@ -206,7 +206,7 @@ const settings = z.object({
   LEDGER_ANCHOR: ledgerAnchor,
   LEDGER_ANCHOR_HEADER: oneHeader,
   LEDGER_ANCHOR_INTERVAL: timeout.default(5 * DURATION_UNITS_MS.m),
-  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `is one of ${LOG_LEVELS.join(", ")}` }).default("info"),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(", ")}` }).default("info"),
 });
 
 /**
@@ -290,7 +290,10 @@ function isAddressOrRange(text: string): boolean {
   );
 }
 
-/** Returns what another package's parser reads. An error of the parser becomes an issue of the setting. */
+/**
+ * Runs a parser of another package and returns its result. Reports a value that the parser rejects as an issue of the
+ * setting.
+ */
 function parsed<Value>(context: z.RefinementCtx, read: () => Value): Value {
   try {
     return read();
@@ -309,7 +312,7 @@ function isSandbox(environment: string): boolean {
   return environment === "sandbox" || environment.startsWith("sandbox-");
 }
 
-/** Returns false for an invalid name too: another check reports the name. */
+/** Also returns false for an invalid name, which another check reports. */
 function isProduction(environment = "sandbox"): boolean {
   return ENVIRONMENT_NAME.test(environment) && !isSandbox(environment);
 }

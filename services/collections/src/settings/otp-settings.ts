@@ -65,7 +65,7 @@ export const smsBody = z
 export const smsText = z
   .string()
   .default("{code} is your code to sign in to Partner Collections. It is good for 5 minutes. Give it to nobody.")
-  .refine((text) => text.includes("{code}"), "has no place for {code}");
+  .refine((text) => text.includes("{code}"), "must contain {code}");
 
 /** Returns the channels that valid settings describe. */
 export function otpSettings(given: Given): OtpSettings {

@@ -1,4 +1,4 @@
-/** Uses per minute of each limit; `off` if there are no limits. */
+/** The maximum number of uses per minute for each limit; `off` if there are no limits. */
 export type RateLimits = "off" | Record<LimitName, number>;
 
 /** Names of limits: endpoints of the REST API, operations of the app, sign-ins, and failed authentications. */
@@ -10,8 +10,8 @@ export type LimitedEndpoint = Exclude<LimitName, (typeof OTHER_LIMITS)[number]>;
 const OTHER_LIMITS = ["app", "failed-authentication", "sign-in", "known-device", "refresh"] as const;
 
 /**
- * Uses per minute of one key, field partner or session, or of one address for requests that prove none of these
- * (contract: Limits).
+ * The maximum number of uses per minute. Uses are counted for each key, field partner or session. Requests that prove
+ * none of these are counted for each address (contract: Limits).
  */
 export const DEFAULT_RATE_LIMITS = {
   confirm: 6_000,
@@ -30,7 +30,7 @@ export const DEFAULT_RATE_LIMITS = {
   "failed-authentication": 60,
   // Many phones share the address of their mobile network.
   "sign-in": 120,
-  // Requests for a code from one device that was signed in before, and attempts to enter each code.
+  // Requests for a code from one device that was signed in before. Also the attempts to enter one such code.
   "known-device": 20,
   // Refreshes of one session. A phone needs one every 15 minutes, and repeats it while the signal is weak.
   refresh: 30,

@@ -74,7 +74,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     caseSnapshot: (lenderId, loan) => caseSnapshot(database.em(), lenderId, loan),
     async pingFor(lenderId) {
       const lender = await lenderById(database.em(), lenderId);
-      assert.ok(lender, "An endpoint belongs to a lender, and no lender is ever removed.");
+      assert.ok(lender, "The lender of the endpoint was not found, although lenders are never deleted.");
       return pingTo(lender, environment);
     },
     webhookTest: {

@@ -22,14 +22,16 @@ export interface HttpServer {
 
 /** Time limits for clients (contract: Limits). */
 export interface HttpTimes {
-  /** From the opening of the connection, or from the first byte of a later request, to the end of the headers. */
+  /**
+   * The time from the opening of the connection, or from the first byte of a later request, to the end of the headers.
+   */
   headersMs: number;
-  /** From the start of `headersMs` to the end of the body. */
+  /** The time to the end of the body. It starts at the same moment as `headersMs`. */
   requestMs: number;
   pace: Pace;
-  /** From the end of the body to the answer, for operations of the app's API other than subscriptions. */
+  /** The time from the end of the body to the answer, for operations of the app's API other than subscriptions. */
   operationMs: number;
-  /** Between two requests of a connection. */
+  /** The time for which a connection stays open between two requests. */
   keepAliveMs: number;
   /** How often connections are checked against these times. */
   checkEveryMs: number;
@@ -42,7 +44,8 @@ export const HTTP_TIMES: HttpTimes = {
   pace: { everyMs: 10_000, minBytes: 65_536 },
   // After this time, a field partner at a door would send the request again.
   operationMs: 20_000,
-  // Longer than the idle time of common load balancers. They close first, so no request is sent into a closing socket.
+  // This is longer than the idle time of common load balancers. So the load balancer closes the connection first, and
+  // sends no request into a closing socket.
   keepAliveMs: 75_000,
   checkEveryMs: 1_000,
 };
@@ -64,7 +67,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   web.disable("x-powered-by").disable("etag").set("trust proxy", config.trustProxy).set("query parser", false);
   web.use(helmet());
   web.use((_, response, next) => {
-    // Without this header, a busy client would keep using its connection.
+    // Ask clients to close their connections. Otherwise a busy client would keep using its connection.
     if (draining) response.setHeader("Connection", "close");
     next();
   });
@@ -90,7 +93,8 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
       keepAliveTimeout: times.keepAliveMs,
       connectionsCheckingInterval: times.checkEveryMs,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Node would answer a request without Host with no body. `requireHost` answers with a problem instead.
+      // By default, Node answers a request without a Host header itself, and the answer has no body. `requireHost`
+      // answers with a problem instead.
       requireHostHeader: false,
     },
     web,
@@ -111,7 +115,8 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       apis?.close();
-      // A connection becomes idle after its answer, and its client would keep it open.
+      // Close each connection that has become idle after an answer. Otherwise the client would keep the connection
+      // open.
       const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
       await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);
       clearInterval(idle);

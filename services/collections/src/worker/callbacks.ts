@@ -16,7 +16,7 @@ export class NoSigningKeyError extends Error {
   }
 }
 
-/** contract: Delivery */
+/** The `User-Agent` header of webhooks (contract: Delivery). */
 const USER_AGENT = "PartnerCollections-Webhooks/1.0";
 
 export interface WebhookSenderParts {

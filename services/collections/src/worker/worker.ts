@@ -25,7 +25,7 @@ import { KEPT, readingsOf } from "./webhook-readings.ts";
 
 /** The background half of the service. */
 export interface Worker {
-  /** Starts nothing new, finishes what runs, and resolves after `graceMs` at the latest. */
+  /** Starts no new work, finishes the running work, and resolves after `graceMs` at the latest. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ function linkDeps(app: App): LinkDeps {
     database,
     outbound,
     // Borrowers open the links. Outside a sandbox, no link may be plain http or lead to a private address:
-    // OUTBOUND_ALLOW permits hosts for calls of the service only.
+    // OUTBOUND_ALLOW permits hosts only for calls of the service, not for links.
     allow: config.isSandbox ? config.outboundAllow : { entries: [] },
     credentials,
     vault,

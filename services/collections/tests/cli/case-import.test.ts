@@ -131,7 +131,7 @@ describe("a file of cases", () => {
     expect(stderr).toMatch(/created +1\nupdated +1\nunchanged +2\n/);
     expect(stderr).toContain("line 2, B-0: outstandingAmount 123456.5 → 120000, dpd null → 30");
     expect(stderr).toContain("line 5, B-3: 123456.5 outstanding, new");
-    expect(stderr).toContain("Nothing was changed. Add --yes to apply it.");
+    expect(stderr).toContain("Nothing was changed. Add --yes to apply the file.");
     const dryRun = await cli.json(...importArgs(path, "--dry-run"));
     expect(dryRun).toMatchObject({ dryRun: true, summary: { received: 4, created: 1, updated: 1 } });
     expect(await eventsOf("B")).toBe(3);

@@ -88,7 +88,7 @@ test("`field-partner suspend` reports open cases and promises, and prevents furt
     code: 1,
     error: {
       code: "FIELD_PARTNER_SUSPENDED",
-      detail: `Field partner ${fieldPartnerId} is suspended: assign the case to another field partner, or resume this one first.`,
+      detail: `Field partner ${fieldPartnerId} is suspended: assign the case to another field partner, or resume this field partner first.`,
     },
   });
   await cli.json("field-partner", "resume", fieldPartnerId, "--reason", "back");

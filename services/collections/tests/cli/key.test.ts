@@ -127,7 +127,9 @@ test("`key use-for-signing` makes webhooks use a key that the lender has not use
   const lender = await aLender(one);
   const { apiKeyId } = await anotherKey(lender);
   const chosen = await cli("key", "use-for-signing", apiKeyId);
-  expect(chosen.stdout).toBe(`The key ${apiKeyId} of ${lender.code} signs from now on. ${apiKeyId} signs.\n`);
+  expect(chosen.stdout).toBe(
+    `The key ${apiKeyId} of ${lender.code} is the signing key from now on. ${apiKeyId} signs webhooks and mint calls.\n`,
+  );
   await expect.poll(() => signerOfWebhooks(lender)).toBe(apiKeyId);
 });
 

@@ -147,7 +147,8 @@ test("payout commands without --json print readable text", async () => {
     `${code}  INR       125.00  1`,
     `${"all".padEnd(code.length)}  INR       125.00  1`,
   ]);
-  const asOf = /\nAs of .+ Asia\/Calcutta \((\S+Z)\): record what you send with --until \1 and its --amount\.\n$/;
+  const asOf =
+    /\nAs of .+ Asia\/Calcutta \((\S+Z)\): after sending the money, run payout record with --until \1 and the sent --amount\.\n$/;
   expect(preview.stdout).toMatch(asOf);
   const reference = `UTR${randomUUID()}`;
   const { stdout } = await cli(...recordArgs(reference, "--until", TODAY));
@@ -156,7 +157,7 @@ test("payout commands without --json print readable text", async () => {
     `on ${TODAY} by ${reference}, for 1 earning, credited until ${TODAY}.\n  ${code}: 125.00 for 1\n`,
   );
   expect((await cli(...recordArgs(reference, "--until", TODAY))).stdout).toMatch(
-    /^It was recorded already; nothing has/,
+    /^This payout was already recorded; nothing was/,
   );
   expect((await cli("payout", "show", reference)).stdout).toMatch(
     /LENDER +LOAN +AMOUNT +FORMULA\n.* 2\.5% of ₹5,000\.00\n$/,
@@ -174,7 +175,11 @@ test("a rejected payout changes nothing, and its error has a code and advice", a
     expect.stringMatching(/^The credited earnings are 125\.00 INR, not 125\.01\. Check/),
   ];
   expect(await refusal(...recordArgs(reference, "--amount", "125.01"))).toEqual(wrongSum);
-  const early = [1, "DATE_TOO_EARLY", expect.stringMatching(/^--paid-on .* was credited; the earliest is 2\S+\.$/)];
+  const early = [
+    1,
+    "DATE_TOO_EARLY",
+    expect.stringMatching(/^--paid-on .* was credited; the earliest possible day is 2\S+\.$/),
+  ];
   expect(await refusal(...recordArgs(reference, "--paid-on", "1926-11-21"))).toEqual(early);
   expect(await refusal(...recordArgs(reference, "--paid-on", "2099-01-01"))).toEqual([
     1,

@@ -50,7 +50,7 @@ describe("an operation is rejected", () => {
   ])("for its cost, which the error states: %s", async (_, query) => {
     const { code, message } = await refusalOf(query);
     expect(code).toBe("TOO_COMPLEX");
-    expect(message).toMatch(/^An operation may cost 1000; this one costs \d+: ask for less at a time\.$/);
+    expect(message).toMatch(/^An operation may have a complexity of 1000; this one has \d+: ask for less at a time\.$/);
   });
 
   test("for fragments that spread each other; no path through the schema has more than ten levels unless a type repeats", async () => {

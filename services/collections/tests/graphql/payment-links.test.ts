@@ -197,7 +197,7 @@ describe("requestPaymentLink", () => {
     const { data } = await app.ask(query, { input: { idempotencyKey: randomUUID(), visitId, amount } });
     expect(data!["requestPaymentLink"]).toEqual({
       code: "AMOUNT_NOT_ALLOWED",
-      message: "Ask for ₹1,000.00 to ₹5,000.00.",
+      message: "Request an amount from ₹1,000.00 to ₹5,000.00.",
       minimum: { decimal: "1000.00" },
       maximum: { decimal: "5000.00", currency: "INR" },
     });

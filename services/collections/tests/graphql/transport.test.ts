@@ -120,7 +120,7 @@ describe("a request that is not a valid GraphQL request", () => {
       '{ cases(first: 101) { pageInfo { hasNextPage } } earningLines(after: "x") { pageInfo { hasNextPage } } }',
     );
     expect(page.errors).toMatchObject([
-      { message: "`first` is from 1 to 100; got 101.", extensions: { code: "BAD_INPUT" } },
+      { message: "`first` must be from 1 to 100; got 101.", extensions: { code: "BAD_INPUT" } },
       { message: "`after` is not a cursor of this list; start again without it.", extensions: { code: "BAD_INPUT" } },
     ]);
   });

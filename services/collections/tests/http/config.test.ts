@@ -38,15 +38,15 @@ const mistakes: [string, string, string][] = [
   ["PORT", "65536", "PORT takes a port from 0 to 65535"],
   ["PORT", "0x50", "PORT takes a port from 0 to 65535"],
   ["PORT", " ", "PORT takes a port from 0 to 65535"],
-  ["ROLE", "boss", "ROLE is one of all, server, worker"],
+  ["ROLE", "boss", "ROLE must be one of all, server, worker"],
   [
     "ENVIRONMENT",
     "Live",
-    "ENVIRONMENT is sandbox, sandbox- and a lower-case name, or the name of a production such as live",
+    "ENVIRONMENT must be sandbox, sandbox-<name in lower case>, or the name of a production such as live",
   ],
   ["MASTER_KEY", "a".repeat(63), `MASTER_KEY ${KEY}`],
   ["MASTER_KEY_PREVIOUS", "g".repeat(64), `MASTER_KEY_PREVIOUS ${KEY}`],
-  ["PUBLIC_BASE_PATH", "/a/", "PUBLIC_BASE_PATH is a path such as /collections, without a slash at the end"],
+  ["PUBLIC_BASE_PATH", "/a/", "PUBLIC_BASE_PATH must be a path such as /collections, without a slash at the end"],
   [
     "OUTBOUND_ALLOW",
     "http://localhost:80",
@@ -64,7 +64,7 @@ const mistakes: [string, string, string][] = [
   ["WEBHOOK_SUSPEND_AFTER", "0", `WEBHOOK_SUSPEND_AFTER ${FAILURES}`],
   ["WEBHOOK_PROBE_INTERVAL", "15 minutes", `WEBHOOK_PROBE_INTERVAL ${DURATION} "15 minutes"`],
   ["MINT_TIMEOUT", "721h", `MINT_TIMEOUT ${DURATION} "721h"`],
-  ["PERSISTED_OPERATIONS", "on", "PERSISTED_OPERATIONS is one of off, allow, only"],
+  ["PERSISTED_OPERATIONS", "on", "PERSISTED_OPERATIONS must be one of off, allow, only"],
   ["RATE_LIMITS", "confirm=0", "RATE_LIMITS takes a count of requests a minute, such as confirm=6000"],
   ["TRUST_PROXY", "10.0.0.0/33", `TRUST_PROXY ${HOPS}`],
   ["TRUST_PROXY", "proxy.internal", `TRUST_PROXY ${HOPS}`],
@@ -86,12 +86,12 @@ const mistakes: [string, string, string][] = [
   ["OTP_SMS_HEADER", "Bearer x", "OTP_SMS_HEADER takes one header such as Authorization: Bearer …"],
   ["OTP_SMS_HEADER", "Bad name: x", "OTP_SMS_HEADER takes one header such as Authorization: Bearer …"],
   ["OTP_SMS_BODY", '{"to":"{to}"}', "OTP_SMS_BODY has no place for {text}"],
-  ["OTP_SMS_TEXT", "Hello", "OTP_SMS_TEXT has no place for {code}"],
+  ["OTP_SMS_TEXT", "Hello", "OTP_SMS_TEXT must contain {code}"],
   ["LEDGER_ANCHOR", "anchors.jsonl", ANCHOR],
   ["LEDGER_ANCHOR_HEADER", "Bearer x", "LEDGER_ANCHOR_HEADER takes one header such as Authorization: Bearer …"],
   ["LEDGER_ANCHOR_INTERVAL", "597h", `LEDGER_ANCHOR_INTERVAL ${DURATION} "597h"`],
   ["LEDGER_ANCHOR_INTERVAL", "0s", "LEDGER_ANCHOR_INTERVAL takes a duration above 0"],
-  ["LOG_LEVEL", "loud", "LOG_LEVEL is one of fatal, error, warn, info, debug, trace, silent"],
+  ["LOG_LEVEL", "loud", "LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent"],
 ];
 
 test.each(mistakes)("%s=%j is rejected with one sentence that states the valid values", (name, value, sentence) => {

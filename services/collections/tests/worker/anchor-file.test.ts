@@ -28,9 +28,11 @@ test("a line that is appended after an incomplete line begins on a new line of t
 
 test("an anchor file that cannot be written is rejected with advice", async () => {
   await expect(checkAnchorFile(join(folder, "missing", "anchors.jsonl"))).rejects.toThrow(
-    /LEDGER_ANCHOR: cannot append to .* \(ENOENT\): make its folder first/,
+    /LEDGER_ANCHOR: cannot append to .* \(ENOENT\): create the folder of this file first/,
   );
-  await expect(checkAnchorFile(folder)).rejects.toThrow(/\(EISDIR\): it is a folder; name a file in it/);
+  await expect(checkAnchorFile(folder)).rejects.toThrow(
+    /\(EISDIR\): this path is a folder; give the path of a file in the folder/,
+  );
   await expect(checkAnchorFile("/dev/null")).rejects.toThrow("LEDGER_ANCHOR: /dev/null is not a file");
 });
 
@@ -42,5 +44,5 @@ test("a worker exits with 2 at the start if its anchor file cannot be written", 
     LEDGER_ANCHOR: place,
   });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toContain("make its folder first");
+  expect(stderr).toContain("create the folder of this file first");
 });

@@ -166,7 +166,7 @@ test("an anchor store gets the newest head once it is available again, and `ledg
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("They prove:") });
   store.refusals = 0;
   expect((await there("ledger", "verify", "--anchor", store.url.replace(/:\d+/, ":1"))).stderr).toMatch(
-    /The address did not return the anchors: .* give their folder instead/,
+    /The address did not return the anchors: .* give the folder with the downloaded files/,
   );
 });
 

@@ -36,18 +36,19 @@ export function addImportCommand(command: Command): void {
     .requiredOption("--lender <code>", "the lender of the cases")
     .option(
       "--map <Column=field>",
-      "the field that a column holds; Column=- ignores the column. May be repeated",
+      "the field that a column contains; Column=- ignores the column; may be repeated",
       readMap,
       [],
     )
     .addOption(
-      new Option("--encoding <name>", "of the file, by default UTF-8; a byte order mark overrides it").choices(
-        ENCODINGS,
-      ),
+      new Option(
+        "--encoding <name>",
+        "the encoding of the file, by default UTF-8; a byte order mark overrides this option",
+      ).choices(ENCODINGS),
     )
     .option(
       "--separator <character>",
-      "the character between cells, or the word tab; by default detected",
+      "the character between cells, or the word tab; detected by default",
       readSeparator,
     )
     .addOption(
@@ -60,18 +61,18 @@ export function addImportCommand(command: Command): void {
       "the moment of the file's balances, in the lender's local time: \"2026-11-20 18:00\"",
       readPoint,
     )
-    .option("--dry-run", "only show the changes")
+    .option("--dry-run", "show the changes and apply nothing")
     .option("--yes", "apply without asking")
     .option("--resume", "continue an interrupted run of the same file")
-    .option("--reason <text>", "why; recorded in the audit log", readReason)
+    .option("--reason <text>", "the reason, for the audit log", readReason)
     .description("Import or update cases from a CSV file of any size.")
     .addHelpText(
       "after",
       `
 Shows the changes that the file makes, asks for confirmation, and applies 1,000 rows at a time. Usual column names are known,
 such as Loan No, Customer Name, Mob No, POS, EMI_AMT and DPD. Rejected rows are written to FILE.rejected.csv with the reasons,
-and the exit code is 6. You may interrupt it: importing the same file again is harmless, and --resume skips the rows that have
-been applied.
+and the exit code is 6. You may interrupt the import: importing the same file again is harmless, and --resume
+skips the rows that have been applied.
 
 Examples:
   pnpm collections case import cases.csv --lender ACME --dry-run
@@ -119,9 +120,9 @@ async function importInspected(inspected: Inspected): Promise<void> {
   if (options.dryRun) return finish(inspected, rehearsed, true);
   say(differenceText(rehearsed, { lender, dryRun: true }));
   if (!(process.stdin.isTTY && process.stderr.isTTY)) {
-    throw new Refusal("NOT_CONFIRMED", "Nothing was changed. Add --yes to apply it.");
+    throw new Refusal("NOT_CONFIRMED", "Nothing was changed. Add --yes to apply the file.");
   }
-  if (!(await confirm(`Apply it to the cases of ${lender.code}, ${lender.name}?`)))
+  if (!(await confirm(`Apply the file to the cases of ${lender.code}, ${lender.name}?`)))
     throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
   finish(inspected, await runImport(inspected, { from, dryRun: false }), false);
 }
@@ -151,8 +152,10 @@ function earlierText(
 ): string {
   if (finishedAt)
     return `This file was imported completely on ${momentText(finishedAt, timeZone)}. Importing it again is harmless.`;
-  const earlier = `A run of ${momentText(startedAt, timeZone)} has processed ${rowsDone} of ${rows} rows`;
-  return resumes ? `${earlier}; this one continues after them.` : `${earlier}; --resume would continue after them.`;
+  const earlier = `An earlier run, begun ${momentText(startedAt, timeZone)}, has processed ${rowsDone} of ${rows} rows`;
+  return resumes
+    ? `${earlier}; this run continues after these rows.`
+    : `${earlier}; with --resume, this run would continue after these rows.`;
 }
 
 function readMap(text: string, before: MapOption[]): MapOption[] {

@@ -22,7 +22,7 @@ export function caseCommand(): Command {
     .argument("<lender>", "the lender's code")
     .argument("<loan>", "the lender's loan number")
     .argument("<field-partner-id>", "the person who will visit the borrower")
-    .option("--reason <text>", "why; recorded in the audit log")
+    .option("--reason <text>", "the reason, for the audit log")
     .description("Assign the case to a field partner, even if another field partner has it.")
     .addHelpText("after", "\nExample:\n  pnpm collections case assign ACME LN-1001 fp_0192…")
     .action((lender: string, loan: string, holder: string, { reason }: { reason?: string }) =>
@@ -45,8 +45,8 @@ export function caseCommand(): Command {
           tell(await verb(em(), asked, config.environment), { loan, holder: "" });
         }),
       );
-    if (needsReason) order.requiredOption("--reason <text>", "why; the lender sees it");
-    else order.option("--reason <text>", "why; recorded in the audit log");
+    if (needsReason) order.requiredOption("--reason <text>", "the reason, which the lender sees");
+    else order.option("--reason <text>", "the reason, for the audit log");
   }
   return command;
 }
@@ -55,7 +55,7 @@ function tell(outcome: CaseOrderOutcome, { loan, holder }: { loan: string; holde
   if (outcome.kind === "loan_not_found") throw notFound("loan", loan);
   if (outcome.kind === "field_partner_not_found") throw notFound("field partner", holder);
   if (outcome.kind === "field_partner_suspended") {
-    const detail = `Field partner ${holder} is suspended: assign the case to another field partner, or resume this one first.`;
+    const detail = `Field partner ${holder} is suspended: assign the case to another field partner, or resume this field partner first.`;
     throw new Refusal("FIELD_PARTNER_SUSPENDED", detail);
   }
   if (outcome.kind === "refused") throw new Refusal(outcome.refusal.code, outcome.refusal.detail);

@@ -8,4 +8,4 @@ test.each([
   ],
   [{ rows: 5_000, rowsDone: 4_000, from: 2_000, seconds: 1 }, "4,000 of 5,000 rows, 2,000 a second, 1 s left"],
   [{ rows: 5_000, rowsDone: 5_000, from: 0, seconds: 2 }, "5,000 of 5,000 rows, 2,500 a second, 0 s left"],
-])("%o is shown as rows, rate and time left", (at, text) => expect(progressText(at)).toBe(text));
+])("shows the progress %o as rows, rate and time left", (at, text) => expect(progressText(at)).toBe(text));

@@ -12,15 +12,17 @@ import { momentText } from "../terminal/local-time.ts";
 import { counted } from "../terminal/counted.ts";
 import { answer, idOf, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
 
-/** `field-partner …`: the people who visit borrowers. */
+/** `field-partner …`: registers field partners, issues their access tokens, and suspends or resumes them. */
 export function fieldPartnerCommand(): Command {
-  const fieldPartner = new Command("field-partner").description("Register the people who visit borrowers.");
+  const fieldPartner = new Command("field-partner").description(
+    "Register and manage field partners, the people who visit borrowers.",
+  );
   fieldPartner
     .command("create")
-    .description("Register a person.")
-    .requiredOption("--name <name>", "as lenders and borrowers see it")
-    .requiredOption("--phone <number>", "E.164, such as +919800000001")
-    .option("--time-zone <name>", "IANA name; derived from the number unless given")
+    .description("Register a field partner.")
+    .requiredOption("--name <name>", "the name that lenders and borrowers see")
+    .requiredOption("--phone <number>", "the phone number in E.164, such as +919800000001")
+    .option("--time-zone <name>", "the time zone, as an IANA name; by default derived from the phone number")
     .addHelpText("after", '\nExample:\n  pnpm collections field-partner create --name "Asha Rao" --phone +919800000001')
     .action((options: { name: string; phone: string; timeZone?: string }) => create(options));
   fieldPartner
@@ -33,7 +35,7 @@ export function fieldPartnerCommand(): Command {
     .command("suspend")
     .argument("<id>", "the field partner's id")
     .description("End every session of a person at once, and prevent further sign-ins.")
-    .requiredOption("--reason <text>", "why; recorded in the audit log")
+    .requiredOption("--reason <text>", "the reason, for the audit log")
     .addHelpText(
       "after",
       `
@@ -48,18 +50,19 @@ Example:
     .command("resume")
     .argument("<id>", "the field partner's id")
     .description("Let a suspended person sign in again.")
-    .requiredOption("--reason <text>", "why; recorded in the audit log")
+    .requiredOption("--reason <text>", "the reason, for the audit log")
     .addHelpText("after", '\nExample:\n  pnpm collections field-partner resume fp_0192… --reason "New phone"')
     .action((id: string, { reason }: { reason: string }) => resume(id, reason));
   fieldPartner
     .command("clear-code-limit")
     .argument("<id>", "the field partner's id")
     .description("Reset the limits of sign-in codes and wrong attempts for a person's phone.")
-    .requiredOption("--reason <text>", "why; recorded in the audit log")
+    .requiredOption("--reason <text>", "the reason, for the audit log")
     .addHelpText(
       "after",
       `
-The limits of the phone are reset on all devices. Check the identity of the person who asks: that person may have used up the limits.
+The limits of the phone are reset on all devices. Check the identity of the person who asks for the reset: an attacker
+may have used up the limits and then ask for a reset.
 
 Example:
   pnpm collections field-partner clear-code-limit fp_0192… --reason "Strangers asked for codes; identity checked"`,

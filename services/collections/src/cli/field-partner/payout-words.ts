@@ -36,7 +36,7 @@ export function payableText(sums: ReturnType<typeof payable>, asOf: Date | null,
     ["all", currency, amount, String(lines)],
   ]);
   const shown = table([["LENDER", "CURRENCY", "AMOUNT", "EARNINGS"], ...rows]);
-  const recorded = `record what you send with --until ${asOf.toISOString()} and its --amount`;
+  const recorded = `after sending the money, run payout record with --until ${asOf.toISOString()} and the sent --amount`;
   return `${shown}\nAs of ${momentText(asOf, timeZone)}: ${recorded}.`;
 }
 

@@ -12,7 +12,7 @@ const REFERENCE_CHARACTERS = 64;
 const MAX_LIMIT = 200;
 const UNTIL = [
   "--until <when>",
-  "earnings credited until the end of this day, or until this time, in the field partner's local time; all unless given",
+  "only earnings credited up to this time, or up to the end of this day, in the field partner's local time; by default all",
 ] as const;
 
 interface RecordOptions {
@@ -51,8 +51,8 @@ export function payoutCommand(): Command {
     .addHelpText(
       "after",
       `
-The reference identifies the payout: the same command again changes nothing and prints the recorded payout. Give --until the
-instant that payout preview has shown. Earnings that are credited later then stay for the next payout.
+The reference identifies the payout: the same command again changes nothing and prints the recorded payout. With --until, give
+the time that payout preview has shown. Earnings that are credited later are then left for the next payout.
 
 Example:
   pnpm collections payout record fp_0192… --currency INR --reference UTR123 --paid-on 2026-11-21 --amount 1250.50 \\
@@ -69,7 +69,7 @@ Example:
     .action((options: ListOptions) => list(options));
   command
     .command("show")
-    .argument("<payout>", "its id or its reference")
+    .argument("<payout>", "the id or the reference of the payout")
     .description("Show a payout with each earning that it has paid.")
     .addHelpText("after", "\nExample:\n  pnpm collections payout show UTR123")
     .action((name: string) => show(name));
@@ -99,7 +99,7 @@ async function record(given: string, { amount, ...said }: RecordOptions): Promis
     if (outcome.kind !== "recorded" && outcome.kind !== "repeated") throw refusalOf(outcome, wanted, given);
     const { kind, payout } = outcome;
     const shown = shownPayout(payout, await lenderCodes(em()));
-    const text = kind === "recorded" ? "Recorded." : "It was recorded already; nothing has changed.";
+    const text = kind === "recorded" ? "Recorded." : "This payout was already recorded; nothing was changed.";
     answer({ outcome: kind, ...shown }, `${text}\n${payoutText(shown)}`);
   });
 }
@@ -167,7 +167,7 @@ function refusalOf(
     }
     case "paid_before_credited": {
       const why = "--paid-on is before the first of these earnings was credited";
-      return new Refusal("DATE_TOO_EARLY", `${why}; the earliest is ${outcome.earliest}.`);
+      return new Refusal("DATE_TOO_EARLY", `${why}; the earliest possible day is ${outcome.earliest}.`);
     }
     case "reference_taken": {
       const known = `${publicId("po", outcome.payout.id)}, which differs in ${outcome.differences.join(" and ")}`;
@@ -182,7 +182,7 @@ function refusalOf(
 /** Says what to do if the amount that was sent differs from the credited amount. */
 function whatToDo(reachedAt: Date | undefined, sent: string): string {
   if (reachedAt === undefined) {
-    return `not ${sent}. Check the bank and payout preview; "Pay field partners" in docs/operations.md says what to do.`;
+    return `not ${sent}. Check the bank transfer and the output of payout preview; "Pay field partners" in docs/operations.md says what to do.`;
   }
   const until = reachedAt.toISOString();
   return `and those credited until ${until} are ${sent}. If that amount was sent, record it with --until ${until}.`;

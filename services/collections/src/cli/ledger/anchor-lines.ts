@@ -9,7 +9,9 @@ import { allowHostOf, FILE_URL, pathOfFileUrl } from "../../settings/anchor-sett
 import type { Config } from "../../settings/config.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 
-/** Yields the lines of all places in order: files, folders of files, addresses, and `-` for standard input. */
+/**
+ * Yields the lines of all `places`, in order. A place is a file, a folder of files, a URL, or `-` for standard input.
+ */
 export async function* anchorLines(places: readonly string[], config: Config): AsyncGenerator<AnchorLine> {
   for (const place of places) {
     if (/^https?:/i.test(place)) yield* linesOfAddress(place, config);

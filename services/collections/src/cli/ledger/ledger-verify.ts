@@ -17,7 +17,7 @@ import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `ledger verify`: checks the books, and shows up to which block anchors prove them. */
+/** `ledger verify`: checks the books, and shows which part of them the given anchors prove. */
 export function verifyCommand(): Command {
   return new Command("verify")
     .option("--lender <code>", "verify only this lender")
@@ -30,8 +30,8 @@ export function verifyCommand(): Command {
     .addHelpText(
       "after",
       `
-Without --anchor it cannot detect that a superuser of the database changed rows and computed the hash chain again.
-Exits with 1 when something differs, with 3 when there is no such file.
+Without --anchor, the command cannot detect that a superuser of the database changed rows and computed the hash chain again.
+Exits with 1 if anything differs, and with 3 if a file or folder of --anchor does not exist.
 
 Examples:
   pnpm collections ledger verify --json
@@ -144,7 +144,7 @@ function anchorText(anchors: AnchorVerification | undefined, proven: readonly Sh
     ...[chainedAt, anchoredAt].map((at) => (at ? momentText(at, machineTimeZone()) : "-")),
   ]);
   return [
-    `${anchors.anchors} anchors with a good signature were compared.${torn} They prove:`,
+    `${anchors.anchors} anchors with a valid signature were compared.${torn} They prove:`,
     table([["LENDER", "UP TO BLOCK", "OF", "ANCHORED"], ...rows]),
   ];
 }
@@ -155,13 +155,13 @@ function notProvenOf({ lenderId, lenderCode, block, chainedAt, unprovenRows }: S
   return [
     block === null
       ? `${rows}: no anchor covers them.`
-      : `${rows} that ${unprovenRows === 1n ? "is" : "are"} in no block up to ${block} of ${chainedAt?.toISOString()}.`,
+      : `${rows}: not in the anchored blocks, the last of which is block ${block} of ${chainedAt?.toISOString()}.`,
   ];
 }
 
 function withoutAnchors({ ledgerAnchor }: Config): string {
   const what =
-    "without --anchor, this cannot detect that a superuser of the database changed rows and computed the hash chain again.";
+    "without --anchor, this command cannot detect that a superuser of the database changed rows and computed the hash chain again.";
   const remedy =
     ledgerAnchor === undefined
       ? "Set LEDGER_ANCHOR (file:/path/anchors.jsonl or https://…) for the workers, then run ledger verify --anchor <place>."

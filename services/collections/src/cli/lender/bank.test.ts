@@ -17,6 +17,6 @@ test.each([
   expect(readBank(text)).toEqual(bank);
 });
 
-test.each(["", "HDFC Bank", "{", "=5"])("rejects %j and shows an example", (text) => {
+test.each(["", "HDFC Bank", "{", "=5"])("rejects %j as a bank account, and shows an example", (text) => {
   expect(() => readBank(text)).toThrow("accountNumber=");
 });

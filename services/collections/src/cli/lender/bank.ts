@@ -4,8 +4,9 @@ import { Refusal } from "../terminal/refusal.ts";
 const EXAMPLE = "accountNumber=50100012345678,ifsc=HDFC0000123,accountName=Acme Finance,bankName=HDFC Bank";
 
 /**
- * Reads a bank account as `name=value` pairs with commas, as a JSON object, or as words: the bank's name, the account
- * number and the IFSC in any order. The registration checks the values.
+ * Reads a bank account in one of three forms: `name=value` pairs that are separated by commas, a JSON object, or words
+ * (the bank's name, the account number and the IFSC, in any order). Does not check the values: the lender's
+ * registration does.
  */
 export function readBank(text: string): FallbackBank {
   const trimmed = text.trim();

@@ -30,12 +30,12 @@ export function keyCommand(): Command {
   key
     .command("create")
     .argument("<lender>", "the lender's code")
-    .description("Create another key and print its secret, which is shown only now.")
+    .description("Create another key and print its secret, which is not shown again.")
     .addHelpText(
       "after",
       `
-Older keys stay valid, and one of them still signs webhooks. The new key signs them from its first use by the lender, or from
-\`key use-for-signing\` on.
+Older keys stay valid, and one of them still signs webhooks. The new key signs webhooks as soon as the lender has used
+it for a request, or after \`key use-for-signing\`.
 
 Example:
   pnpm collections key create ACME`,
@@ -52,14 +52,14 @@ Example:
   key
     .command("use-for-signing")
     .argument("<key-id>", "lk_…")
-    .option("--reason <text>", "why; recorded in the audit log", "no reason given")
+    .option("--reason <text>", "the reason, for the audit log", "no reason given")
     .description("Sign webhooks and mint calls with this key from now on; its lender must have the secret.")
     .addHelpText("after", "\nExample:\n  pnpm collections key use-for-signing lk_1f0c…")
     .action((keyId: string, { reason }: { reason: string }) =>
       withKey(
         keyId,
         (tx, { id: lenderId }) => setSigningKey(tx, { lenderId, keyId, reason }),
-        () => "signs from now on",
+        () => "is the signing key from now on",
       ),
     );
   key.addCommand(debugCommand());
@@ -70,8 +70,8 @@ function retireCommand(): Command {
   return new Command("retire")
     .argument("<key-id>", "lk_…")
     .requiredOption("--on <date>", "when the key ends: a day (from its start in UTC) or a time", instant)
-    .option("--reason <text>", "why; recorded in the audit log", "no reason given")
-    .option("--force", "even if no other key would be left")
+    .option("--reason <text>", "the reason, for the audit log", "no reason given")
+    .option("--force", "retire the key even if no other key would be left")
     .description("End a key on a date. It stays valid until then.")
     .addHelpText("after", "\nExample:\n  pnpm collections key retire lk_1f0c… --on 2027-01-31")
     .action(
@@ -90,8 +90,8 @@ function retireCommand(): Command {
 function revokeCommand(): Command {
   return new Command("revoke")
     .argument("<key-id>", "lk_…")
-    .requiredOption("--reason <text>", "why; recorded in the audit log")
-    .option("--force", "even if no other key is left")
+    .requiredOption("--reason <text>", "the reason, for the audit log")
+    .option("--force", "revoke the key even if no other key is left")
     .description("End a key now: within a second no process accepts it. This cannot be undone.")
     .addHelpText("after", '\nExample:\n  pnpm collections key revoke lk_1f0c… --reason "leaked in a log"')
     .action((keyId: string, { reason, force: evenIfLast = false }: { reason: string; force?: boolean }) =>
@@ -106,15 +106,16 @@ function revokeCommand(): Command {
 function debugCommand(): Command {
   return new Command("debug")
     .argument("<key-id>", "lk_…")
-    .requiredOption("--reason <text>", "why; recorded in the audit log")
-    .option("--minutes <count>", "how long", minutes, DEBUGGER_OPEN_MINUTES)
+    .requiredOption("--reason <text>", "the reason, for the audit log")
+    .option("--minutes <count>", "how many minutes the debugger stays open", minutes, DEBUGGER_OPEN_MINUTES)
     .description("Open the signature debugger for one key. Outside a sandbox it is closed by default.")
     .addHelpText("after", '\nExample:\n  pnpm collections key debug lk_1f0c… --reason "their first deployment"')
     .action((keyId: string, { reason, minutes }: { reason: string; minutes: number }) =>
       withKey(
         keyId,
         (tx, { id: lenderId }) => openDebugger(tx, { lenderId, keyId, reason, openMs: minutes * MINUTE_MS }),
-        ({ debugUntil }, { timeZone }) => `may be debugged until ${momentText(debugUntil!, timeZone)}`,
+        ({ debugUntil }, { timeZone }) =>
+          `can be used with the signature debugger until ${momentText(debugUntil!, timeZone)}`,
       ),
     );
 }
@@ -134,7 +135,7 @@ async function create({ config, vault, em }: Operator, code: string): Promise<vo
       `Lender ${lenderCode} has another key.`,
       `  API key id   ${apiKeyId}`,
       `  HMAC secret  ${hmacSecret}`,
-      "Hand both to the lender over a safe channel now: the secret is not shown again.",
+      "Hand the id and the secret to the lender over a safe channel now: the secret is not shown again.",
       handOver,
     ].join("\n"),
   );
@@ -172,7 +173,7 @@ async function withKey(
     const signs =
       signedBy === null
         ? "No key is left: the lender cannot call the service, and the service cannot call the lender."
-        : `${signedBy} signs.`;
+        : `${signedBy} signs webhooks and mint calls.`;
     answer(
       { lenderCode: lender.code, ...shown(key), signedBy },
       `The key ${keyId} of ${lender.code} ${does(key, lender)}. ${signs}`,

@@ -31,7 +31,7 @@ export function lenderCommand(): Command {
     lender
       .command(act)
       .argument("<code>", "the lender's code")
-      .option("--reason <text>", "why; recorded in the audit log", "no reason given")
+      .option("--reason <text>", "the reason, for the audit log", "no reason given")
       .description(act === "suspend" ? "Stop a lender's field work and imports." : "End a lender's suspension.")
       .addHelpText(
         "after",
@@ -76,10 +76,10 @@ interface LenderOptions {
 
 function createCommand(): Command {
   const command = new Command("create")
-    .description("Register a lender and print its first key, whose secret is shown only now.")
+    .description("Register a lender and print its first key, whose secret is not shown again.")
     .requiredOption("--code <code>", "2 to 16 characters of A-Z and 0-9; it never changes")
     .requiredOption("--name <name>", "the organisation's name")
-    .requiredOption("--currency <code>", "ISO 4217, the default of imported rows");
+    .requiredOption("--currency <code>", "the default currency of imported rows, as an ISO 4217 code");
   return withLenderOptions(command)
     .addHelpText(
       "after",
@@ -100,7 +100,7 @@ function updateCommand(): Command {
     .argument("<code>", "the lender's code")
     .description('Change the given settings of a lender; "" removes an optional setting.')
     .option("--name <name>", "the organisation's name")
-    .option("--currency <code>", "ISO 4217, the default of imported rows");
+    .option("--currency <code>", "the default currency of imported rows, as an ISO 4217 code");
   return withLenderOptions(command)
     .addHelpText("after", "\nExample:\n  pnpm collections lender update ACME --commission-percent 3")
     .action((code: string, options: LenderOptions) => withDatabase((operator) => update(operator, code, options)));
@@ -108,10 +108,13 @@ function updateCommand(): Command {
 
 function withLenderOptions(command: Command): Command {
   return command
-    .option("--country <code>", "ISO 3166-1 alpha-2; derived from the currency unless given")
-    .option("--language <tag>", "BCP 47, the default language of borrowers")
-    .option("--time-zone <name>", "IANA name")
-    .option("--balance-cutoff <time>", "the time of a balance in a file whose date has no time, such as 23:59")
+    .option("--country <code>", "the country, as an ISO 3166-1 alpha-2 code; by default derived from the currency")
+    .option("--language <tag>", "the default language of borrowers, as a BCP 47 tag")
+    .option("--time-zone <name>", "the time zone, as an IANA name")
+    .option(
+      "--balance-cutoff <time>",
+      "the time of day, such as 23:59, to use for the balances of a file that gives only a day",
+    )
     .option("--callback-url <url>", "the URL that receives signed events")
     .option("--mint-link-url <url>", "the endpoint that mints payment links")
     .option(
@@ -120,23 +123,32 @@ function withLenderOptions(command: Command): Command {
     )
     .option(
       "--payment-link-host <host>",
-      "a host that minted links may have; may be given several times; any public host unless given",
+      "a host to which minted links may lead; may be repeated; by default any public host",
       collect,
     )
-    .option("--technical-contact <email>", "who gets alerts; may be given several times", collect)
-    .option("--fallback-upi-id <id>", "the UPI id that a borrower pays to without a link")
-    .option("--fallback-bank <account>", "accountNumber=…,ifsc=…,accountName=…,bankName=… or the same as JSON")
-    .option("--fallback-instructions <text>", "what the field partner tells a borrower without a link")
+    .option("--technical-contact <email>", "an e-mail address that gets alerts; may be repeated", collect)
+    .option("--fallback-upi-id <id>", "the UPI id to which a borrower pays if there is no link")
+    .option(
+      "--fallback-bank <account>",
+      "accountNumber=…,ifsc=…,accountName=…,bankName=…, or a JSON object with these fields",
+    )
+    .option(
+      "--fallback-instructions <text>",
+      "instructions that the field partner gives to a borrower if there is no link",
+    )
     .option(
       "--commission-percent <percent>",
       "the share of a collected amount that the field partner earns, such as 2.5",
     )
-    .option("--whatsapp-phone-number-id <id>", "the lender's own WhatsApp Cloud API number")
-    .option("--whatsapp-token <token>", `its access token, never shown again; ${SECRET_HELP}`)
-    .option("--whatsapp-template <name>", "its approved template; payment_link unless given")
+    .option("--whatsapp-phone-number-id <id>", "the id of the lender's own WhatsApp number in the Cloud API")
+    .option("--whatsapp-token <token>", `the access token of that WhatsApp number, never shown again; ${SECRET_HELP}`)
+    .option(
+      "--whatsapp-template <name>",
+      "the approved message template of that WhatsApp number; by default payment_link",
+    )
     .option(
       "--whatsapp-app-secret <secret>",
-      `the secret that Meta signs its callbacks with, never shown again; ${SECRET_HELP}`,
+      `the secret with which Meta signs its callbacks, never shown again; ${SECRET_HELP}`,
     )
     .option(
       "--whatsapp-verify-token <token>",
@@ -144,7 +156,7 @@ function withLenderOptions(command: Command): Command {
     )
     .option(
       "--rate-limit <endpoint=count>",
-      "requests per minute and key, or =default; may be given several times",
+      "the limit of an endpoint in requests per minute and key, or endpoint=default; may be repeated",
       readRateLimit,
     );
 }
@@ -169,7 +181,7 @@ async function create(
       `Lender ${lender.code} is registered.`,
       `  API key id   ${apiKeyId}`,
       `  HMAC secret  ${hmacSecret}`,
-      "Hand both to the lender over a safe channel now: the secret is not shown again.",
+      "Hand the id and the secret to the lender over a safe channel now: the secret is not shown again.",
     ].join("\n"),
   );
 }

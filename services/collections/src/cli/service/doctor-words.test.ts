@@ -30,7 +30,7 @@ test("shows the lender code instead of the lender id, also in the remedy", () =>
   expect(found).toMatchObject({ lenderCode: "ACME", remedy: expect.stringContaining("endpoint probe ACME") as string });
 });
 
-test("reports a failed job as a fault, and a retried one as a warning", () => {
+test("reports failed jobs as a fault, and jobs that are retried as a warning", () => {
   const jobs = { queue: "webhooks.alert", count: 2, attempts: 31, lastError: "The mail server refused." };
   expect(problemOfJobs({ ...jobs, state: "failed" })).toMatchObject({
     severity: "fault",
@@ -81,11 +81,14 @@ test.each([
     { anchoredAt: minutesAgo(60), unanchoredSince: minutesAgo(20) },
     "warning ANCHORS_OVERDUE",
   ],
-])("checks anchors when %s", (_, isSandbox, ledgerAnchor, state, expected) => {
-  const config = { isSandbox, ledgerAnchor, ledgerAnchorIntervalMs: 300_000 };
-  const [problem] = problemsOfAnchors(state, config, NOW);
-  expect(problem && `${problem.severity} ${problem.code}`).toBe(expected);
-});
+])(
+  "reports an anchor problem only if anchoring is overdue or not set up: %s",
+  (_, isSandbox, ledgerAnchor, state, expected) => {
+    const config = { isSandbox, ledgerAnchor, ledgerAnchorIntervalMs: 300_000 };
+    const [problem] = problemsOfAnchors(state, config, NOW);
+    expect(problem && `${problem.severity} ${problem.code}`).toBe(expected);
+  },
+);
 
 test("finds no problem in a healthy cluster", () => {
   expect(problemsOfCluster({ away: [], prepared: [] })).toEqual([]);
@@ -114,7 +117,7 @@ test("reports prepared transactions as one fault per node, with the time of the 
   expect(found[0]!.remedy).toContain("recover_prepared_transactions()");
 });
 
-test("reports what migrate --distribute would do as one fault", () => {
+test("reports all remaining steps of migrate --distribute as one fault", () => {
   expect(problemsOfTables(["missing: select create_reference_table('a.b')", "c.d is elsewhere"])).toMatchObject([
     { code: "TABLES_NOT_DISTRIBUTED", severity: "fault", count: 2, lenderCode: null },
   ]);

@@ -87,7 +87,7 @@ type ClusterProblemCode = "NODE_AWAY" | "TRANSACTION_PREPARED" | "TABLES_NOT_DIS
 export function problemsOfCluster({ away, prepared }: ClusterHealth): DoctorProblem[] {
   const about = { severity: "fault", lenderCode: null } as const;
   const nodes = away.map((node): DoctorProblem => {
-    const detail = `The node ${node} does not answer the coordinator. Calls of lenders whose rows are there are answered 503.`;
+    const detail = `The node ${node} does not answer the coordinator. Requests of lenders whose rows are on this node are answered with 503.`;
     return { ...about, code: "NODE_AWAY", detail, remedy: BRING_NODE_BACK, count: 1, since: null };
   });
   const byNode = Map.groupBy(prepared, ({ node }) => node);
@@ -116,10 +116,10 @@ export function problemsOfTables(misplaced: readonly string[]): DoctorProblem[] 
 
 const BRING_NODE_BACK = "Start the node, or replace it with its standby. Then everything continues by itself.";
 const RECOVER_PREPARED =
-  "Citus ends them by itself once per citus.recover_2pc_interval (a minute). If they stay, run select recover_prepared_transactions() " +
+  "Citus ends these transactions by itself, once per citus.recover_2pc_interval (a minute). If they do not end, run select recover_prepared_transactions() " +
   "on the coordinator; a gid that does not begin with citus_ belongs to another application.";
 const DISTRIBUTE_AGAIN =
-  "Run collections migrate --distribute --dry-run, which shows what is missing, then without --dry-run. Restart the servers and workers afterwards.";
+  "Run collections migrate --distribute --dry-run, which shows the remaining steps. Then run it without --dry-run. Restart the servers and workers afterwards.";
 
 type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
 
@@ -151,7 +151,7 @@ export function problemsOfAnchors(
   const last = anchoredAt === null ? "there is no anchor yet" : `the last anchor is from ${anchoredAt.toISOString()}`;
   const detail = `A block from ${unanchoredSince.toISOString()} is not anchored; ${last}.`;
   const remedy = isSet
-    ? 'See "ledger chains not anchored" in the log of the workers, which says why. Nothing is lost: the next anchor covers it. ' +
+    ? 'Look for "ledger chains not anchored" in the log of the workers, which says why. Nothing is lost: the next anchor covers this block. ' +
       "If the workers have another LEDGER_ANCHOR_INTERVAL, set it for this command too."
     : `Anchors were kept before. Set LEDGER_ANCHOR for the workers again. ${SAME_SETTINGS}`;
   return [{ severity: isSet ? "fault" : "warning", code: "ANCHORS_OVERDUE", detail, remedy, ...about }];
@@ -161,16 +161,17 @@ const SAME_SETTINGS = "Give this command the same LEDGER_ANCHOR and LEDGER_ANCHO
 
 const SET_ANCHOR = `Set LEDGER_ANCHOR for the workers (file:/path/anchors.jsonl on another disk, or https://…). ${SAME_SETTINGS}`;
 
-const REPORT = "Keep the database as it is and report it: this is a bug, or somebody changed rows without the service.";
+const REPORT =
+  "Do not change the database, and report this problem: it is a bug, or somebody changed rows without the service.";
 const START_WORKER =
   "Check that a process with ROLE=worker or ROLE=all is running and ready (/readyz), and read the errors in its log.";
 
 const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
-  SEQUENCE_GAP: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
-  SEQUENCE_DUPLICATE: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
+  SEQUENCE_GAP: (code) => `To list each gap: collections ledger verify --lender ${code}. ${REPORT}`,
+  SEQUENCE_DUPLICATE: (code) => `To list each duplicate: collections ledger verify --lender ${code}. ${REPORT}`,
   EVENT_WITHOUT_DELIVERY: () => `Ask the lender to read the cases of these loans (GET cases/{loan}). ${REPORT}`,
   DELIVERY_WITHOUT_EVENT: () =>
-    `It can no longer be sent: ask the lender to read the case (GET cases/{loan}). ${REPORT}`,
+    `The event can no longer be sent: ask the lender to read the case (GET cases/{loan}). ${REPORT}`,
   TOTALS_MISMATCH: () => REPORT,
   NOT_PICKED_UP: () => START_WORKER,
   STUCK_LEASE: () => START_WORKER,
@@ -183,7 +184,7 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
     `The lender was notified by e-mail. To see the cause and the remedy: collections endpoint show ${code}. After the repair: collections endpoint probe ${code}.`,
   NO_CALLBACK: (code) =>
     `Register it: collections lender update ${code} --callback-url https://…; no event is lost before that.`,
-  OLD_EVENT: (code) => `Its last attempt says why: collections endpoint show ${code}.`,
+  OLD_EVENT: (code) => `To see why the last attempt failed: collections endpoint show ${code}.`,
 };
 
 /** Every code that doctor may report. docs/operations.md explains each. */
@@ -205,4 +206,5 @@ const JOBS: Readonly<Record<string, string>> = {
   "webhooks.retry": "Nothing is lost: the sweep retries the deliveries. The log says why the jobs fail.",
 };
 
-const OTHER_JOBS = "The log of the workers says why. A finished job is kept for a while, so this goes away by itself.";
+const OTHER_JOBS =
+  "The log of the workers says why. This problem disappears by itself, because finished jobs are deleted after a while.";

@@ -20,7 +20,7 @@ import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `doctor`: checks whether workers run, and finds events that are not delivered. */
+/** `doctor`: finds problems with events, workers, secrets, anchors and the nodes of a cluster. */
 export function doctorCommand(): Command {
   return new Command("doctor")
     .option("--lender <code>", "check only this lender")
@@ -28,7 +28,8 @@ export function doctorCommand(): Command {
     .addHelpText(
       "after",
       `
-A fault is for the operator. A warning is a problem of a lender, such as a suspended callback. The command only reads.
+A fault is a problem that the operator has to solve. A warning is a problem of a lender, such as a suspended callback.
+The command only reads.
 Exits with 1 when there is a fault, with 0 when there are only warnings.
 
 Example:
@@ -41,7 +42,7 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   const { em, config, vault } = operator;
   const health = await clusterHealth(em());
   const ofCluster = health ? problemsOfCluster(health) : [];
-  // A node does not answer, so the other checks would fail: they read the rows of all lenders.
+  // The other checks read the rows of all lenders, so they would fail while a node does not answer.
   if (health && health.away.length > 0) return answerFound(ofCluster, { at: new Date(), lenders: [] }, NOT_CHECKED);
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));

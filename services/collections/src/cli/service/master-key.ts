@@ -30,12 +30,12 @@ Example:
     .action(rotate);
   masterKey
     .command("replace-lost")
-    .requiredOption("--reason <text>", "why; recorded in the audit log of each lender", readReason)
-    .description("Accept MASTER_KEY although it does not open this database's secrets: the old key is lost.")
+    .requiredOption("--reason <text>", "the reason, for the audit log of each lender", readReason)
+    .description("Accept MASTER_KEY although it does not open this database's secrets, because the old key is lost.")
     .addHelpText(
       "after",
       `
-Secrets that were sealed under the lost key stay closed. The command "doctor" names each, and what to register again.
+Secrets that were sealed under the lost key can no longer be opened. The command "doctor" lists them, and says what to register again.
 First look for the old key, also in backups. If you find it later, it does not open secrets that are sealed under the new key.
 
 Example:

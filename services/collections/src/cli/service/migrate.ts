@@ -16,15 +16,15 @@ interface MigrateCommandOptions {
 /** `migrate`: brings the schema up to date and, on a cluster, distributes the tables. */
 export function migrateCommand(): Command {
   return new Command("migrate")
-    .option("--distribute", "then distribute the tables by lender on a cluster of Citus")
+    .option("--distribute", "after the migration, distribute the tables by lender on a Citus cluster")
     .option("--dry-run", "with --distribute: migrate, and only print the statements for Citus")
     .description("Bring the database's schema up to date, as each start of the service does.")
     .addHelpText(
       "after",
       `
-Run --distribute in each release of a cluster. It may be repeated, and does only what is left to do. If the extension citus is not
-installed in the database, it does nothing. A cluster that is not ready is refused before anything is migrated: a node does
-not answer, has max_prepared_transactions = 0, has Citus before 13, or lacks a role.
+Run --distribute in each release of a cluster. You may repeat it: it does only the remaining steps. If the extension
+citus is not installed in the database, it does nothing. A cluster that is not ready is refused before anything is migrated: a
+node does not answer, has max_prepared_transactions = 0, has Citus before 13, or lacks a role.
 
 Example:
   pnpm collections migrate --distribute --dry-run`,

@@ -7,7 +7,7 @@ import { isUuid } from "./with-database.ts";
 
 const REASON_CHARACTERS = 500;
 
-/** Computes a moment as soon as the time zone is known. */
+/** Returns the moment that an option names, given the time zone of its local time. */
 export type LocalMoment = (timeZone: string) => Date;
 
 /**
@@ -41,7 +41,7 @@ function readClockMoment(text: string): LocalMoment | undefined {
   const reading = readInstant(text);
   if ("instant" in reading) return () => reading.instant;
   const ofToday = /^\d{1,2}:\d{2}(?::\d{2})?$/.test(text) ? text.padStart(text.length < 6 ? 5 : 8, "0") : undefined;
-  // Parsed as UTC only to validate it and to split it into day and time.
+  // The text is parsed as UTC only to validate it and to split it into day and time.
   const local = readInstant(ofToday === undefined ? `${text}Z` : `2000-01-01T${ofToday}Z`);
   if (!("instant" in local)) return undefined;
   const [day = "", time = ""] = local.instant.toISOString().slice(0, -1).split("T");

@@ -23,7 +23,7 @@ const RELEASE_STEP =
 
 const RIGHT_KEY =
   "Set MASTER_KEY to that key. During a rotation, set MASTER_KEY_PREVIOUS to the other key until " +
-  '"collections master-key rotate" has ended with 0. If the key is lost: collections master-key replace-lost --help.';
+  '"collections master-key rotate" has exited with code 0. If the key is lost: collections master-key replace-lost --help.';
 
 /** A command is refused, and nothing was changed. */
 export class Refusal extends Error {

@@ -3,12 +3,13 @@ import { EXIT, Refusal } from "./refusal.ts";
 import { tell } from "./terminal.ts";
 
 /** How to give the value of an option that takes a secret, for help texts. */
-export const SECRET_HELP = "as @file, or - for standard input";
+export const SECRET_HELP = "give it as @file, or give - to read it from standard input";
 
 /**
- * Reads the values of options that take a secret. `given` has the option's name, such as `--whatsapp-token`, as key.
- * `@file` means the content of a file, and `-` means standard input, both without the line break at the end. Any other
- * value is used as it is, with a warning, because everybody on the machine can read the command line of a process.
+ * Reads the values of options that take a secret. The keys of `given` are the names of the options, such as
+ * `--whatsapp-token`. `@file` means the content of a file, and `-` means standard input, both without the line break at
+ * the end. Any other value is used as it is, with a warning, because everybody on the machine can read the command line
+ * of a process.
  */
 export function readSecrets(given: Readonly<Record<string, string>>): Record<string, string> {
   const fromInput = Object.keys(given).filter((option) => given[option] === "-");

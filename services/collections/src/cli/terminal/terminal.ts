@@ -1,9 +1,9 @@
 import { createInterface } from "node:readline/promises";
 import { harmless } from "@collections/flows";
 
-// In the command line, only this file writes to stdout and stderr. Names, reasons, headers of files and error messages
-// come from outside. Control characters in them must not move the cursor, set the title of the terminal or hide other
-// text.
+// Only this file of the command line writes to stdout and stderr. The output includes text from outside, such as names,
+// reasons, headers of files and error messages. Control characters in such text must not move the cursor, set the title
+// of the terminal or hide other text.
 
 /** Prints text for a person on stdout. */
 export function print(text: string): void {
@@ -39,7 +39,7 @@ export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${harmless(text)}`);
 }
 
-/** Removes the line of progress. */
+/** Removes the line that `showProgress` has written. */
 export function endProgress(): void {
   if (process.stderr.isTTY) process.stderr.write("\r\u001B[K");
 }

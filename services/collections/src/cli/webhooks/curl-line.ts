@@ -1,11 +1,11 @@
 import type { SentRequest } from "@collections/webhooks";
 
-/** contract: Limits, webhook acknowledgement time */
+/** The time within which a receiver must answer (contract: Limits, webhook acknowledgement time). */
 const TIMEOUT_SECONDS = 10;
 
 /**
- * Returns a curl command for any POSIX shell that sends a request again, byte for byte, whatever its body contains.
- * Options switch off what curl would add or change.
+ * Returns a curl command for any POSIX shell that sends a request again, byte for byte, whatever its body contains. The
+ * options keep curl from adding headers of its own and from changing the URL.
  */
 export function curlLine({ url, headers, body }: SentRequest): string {
   const given = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

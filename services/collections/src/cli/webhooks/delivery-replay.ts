@@ -24,7 +24,7 @@ import { answer, idOf, lenderNamed, type Operator, table, withDatabase } from ".
 
 const STATES = ["parked", "delivered"] as const satisfies ReplayableState[];
 const POLL_EVERY_MS = 500;
-/** After this time without progress, a message says that perhaps no worker runs. */
+/** After this time without progress, a message asks whether a worker is running. */
 const STALLED_AFTER_MS = 15_000;
 
 interface ReplayOptions {
@@ -44,21 +44,21 @@ interface ReplayOptions {
 export function addReplayCommands(delivery: Command): void {
   delivery
     .command("replay")
-    .argument("[event-id]", "this event; without it, all events that match the options")
+    .argument("[event-id]", "the event to send again; by default all events that match the options")
     .option("--lender <code>", "events of this lender")
     .option("--loan <loan>", "only events of this loan")
     .option("--kind <kind>", "only events of this kind, such as payment.collected")
     .addOption(new Option("--state <state>", "only events in this state; parked by default").choices([...STATES]))
     .option(
       "--since <moment>",
-      'only events created at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
+      'only events created at this time or later, such as 09:00, "2026-11-20 18:00" or 24h (24 hours ago)',
       readMoment,
     )
     .option("--until <moment>", "only events created before this time", readMoment)
     .option("--rate <count>", `events per second; ${DEFAULT_REPLAY_RATE} by default`, readCount(1, MAX_REPLAY_RATE))
     .option("--dry-run", "only count the events")
     .option("--wait", "show the progress until the replay has ended")
-    .option("--reason <text>", "why; recorded in the audit log. Required without --dry-run", readReason)
+    .option("--reason <text>", "the reason, for the audit log; required without --dry-run", readReason)
     .description("Send events again, with the same ids and bytes, marked as replays.")
     .addHelpText(
       "after",
@@ -80,7 +80,7 @@ Examples:
   delivery
     .command("cancel-replay")
     .argument("<replay-id>", "replay_…")
-    .requiredOption("--reason <text>", "why; recorded in the audit log", readReason)
+    .requiredOption("--reason <text>", "the reason, for the audit log", readReason)
     .description("End a replay. Events that were not sent yet stay as they are.")
     .addHelpText("after", '\nExample:\n  pnpm collections delivery cancel-replay replay_0192… --reason "wrong lender"')
     .action((id: string, { reason }: { reason: string }) => withDatabase((operator) => cancel(operator, id, reason)));
@@ -153,7 +153,7 @@ async function replayMany(
   });
   const replayId = publicId("replay", started.id);
   const sends = `sends ${started.total} events of ${lender.code} again, ${started.ratePerSecond} a second`;
-  const text = started.id === id ? `${replayId} ${sends}.` : `${replayId}, which runs already, ${sends}.`;
+  const text = started.id === id ? `${replayId} ${sends}.` : `${replayId} is already running: it ${sends}.`;
   if (!waits) return answer(shownReplay(started, lender.code), text);
   tell(text);
   const ended = await untilEnded(operator, started);

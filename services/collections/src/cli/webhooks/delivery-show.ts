@@ -18,7 +18,7 @@ import { notFound } from "../terminal/refusal.ts";
 import { withWebhookSender } from "./with-webhook-sender.ts";
 import { answer, idOf, type Operator, withDatabase } from "../terminal/with-database.ts";
 
-/** How long a receiver accepts a signature. contract: Limits, timestamp window */
+/** How long a receiver accepts a signature (contract: Limits, timestamp window). */
 const VALID_FOR_MS = 300_000;
 
 export function showCommand(): Command {
@@ -98,7 +98,7 @@ async function show(operator: Operator, given: string): Promise<void> {
 }
 
 /**
- * Returns the request of the next attempt, or of the last attempt if no other follows. If there is no such request,
+ * Returns the request of the next attempt, or of the last attempt if there is no next one. If there is no such request,
  * returns a sentence that says why.
  */
 async function requestOf(operator: Operator, delivery: DeliveryDetail): Promise<SentRequest | string> {

@@ -35,7 +35,7 @@ export function deliveryCommand(): Command {
     .addOption(new Option("--state <state>", "only deliveries in this state").choices([...STATES]))
     .option(
       "--since <moment>",
-      'only events created at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
+      'only events created at this time or later, such as 09:00, "2026-11-20 18:00" or 24h (24 hours ago)',
       readMoment,
     )
     .option("--cursor <cursor>", "the nextCursor of the previous page", readCursor)

@@ -42,7 +42,7 @@ export function endpointCommand(): Command {
   endpoint
     .command("resume")
     .argument("<lender>", "the lender's code")
-    .requiredOption("--reason <text>", "why; recorded in the audit log", readReason)
+    .requiredOption("--reason <text>", "the reason, for the audit log", readReason)
     .description("End the suspension of a callback without a ping. Waiting events are sent in order.")
     .addHelpText("after", '\nExample:\n  pnpm collections endpoint resume ACME --reason "their firewall refuses pings"')
     .action((code: string, { reason }: { reason: string }) =>

@@ -83,8 +83,8 @@ builder.mutationField("revealContact", (t) =>
 );
 
 /**
- * Checks whether a repeat may still see the current contact, and throws the refusal if not. On a later day the repeat
- * counts towards the limit of that day.
+ * Checks whether a repeated request may still see the current contact details, and throws the refusal if it may not. A
+ * repeat on a later day counts towards the limit of that day.
  */
 async function seeAgain(caseId: string, context: Context): Promise<void> {
   const again = await transaction(context.reads.em, (tx) => reveal(tx, { caseId, isRepeat: true }, context));
@@ -112,7 +112,7 @@ async function reveal(
       return {
         refusal: {
           code: "CONTACT_LIMIT_REACHED",
-          message: `You may see the contacts of ${perDay} cases a day; those of today can be seen again.`,
+          message: `You may see the contacts of ${perDay} cases a day. You can still see the contacts that you have already seen today.`,
         },
       };
   }

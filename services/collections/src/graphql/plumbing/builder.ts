@@ -58,7 +58,7 @@ export const builder = new SchemaBuilder<{
         "TOO_COMPLEX",
         kind === ComplexityErrorKind.Depth
           ? `An operation may be ${MAX_DEPTH} levels deep; this one has ${depth}.`
-          : `An operation may cost ${MAX_COMPLEXITY}; this one costs ${Math.ceil(complexity)}: ask for less at a time.`,
+          : `An operation may have a complexity of ${MAX_COMPLEXITY}; this one has ${Math.ceil(complexity)}: ask for less at a time.`,
       ),
   },
   errors: {

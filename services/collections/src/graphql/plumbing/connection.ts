@@ -31,7 +31,7 @@ export function rootPageComplexity(args: PageArgs): { field: number; multiplier:
 /** Returns the requested page. Throws BAD_INPUT if `first` is out of range. */
 export function pageOf({ first, after }: PageArgs): { first: number; after?: string } {
   const size = first ?? DEFAULT_PAGE;
-  if (size < 1 || size > MAX_PAGE) throw badInput(`\`first\` is from 1 to ${MAX_PAGE}; got ${size}.`);
+  if (size < 1 || size > MAX_PAGE) throw badInput(`\`first\` must be from 1 to ${MAX_PAGE}; got ${size}.`);
   return { first: size, ...(typeof after === "string" && { after }) };
 }
 

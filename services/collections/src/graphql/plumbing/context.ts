@@ -16,7 +16,8 @@ export interface Context {
   /** The address of the client, behind the trusted proxies. */
   readonly address: string;
   /**
-   * Checks again whether the access token is valid. Needed for subscriptions, which outlive the check of their request.
+   * Checks again whether the access token is valid. Subscriptions need this, because the token may become invalid while
+   * they last.
    */
   readonly isStillSignedIn: () => Promise<boolean>;
   /** Aborted when this process stops. Subscriptions end, and clients subscribe again at another process. */

@@ -122,7 +122,7 @@ function caseIdOf({ caseId }: CaseKey): string {
 }
 
 function lenderIsGone(id: string): never {
-  throw new Error(`The lender ${id} has cases and does not exist.`);
+  throw new Error(`The lender ${id} was not found, although it has cases.`);
 }
 
 function noVisits(): Page<Visit> {

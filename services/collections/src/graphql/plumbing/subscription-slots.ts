@@ -1,18 +1,20 @@
 import { ClientError } from "./client-error.ts";
 
-/** Limits subscriptions: each one occupies a connection and is read every few seconds. */
+/**
+ * Limits the number of subscriptions. Each subscription occupies a connection, and its link is read every few seconds.
+ */
 export interface SubscriptionSlots {
   /**
-   * Takes a slot; the returned function frees it. If the field partner has no free slot, the oldest one is freed and
-   * its `end` is called, because a phone that lost its signal does not close its old subscription. Throws ClientError
-   * RATE_LIMITED if the slots of all field partners together are taken.
+   * Takes a slot, and returns a function that frees the slot. If the field partner has no free slot, frees their oldest
+   * slot and calls its `end`, because a phone that lost its signal does not close its old subscription. Throws
+   * ClientError RATE_LIMITED if the slots of all field partners together are taken.
    */
   take(fieldPartnerId: string, end: () => void): () => void;
 }
 
 /**
- * `perFieldPartner` is more than a phone shows at a time. `inAll` is a number of connections that one process serves
- * easily.
+ * `perFieldPartner` is more than the number of links that a phone shows at the same time. `inAll` is a number of
+ * connections that one process can easily serve.
  */
 export const SUBSCRIPTION_SLOTS = { perFieldPartner: 20, inAll: 2_000 };
 
@@ -37,7 +39,7 @@ export function createSubscriptionSlots({ perFieldPartner, inAll } = SUBSCRIPTIO
       }
       if (all >= inAll)
         throw full("Too many links are watched at the moment: query your link every few seconds instead.");
-      // Wrapped in a new function for each slot, because two slots may get the same `end`.
+      // Create a new function for each slot. Two slots may get the same `end`, and the set would store it only once.
       const endThis = () => end();
       const own = taken.get(fieldPartnerId) ?? new Set();
       taken.set(fieldPartnerId, own.add(endThis));

@@ -54,7 +54,8 @@ export function createWatchedLinks(database: Database): WatchedLinks {
 
   return {
     everyTick(onTick) {
-      // Wrapped in a new function for each call, because two subscriptions may pass the same function.
+      // Create a new function for each call. Two subscriptions may pass the same function, and the set would store it
+      // only once.
       const listener = () => onTick();
       listeners.add(listener);
       timer ??= setInterval(() => listeners.forEach((one) => one()), READ_EVERY_MS);

@@ -50,7 +50,8 @@ export function authenticateFirst(
   async function strangersParams(context: ServerContext): Promise<GraphQLParams> {
     const body = await bodyOf(context.req, { memory, limitBytes: MAX_OPEN_BODY_BYTES });
     try {
-      // A caller whose token has just expired may send a larger body. The answer must then name the token as the fault.
+      // A caller whose token has just expired may send a larger body. The answer must then name the token as the fault,
+      // not the size of the body.
       if (!body) throw unauthenticated();
       return openParams(body);
     } catch (refusal) {

@@ -36,7 +36,7 @@ test.each([
   ["a description", '"""What it does""" mutation { a }', ["Mutation.a"], 1],
   ["empty selections", "{ }", [], 0],
   ["no tokens", "# nothing", [], 0],
-])("outlines %s", (_, document, rootFields, selections) => {
+])("counts the selections and finds the root fields of a document with %s", (_, document, rootFields, selections) => {
   const outline = outlineOf(document, LIMITS);
   expect([...outline!.rootFields]).toEqual(rootFields);
   expect(outline).toMatchObject({ selections, exceeded: undefined });

@@ -76,7 +76,10 @@ function isOpenDocument(document: unknown, sandbox: boolean): boolean {
   return sandbox && selectsOnly(outline, INTROSPECTION_FIELDS);
 }
 
-/** Whether a registered document only signs in. Registered documents are within the limits already. */
+/**
+ * Whether a registered document selects only root fields that need no access token. Registered documents are always
+ * within the limits.
+ */
 function signsIn(document: string): boolean {
   const outline = outlineOf(document, DOCUMENT_LIMITS);
   return outline !== undefined && selectsOnly(outline, OPEN_FIELDS);

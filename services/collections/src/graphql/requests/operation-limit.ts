@@ -47,12 +47,13 @@ function tooManyOperations({ quota, waitS }: Admission): ClientError {
 }
 
 /**
- * Returns the error for a request without a valid token from an address that has sent too many. The code stays
- * UNAUTHENTICATED. A phone whose token has expired then renews the token, which is still allowed, and does not wait.
+ * Returns the error for a request without a valid token from an address that has sent too many such requests. The code
+ * stays UNAUTHENTICATED. A phone whose token has expired then renews the token, which is still allowed, and does not
+ * wait.
  */
 export function tooManyStrangers({ quota, waitS }: Admission): ClientError {
   const message =
-    `More than ${quota} operations a minute from this network had no valid token. Operations with one are still answered, and so are ` +
+    `More than ${quota} operations a minute from this network had no valid token. Operations with a valid token are still answered, and so are ` +
     "refreshSession and sign-ins.";
   return new ClientError("UNAUTHENTICATED", message, { retryAfterS: waitS });
 }

@@ -16,7 +16,8 @@ export function limitTime(timeoutMs: number): Plugin {
           const message = `An operation took more than ${timeoutMs} ms.`;
           return { errors: [new ClientError("INTERNAL", message, { retryAfterS: RETRY_AFTER_S })] };
         });
-        // `ended.abort` rejects this promise after the race, when no code awaits it any more.
+        // Ignore the rejection by `ended.abort`, which happens after the race, when no code awaits this promise any
+        // more.
         late.catch(() => undefined);
         try {
           return await Promise.race([executeFn(args), late]);

@@ -68,7 +68,7 @@ export function faultsOf(document: string): string[] {
 function readRegistered(file: string): PersistedOperations {
   const entries = Object.entries(jsonOf(file));
   const problems = entries.flatMap(([hash, document]) => problemsOf(hash, document));
-  if (entries.length === 0) problems.push("it names no operation");
+  if (entries.length === 0) problems.push("the file has no operations");
   if (problems.length > 0) {
     throw new InvalidConfigError(problems.map((problem) => `PERSISTED_OPERATIONS_FILE ${file}: ${problem}`));
   }
@@ -83,7 +83,7 @@ function jsonOf(file: string): object {
     throw new InvalidConfigError([`PERSISTED_OPERATIONS_FILE ${file} cannot be read: ${(error as Error).message}`]);
   }
   throw new InvalidConfigError([
-    `PERSISTED_OPERATIONS_FILE ${file} must hold one JSON object: hashes and their documents`,
+    `PERSISTED_OPERATIONS_FILE ${file} must contain one JSON object that maps hashes to documents`,
   ]);
 }
 

@@ -51,7 +51,7 @@ export function paramsOf(body: Buffer): GraphQLParams {
   return json;
 }
 
-/** Returns the error for a body for which `bodyOf` returned undefined. */
+/** Returns the error for a body that exceeds the limit, for which `bodyOf` returned undefined. */
 export function bodyTooLarge(limitBytes: number): GraphQLError {
   return unreadable(tooLarge(limitBytes).detail, { status: 413 });
 }

@@ -14,7 +14,7 @@ export async function admitSignIn({ app, address }: Context, device: string | un
   const { rateLimits } = app.config;
   if (rateLimits === "off") return;
   if (device !== undefined) {
-    // Many devices share an address. Requests of others at the address do not count for a known device.
+    // Many devices share an address. Requests of other devices at the same address do not count for a known device.
     const admission = await app.rateLimiter.admit("known-device", device);
     if (admission?.granted !== false) return;
     throw tooOften(admission.waitS * 1_000, "This device has sent too many requests.");
@@ -32,7 +32,10 @@ export function tooOften(waitMs: number, message: string): Error {
   return refusedError({ code: "RATE_LIMITED", message: `${message} Wait ${retryAfterS} s.`, retryAfterS });
 }
 
-/** Returns the error for an idempotency key that was used with another input. Sign-in mutations do not use `once`. */
+/**
+ * Returns the error for an idempotency key that was used with another input. Sign-in mutations do not use `once`, which
+ * reports this conflict in other mutations.
+ */
 export function keyConflict(): Error {
   const message = "This idempotencyKey was used with another input; make a new key for a new request.";
   return refusedError({ code: "IDEMPOTENCY_CONFLICT", message });

@@ -16,8 +16,8 @@ import {
 
 const MAX_DEVICE_NAME_CHARS = 80;
 /**
- * A longer text is rejected without normalization. A name of 80 decomposed letters with spaces around it is far
- * shorter.
+ * A longer text is rejected without normalization. Even a name of 80 decomposed letters with spaces around it is far
+ * shorter than this limit.
  */
 const LONGEST_TEXT = 1_000;
 
@@ -60,7 +60,7 @@ type Given = { otpId: string; code: string; idempotencyKey: string; deviceName: 
 
 async function verify(given: Given, context: Context): Promise<{ tokens: Tokens }> {
   const { database, signInKeys: keys } = context.app;
-  // Only the device that requested the code knows its id.
+  // Only the device that requested the code knows the id of the code.
   const isKnownDevice = await isOtpOfKnownDevice(database.em(), given.otpId);
   await admitSignIn(context, isKnownDevice ? given.otpId : undefined);
   const outcome = await transaction(context.reads.em, (tx) => verifyOtp(tx, keys, given, new Date()));

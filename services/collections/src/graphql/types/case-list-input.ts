@@ -78,7 +78,7 @@ interface FilterGiven {
 export function filterOf({ status, bucket, lender, city, postalCode, promiseDue, workable }: FilterGiven): CaseFilter {
   const due = promiseDue && { from: promiseDue.from ?? undefined, to: promiseDue.to ?? undefined };
   if (due?.from !== undefined && due.to !== undefined && due.from > due.to) {
-    throw badInput("`promiseDue` ends before it begins: `from` is not after `to`.");
+    throw badInput("`promiseDue` ends before it begins: `from` must not be after `to`.");
   }
   return {
     statuses: status ?? undefined,
@@ -104,10 +104,10 @@ export function searchOf(search: Given<string>): string {
 /** Checks and returns a place and a radius. Throws BAD_INPUT. */
 export function nearOf({ latitude, longitude, radiusM }: Near | typeof NearInput.$inferInput): Near {
   if (Math.abs(latitude) > 90 || Math.abs(longitude) > 180) {
-    throw badInput("`near` has a latitude from -90 to 90 and a longitude from -180 to 180.");
+    throw badInput("`near` must have a latitude from -90 to 90 and a longitude from -180 to 180.");
   }
   if (typeof radiusM !== "number") return { latitude, longitude };
-  if (radiusM < 1 || radiusM > MAX_RADIUS_M) throw badInput(`\`radiusM\` is from 1 to ${MAX_RADIUS_M} metres.`);
+  if (radiusM < 1 || radiusM > MAX_RADIUS_M) throw badInput(`\`radiusM\` must be from 1 to ${MAX_RADIUS_M} metres.`);
   return { latitude, longitude, radiusM };
 }
 

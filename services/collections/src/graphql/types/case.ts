@@ -123,7 +123,8 @@ builder.node(CaseRef, {
       description: "Your link with which the borrower can pay now; null if there is none.",
       resolve(theCase, _, { reads }) {
         if (theCase.isShrunk) return null;
-        // The link's fields load the case to check whether it may be seen. The case has just been read, so cache it.
+        // The fields of the link load the case, to check whether the field partner may see it. Put the case into the
+        // cache of that loader, because it has just been read.
         reads.ownCase.prime(theCase.id, theCase);
         return reads.activeLink.load(keyOf(theCase));
       },

@@ -115,7 +115,7 @@ async function readPage(tx: Tx, fieldPartnerId: string, run: SyncRun, first: num
   return { run, cases, goneCases, paymentLinks, earningLines };
 }
 
-/** Reads the next page of a kind. A kind at its end is not read again. */
+/** Reads the next page of a kind. Returns an empty page for a kind that is at its end. */
 function from<Item>(place: SyncPlace, read: (after?: string) => Promise<Page<Item>>): Promise<Page<Item>> {
   if (place === "end") return Promise.resolve({ items: [], hasNext: false });
   return place === "beginning" ? read() : read(place.after);
@@ -126,7 +126,7 @@ async function cut<Item>(first: number, read: (limit: number) => Promise<Item[]>
   return { items: items.slice(0, first), hasNext: items.length > first };
 }
 
-/** Returns the sync with the places where its next page starts. */
+/** Returns the sync with the place where the next page of each kind starts. */
 function nextOf({ run, cases, goneCases, paymentLinks, earningLines }: SyncPage): SyncRun {
   const behind = ({ items, hasNext }: Page<{ readonly id: string } | string>): SyncPlace => {
     const last = items.at(-1);

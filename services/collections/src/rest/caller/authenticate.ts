@@ -138,7 +138,8 @@ function checkedTimestamp(timestamp: string, signature: string, nowMs: number): 
   const hint = verdict.hint === undefined ? "" : ` The value ${verdict.hint}.`;
   throw new Problem("TIMESTAMP_OUT_OF_RANGE", `Sign with a clock within 5 minutes of server time.${hint}`, {
     serverTime: new Date(nowMs).toISOString(),
-    // For a huge timestamp no exact difference exists. The timestamp is at least about this far ahead.
+    // The exact difference of a huge timestamp cannot be computed. The timestamp is ahead of server time by about this
+    // much or more.
     skewMs: verdict.skewMs ?? Number.MIN_SAFE_INTEGER,
   });
 }

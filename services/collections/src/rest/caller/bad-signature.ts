@@ -22,7 +22,7 @@ export class BadSignature extends Problem {
   readonly #secrets: (() => Promise<KeySecrets | undefined>) | undefined;
 
   /**
-   * `secrets` reads the secrets for the diagnosis. Given only in a sandbox, where the caller may be told the mistake.
+   * `secrets` reads the secrets for the diagnosis. Given only in a sandbox, where the caller may learn the mistake.
    */
   constructor(request: RequestToDiagnose, secrets?: () => Promise<KeySecrets | undefined>) {
     super("BAD_SIGNATURE", DETAIL);

@@ -25,9 +25,9 @@ const HEADERS_OF_ALL_ANSWERS = ["X-Request-Id"];
 const HEADERS_OF_COUNTED_ANSWERS = ["X-Request-Id", "RateLimit-Policy", "RateLimit"];
 
 /**
- * Derives the OpenAPI document of the REST API and the webhooks from the endpoints: from the schemas that check
- * requests, and from the schemas of answers, which tests check. `basePath` is the path that a proxy in front removes,
- * or empty.
+ * Derives the OpenAPI document of the REST API and the webhooks from the endpoints. The schemas of requests are those
+ * with which the service checks requests. The schemas of answers are used only here and by tests, which check real
+ * answers. `basePath` is the path that a proxy in front removes, or empty.
  */
 export function openApiDocument(basePath = ""): OpenApiDocument {
   return {

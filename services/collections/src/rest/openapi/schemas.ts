@@ -13,7 +13,7 @@ export interface JsonSchema {
 export function componentSchemas(named: NamedSchemas, io: "input" | "output"): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  // A type without a JSON Schema, such as AmountLiteral, gives its type in its metadata.
+  // A class such as AmountLiteral has no JSON Schema. The metadata of its zod schema name the JSON type instead.
   const { schemas } = z.toJSONSchema(registry, { uri: referenceTo, io, unrepresentable: "any" });
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plain(schema) as JsonSchema]));
 }

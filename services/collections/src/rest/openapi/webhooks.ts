@@ -191,7 +191,7 @@ export const EVENT_KINDS: readonly EventKind[] = [
   ...Object.keys(DATA).map((kind) => caseKind(kind as CaseEventKind)),
 ];
 
-/** contract: Mint-link response */
+/** The answer of a lender to a mint call (contract: Mint-link response). */
 export const mintAnswer = z
   .object({
     success: z.literal(true).meta({ description: "A link was created." }),
@@ -216,7 +216,7 @@ export const mintAnswer = z
   })
   .meta({ description: "A payment link. Any other body, or a status other than 2xx, means that there is no link." });
 
-/** contract: Mint-link request */
+/** The body of a mint call (contract: Mint-link request). */
 export const mintRequest = z
   .object({
     sourceLoanNumber: loanAnswer,

@@ -1,7 +1,7 @@
 import { readInstant } from "@collections/cases";
 import { z } from "zod";
 
-/** contract: POST cases: import, sourceLoanNumber */
+/** The maximum length of a loan number (contract: POST cases: import, sourceLoanNumber). */
 export const LOAN_CHARACTERS = 64;
 
 /**

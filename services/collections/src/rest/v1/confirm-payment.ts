@@ -27,7 +27,7 @@ import { couldBeLoan, LOAN, loanNotFound } from "./loan-in-path.ts";
 const AMOUNT_KEYS = new Set(["amount"]);
 const LINK_ID_CHARACTERS = 128;
 
-/** contract: Payment confirmation request */
+/** The body of a confirmation (contract: Payment confirmation request). */
 const confirmationBody = z.object({
   amount: z
     .instanceof(AmountLiteral, { error: "takes a JSON number in major units, such as 2500 or 2500.5, not a string" })
@@ -53,7 +53,7 @@ const confirmationBody = z.object({
     .meta({ description: "True confirms the amount if it is exactly 100 times the outstanding amount." }),
 });
 
-/** contract: Payment confirmation response */
+/** The answer to the first confirmation of a payment (contract: Payment confirmation response). */
 const bookingAnswer = z
   .object({
     success: successAnswer,

@@ -64,7 +64,7 @@ export const canonicalSha256Answer = z
   .string()
   .meta({ description: "The SHA-256 of the text to sign, in hexadecimal digits." });
 
-/** contract: Signature debugger */
+/** The answer of the signature debugger (contract: Signature debugger). */
 const debugAnswer = z
   .object({
     success: successAnswer,

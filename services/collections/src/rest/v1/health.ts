@@ -3,7 +3,7 @@ import { instantAnswer } from "../endpoint/answer-parts.ts";
 import type { SignedEndpoint } from "../endpoint/endpoint.ts";
 import { KEY_ID } from "./examples.ts";
 
-/** contract: Health response */
+/** The answer to a health request with a valid signature (contract: Health response). */
 const healthAnswer = z
   .object({
     ok: z.literal(true).meta({ description: "The signature is right." }),

@@ -118,7 +118,7 @@ export const importOutcome = {
   warnings: warningsAnswer,
 };
 
-/** contract: POST cases: import */
+/** The answer to an import (contract: POST cases: import). */
 export const importAnswer = z
   .object({ success: z.boolean().meta({ description: "True if no row was rejected." }), ...importOutcome })
   .meta({ description: "The outcome of each row." });

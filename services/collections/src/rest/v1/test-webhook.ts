@@ -19,7 +19,7 @@ const testWebhookBody = z.object({
     .meta({ description: "The kind of event to send, which is `ping`." }),
 });
 
-/** contract: POST webhooks/test */
+/** The answer to a test of the callback (contract: POST webhooks/test). */
 const webhookTestAnswer = z
   .object({
     success: successAnswer,
