@@ -54,7 +54,7 @@ test("without METRICS_PORT, /metrics is served on PORT, and a production environ
   const settings = await settingsWithDatabase({ ENVIRONMENT: "live" });
   const production = await startedProcess(settings);
   expect((await get(`${production.url}/metrics`)).status).toBe(200);
-  expect(production.log()).toContain("set METRICS_PORT to serve it on its own port");
+  expect(production.log()).toContain("set METRICS_PORT to serve /metrics on a separate port");
   const sandbox = await startedProcess({ ...settings, ENVIRONMENT: "sandbox" });
   expect(sandbox.log()).not.toContain("METRICS_PORT");
 });
