@@ -33,7 +33,9 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Refuses a file that this process cannot append to, before the service starts. Throws InvalidConfigError. */
+/**
+ * Checks, before the service starts, that this process can append to the file. Throws InvalidConfigError if it cannot.
+ */
 export async function checkAnchorFile(path: string): Promise<void> {
   try {
     const file = await open(path, "a", 0o644);

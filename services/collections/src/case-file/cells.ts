@@ -23,7 +23,7 @@ const MONTH_FIRST = /^([a-z]{3,9})\.?[- ]?(\d{1,2})(?:st|nd|rd|th)?[-, ]{1,2}(\d
 const DAY_AND_TIME = /^(.*\d)[ ,T]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)? ?([ap]m)?$/i;
 const WITH_ZONE = /(?:z|[+-]\d{2}:?\d{2})$/i;
 
-/** Reads an amount in major units as people and exports write it: ₹1,23,456.50, Rs. 5000/-, 5000.00. */
+/** Reads an amount in major units, in the forms that people and exports use: ₹1,23,456.50, Rs. 5000/-, 5000.00. */
 export function readAmountCell(text: string, currency: CurrencyCode): CellReading<AmountLiteral> {
   const symbol = currency === "INR" ? /^(?:₹|rs\.?|inr)\s*/i : new RegExp(String.raw`^${currency}\s*`, "i");
   const number = text.replace(symbol, "").replace(/\s*\/-$/, "");
@@ -38,9 +38,11 @@ export function readAmountCell(text: string, currency: CurrencyCode): CellReadin
   return { fault: `${shown(text)} is not an amount; write it as 123456.50 or 1,23,456.50.` };
 }
 
-/** Reads a day as people and exports write it: 05/12/2026, 5-Dec-26, 2026-12-05. The value is `YYYY-MM-DD`. */
+/**
+ * Reads a day in the forms that people and exports use: 05/12/2026, 5-Dec-26, 2026-12-05. The value is `YYYY-MM-DD`.
+ */
 export function readDayCell(text: string, order: DateOrder): CellReading<string> {
-  // Database exports write a day with midnight as its time.
+  // Remove the time of midnight, which database exports add to a day.
   const day = text.replace(/[ T]0{1,2}:00(?::00(?:\.0+)?)?(?: ?am)?$/i, "");
   const parts = partsOf(day, order);
   if (parts === undefined) {

@@ -40,8 +40,8 @@ export interface FileOutcome {
 const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
 
 /**
- * Returns the key of a file's progress: a hash of its content and of the rules for reading it. With other rules, the
- * same file is another import.
+ * Returns the key of a file's progress: a hash of its content and of the rules for reading it. The same file with other
+ * rules has another key, so it counts as another import.
  */
 export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: Reading): string {
   const { encoding, separator, sha256 } = file;

@@ -5,8 +5,8 @@ const MOST_FILLED = 0.6;
 
 /**
  * Remembers the first line of each loan in a file. A file of a million loans takes little memory: only a hash of 8
- * bytes and the line are stored, in 20 to 40 bytes per loan with free slots. In one of ten thousand such files, two
- * loans have the same hash.
+ * bytes and the line are stored. With free slots, this takes 20 to 40 bytes per loan. The probability that any two of a
+ * million loans have the same hash is about 1 in 18 million.
  */
 export class SeenLoans {
   #hashes = new BigUint64Array(FIRST_SLOTS);

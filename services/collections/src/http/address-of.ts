@@ -2,8 +2,9 @@ import type { Request } from "express";
 import { isIPv4, isIPv6 } from "node:net";
 
 /**
- * Returns the address for which failed authentications are counted: that of the client behind the trusted proxies. An
- * IPv6 address is replaced by its /64 network, because a client with one address of a network can use all of them.
+ * Returns the address for which failed authentications are counted: the address of the client behind the trusted
+ * proxies. An IPv6 address is replaced by its /64 network, because a client with one address of a network can use all
+ * of them.
  */
 export function addressOf(request: Pick<Request, "ip" | "socket">): string {
   const given = request.ip ?? "";

@@ -42,7 +42,7 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
       if (isDue.ofAddress())
         log.warn(
           { address, perAddress },
-          "connections of one address are refused: it has a quarter of MAX_CONNECTIONS",
+          "connections from one address are refused: the address already has a quarter of MAX_CONNECTIONS",
         );
       return;
     }

@@ -25,7 +25,7 @@ export interface MetricsAddress {
 
 /** The settings of the service, read once at the start from environment variables. */
 export interface Config {
-  /** Undefined for the embedded PostgreSQL under `.data/`. */
+  /** The URL of the database; undefined for the embedded PostgreSQL under `.data/`. */
   databaseUrl: string | undefined;
   databaseDirectUrl: string | undefined;
   databaseMigrationUrl: string | undefined;
@@ -123,7 +123,8 @@ const masterKey = z
   .optional();
 
 /**
- * Decimal digits only. JavaScript would also read " ", "0x50" and "1e3" as numbers, although they are likely mistakes.
+ * A whole number in decimal digits only. JavaScript would also read " ", "0x50" and "1e3" as numbers, although they are
+ * likely mistakes.
  */
 function wholeNumber({ from, to }: { from: number; to: number }, error: string) {
   return z

@@ -41,7 +41,7 @@ Examples:
     .action((options: VerifyOptions) => withDatabase((operator) => verify(operator, options)));
 }
 
-/** `ledger anchor-keys`: the public keys that verify anchors. */
+/** `ledger anchor-keys`: prints the public keys that verify anchors. */
 export function anchorKeysCommand(): Command {
   return new Command("anchor-keys")
     .description("Print the public keys that verify anchors, for MASTER_KEY and MASTER_KEY_PREVIOUS.")

@@ -187,7 +187,7 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   OLD_EVENT: (code) => `To see why the last attempt failed: collections endpoint show ${code}.`,
 };
 
-/** Every code that doctor may report. docs/operations.md explains each. */
+/** Every code that doctor may report. docs/operations.md explains each code. */
 export const PROBLEM_CODES: readonly string[] = [
   ...Object.keys(REMEDIES),
   "JOBS_FAILED",

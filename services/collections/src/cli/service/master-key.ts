@@ -13,9 +13,9 @@ import { readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { answer, type Operator, withDatabase } from "../terminal/with-database.ts";
 
-/** `master-key …`: the key that seals every secret at rest. */
+/** `master-key …`: replaces the key that seals every secret at rest. */
 export function masterKeyCommand(): Command {
-  const masterKey = new Command("master-key").description("The key that seals every secret at rest.");
+  const masterKey = new Command("master-key").description("Replace the key that seals every secret at rest.");
   masterKey
     .command("rotate")
     .description("Seal every secret again under MASTER_KEY. MASTER_KEY_PREVIOUS opens secrets that the old key sealed.")

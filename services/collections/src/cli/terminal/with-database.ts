@@ -11,7 +11,7 @@ import { refuseUnmarkedPoolers } from "../../settings/unmarked-poolers.ts";
 import { notFound } from "./refusal.ts";
 import { print, printJson, tell } from "./terminal.ts";
 
-/** The parts that commands use. */
+/** The parts of the service that commands use. */
 export interface Operator {
   readonly config: Config;
   readonly database: Database;

@@ -12,7 +12,7 @@ export const CLIENT_ERROR_CODES = [
   "INTERNAL",
 ] as const;
 
-/** An error whose message the client may see. It says what the client should do differently. */
+/** An error whose message the client may see. The message says what the client should do differently. */
 export class ClientError extends GraphQLError {
   /** `retryAfterS`: seconds after which the same request may succeed. */
   constructor(code: ClientErrorCode, message: string, { retryAfterS }: { retryAfterS?: number } = {}) {

@@ -24,7 +24,7 @@ export interface Context {
   readonly closing: AbortSignal;
   /** Reads the links of all subscriptions of this process. */
   readonly watchedLinks: WatchedLinks;
-  /** Limits subscriptions: each one takes a slot. */
+  /** Limits the number of subscriptions. Each subscription takes a slot. */
   readonly subscriptionSlots: SubscriptionSlots;
   /** The loaders and the rows that they have cached. Replaced after each change. */
   reads: Reads;

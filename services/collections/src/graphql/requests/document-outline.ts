@@ -101,7 +101,10 @@ class OutlineReader {
     }
   }
 
-  /** Reads up to the brace that closes an already read opening brace. Records the fields of `rootType`, if given. */
+  /**
+   * Reads a selection set, whose opening brace has already been read, up to its closing brace. Records the fields of
+   * `rootType`, if given.
+   */
   #readSelections(rootType: string | undefined): boolean {
     // One entry for each open brace: whether the fields in it are fields of the root type.
     const open = [rootType !== undefined];

@@ -41,7 +41,8 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
         const seen = await readUnlessUnavailable(context, { lenderId, id: linkId });
         if (seen && seen.fingerprint !== shown) {
           shown = seen.fingerprint;
-          // Resolves when the client asks for the next update, so no resolver runs while the loaders are replaced.
+          // `push` resolves when the client asks for the next update, so no resolver runs while the loaders are
+          // replaced.
           await push(seen.link);
         }
         if (seen && FINAL.has(seen.link.status)) break;
@@ -92,7 +93,7 @@ async function readCurrent(context: Context, key: LinkKey): Promise<Seen> {
   if (!seen) throw new Error("The payment link was not found, although links are never deleted.");
   const { link, deliveries } = seen;
   resetReads(context);
-  // Cached for the resolvers of this update, which would read these rows again.
+  // Cache the rows for the resolvers of this update, which would otherwise read these rows again.
   context.reads.ownLink.prime(link.id, link);
   context.reads.deliveries.prime(link, deliveries);
   const updates = [link, ...deliveries].map(({ status, updatedAt }) => `${status}@${updatedAt.getTime()}`);

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { FieldFault, ProblemCode } from "../../http/problem.ts";
 import { PROBLEM_CODES } from "../../http/problem.ts";
 
-/** Something odd in a request that was accepted. */
+/** A warning about something odd in a request that was accepted. */
 export interface Warning {
   code: string;
   pointer: string;

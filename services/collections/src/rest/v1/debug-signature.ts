@@ -124,7 +124,8 @@ const debugExample = {
 
 /**
  * Finds the mistake that caused a wrong signature (contract: Signature debugger). Anybody who knows a key id may call
- * this endpoint. So no answer contains a signature, and whatever depends on a secret is answered by yes or no only.
+ * this endpoint. So no answer contains a signature. Any part of an answer that depends on a secret is only a yes or a
+ * no.
  */
 export const debugSignature: UnsignedEndpoint = {
   name: "debug-signature",

@@ -50,7 +50,7 @@ const payment = z
   .object({ ...capturedPaymentAnswer, recordedAt: instantAnswer("When the payment was booked.") })
   .meta({ description: "A payment of the current case." });
 
-/** The answer has the same field names as an event (contract: GET cases/{loan}). */
+/** The answer to a request for a case, with the same field names as an event (contract: GET cases/{loan}). */
 const caseAnswer = z
   .object({
     success: successAnswer,
