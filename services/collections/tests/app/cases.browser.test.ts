@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 
-/** Long enough for a real browser on a busy machine. */
+/** A timeout that is long enough for a real browser on a busy machine. */
 const TIMEOUT_MS = 90_000;
 const CASES = 41;
 const HERE = { latitude: 18.52, longitude: 73.8567 };
@@ -138,7 +138,7 @@ describe("every screen of the app", () => {
   );
 
   test(
-    "says so when a field partner has no cases and no earnings",
+    "tells a field partner without cases and earnings that there are none",
     async () => {
       const { accessToken } = await aFieldPartner(service);
       const empty = await aPhone(browser, service.url, accessToken);

@@ -6,11 +6,11 @@ import { expect, test } from "vitest";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 const DEMO = fileURLToPath(new URL("../../demo/app.ts", import.meta.url));
-/** Long enough for a new database and eight operator commands on a busy machine. */
+/** A timeout that is long enough for a new database and eight operator commands on a busy machine. */
 const TIMEOUT_MS = 300_000;
 
 test(
-  "pnpm demo:app prints the app's URL and how to sign in, shows the one-time password, and ends with Ctrl-C",
+  "pnpm demo:app prints the app's URL and how to sign in, shows the one-time password, and stops on Ctrl-C",
   async () => {
     const demo = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", DEMO], { stdio: "pipe" });
     const ended = once(demo, "close");

@@ -6,7 +6,7 @@ import { aBrowser } from "./fixtures/app-phone.ts";
 import { aPhoneAtACase } from "./fixtures/phone-at-case.ts";
 import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 
-/** Long enough for a real browser on a busy machine. */
+/** A timeout that is long enough for a real browser on a busy machine. */
 const TIMEOUT_MS = 90_000;
 const WAITING = "1 to be sent";
 

@@ -6,7 +6,7 @@ import { aBrowser, type AppPhone } from "./fixtures/app-phone.ts";
 import { aPhoneAtACase } from "./fixtures/phone-at-case.ts";
 import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 
-/** Long enough for a real browser on a busy machine. */
+/** A timeout that is long enough for a real browser on a busy machine. */
 const TIMEOUT_MS = 90_000;
 const HOUR_MS = 60 * 60_000;
 const WAITING = "1 to be sent";
@@ -39,7 +39,10 @@ async function endVisit({ page, press, at }: AppPhone): Promise<void> {
   await at("Good");
 }
 
-/** Returns the entries of the phone's local storage whose keys begin with `collections.` and `beginning`. */
+/**
+ * Returns the entries of the phone's local storage whose keys begin with `collections.` followed by the value of
+ * `beginning`.
+ */
 function stored({ page }: Pick<AppPhone, "page">, beginning: string): Promise<Record<string, string>> {
   return page.evaluate<Record<string, string>>(
     `Object.fromEntries(Object.entries(localStorage).filter(([name]) => name.startsWith("collections.${beginning}")))`,
@@ -101,7 +104,7 @@ describe("order in which the app sends mutations", () => {
 });
 
 test(
-  "a mutation that always fails with INTERNAL delays other visits for a few tries only, and can be dismissed",
+  "a mutation that always fails with INTERNAL delays mutations of other visits only until it has failed a few times, and can be dismissed",
   async () => {
     const { phone, app, loans } = await atTheDoor({ cases: 2 });
     const { page, press, at } = phone;

@@ -37,7 +37,7 @@ describe("the field app is served", () => {
     }
   });
 
-  test("with a list of every file that it needs without a network", async () => {
+  test("with a list of every file that it needs when it is offline", async () => {
     const shell = (await (await fetch(`${service.url}/app/shell.json`)).json()) as string[];
     expect(shell).toContain("/app");
     expect(shell).toContain("/app/modules/phone/main.ts");

@@ -14,7 +14,7 @@ import {
   startProcess,
 } from "../fixtures/processes.ts";
 
-/** Long enough for a real browser, a service process and operator commands on a busy machine. */
+/** A timeout that is long enough for a real browser, a service process and operator commands on a busy machine. */
 const TIMEOUT_MS = 90_000;
 
 let sandbox: ServiceProcess;

@@ -122,7 +122,7 @@ describe("a file of cases", () => {
     ]);
   });
 
-  test("without --yes is a dry run that shows the changes, applies nothing, and exits with 1", async () => {
+  test("without --yes is checked in a dry run: the changes are shown, nothing is applied, and the command exits with 1", async () => {
     await cli.json(...importArgs(aFile(HEADER, ...rowsOf("B", 3)), "--yes"));
     const path = aFile(HEADER, 'B-0,Ravi Kumar,9820000001,"1,20,000",,30,,,', ...rowsOf("B", 4).slice(1));
     const { code, stderr } = await cli(...importArgs(path));
@@ -138,7 +138,7 @@ describe("a file of cases", () => {
     expect((await cli(...importArgs(path, "--json"))).code).toBe(2);
   });
 
-  test("with rejected rows gets a second file of these rows, with line, column and reason, to correct and import", async () => {
+  test("with rejected rows causes a second file, which lists these rows with line and reason, to be corrected and imported", async () => {
     const path = aFile(
       HEADER,
       "C-1,Ravi Kumar,98200,500,,,,,",
@@ -172,7 +172,7 @@ describe("a file of cases", () => {
     expect(await cli.json(...importArgs(mended, "--yes"))).toMatchObject({ summary: { created: 1, rejected: 0 } });
   });
 
-  test("gets a file of rejected rows without formulas, and the corrected file still imports the original values", async () => {
+  test("with formulas causes a file of rejected rows that has them escaped, and the corrected file imports the original text", async () => {
     const formula = `=HYPERLINK("https://evil.example","Pay")`;
     const quoted = `"${formula.replaceAll('"', '""')}"`;
     const path = aFile(
@@ -204,7 +204,7 @@ describe("a file of cases", () => {
     ]);
   });
 
-  test("exits with 1 before anything is applied if its columns are ambiguous or it cannot be parsed", async () => {
+  test("with ambiguous columns or invalid syntax makes the command exit with 1 before any row is applied", async () => {
     const ambiguous = aFile("Loan No,Customer Name,Mob No,Amount", "D-1,Ravi Kumar,9820000001,500");
     expect(await cli(...importArgs(ambiguous, "--yes"))).toMatchObject({
       code: 1,
@@ -222,7 +222,7 @@ describe("a file of cases", () => {
     expect((await cli(...importArgs(join(folder, "absent.csv"), "--yes"))).code).toBe(3);
   });
 
-  test("with a long action is reported in valid text, even if the cut after 40 characters splits an emoji", async () => {
+  test("with a long action causes an error whose text is valid, even if the action is shortened in the middle of an emoji", async () => {
     const path = aFile(
       "Loan No,Customer Name,Mob No,POS,Action",
       `EMOJI-1,Ravi Kumar,9820000001,500.555,${"a".repeat(39)}😀`,
@@ -244,7 +244,7 @@ describe("a file of cases", () => {
     expect((await lender.getCase("F-1")).body).toMatchObject({ status: "on_hold", statusReason: "dispute" });
   });
 
-  test("has balances as of the time in --as-of", async () => {
+  test("imported with --as-of has balances as of that time, so a later payment is subtracted", async () => {
     await cli.json(...importArgs(aFile(HEADER, ...rowsOf("G", 1)), "--yes"));
     await lender.confirm("G-0", { amount: 456.5, reference: "p", paidAt: "2026-11-20T12:00:00Z", mode: "upi" });
     const path = aFile(HEADER, ...rowsOf("G", 1));
@@ -351,7 +351,7 @@ test("an import of 5,000 rows works with a heap that cannot hold them all", asyn
   expect(await eventsOf("H")).toBe(5_000);
 });
 
-describe("a balance whose as-of in the file is a day without a time", () => {
+describe("an imported balance whose as-of column has a day without a time", () => {
   const header = "Loan No,Customer Name,Mob No,POS,Outstanding As Of";
   const aRowOf = (loan: string, asOf: string) => `${loan},Ravi Kumar,9820000001,5000,${asOf}`;
   const columns = ["--map", "Outstanding As Of=outstandingAsOf", "--yes", "--json"];
@@ -366,7 +366,7 @@ describe("a balance whose as-of in the file is a day without a time", () => {
     expect(await storedAsOf("CUT-1")).toBeUndefined();
   });
 
-  test("is as of the lender's balance cut-off on that day, in the lender's time zone", async () => {
+  test("gets the time of the lender's balance cut-off on that day, in the lender's time zone", async () => {
     expect(JSON.parse((await update("23:59")).stdout)).toMatchObject({ balanceCutoff: "23:59" });
     expect(await cli.json("lender", "show", lender.code)).toMatchObject({ balanceCutoff: "23:59" });
     const file = aFile(header, aRowOf("CUT-2", "20/11/2026"), aRowOf("CUT-3", "20/11/2026 18:00"));
@@ -375,7 +375,7 @@ describe("a balance whose as-of in the file is a day without a time", () => {
     expect(await storedAsOf("CUT-3")).toBe("2026-11-20T12:30:00.000Z");
   });
 
-  test("is as of the time in --as-of if that is given, even if the lender has a cut-off", async () => {
+  test("gets the time in --as-of if the command has that option, even if the lender has a cut-off", async () => {
     const file = aFile(header, aRowOf("CUT-4", "20/11/2026"), aRowOf("CUT-5", "20/11/2026 18:00"));
     const asOf = ["--as-of", "2026-11-21 09:00"];
     expect(await cli(...importArgs(file, ...asOf, ...columns))).toMatchObject({ code: 0 });
@@ -383,7 +383,7 @@ describe("a balance whose as-of in the file is a day without a time", () => {
     expect(await storedAsOf("CUT-5")).toBe("2026-11-20T12:30:00.000Z");
   });
 
-  test("needs a valid cut-off: 24:00 is rejected, and an empty value removes the cut-off", async () => {
+  test("cannot get the cut-off 24:00, which `lender update` rejects; an empty value removes the cut-off", async () => {
     const refused = await update("24:00");
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "INVALID_TIME" } });

@@ -95,7 +95,7 @@ test("`field-partner suspend` reports open cases and promises, and prevents furt
   expect(await cli.json("case", "assign", other.code, "OTHER-1", fieldPartnerId)).toMatchObject({ fieldPartnerId });
 });
 
-test("`field-partner create` with the phone of an active field partner names that field partner", async () => {
+test("`field-partner create` rejects the phone of an active field partner, and names that field partner", async () => {
   const first = await aRegisteredFieldPartner(cli, "+919820000078");
   const again = ["field-partner", "create", "--name", "Farah Khan", "--phone", "+919820000078", "--json"];
   const { code, stdout } = await cli(...again);

@@ -109,7 +109,7 @@ test("`key create` prints the secret, and no other command does", async () => {
   }
 });
 
-test("a revoked key is rejected by every process within a second, and another key signs", async () => {
+test("a revoked key is rejected by every process within a second, and another key signs the webhooks", async () => {
   const lender = await aLender(one);
   const [old] = await keysOf(lender);
   const newKey = await anotherKey(lender);
@@ -152,7 +152,7 @@ test("the last active key is retired or revoked only with --force", async () => 
   });
 });
 
-test("`key debug` opens the debugger for one key and for the given time", async () => {
+test("`key debug` opens the signature debugger for one key and for the given time", async () => {
   const lender = await aLender(one);
   const [{ apiKeyId } = { apiKeyId: "" }] = await keysOf(lender);
   const before = Date.now();

@@ -90,7 +90,7 @@ test("`lender create` prints the key's secret, but `lender show` and `lender lis
   expect(JSON.parse(listed!)).toMatchObject({ lenders: [{ lenderCode: "ACME", state: "active" }] });
 });
 
-test("`lender update --payment-link-host` sets several hosts, replaces them as a whole and removes them", async () => {
+test("`lender update --payment-link-host` sets several hosts, replaces the whole list, and empties it", async () => {
   const hostsAfter = async (...options: string[]): Promise<unknown> => {
     const { code, stdout } = await cli("lender", "update", "ACME", ...options, "--json");
     const { stdout: shown } = await cli("lender", "show", "ACME", "--json");

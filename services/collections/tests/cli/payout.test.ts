@@ -114,7 +114,7 @@ test("a payout is previewed, recorded with its reference, listed and shown, and 
   );
 });
 
-test("--until with the time of a preview records exactly the previewed amount, whatever is credited since", async () => {
+test("--until with the time of a preview records exactly the previewed amount, even if more was credited since then", async () => {
   await credit();
   const { asOf } = await cli.json("payout", "preview", fieldPartnerId);
   await credit();
@@ -127,7 +127,7 @@ test("--until with the time of a preview records exactly the previewed amount, w
   const after = await cli.json("payout", "preview", fieldPartnerId);
   expect(after).toMatchObject({ payable: [{ amount: "250.00" }] });
 
-  // The error message contains a time for --until, for an operator who no longer has the preview's.
+  // The error message contains a time for --until. It helps an operator who no longer has the time of the preview.
   const [code, refused, detail] = await refusal(...recordArgs(`${reference}-2`));
   expect([code, refused]).toEqual([1, "AMOUNT_DIFFERS"]);
   expect(detail).toMatch(

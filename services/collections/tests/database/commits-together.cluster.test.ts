@@ -15,7 +15,7 @@ import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 // TRANSACTION and COMMIT PREPARED.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
 
-/** Higher than the number of messages of a mutation on either connection. */
+/** A limit that is higher than the number of messages of a mutation on either connection. */
 const MOST_MESSAGES = 120;
 
 let admin: Client;
@@ -54,7 +54,7 @@ type Mutation = "startVisit" | "completeVisit" | "requestPaymentLink";
 
 /** How to run a mutation, and queries that count the rows it writes. */
 interface Story {
-  /** Prepares what the mutation needs. Runs before the fault is armed. */
+  /** Does what must happen before the mutation, such as starting the visit. Runs before the fault is armed. */
   prepare(visit: Visit): Promise<unknown>;
   input(visit: Visit): object;
   readonly selection: string;
@@ -118,8 +118,7 @@ async function endProcessesOfTheService(): Promise<void> {
   const { rowCount } = await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'collections-all'`);
   ended += rowCount!;
-  // Wait until sessions that were waiting for the message have ended. A transaction that has already committed is not
-  // undone.
+  // Give the terminated sessions time to end. A transaction that has already committed is not undone.
   await pause(20);
 }
 
@@ -136,7 +135,7 @@ const points = (Object.keys(STORIES) as Mutation[]).flatMap((mutation) =>
 );
 
 test.each(points)(
-  "%s commits all of its rows or none if, at any message on the connection to the %s, %s",
+  "%s commits all of its rows or none after a fault at any message on the connection to the %s: %s",
   async (...point) => {
     const [mutation, relay, fault] = point;
     let played = 0;

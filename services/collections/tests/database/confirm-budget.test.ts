@@ -22,9 +22,9 @@ import { aRow } from "../fixtures/fixture.ts";
 const ENVIRONMENT = "sandbox";
 const ON_ONE_POSTGRES = { statements: 14, roundTrips: 3 };
 /**
- * On a cluster, the settings of a transaction are sent as a separate message, and a DELETE on an empty table makes
- * Citus commit the jobs and the other rows in two phases. COMMIT is sent only after all answers have arrived, because
- * Citus reports missing rows only as a warning.
+ * A cluster needs two more queries. One sends the settings of the transaction. The other is a DELETE on an empty table,
+ * which makes Citus commit the jobs and the other rows in two phases. A cluster also needs one more round trip. COMMIT
+ * is sent only after all answers have arrived, because Citus reports missing rows only as a warning.
  */
 const ON_CLUSTER = { statements: 16, roundTrips: 4 };
 /**

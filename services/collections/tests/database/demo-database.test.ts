@@ -42,7 +42,7 @@ test("pnpm demo rejects a database with lenders", async () => {
   );
 });
 
-test("pnpm demo rejects a database with foreign tables, and names them", async () => {
+test("pnpm demo rejects a database with tables of another application, and names them", async () => {
   const url = await aDatabase("create schema shop", "create table shop.product (id int)");
   await expect(demoDatabase(url)).rejects.toThrow(
     /has tables that are not the demo's \(shop\.product\)\. Set DATABASE_URL to an empty database/,

@@ -10,11 +10,11 @@ import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
 import { aStory, requestLink, importLoans, payAll } from "./fixtures/service-story.ts";
 
 /**
- * Queries of the hot paths that name no lender, with the reason. All other queries name one lender, or the lender of
- * each given row.
+ * Queries of the hot paths that are not restricted to a lender, each with the reason. Every other query is restricted
+ * to one lender, or to the lender of each row that it gets as a parameter.
  */
 const WITHOUT_LENDER: Record<string, string> = {
-  "cases.own-lenders": "a field partner works for many lenders, and this asks which",
+  "cases.own-lenders": "a field partner works for many lenders, and this query returns their ids",
   "cases.list-own": "a field partner's cases, of all lenders",
   "cases.own-visit": "a field partner's visit; it returns the lender",
   "find in cases.collection_case": "a field partner's case; it returns the lender",
@@ -33,8 +33,8 @@ const WITHOUT_LENDER: Record<string, string> = {
 const SENT_EACH_SECOND = ["webhooks.due-probes", "webhooks.lenders-with-backlog", "webhooks.due-replays"];
 
 /**
- * Queries that a worker sends every 15 seconds over all lenders. They are on no hot path, and only a slow run observes
- * them.
+ * Queries that a worker sends every 15 seconds over all lenders. They are on no hot path, and this test records them
+ * only if it takes longer than 15 seconds.
  */
 const SWEEPS = new Set([
   "webhooks.overdue-waits",
@@ -44,7 +44,7 @@ const SWEEPS = new Set([
   "payment-links.stuck-requested",
 ]);
 
-/** The number of rows from which a table counts as grown. Other tables have one row for each lender, or no rows. */
+/** A table with at least this many rows is called grown. Other tables have one row for each lender, or no rows. */
 const GROWN_ROWS = 1_000;
 
 let sent: SentTexts;
@@ -102,7 +102,7 @@ describe("an SQL query of the hot paths", () => {
     expect(namesOf(without)).toEqual(Object.keys(WITHOUT_LENDER).sort());
   });
 
-  test("locks and changes only rows of one lender, which a parameter names", () => {
+  test("locks and changes only rows of one lender, whose id is a parameter", () => {
     const many = ofLenders().filter(
       ([name, text]) => !(name in WITHOUT_LENDER) && locksManyLenders(text, lenderTables),
     );
@@ -179,7 +179,7 @@ test.each([
     "with v as (update cases.visit set note = $2 where lender_id = $1) insert into cases.promise (lender_id, id) select a, b",
     true,
   ],
-])("locksManyLenders of %j is %s", (text, many) => {
+])("for the query %j, locksManyLenders returns %s", (text, many) => {
   expect(locksManyLenders(text, new Set(["cases.visit", "cases.promise"]))).toBe(many);
 });
 

@@ -104,7 +104,7 @@ describe("database work of an import", () => {
   });
 });
 
-/** Returns how many extra times the query for the import's loans is sent: missing loans are looked up a second time. */
+/** Returns how often the query for the import's loans is repeated. It is sent a second time if loans are missing. */
 function repeats(queries: readonly string[]): number {
   return queries.filter((name) => name === "cases.lock-imported").length - 1;
 }

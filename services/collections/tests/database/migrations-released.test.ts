@@ -163,7 +163,7 @@ describe("the rules for migrations reject", () => {
     expect(found.map((fault) => fault.rule)).toContain(rule);
   });
 
-  test("by the rule constraint-beside-others: ledger/0002, if its ALTER TABLE had not been split", () => {
+  test("by the rule constraint-beside-others: ledger/0002 with its two ALTER TABLE statements joined into one", () => {
     const ledger = steps.filter(({ name }) => name === "ledger/0002-payments-in-balance");
     const joined = ledger.map(({ name, statements: [column, constraint, ...others] }) => ({
       name,
@@ -179,8 +179,8 @@ function readReleased(): Released {
 }
 
 /**
- * Returns the record of released migrations after a release of `now`. Throws if a recorded migration was changed or
- * removed.
+ * Returns the record of released migrations after a release of the migrations in `now`. Throws if a recorded migration
+ * was changed or removed.
  */
 function withNew(before: Released, now: readonly Step[]): Released {
   const faults = faultsOfReleased(before, now);

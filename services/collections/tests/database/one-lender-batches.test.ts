@@ -28,7 +28,7 @@ test("on one PostgreSQL, concurrent payments of several lenders share a transact
   const story = await aStory({ DATABASE_URL: await aDatabase() });
   expect(await isDistributed(story.service.app.database.em())).toBe(false);
   const sent = await textsSentDuring(() => lendersPayAtOnce(story));
-  // Deliveries also use such queries if both events are due at once.
+  // Webhook deliveries may add more such queries, if events of both lenders are due at the same time.
   expect(namesOfMany(sent).filter((name) => !name.startsWith("webhooks."))).toEqual(OF_MANY);
 });
 

@@ -23,7 +23,7 @@ const LARGE = new Set([
   "earnings.earning",
   "payment_links.payment_link",
 ]);
-/** Higher than the number of rows that any query of the story needs. */
+/** A limit that is higher than the number of rows that any query of this test needs to read. */
 const MOST_ROWS = 1_000;
 
 /** Matches queries that are on no hot path and must read all rows, or all rows of a lender. */
@@ -99,8 +99,8 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
 });
 
 /**
- * Returns the named queries that a lender, a borrower and a field partner cause. For each query, it has the last
- * execution.
+ * Returns the named queries that requests of a lender, a borrower and a field partner cause. If a query was sent
+ * several times, it is returned once, with the values of its last execution.
  */
 async function hotQueries(url: string): Promise<SentQuery[]> {
   const sent = await queriesDuring(async (sentSoFar) => {

@@ -20,7 +20,8 @@ import { aStory, requestLink, importLoans, payAll } from "./fixtures/service-sto
 vi.setConfig({ testTimeout: 60_000 });
 
 /**
- * Lower than the number of the service's connections, so that consecutive transactions seldom run in the same session.
+ * The number of the pooler's sessions. It is lower than the number of the service's connections, so that consecutive
+ * transactions seldom run in the same session.
  */
 const SESSIONS = 3;
 
@@ -68,7 +69,7 @@ describe("the service behind a pgbouncer in transaction mode", () => {
     expect(rows).toEqual([{ statement: "30s", lock: "10s" }]);
   });
 
-  test("can share its host program's pool that leads to pgbouncer, and join the host's transactions there", async () => {
+  test("can use the pgbouncer pool of a program that embeds it, and join transactions of that program", async () => {
     const pool = new Pool({ connectionString: unmarked(pooled), max: 2 * SESSIONS });
     const database = await createDatabase({ url: direct, pool, schemas });
     const ask = (tx: Tx): Promise<unknown> => query(tx, limits, []);
@@ -161,7 +162,10 @@ async function sessionLocks(): Promise<number | undefined> {
   return rows[0]?.count;
 }
 
-/** Returns the state that is left in each of the pooler's sessions. Concurrent transactions get a session each. */
+/**
+ * Returns the state that is left in each of the pooler's sessions. To reach every session, it opens as many concurrent
+ * transactions as there are sessions.
+ */
 async function sessionsLeft(): Promise<unknown[]> {
   const clients = Array.from({ length: SESSIONS }, () => new Client({ connectionString: pooled }));
   await Promise.all(clients.map((client) => client.connect()));

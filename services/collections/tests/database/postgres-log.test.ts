@@ -37,7 +37,7 @@ async function loggedDuring(act: () => Promise<unknown>): Promise<string> {
   return (await readFile(postgres.logFile, "utf8")).slice(before);
 }
 
-test("PostgreSQL's log of a failed query of MikroORM contains neither the name nor the phone", async () => {
+test("PostgreSQL's log of a failed query of MikroORM contains neither the name nor the phone of the field partner", async () => {
   await admin.query("alter table field_partners.field_partner alter column display_name type varchar(5)");
   const database = await createDatabase({ url: postgres.url, schemas });
   const log = await loggedDuring(async () => {
@@ -79,7 +79,7 @@ test("registering an existing phone leaves no entry in PostgreSQL's log, not eve
   expect(log).toBe("");
 });
 
-test("registering a phone while its former holder is being resumed leaves no entry in PostgreSQL's log", async () => {
+test("registering the phone of a suspended field partner who is being resumed leaves no entry in PostgreSQL's log", async () => {
   await admin.query("delete from field_partners.field_partner");
   const database = await createDatabase({ url: postgres.url, schemas });
   const create = (tx: Tx) => createFieldPartner(tx, aPerson());

@@ -149,7 +149,7 @@ function answerShown({ status, info, text }: Block): unknown {
   return info === "json" ? { status, body: JSON.parse(text) as unknown } : text.trim();
 }
 
-/** Returns the output of a command in the same form. curl prints the status after the body. */
+/** Returns the output of a command in the same form as `answerShown`. curl prints the status after the body. */
 function answerPrinted({ status, info }: Block, output: string): unknown {
   const lines = output.trim().split("\n");
   if (info !== "json") return lines.join("\n");
@@ -158,7 +158,7 @@ function answerPrinted({ status, info }: Block, output: string): unknown {
 }
 
 interface StartedProgram {
-  /** What the first group of `until` matched. */
+  /** The part of the output that the first group of `until` matched. */
   readonly found: string;
   /** The lines that the program has printed so far. */
   lines(): string[];
@@ -203,9 +203,9 @@ async function runInOneShell(commands: readonly Step[], env: Record<string, stri
 }
 
 /**
- * Returns a command to run before `script`, or "". Before a script that shows the newest delivered event, the command
- * waits until the guide's last event is delivered. A reader types slowly enough not to need it. The test would
- * otherwise see an older event.
+ * Returns a command to run before `script`, or "" if none is necessary. If the script shows the newest delivered event,
+ * the command waits until the guide's last event is delivered. Without this command, the test would see an older event.
+ * A reader does not need it, because typing takes longer than the delivery.
  */
 function waitBefore(script: string): string {
   if (!script.includes("state=delivered")) return "";
@@ -213,7 +213,7 @@ function waitBefore(script: string): string {
   return `for attempt in $(seq 100); do ${delivered} | grep -q case.closed && break; sleep 0.1; done\n`;
 }
 
-/** Returns the actual value, in which every part that may differ is replaced by what the guide shows. */
+/** Returns the actual value. Every part that may differ between runs is replaced by the value that the guide shows. */
 function masked(actual: unknown, shown: unknown, key = ""): unknown {
   if (typeof shown === "string") {
     const isText = typeof actual === "string" || shown === "…";

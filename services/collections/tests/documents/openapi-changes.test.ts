@@ -47,7 +47,7 @@ describe("a breaking change of the OpenAPI document is reported:", () => {
     [
       "a parameter gets a lower maximum",
       (it) => (it.paths["/api/v1/partner/webhooks/deliveries"].get.parameters.at(-1).schema.maximum = 100),
-      "the parameter limit has maximum 100 only now",
+      "the parameter limit now has maximum 100",
     ],
     [
       "a body becomes required",
@@ -82,52 +82,52 @@ describe("a breaking change of the OpenAPI document is reported:", () => {
     [
       "a field changes its type",
       (it) => (request(it).properties.amount.type = "string"),
-      "the body.amount takes no number any more",
+      "the body.amount no longer accepts number",
     ],
     [
       "a field no longer accepts null",
       (it) => (request(it).properties.linkId.type = "string"),
-      "the body.linkId takes no null any more",
+      "the body.linkId no longer accepts null",
     ],
     [
       "a number becomes an integer",
       (it) => (request(it).properties.amount.type = "integer"),
-      "the body.amount takes no number any more",
+      "the body.amount no longer accepts number",
     ],
     [
       "a text gets a lower maximum length",
       (it) => (request(it).properties.reference.maxLength = 64),
-      "the body.reference has maxLength 64 only now",
+      "the body.reference now has maxLength 64",
     ],
     [
       "a text gets a higher minimum length",
       (it) => (request(it).properties.reference.minLength = 2),
-      "the body.reference has minLength 2 only now",
+      "the body.reference now has minLength 2",
     ],
     [
       "a text gets a pattern",
       (it) => (request(it).properties.mode.pattern = "^[a-z]$"),
-      'the body.mode has pattern "^[a-z]$" only now',
+      'the body.mode now has pattern "^[a-z]$"',
     ],
     [
       "a text gets a list of values",
       (it) => (request(it).properties.mode.enum = ["upi"]),
-      "the body.mode takes listed values only",
+      "the body.mode now accepts only listed values",
     ],
     [
       "a value of a list is removed",
       (it) => it.components.schemas.ControlRow.properties.action.enum.pop(),
-      '.action takes no "release" any more',
+      '.action no longer accepts "release"',
     ],
     [
       "a kind of row is removed",
       (it) => it.components.schemas.ImportRequest.properties.rows.items.anyOf.pop(),
-      "takes no ControlRow any more",
+      "no longer accepts ControlRow",
     ],
     [
       "additional fields become forbidden",
       (it) => (request(it).additionalProperties = false),
-      "the body takes no further fields any more",
+      "the body no longer accepts additional fields",
     ],
     ["a status is removed", (it) => delete confirm(it).responses["200"], "200 was removed"],
     [
@@ -160,17 +160,17 @@ describe("a breaking change of the OpenAPI document is reported:", () => {
     [
       "a field of an answer changes its format",
       (it) => (booking(it).properties.recordedAt.format = "date"),
-      '200.recordedAt has format "date-time" only before',
+      '200.recordedAt no longer has format "date-time"',
     ],
     [
       "a list of an answer gets a higher maximum length",
       (it) => (it.components.schemas.CaseState.properties.payments.maxItems = 60),
-      "200.payments has maxItems 50 only before",
+      "200.payments no longer has maxItems 50",
     ],
     [
       "a value of an answer is removed",
       (it) => booking(it).properties.attribution.enum.pop(),
-      '200.attribution is never "none" any more',
+      '200.attribution can no longer be "none"',
     ],
     [
       "a field of an answer loses its list of values",
@@ -181,12 +181,12 @@ describe("a breaking change of the OpenAPI document is reported:", () => {
       "a problem code is removed",
       (it) =>
         confirm(it).responses["404"].content["application/problem+json"].schema.properties.code.enum.splice(0, 1, "X"),
-      '404.code is never "LOAN_NOT_FOUND" any more',
+      '404.code can no longer be "LOAN_NOT_FOUND"',
     ],
     [
       "a kind of row result is removed",
       (it) => it.components.schemas.ImportResult.properties.results.items.anyOf.pop(),
-      "200.results[] is never RejectedRow any more",
+      "200.results[] can no longer be RejectedRow",
     ],
     [
       "a nested field of an answer is removed",
@@ -219,7 +219,7 @@ describe("a breaking change of the OpenAPI document is reported:", () => {
     [
       "an endpoint becomes signed",
       (it) => (it.paths["/api/v1/partner/debug/signature"].post.security = [{ KeyId: [], Signature: [] }]),
-      "KeyId is not enough any more",
+      "KeyId is no longer enough to authenticate",
     ],
     [
       "the header of the signature changes",

@@ -16,7 +16,7 @@ const REQUIRED = {
   outstandingAmount: 5000,
 };
 
-/** A row with every field, at its limit where it has one. */
+/** A row with every field. If a field has a limit, its value is at the limit. */
 const FULL: Record<string, unknown> = {
   ...REQUIRED,
   sourceLoanNumber: text("sourceLoanNumber"),

@@ -16,7 +16,7 @@ describe("the OpenAPI document", () => {
     expect(valid).toBe(true);
   });
 
-  test("has every endpoint, and asks for a signature where the endpoint does", () => {
+  test("has every endpoint, and requires a signature exactly where the endpoint requires one", () => {
     const endpoints = ENDPOINTS.map(
       ({ method, path, signed = true }) => `${method} ${path} ${signed ? "" : "un"}signed`,
     );
@@ -89,7 +89,7 @@ describe("the OpenAPI document", () => {
     expect(Object.keys(document.webhooks)).toEqual([...EVENT_KINDS.map(({ kind }) => kind), "mint-link"]);
   });
 
-  test("names the base path that a proxy adds", () => {
+  test("has the path prefix that a proxy removes as its server URL", () => {
     expect(openApiDocument("/collections")["servers"]).toMatchObject([{ url: "/collections" }]);
   });
 });

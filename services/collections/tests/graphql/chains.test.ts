@@ -9,14 +9,17 @@ import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 // `SEED=7 vitest run graphql/chains` repeats a run: the same visits in the same order.
 const VISITS = 500;
 const SEED = seedOfRun();
-/** High enough that each phone stays below its limit of queued requests. */
+/** The number of phones. It is high enough that each phone stays below its limit of queued requests. */
 const PHONES = 8;
 const AT_ONCE = 12;
 const IN_AN_OPERATION = 6;
 const DAY_MS = 24 * 3_600_000;
 
 const draw = seededRandom(SEED);
-/** Visits take place on the day before, so that all are earlier than any hold, which has the service's time. */
+/**
+ * All visits take place on the day before the test. So they are earlier than any hold, because a hold begins at the
+ * service's current time.
+ */
 const MORNING_MS = Date.now() - DAY_MS;
 
 /** One request of a phone. `minutes` is its time by the phone's clock; `visit` counts the visits of the case. */
@@ -41,7 +44,10 @@ interface Sent {
   readonly input: { readonly idempotencyKey: string; readonly visitId: string };
 }
 
-/** A lender with field partners whose phones send the requests of all plans. The test compares two such sides. */
+/**
+ * A lender with field partners whose phones send the requests of all plans. The test compares two of these: one sends
+ * the requests in order, the other in random order.
+ */
 interface Side {
   readonly lenderId: string;
   readonly apps: readonly AppClient[];
@@ -86,7 +92,10 @@ test(`the requests of ${VISITS} visits have the same effects when sent once in o
 
 const PAYLOADS = ["CompleteVisitPayload", "RequestPaymentLinkPayload", "StartVisitPayload"];
 
-/** One to four visits for each case. No link is requested on a case with a dispute, which rejects later link requests. */
+/**
+ * Draws one to four visits for each case. If a visit ends with a dispute, the case rejects later link requests, so its
+ * visits request no links.
+ */
 function drawPlans(): Plan[] {
   const plans: Plan[] = [];
   for (let visitsDrawn = 0; visitsDrawn < VISITS;) {

@@ -104,8 +104,8 @@ function faultsOf({ bytes, status, text, codes }: ReceivedAnswer): string[] {
 }
 
 /**
- * Returns whether the request may have written something. Even a rejected mutation has: its result is stored under its
- * key.
+ * Returns whether the request may have written something. Even a rejected mutation may write something: its result is
+ * stored under its key.
  */
 function mayChange({ bytes, data }: ReceivedAnswer): boolean {
   return bytes.includes("mutation") && Object.values(data ?? {}).some((value) => value !== null);

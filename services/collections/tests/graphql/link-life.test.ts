@@ -144,7 +144,7 @@ test("a case's new field partner cannot see links of the previous field partner,
 });
 
 describe("the subscription paymentLinkUpdated", () => {
-  test("sends each watcher on two processes its own link, and a new watcher the current state", async () => {
+  test("sends watchers on two processes the updates of their own link only, and a new watcher the current state", async () => {
     const other = await startProcess({ DATABASE_URL: service.databaseUrl, ROLE: "server", LOG_LEVEL: "warn" });
     const elsewhere = new AppClient(other.url, setup.app.accessToken);
     setup.lender.mintBehaviour = "slow:500";

@@ -15,7 +15,7 @@ interface Minted {
   readonly status: string;
   readonly url: string | null;
   readonly unavailableReason: string | null;
-  /** The reason that only operators see. */
+  /** The detailed reason, which only operators can see. */
   readonly detail: string | null;
 }
 

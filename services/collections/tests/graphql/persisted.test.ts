@@ -47,7 +47,7 @@ function byHash(document: string, variables: object = {}) {
 }
 
 describe("a registered operation", () => {
-  test("is executed by its hash if PERSISTED_OPERATIONS is allow, and other operations are executed, too", async () => {
+  test("with PERSISTED_OPERATIONS=allow is executed by its hash, and unregistered operations are executed, too", async () => {
     const service = await withOperations("allow");
     const who = { data: { viewer: { displayName: "Asha Rao" } } };
     expect(await post(service, byHash(VIEWER_QUERY))).toEqual(who);
@@ -57,7 +57,7 @@ describe("a registered operation", () => {
     });
   });
 
-  test("is the only kind that is executed if PERSISTED_OPERATIONS is only; other operations get an error that says so", async () => {
+  test("with PERSISTED_OPERATIONS=only is executed by its hash, and any other request gets an error that says so", async () => {
     const service = await withOperations("only");
     expect(await post(service, byHash(VIEWER_QUERY))).toMatchObject({ data: { viewer: { displayName: "Asha Rao" } } });
     for (const query of [VIEWER_QUERY, "{ viewer { id } }", "{ __schema { types { name } } }"]) {
@@ -80,7 +80,7 @@ describe("a registered operation", () => {
     expect((await post(service, {})).errors![0]!.message).toMatch(/^Name a registered operation: send /);
   });
 
-  test("is not found by its hash if PERSISTED_OPERATIONS is off", async () => {
+  test("with PERSISTED_OPERATIONS=off is not found by its hash", async () => {
     expect(await post(off, byHash(VIEWER_QUERY))).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
   });
 });
@@ -117,7 +117,7 @@ describe("PERSISTED_OPERATIONS_FILE at the start of a service", () => {
     expect(await problemsWith(content)).toEqual([expect.stringMatching(words)]);
   });
 
-  test("is rejected if it is not set, or names a file that does not exist", async () => {
+  test("must be set unless PERSISTED_OPERATIONS is off, and must name an existing file", async () => {
     await expect(withOperations("only", "")).rejects.toThrow(
       "PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only",
     );

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 describe("a visit's end or link request that arrives before the visit's start", () => {
-  test("is queued, processed when the start arrives, and then returns its result to a repeat", async () => {
+  test("is queued and is processed when the start arrives; a repeat then gets the result", async () => {
     const { caseId, loan } = await setup.assignedCase();
     const visitId = randomUUID();
     const promise = { amount: AMOUNT, dueOn: dayFromNow(5) };
@@ -92,7 +92,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
     expect(await requestLink(linkRequest)).toMatchObject({ __typename: "CaseNotWorkable" });
   });
 
-  test("does not prevent the start when it can never be valid", async () => {
+  test("does not prevent the visit's start even if its own input can never be valid", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const promise = { amount: { minor: "100", currency: "JPY" }, dueOn: dayFromNow(1) };
@@ -149,7 +149,7 @@ describe("a queued request", () => {
     expect((await kindsOf(loan)).at(-1)).toBe("visit.started");
   });
 
-  test("is processed when it is repeated, if a process of an older version handled the start", async () => {
+  test("is processed when the app repeats it, if a process of an older version handled the visit's start", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const [end, linkRequest] = [aVisitEnd({ visitId }), aLinkRequest({ visitId })];
@@ -164,7 +164,7 @@ describe("a queued request", () => {
     expect((await rowsOf("select from cases.held_request where visit_id = $1", visitId)).rows).toEqual([]);
   });
 
-  test("is processed before it expires even if nothing repeats it and a queued request of another visit fails", async () => {
+  test("is processed before it expires even if the app never repeats it, and even if a queued request of another visit fails", async () => {
     const cases = [await setup.assignedCase(), await setup.assignedCase()];
     const ends = cases.map(() => aVisitEnd({ visitId: randomUUID(), disposition: "DISPUTE" }));
     const linkRequest = aLinkRequest({ visitId: ends[1]!.visitId });

@@ -95,7 +95,7 @@ describe("the rate limit on a field partner's operations", () => {
       "select (select sum(n) from unnest(counts) n)::int as uses from rate_limits.permit_window where subject = $1",
       [id],
     );
-    // In each process, one operation may have been counted before the lookup of the revoked token failed.
+    // Each of the two processes may have counted one operation before it found out that the token was revoked.
     expect((rows as [{ uses: number }])[0].uses).toBeLessThanOrEqual(6);
     await atOnce(4, accessToken);
     const later = await one.app.database.pool.query(

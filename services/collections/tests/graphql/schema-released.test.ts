@@ -9,7 +9,7 @@ const RELEASED = new URL("../../schema.released.graphql", import.meta.url);
 test("the schema breaks no app that was written for schema.released.graphql", async ({ annotate }) => {
   const released = buildSchema(await readFile(RELEASED, "utf8"));
   const { breaks, surprises } = evolutionOf(released, schema);
-  for (const surprise of surprises) await annotate(surprise, "worth a word in the changeset");
+  for (const surprise of surprises) await annotate(surprise, "mention this change in the changeset");
   expect(breaks).toEqual([]);
 });
 

@@ -174,7 +174,7 @@ describe("a session of the app", () => {
     expect(await refresh(first.tokens.refreshToken)).toMatchObject({ __typename: "SessionEnded" });
   });
 
-  test("is renewed by a repeat of a request that failed while the database was unavailable", async () => {
+  test("is renewed when the app repeats a refresh request that failed while the database was unavailable", async () => {
     const { refreshToken } = await signIn((await aPerson()).phone);
     const away = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas });
     const server = await startHttpServer({ ...service.app, database: away });
@@ -293,7 +293,7 @@ test("sign-in requests from one address are limited over all processes", async (
   ]);
 });
 
-describe("a device that has been signed in before", () => {
+describe("a device that has signed in before", () => {
   let at: TestService;
   let app: AppClient;
 
@@ -334,7 +334,7 @@ describe("a device that has been signed in before", () => {
     expect(await verify(requested.otpId, code!)).toMatchObject({ __typename: "VerifyOtpPayload" });
   });
 
-  test("cannot be claimed with an invented refresh token or the refresh token of another phone", async () => {
+  test("is recognized only by its own refresh token, not by an invented token or the token of another phone", async () => {
     const [own, other] = [await signedIn(), await signedIn()];
     await useUpAddress();
     for (const refreshToken of [`fpr_${"A".repeat(43)}`, "fpr_", own.refreshToken]) {

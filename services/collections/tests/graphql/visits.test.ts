@@ -74,7 +74,7 @@ describe("a visit", () => {
     });
   });
 
-  test("is listed in the case's pages of visits, with those of earlier field partners", async () => {
+  test("is listed among the case's visits, together with the visits of earlier field partners", async () => {
     const { caseId, loan } = await setup.assignedCase();
     const before = await aFieldPartner(service);
     await assign(service, setup.lender.code, loan, before.id);

@@ -23,8 +23,8 @@ const WATCHERS = 50;
 const PEOPLE = 5;
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { status } }";
 /**
- * The names of the queries of one poll, sorted: the sessions, the deliveries, the links. A cluster uses variants of
- * some queries, whose names end in `-on-cluster`.
+ * The names of the queries of one poll, in alphabetical order. They read the sessions, the deliveries and the links. A
+ * cluster uses variants of some queries, whose names end in `-on-cluster`.
  */
 const POLL = [
   "field-partners.access-tokens-that-count",
@@ -43,7 +43,8 @@ let countedUrl: string;
 let watched: Watched[];
 
 beforeAll(async () => {
-  // The polls of the watched links are the test's to start. All other waits use other timers.
+  // Replace `setInterval`, so that the polls of the watched links run only when the test starts them. All other waits
+  // use other timers.
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   afterFile(() => vi.useRealTimers());
   service = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "off" } });
@@ -85,7 +86,7 @@ test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS},
 });
 
 test("a poll that fails in the database ends no watcher's stream", async () => {
-  // These are the watchers whose session has not ended.
+  // Use the watchers of a person whose session the previous test has not ended.
   const last = watched.filter((_, at) => at % PEOPLE === PEOPLE - 1);
   const streams = await Promise.all(last.map(openStream));
   const { pool } = service.app.database;

@@ -8,7 +8,7 @@ import { HTTP_TIMES, type HttpServer, startHttpServer } from "../../src/start/ht
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 const IMPORT = "/api/v1/partner/cases";
-/** The service's time limits, shortened many times. */
+/** The service's time limits, much shorter than the real limits. */
 const TIMES = {
   operationMs: 20_000,
   headersMs: 600,

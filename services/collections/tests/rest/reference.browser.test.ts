@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
-/** Long enough for a real browser on a busy machine. */
+/** A timeout that is long enough for a real browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000;
 
 let service: TestService;
