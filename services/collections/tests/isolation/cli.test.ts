@@ -4,7 +4,7 @@ import { createProgram } from "../../src/cli/program.ts";
 import { EXIT } from "../../src/cli/terminal/refusal.ts";
 import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isolation-world.ts";
 
-// The matrix takes seconds, and much longer on a busy machine.
+// The tests of this file take seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** Arguments with lender A's code and something that belongs to lender B, such as a loan number or an event id. */
@@ -16,21 +16,25 @@ interface Trial {
   readonly says?: string;
 }
 
-/** The reason why no arguments of the command combine one lender's code with an id of another lender. */
+/**
+ * The reason why a command has no trial: its arguments cannot combine one lender's code with an id of another lender.
+ */
 interface NothingToName {
   readonly because: string;
 }
 
-const ONE_LENDER: NothingToName = { because: "it names a lender and nothing else that belongs to a lender" };
+const ONE_LENDER: NothingToName = {
+  because: "it names only a lender, and nothing that could belong to another lender",
+};
 const NO_LENDER: NothingToName = {
-  because: "it names a thing that belongs to one lender, and operators act for every lender",
+  because: "it takes an id without a lender's code, because operators act for every lender",
 };
 const PEOPLE: NothingToName = { because: "field partners work for every lender" };
 const REASON = ["--reason", "tried by a test"];
 
 /**
- * For each command: its arguments and options that identify something stored, and the trial or the reason why there is
- * none.
+ * For each command: `names` has its arguments and options that identify something stored. `trial` has its trial, or the
+ * reason why the command has none.
  */
 const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial: Trial | NothingToName }>> = {
   "lender create": {
@@ -56,7 +60,8 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "case import": {
     names: "<file> --lender",
     trial: {
-      because: "a file has only loan numbers of the lender's own, as POST import has, see isolation/rest.test.ts",
+      because:
+        "the loan numbers in a file always belong to the given lender, as in POST import, see isolation/rest.test.ts",
     },
   },
   "case assign": {
@@ -155,7 +160,7 @@ describe("a command with the code of one lender and an id of another", () => {
     },
   );
 
-  test("finds the id with its owner's code, so these tests try ids that exist", async () => {
+  test("finds the same id with the code of its own lender, so the ids in these tests exist", async () => {
     const { b, loanOfB } = world;
     expect(await world.cli("ledger", "statement", b.twin.code, loanOfB())).toMatchObject({ code: EXIT.done });
     const held = await world.cli("case", "hold", b.twin.code, loanOfB(), ...REASON);
@@ -219,5 +224,5 @@ function namesOf(path: string, command: Command): string {
 }
 
 function adviceFor(path: string): string {
-  return `add to COMMANDS of isolation/cli.test.ts what "${path}" names, and a trial with another lender's thing`;
+  return `update "${path}" in COMMANDS of isolation/cli.test.ts: list these arguments and options, and add a trial that names something of another lender`;
 }

@@ -14,7 +14,7 @@ import {
 import { NoValueError, operationsOf } from "./fixtures/matrix-operations.ts";
 import { matrixWorld, type World } from "./fixtures/matrix-world.ts";
 
-// The matrix takes seconds, and much longer on a busy machine.
+// The tests of this file take seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 type Field = GraphQLField<unknown, Context>;

@@ -16,7 +16,7 @@ import {
 import { fieldsOf, type Operation, operationsOf, valuesSeenIn } from "./fixtures/matrix-operations.ts";
 import { matrixWorld, unusedPhone, namesWithOneForeign, type World } from "./fixtures/matrix-world.ts";
 
-// The matrix takes seconds, and much longer on a busy machine.
+// The tests of this file take seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let world: World;

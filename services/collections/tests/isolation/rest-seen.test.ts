@@ -15,7 +15,7 @@ import { asText, type Caller, findingsOf, send } from "./fixtures/isolation-find
 import { ownCalls, trialsOf } from "./fixtures/isolation-requests.ts";
 import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isolation-world.ts";
 
-// The matrix takes seconds, and much longer on a busy machine.
+// The tests of this file take seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const document = openApiDocument();

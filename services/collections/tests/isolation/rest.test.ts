@@ -5,7 +5,7 @@ import { asText, bothAnswers, type Caller, differences, findingsOf, send } from 
 import { type Call, NoValueError, ownCalls, trialsOf } from "./fixtures/isolation-requests.ts";
 import { changesAtB, isolationWorld, leaksIn, withReusableLoans, type World } from "./fixtures/isolation-world.ts";
 
-// The matrix takes seconds, and much longer on a busy machine.
+// The tests of this file take seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const document = openApiDocument();
@@ -41,12 +41,12 @@ test("every REST route succeeds for a lender's own ids, and shows nothing of ano
 
 describe("a REST request without a valid key of the caller", () => {
   test.each<[string, number, (world: World) => Caller["key"], null?]>([
-    ["another lender's key with the own secret", 401, ({ a, b }) => ({ ...b.key, hmacSecret: a.key.hmacSecret })],
-    ["the own key with another lender's secret", 401, ({ a, b }) => ({ ...a.key, hmacSecret: b.key.hmacSecret })],
+    ["another lender's key with the caller's secret", 401, ({ a, b }) => ({ ...b.key, hmacSecret: a.key.hmacSecret })],
+    ["the caller's key with another lender's secret", 401, ({ a, b }) => ({ ...a.key, hmacSecret: b.key.hmacSecret })],
     ["a revoked key", 401, ({ a }) => a.revokedKey],
     ["a retired key", 401, ({ a }) => a.retiredKey],
     ["an unknown key", 401, ({ a }) => ({ ...a.key, apiKeyId: `lk_${"0".repeat(32)}` })],
-    ["the own key without a signature", 401, ({ a }) => a.key, null],
+    ["the caller's key without a signature", 401, ({ a }) => a.key, null],
     ["another lender's key without a signature", 401, ({ b }) => b.key, null],
   ])("shows and changes nothing on any route: %s", async (_, status, keyOf, signature) => {
     const caller = { ...asA, key: keyOf(world) };
@@ -81,7 +81,7 @@ test("a diagnosis does not distinguish another lender's secret from an unknown o
 });
 
 // This test must be the last one, because it changes B's data.
-test("at every place that the isolation matrix tries, the owner gets different answers for an own value and a missing one", async () => {
+test("the owner gets different answers for an existing value and a missing value, at every place that the isolation matrix tries", async () => {
   const asB = { ...asA, key: world.b.key };
   const differing = new Map<string, boolean>();
   for (const trial of trialsOf(ENDPOINTS, document, world)) {
@@ -89,7 +89,10 @@ test("at every place that the isolation matrix tries, the owner gets different a
     differing.set(trial.title, differing.get(trial.title) || differences(foreign, missing, trial).length > 0);
   }
   const withoutDifference = [...differing].flatMap(([title, isDifferent]) => (isDifferent ? [] : [title]));
-  expect(withoutDifference, "these places prove nothing: give them other values in isolation-values.ts").toEqual([]);
+  expect(
+    withoutDifference,
+    "the answer is the same whether the value exists or not, so these places prove nothing: change their values in isolation-values.ts",
+  ).toEqual([]);
 });
 
 test("a parameter without values makes the isolation matrix fail with advice", () => {
@@ -110,7 +113,10 @@ test("a body field without values makes the isolation matrix fail with advice", 
   );
 });
 
-/** Returns, for each route, one request about A's own things, and one for each place that can name something of B's. */
+/**
+ * Returns, for each route, one request with A's own values only, and one request for each place that can have a value
+ * of B.
+ */
 function eachOnce(): { endpoint: string; call: Call }[] {
   const still = withReusableLoans(world);
   const own = ownCalls(ENDPOINTS, document, still).map((one) => ({ ...one, title: one.endpoint }));

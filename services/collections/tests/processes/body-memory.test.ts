@@ -18,8 +18,8 @@ const CONNECTIONS = Number(process.env["BODY_MEMORY_CONNECTIONS"] ?? 150);
 const MIB = 1_024 * 1_024;
 const BODY_BYTES = 5 * MIB;
 /**
- * Bodies from one address may take 32 MiB. The rest is for connections, buffers in transit and garbage, which take more
- * on a busy machine.
+ * The limit for the growth of the process's memory. Bodies from one address may take 32 MiB. Connections, buffers in
+ * transit and garbage take additional memory, and more of it on a busy machine.
  */
 const MAX_GROWTH_BYTES = 200 * MIB;
 const IMPORT = "/api/v1/partner/cases";

@@ -20,16 +20,20 @@ const BACKLOG_PER_LOAN = 8;
 /** The run continues until kills have interrupted this many attempts of each kind. */
 const MIN_INTERRUPTED = 2;
 const MOST_KILLS = 25;
-/** Long enough that a kill interrupts attempts even if the signal arrives late, and well below the timeout. */
+/**
+ * Answers that are so slow that a kill interrupts attempts even if the signal arrives late, and that come well before
+ * the timeout.
+ */
 const LONG = "slow:1200";
 /**
- * The backlog does not grow while it drains, so slower answers make it last until the processes that replace killed
- * ones are ready.
+ * Even slower answers, for the endpoint whose backlog drains. No events are added to this backlog. The slow answers
+ * make it last until the processes that replace killed ones are ready.
  */
 const LONGER = "slow:2400";
 const LADDER = "0s,200ms,200ms,400ms";
 /**
- * Leases of killed processes last 20 seconds. A retry whose job was lost with its process waits for up to 25 seconds.
+ * Leases of killed processes last 20 seconds. If a process is killed together with the job of a retry, the retry waits
+ * for up to 25 seconds.
  */
 const SETTLED_WITHIN_MS = 120_000;
 
@@ -104,8 +108,8 @@ async function threeLenders(settings: Settings, serviceUrl: string): Promise<[Le
 }
 
 /**
- * Returns whether to reject the event: every second event at its first attempt, and one event always, so that it is
- * parked.
+ * Returns whether to reject the event. Every second event is rejected at its first attempt. One event is always
+ * rejected, so that it is parked.
  */
 function isRefused({ sourceLoanNumber, sequence, attempt }: ReceivedEvent): boolean {
   if (sourceLoanNumber === loans[0] && sequence === 1) return true;
@@ -114,7 +118,10 @@ function isRefused({ sourceLoanNumber, sequence, attempt }: ReceivedEvent): bool
 
 const refusedInDrain = new Set<string>();
 
-/** Returns whether to reject the event: one event of each loan once, and one event of some loans always. */
+/**
+ * Returns whether to reject the event. One event of each loan is rejected once. One event of every eighth loan is
+ * always rejected.
+ */
 function isRefusedInDrain({ eventId, sourceLoanNumber, sequence }: ReceivedEvent): boolean {
   if (sequence === 3 && loans.indexOf(sourceLoanNumber!) % 8 === 0) return true;
   if (sequence !== 5 || refusedInDrain.has(eventId)) return false;
@@ -186,12 +193,14 @@ async function killUntilInterrupted(
     expect(published.flat().filter(({ state }) => state === null)).toEqual([]);
   }
   const counts = kinds.map((kind) => `${interrupted[kind].length} ${kind}`).join(", ");
-  throw new Error(`${MOST_KILLS} kills interrupted ${counts}: too few of a kind, so the test proves nothing.`);
+  throw new Error(
+    `${MOST_KILLS} kills interrupted ${counts}. The test proves nothing unless ${MIN_INTERRUPTED} of each kind are interrupted.`,
+  );
 }
 
 /**
- * Expects that every event was accepted, or parked after every step of the ladder, and that first attempts came in
- * sequence.
+ * Expects that every event was accepted, or was parked after all attempts of the ladder. Expects that the first
+ * attempts were made in the order of the events.
  */
 async function expectAllArrived(lenders: Record<string, LenderTwin>, rows: WebhookRows): Promise<void> {
   for (const [code, lender] of Object.entries(lenders)) {
@@ -214,7 +223,10 @@ async function expectAllArrived(lenders: Record<string, LenderTwin>, rows: Webho
   }
 }
 
-/** Expects that a process that took over the lease made the interrupted attempt again, with the same attempt number. */
+/**
+ * Expects that the interrupted attempt was made again with the same attempt number, by a process that took over the
+ * lease.
+ */
 function expectMadeAgain({ eventId, attempt }: ReceivedDelivery, lenders: LenderTwin[]): void {
   const made = lenders.flatMap(({ deliveries }) => deliveries.filter((one) => one.eventId === eventId));
   expect(made.filter((one) => one.attempt === attempt).length, `${eventId}, attempt ${attempt}`).toBeGreaterThan(1);

@@ -23,16 +23,17 @@ const SEED = seedOfRun();
 const SERVERS = 3;
 const PEOPLE = 8;
 /**
- * High enough that no case reaches its limit of ten links a day before the last kill. Three cases per person were too
- * few.
+ * The number of cases of each person. It is high enough that no case reaches its limit of ten links a day before the
+ * last kill. Three cases per person were too few.
  */
 const CASES_EACH = 12;
 const KILLS = 20;
-/** The number of kills that is enough on a busy machine, where a process takes ten seconds to start. */
+/** The number of kills that is enough if the machine is so busy that a process takes ten seconds to start. */
 const KILLS_IF_SLOW = 6;
 const SLOW_MS = 40_000;
 /**
- * A run proves nothing until the answer to some commit was lost. Until then it continues, up to this number of kills.
+ * A run proves nothing unless a kill has happened after a commit and before its answer. It continues until there was
+ * such a kill, but stops after this number of kills.
  */
 const MOST_KILLS = 60;
 const SIGN_INS = [1, 4];
@@ -45,7 +46,10 @@ let app: App;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let people: Person[];
 let kills = 0;
-/** The number of commits whose answer was lost. They were found in the database before the request was repeated. */
+/**
+ * The number of commits whose answer was lost. The test counts a commit if the database has its effects before the
+ * request is repeated.
+ */
 let lostCommits = 0;
 
 interface Person {

@@ -17,7 +17,10 @@ const SEED = seedOfRun();
 const RECORDER = fileURLToPath(new URL("fixtures/payout-process.ts", import.meta.url));
 const LOANS = 2;
 const KILLS = 10;
-/** A run continues until this many kills interrupted a transaction, and at least one kill came after the commit. */
+/**
+ * A run continues until this many kills have interrupted a transaction, and until at least one process was killed after
+ * its commit.
+ */
 const KILLS_IN_TRANSACTION = 3;
 const MOST_KILLS = 60;
 

@@ -18,7 +18,8 @@ const PLACED = 2_000_000;
 const CONFIRMATIONS = 1_000;
 const KILLS = 5;
 /**
- * A run proves nothing until the answer to some commit was lost. Until then it continues, up to this number of kills.
+ * A run proves nothing unless a kill has happened after a commit and before its answer. It continues until there was
+ * such a kill, but stops after this number of kills.
  */
 const MOST_KILLS = 30;
 
@@ -64,8 +65,7 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
   async function keepKilling(): Promise<void> {
     while (!hasKilledEnough()) {
       const enough = acknowledged.size + 60 + random() * 100;
-      // The clients stop as soon as the run is done, for example after the answer to a repeat. `acknowledged` would
-      // then never grow to `enough`.
+      // Stop waiting when the run is done: the clients have then stopped, so `acknowledged` may never grow to `enough`.
       while (acknowledged.size < enough && !isDone()) await pause(1);
       if (isDone()) return;
       await pause(random() * 10);

@@ -28,7 +28,7 @@ async function modulesLoadedBy(role: string): Promise<string[]> {
   });
 }
 
-test("a worker loads neither the APIs nor the sites, so that it starts soon and takes less memory", async () => {
+test("a worker loads neither the APIs nor the sites, so that it starts faster and takes less memory", async () => {
   const loaded = await modulesLoadedBy("worker");
   expect(loaded).toContainEqual(expect.stringContaining("/services/collections/src/worker/worker.ts"));
   expect(loaded.filter((url) => APIS.test(url) || SITES.test(url))).toEqual([]);

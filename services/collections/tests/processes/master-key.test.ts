@@ -18,7 +18,7 @@ beforeEach(async () => {
   settings = (masterKey, others = {}) => ({ DATABASE_URL: url, MASTER_KEY: masterKey, PORT: "0", ...others });
 });
 
-/** What a process with a wrong master key must return. */
+/** The expected result of a process with a wrong master key. */
 const REFUSED = {
   code: 2,
   stderr: expect.stringMatching(/is not the master key of this database: .* Set MASTER_KEY to that key/) as string,

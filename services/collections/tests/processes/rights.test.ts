@@ -59,7 +59,7 @@ beforeAll(async () => {
     SMTP_URL: mail.smtpUrl,
     LOG_LEVEL: "trace",
   };
-  // Only `migrate` above had the owner's URL.
+  // The service runs without the URL of the tables' owner. Only `migrate` above had that URL.
   service = await startProcess(settings);
   cli = commandsInProcess(settings);
   const lender = await aRegisteredLender(cli, service.url, {

@@ -104,24 +104,27 @@ describe("a database that a later version has migrated", () => {
   test.each([
     { asked: "OLDER", worked: "newer", server: OLDER, worker: undefined, phone: "+919820000001" },
     { asked: "NEWER", worked: "older", server: undefined, worker: OLDER, phone: "+919820000002" },
-  ])("lets the $worked worker mint a link requested at the $asked server, and the link is paid", async (one) => {
-    const processes = await Promise.all([
-      startProcess({ ...settings(), ROLE: "server" }, one.server),
-      startProcess({ ...settings(), ROLE: "worker" }, one.worker),
-    ]);
-    const cli = commandsInProcess(settings());
-    const lender = await aRegisteredLender(cli, processes[0].url, { code: one.asked });
-    await lender.importCases([aLoan("LN-1", 5_000)]);
-    const person = await aRegisteredFieldPartner(cli, one.phone);
-    await cli.json("case", "assign", one.asked, "LN-1", person);
-    const app = await anApp(cli, processes[0].url, person);
-    const asked = await requestLink(app);
-    await expect.poll(() => readLink(app, asked), { timeout: 30_000 }).toMatchObject({ status: "MINTED" });
-    const [linkId] = lender.links.keys();
-    expect(await lender.pay(linkId!)).toMatchObject({ status: 200 });
-    expect(await readLink(app, asked)).toMatchObject({ status: "PAID" });
-    await endWithoutFaults(processes);
-  });
+  ])(
+    "lets the $worked worker mint a link that was requested at the $asked server, and the link can be paid",
+    async (one) => {
+      const processes = await Promise.all([
+        startProcess({ ...settings(), ROLE: "server" }, one.server),
+        startProcess({ ...settings(), ROLE: "worker" }, one.worker),
+      ]);
+      const cli = commandsInProcess(settings());
+      const lender = await aRegisteredLender(cli, processes[0].url, { code: one.asked });
+      await lender.importCases([aLoan("LN-1", 5_000)]);
+      const person = await aRegisteredFieldPartner(cli, one.phone);
+      await cli.json("case", "assign", one.asked, "LN-1", person);
+      const app = await anApp(cli, processes[0].url, person);
+      const asked = await requestLink(app);
+      await expect.poll(() => readLink(app, asked), { timeout: 30_000 }).toMatchObject({ status: "MINTED" });
+      const [linkId] = lender.links.keys();
+      expect(await lender.pay(linkId!)).toMatchObject({ status: 200 });
+      expect(await readLink(app, asked)).toMatchObject({ status: "PAID" });
+      await endWithoutFaults(processes);
+    },
+  );
 });
 
 /** Stops the processes, so that they do not run during the next test, and checks that they logged no error. */

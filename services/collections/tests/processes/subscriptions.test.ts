@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const SUBSCRIPTIONS = Number(process.env["SUBSCRIPTIONS"] ?? 40);
 const PEOPLE = 20;
 const ROUNDS = 16;
-/** The first rounds fill caches and pools. */
+/** The number of rounds before memory is measured. These rounds fill caches and pools. */
 const WARM_UP_ROUNDS = 8;
 /** The most bytes that a closed subscription may keep on the heap. A subscription that leaks keeps about 28,000. */
 const MAX_BYTES_KEPT = 10_000;

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 const heldBytes = () => service.app.bodyMemory.heldBytes;
 
-/** Takes as much memory as if requests from this address had sent `bytes` bytes. */
+/** Reserves memory as if requests from this address had sent `bytes` bytes. */
 function holdFrom(address: string, bytes: number): HeldBody {
   const held = service.app.bodyMemory.hold(address);
   held.grow(bytes);
@@ -55,7 +55,7 @@ function opened(text: string): Socket {
   return socket.on("error", () => {}).resume();
 }
 
-describe("memory that request bodies hold until their signature is checked", () => {
+describe("memory for request bodies whose signature has not been checked yet", () => {
   test.each([
     ["with a Content-Length", (body: string) => head(body, body.length) + body],
     ["in chunks", (body: string) => `${head(body)}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
@@ -123,7 +123,7 @@ describe("memory of rejected request bodies", () => {
   }
 });
 
-describe("limit on the memory that the bodies of one address hold", () => {
+describe("memory limit for the request bodies of one address", () => {
   const headers = { "X-Forwarded-For": "203.0.113.7" };
   const graphql = () =>
     fetch(`${service.url}/graphql`, {
@@ -150,7 +150,7 @@ describe("limit on the memory that the bodies of one address hold", () => {
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test("closes the oldest request of the address that holds the most, if no memory is left for another address", async () => {
+  test("closes the oldest request of the address that uses the most memory, if another address needs memory and none is left", async () => {
     const socket = opened(head("", 5 * MIB) + "x".repeat(4 * MIB));
     let answer = "";
     socket.setEncoding("utf8").on("data", (text: string) => (answer += text));

@@ -27,7 +27,7 @@ function events(loan: string): Promise<LoanEvent[]> {
 }
 
 describe("a payment confirmation", () => {
-  test("of a part moves the case to in_progress and emits payment.collected", async () => {
+  test("of a part of the outstanding amount moves the case to in_progress and emits payment.collected", async () => {
     await lender.importCases([aRow("LN-1")]);
     const answer = await lender.confirm("LN-1", payment());
     expect(answer.status).toBe(200);
@@ -160,7 +160,7 @@ describe("a payment confirmation", () => {
     }
   });
 
-  test("is booked whatever the names of its unknown fields are", async () => {
+  test("is booked even if it has unknown fields with odd names", async () => {
     await lender.importCases([aRow("LN-8")]);
     const names = ["a\u0000b", "\ud800", `${"x".repeat(63)}😀`, "__proto__", ""];
     for (const [index, name] of names.entries()) {
@@ -203,7 +203,7 @@ describe("concurrent payment confirmations", () => {
     expect(new Set(repeats.map(({ body }) => JSON.stringify(body["original"]))).size).toBe(1);
   });
 
-  test("add up exactly for 100 payments of one loan, without a gap in the sequence", async () => {
+  test("of 100 payments of one loan add up exactly, and leave no gap in the sequence numbers", async () => {
     await lender.importCases([aRow("RACE-2", { outstandingAmount: 1_000 })]);
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>

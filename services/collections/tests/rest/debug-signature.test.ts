@@ -156,7 +156,7 @@ describe("the signature debugger outside a sandbox", () => {
   });
   const request = { method: "GET", path: "/x", timestamp: "1795167667123", signature: "00" };
 
-  test("is closed until an operator opens it for one key, and closes again after a time", async () => {
+  test("is closed until an operator opens it for one key, and closes again when the given time is over", async () => {
     const { em, id, keyId } = await registered(customer, live);
     expect((await ask({}, customer)).body).toMatchObject({ status: 403, code: "DEBUGGER_CLOSED" });
     await transaction(em, (tx) => openDebugger(tx, { lenderId: id, keyId, reason: "first deployment" }));

@@ -191,8 +191,8 @@ async function expectNoChange(refused: readonly OddRequest[]): Promise<void> {
 }
 
 /**
- * Returns all rows except records of imports that applied nothing: a rejected import with a new signature adds such a
- * record.
+ * Returns all rows, except the records of imports that applied nothing. Such a record is added whenever a rejected
+ * import is sent with a new signature.
  */
 async function changedRows(): Promise<Rows> {
   const rows = await allRows(service.app);

@@ -26,7 +26,7 @@ async function rowsIn(table: string): Promise<number> {
 }
 
 describe("an import", () => {
-  test("as a dry run returns the results of an import and stores nothing, however the dry run is requested", async () => {
+  test("that is requested as a dry run, in any of the possible ways, returns the results of a real import and stores nothing", async () => {
     const applied = "cases.import_run where applied";
     const tables = ["cases.collection_case", "webhooks.event", "ledger.transfer", "ledger.account", applied];
     await importRows([aRow("DRY-2")]);

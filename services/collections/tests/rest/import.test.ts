@@ -154,7 +154,7 @@ describe("an import of cases", () => {
 });
 
 describe("an imported balance", () => {
-  test("is a balance as of a moment: later payments are subtracted, and the ledger gets an adjustment", async () => {
+  test("with an as-of time is reduced by later payments, and the ledger gets an adjustment", async () => {
     await importRow(aRow("S-1"));
     await lender.confirm("S-1", { amount: 1000, reference: "p1", paidAt: "2026-11-20T12:00:00Z", mode: "upi" });
     const row = await importRow(aRow("S-1", { outstandingAmount: 5200, outstandingAsOf: "2026-11-20T00:00:00Z" }));

@@ -77,7 +77,7 @@ async function aLenderByTheSdk({ app, url }: TestService) {
         client,
         apply: async (update, tx) => {
           await store(update, tx);
-          if (database.isDown()) throw new Error("The lender's database says no.");
+          if (database.isDown()) throw new Error("The lender's database is down.");
         },
         onReceived: (report) => reports.push(report),
         onError: () => {},
@@ -104,7 +104,7 @@ function losingAnswers(network: { losesAnswers: boolean }): typeof fetch {
     if (!network.losesAnswers || seen.has(request)) return response;
     seen.add(request);
     await response.text();
-    throw new TypeError("fetch failed", { cause: new Error("The answer got lost.") });
+    throw new TypeError("fetch failed", { cause: new Error("The answer was lost.") });
   };
 }
 

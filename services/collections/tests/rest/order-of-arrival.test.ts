@@ -281,7 +281,7 @@ describe("the stored as-of of a balance", () => {
     expect(await balance(loan, 700, 18)).toMatchObject({ outcome: "updated", outstandingAmount: 500 });
   });
 
-  test("does not make a corrected balance of the same moment stale, nor a control row", async () => {
+  test("does not prevent a corrected balance with the same as-of, or a control row with an older as-of", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     expect(await balance(loan, 950, 20)).toMatchObject({ outcome: "updated", outstandingAmount: 950, warnings: [] });
@@ -314,8 +314,8 @@ describe("the stored as-of of a balance", () => {
   });
 });
 
-describe("a payment that the balance includes already", () => {
-  test("counts as inBalance up to the most that was owed in the cycle; the rest is excess", async () => {
+describe("a payment that the balance already includes", () => {
+  test("counts as inBalance up to the highest amount that was owed in the cycle; any more is excess", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 22);
     expect(await pay(loan, 700, 20, "a")).toMatchObject({ inBalance: 700, excessAmount: 0 });
@@ -345,7 +345,7 @@ describe("a payment that the balance includes already", () => {
     ]);
   });
 
-  test("is answered with its first booking when it is repeated, whatever was imported since", async () => {
+  test("is answered with its first booking when it is repeated, even if other balances were imported meanwhile", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     const { httpStatus: _, ...lowers } = await pay(loan, 100, 21, "lowers");

@@ -58,7 +58,7 @@ describe("a signed request that is sent again with another query string", () => 
     expect((await lender.getCase("LN-2")).body).toMatchObject({ status: "new" });
   });
 
-  test("gets 200 for an import that applied its valid rows, although the repeat's query string contains atomic", async () => {
+  test("gets 200 if the first request imported its valid rows, even if the repeat's query string contains atomic", async () => {
     const { bytes } = await anImport([aRow("LN-1"), { sourceLoanNumber: "LN-2", action: "hold" }]);
     const { body } = await answerTo(service.url, bytes);
     expect(await answerTo(service.url, withQuery(bytes, "atomic"))).toMatchObject({
@@ -67,7 +67,7 @@ describe("a signed request that is sent again with another query string", () => 
     });
   });
 
-  test("takes effect with only one of the query strings, if several are sent concurrently", async () => {
+  test("takes effect with only one of the query strings, if it is sent concurrently with different ones", async () => {
     for (let round = 0; round < 8; round += 1) {
       const { lender, bytes } = await anImport([aRow("LN-1")]);
       const queries = round % 2 === 0 ? ["dryRun", "", "atomic", "dryRun"] : ["", "dryRun", "dryRun", "x=1"];
@@ -95,7 +95,7 @@ describe("a signed request that is sent again with another query string", () => 
     expect((await answerTo(service.url, withQuery(bytes, ""))).body).toMatchObject({ summary: { created: 1 } });
   });
 
-  test("starts no replay when the first request was a dry run, and makes no dry run when the first started a replay", async () => {
+  test("starts no replay if the first request was a dry run, and is no dry run if the first request started a replay", async () => {
     const { bytes } = await aCall("POST", scenes["POST deliveries-replay, as a dry run"]!);
     const counted = { status: 200, body: { dryRun: true, count: 1 } };
     expect(await answerTo(service.url, bytes)).toMatchObject(counted);

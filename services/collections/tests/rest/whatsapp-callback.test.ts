@@ -97,7 +97,7 @@ describe("a WhatsApp message with a payment link", () => {
     expect((await setup.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "READ", failureCode: null }]);
   });
 
-  test("that got a 502 has an unknown outcome, is not sent again, and takes its status from the first report", async () => {
+  test("whose request got a 502 has an unknown outcome, is not sent again, and takes its status from the first delivery report", async () => {
     const visit = await setup.visit();
     whatsapp.behaviour = "edge502";
     const { paymentLink } = await setup.request(visit.visitId, { channels: ["WHATSAPP"] });
@@ -135,7 +135,7 @@ describe("a WhatsApp message with a payment link", () => {
 describe("a call of the WhatsApp callback", () => {
   test.each([
     ["without a signature", undefined, undefined],
-    ["with a signature of something else", `sha256=${"0".repeat(64)}`, undefined],
+    ["with a wrong signature", `sha256=${"0".repeat(64)}`, undefined],
     ["with another app's signature", "of another secret", undefined],
     ["for an unknown lender", "right", "NOBODY"],
     ["for an invalid lender code", "right", "x';drop"],

@@ -28,10 +28,11 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 60_000 });
 
 const SEED = seedOfRun();
 const RUNS = 200;
-/** High, because a run spends most of its time waiting for retries and probes. */
+/** The number of concurrent runs. It is high, because a run spends most of its time waiting for retries and probes. */
 const RUNS_AT_A_TIME = 40;
 /**
- * Lower: with more runs, requests would wait longer than five seconds for one of the service's database connections.
+ * The number of concurrent runs on a cluster. With more runs, requests would wait longer than five seconds for one of
+ * the service's database connections.
  */
 const RUNS_AT_A_TIME_ON_CLUSTER = 10;
 const SETTLED_WITHIN_MS = 90_000;
@@ -82,8 +83,8 @@ const scenarios = record({
   changes: array(change, { minLength: 3, maxLength: 12 }),
   trouble,
   /**
-   * The sequence of an event of the first loan. The receiver rejects this event until the trouble ends. Null: there is
-   * none.
+   * The sequence of an event of the first loan. The receiver rejects this event until the trouble ends. If null, the
+   * receiver rejects no particular event.
    */
   poison: option(integer({ min: 1, max: 4 })),
   incidents: array(incident, { maxLength: 2 }),
@@ -104,7 +105,7 @@ test(`a receiver that follows the contract ends with the service's case states d
   };
   const occurrences: Occurrences[] = [];
   const [first, ...others] = sample(scenarios, { seed: SEED, numRuns: RUNS }) as [Scenario, ...Scenario[]];
-  // Replacing a worker is drawn so rarely that some seeds have no run with it.
+  // Add the replacement of a worker to the first run. It is drawn so rarely that with some seeds no run would have it.
   const withReplacement = { ...first, incidents: [...first.incidents, REPLACEMENT] };
   const waiting = [withReplacement, ...others].entries();
 
@@ -121,7 +122,7 @@ test(`a receiver that follows the contract ends with the service's case states d
   const runsAtATime = (await isDistributed(service.app.database.em())) ? RUNS_AT_A_TIME_ON_CLUSTER : RUNS_AT_A_TIME;
   await Promise.all(Array.from({ length: runsAtATime }, playOneByOne));
 
-  // Each kind of trouble must have really happened in some run, not only have been drawn.
+  // Expect that each kind of trouble has really happened in at least one run. It is not enough that a run planned it.
   expect(occurrences).toHaveLength(RUNS);
   const total = (count: keyof Occurrences) => occurrences.reduce((sum, one) => sum + one[count], 0);
   for (const happened of Object.keys(occurrences[0]!) as (keyof Occurrences)[]) {

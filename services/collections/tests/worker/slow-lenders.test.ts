@@ -16,7 +16,7 @@ test("twelve lenders whose callbacks hang do not delay the events of a thirteent
   const healthy = await aLender(service);
   const hanging = await Promise.all(Array.from({ length: HANGING_LENDERS }, () => aLender(service)));
 
-  // An endpoint that answers quickly gets the maximum number of slots. Each endpoint then begins to hang.
+  // First let each endpoint answer quickly, so that it gets the maximum number of slots. Then let it hang.
   await Promise.all(
     hanging.map(async (lender) => {
       await lender.importCases(loans("WARM", WARM_UP_LOANS));
