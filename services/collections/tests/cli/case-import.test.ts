@@ -255,8 +255,8 @@ describe("a file of cases", () => {
   });
 });
 
-describe("an import of a file whose process was killed", () => {
-  test("continues where it stopped with --resume, and applies or rejects every row once", async () => {
+describe("a file import whose process was killed", () => {
+  test("continues with --resume where it stopped, and applies or rejects every row once", async () => {
     const rows = rowsOf("K", 2_500);
     for (const index of [10, 1_200, 2_050, 2_400]) rows[index] = rows[index]!.replace("Ravi Kumar", "");
     const path = aFile(HEADER, ...rows);

@@ -154,7 +154,7 @@ async function runCommands({ lines, expected }: GuideCommands): Promise<string[]
   return expected === undefined ? [] : differences(JSON.parse(printed), expected);
 }
 
-/** What other people do before and after some of the guide's operations, keyed by the operation's name. */
+/** Actions of other people before and after some of the guide's operations, keyed by the operation's name. */
 const BEFORE: Record<string, () => Promise<void>> = { Today: earlierToday, MyMoney: payAndPayOut };
 const AFTER: Record<string, () => Promise<void>> = { RequestOtp: waitForCode, SignOut: signInAgain };
 

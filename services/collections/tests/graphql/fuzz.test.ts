@@ -6,7 +6,8 @@ import { type KnownIds, oddDocument } from "./fixtures/odd-documents.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 import { allRows } from "../fixtures/table-rows.ts";
 
-// `FUZZ_REQUESTS=50000 FUZZ_SEED=7 vitest run graphql/fuzz` makes a longer run, or repeats one.
+// `FUZZ_REQUESTS=50000 vitest run graphql/fuzz` makes a longer run. With `FUZZ_SEED=7` as well, it repeats the run that
+// had this seed.
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 400);
 const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
 const IN_A_ROUND = 400;

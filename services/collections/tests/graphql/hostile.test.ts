@@ -5,7 +5,8 @@ import { type LoopStall, watchLoop } from "../fixtures/loop-stall.ts";
 import { startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 
-// `FUZZ_REQUESTS=20000 FUZZ_SEED=7 vitest run graphql/hostile` makes a longer run, or repeats one.
+// `FUZZ_REQUESTS=20000 vitest run graphql/hostile` makes a longer run. With `FUZZ_SEED=7` as well, it repeats the run
+// that had this seed.
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 200);
 const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
 const AT_ONCE = 4;

@@ -161,7 +161,7 @@ describe("signing in", () => {
 });
 
 describe("a session of the app", () => {
-  test("is renewed once for a key, and ends when the old refresh token is used again", async () => {
+  test("is renewed once for each idempotency key, and ends when the old refresh token is used again", async () => {
     const tokens = await signIn((await aPerson()).phone);
     const key = randomUUID();
     const [first, again] = await Promise.all([refresh(tokens.refreshToken, key), refresh(tokens.refreshToken, key)]);

@@ -112,7 +112,10 @@ test("a sync takes the same number of SQL queries for any page length, and one m
   }
 });
 
-/** How many SQL queries each documented operation may take, including the token's look-up, `begin` and `commit`. */
+/**
+ * The allowed number of SQL queries for each documented operation. The look-up of the token, `begin` and `commit` are
+ * included.
+ */
 const ALLOWED: Readonly<Record<string, number>> = {
   RequestOtp: 8,
   VerifyOtp: 10,

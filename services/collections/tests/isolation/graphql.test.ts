@@ -28,8 +28,8 @@ beforeAll(async () => {
 });
 
 /**
- * Returns the fields that the owner can read. For a field that even the owner cannot read, a trial as a stranger proves
- * nothing.
+ * Returns the fields that the owner can read. If even the owner cannot read a field, a stranger's request for that
+ * field proves nothing.
  */
 async function seenByOwner({ owner, owned }: World): Promise<Set<string>> {
   const seen = new Set<string>();

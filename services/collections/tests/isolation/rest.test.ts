@@ -26,7 +26,7 @@ test("every REST route gives the same answer for another lender's ids as for ids
   expect(changes).toEqual([]);
 });
 
-test("every REST route succeeds for a lender's own ids, and shows nothing of another lender's", async () => {
+test("every REST route succeeds for a lender's own ids, and shows no data of another lender", async () => {
   const accepted = new Set<string>();
   const changes = await changesAtB(world, async () => {
     for (const { endpoint, call } of ownCalls(ENDPOINTS, document, world)) {
@@ -81,7 +81,7 @@ test("a diagnosis does not distinguish another lender's secret from an unknown o
 });
 
 // This test must be the last one, because it changes B's data.
-test("the owner gets different answers for an existing value and a missing value, at every place that the isolation matrix tries", async () => {
+test("the owner gets different answers for an existing and a missing value, for every parameter and field that the isolation matrix tries", async () => {
   const asB = { ...asA, key: world.b.key };
   const differing = new Map<string, boolean>();
   for (const trial of trialsOf(ENDPOINTS, document, world)) {
@@ -91,7 +91,7 @@ test("the owner gets different answers for an existing value and a missing value
   const withoutDifference = [...differing].flatMap(([title, isDifferent]) => (isDifferent ? [] : [title]));
   expect(
     withoutDifference,
-    "the answer is the same whether the value exists or not, so these places prove nothing: change their values in isolation-values.ts",
+    "the answer is the same whether the value exists or not, so these parameters and fields prove nothing: change their values in isolation-values.ts",
   ).toEqual([]);
 });
 
@@ -114,8 +114,8 @@ test("a body field without values makes the isolation matrix fail with advice", 
 });
 
 /**
- * Returns, for each route, one request with A's own values only, and one request for each place that can have a value
- * of B.
+ * Returns, for each route, one request with A's own values only, and one request for each parameter or field that can
+ * have a value of B.
  */
 function eachOnce(): { endpoint: string; call: Call }[] {
   const still = withReusableLoans(world);

@@ -25,7 +25,7 @@ const REFUSED = {
 };
 
 describe("a wrong MASTER_KEY", () => {
-  test("makes every start and command exit with 2 and change nothing, once the right key has been used", async () => {
+  test("makes every start and command exit with 2 and change nothing, if the right key has been used before", async () => {
     const service = await startProcess(settings(RIGHT));
     for (const ROLE of ["all", "server", "worker"])
       expect(await runService(settings(WRONG, { ROLE }))).toMatchObject(REFUSED);

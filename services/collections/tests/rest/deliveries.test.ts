@@ -68,7 +68,7 @@ describe("GET deliveries/{eventId}", () => {
     ]);
   });
 
-  test("shows no error for a successful attempt and no response for an attempt that got none", async () => {
+  test("shows no error for a successful attempt, and no response for an attempt that got no answer", async () => {
     const lender = await aLender(service);
     lender.receiverBehaviour = ({ attempt }) => (attempt === 1 ? "reset" : "ok");
     await lender.importCases([aRow("LN-1")]);

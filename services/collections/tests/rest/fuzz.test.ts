@@ -12,13 +12,13 @@ import { startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 import { allRows, type Rows } from "../fixtures/table-rows.ts";
 
-// `FUZZ_REQUESTS=50000 FUZZ_SEED=7 vitest run rest/fuzz` makes a longer run, or repeats one. Each request is sent about
-// three times.
+// `FUZZ_REQUESTS=50000 vitest run rest/fuzz` makes a longer run. With `FUZZ_SEED=7` as well, it repeats the run that
+// had this seed. Each request is sent about three times.
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 750);
 const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
 /**
- * The number of requests in a round. All are sent, and sent again within five minutes, while their signatures are still
- * valid.
+ * The number of requests in a round. All of them are sent, and then sent again within five minutes, because a signature
+ * is valid for five minutes.
  */
 const IN_A_ROUND = 1_000;
 const AT_ONCE = 24;

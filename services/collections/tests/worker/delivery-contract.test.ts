@@ -51,7 +51,7 @@ const behaviour = oneof(
   { weight: 2, arbitrary: constantFrom<ReceiverBehaviour>("reset", "redirect", "drip") },
   // Slow answers, so that a killed worker leaves attempts unfinished.
   { weight: 3, arbitrary: constantFrom<ReceiverBehaviour>("slow:30", "slow:300") },
-  // Answers that come after the timeout or never. The receiver accepts the event of a slow answer nevertheless.
+  // Answers that never come, or only after the timeout. In the second case, the receiver has accepted the event.
   { weight: 1, arbitrary: constantFrom<ReceiverBehaviour>("hang", "slow:1100") },
 );
 
