@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { createDatabase, migrate } from "@collections/database";
-import { extendChain } from "@collections/ledger";
 import { Pool } from "pg";
 import { createApp } from "./app.js";
 import { invoicing } from "./chart.js";
@@ -30,18 +29,18 @@ const halfDone = await call("/invoices", {
   lines: [lines[0], { ...lines[1], taxPercent: 25 }],
 });
 const { rowCount } = await pool.query(
-  "select from invoice i where not exists (select from ledger.transfer where case_id = i.id)",
+  "select from invoice i where not exists (select from general_ledger.transfer where subject_id = i.id)",
 );
 console.log(`${halfDone.status}: an invoice with an unknown rate of tax leaves ${rowCount} rows`);
 
-await extendChain(database.em(), company);
+await invoicing.extendChain(database.em(), company);
 for (const { kind, amountMinor } of await invoicing.transfersOf(database.em(), company, invoice.id)) {
   console.log(`${kind.padEnd(11)} ${euros(amountMinor).padStart(8)}`);
 }
-const { ok, counts } = await invoicing.verify(database.em(), { lenderId: company });
+const { ok, counts } = await invoicing.verify(database.em(), { book: company });
 console.log(`${counts.transfers} transfers: the books are ${ok ? "correct" : "wrong"}`);
 await pool
-  .query("update ledger.transfer set amount_minor = 1")
+  .query("update general_ledger.transfer set amount_minor = 1")
   .catch((error) => console.log(`forged: ${error.message}`));
 
 await app.close();

@@ -1,5 +1,5 @@
+import type { Booking, CaseChange } from "@collections/bookings";
 import { newId } from "@collections/database";
-import type { Booking, CaseChange } from "@collections/ledger";
 
 export interface Receipt {
   readonly pupil: string;

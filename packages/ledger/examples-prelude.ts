@@ -1,22 +1,70 @@
 // The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
-import { appendFile } from "node:fs/promises";
-import { type EntityManager, transaction, type Tx } from "@collections/database";
-import type { CurrencyCode } from "@collections/money";
+import { type EntityManager, insertFor, send, type Tx } from "@collections/database";
+import { currency } from "@collections/money";
+import { defineEntity, p } from "@mikro-orm/core";
 import type * as own from "@collections/ledger";
 
 declare const em: EntityManager;
 declare const tx: Tx;
-declare const lenderId: string;
-declare const caseId: string;
-declare const fieldPartnerId: string;
-declare const INR: CurrencyCode;
 declare const now: Date;
-declare const booking: own.Booking;
-declare const balanceAsOf: Date;
-declare const earning: own.EarningToPost;
 declare const masterKey: string;
-declare const anchorText: string;
 declare const invoicing: own.Chart;
+declare const book: string;
+declare const ownerId: string;
 declare const cash: string;
 declare const revenue: string;
+declare const unshipped: own.LedgerCheck;
+declare const shipment: { lenderId: string; id: string; parcel: string };
+
+const EUR = currency("EUR");
+
+const AccountEntity = defineEntity({
+  name: "ShopAccount",
+  schema: "shop",
+  tableName: "account",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.text().primary(),
+    kind: p.text().$type<"pledge">(),
+    ownerId: p.uuid(),
+    currency: p.character().length(3).$type<typeof EUR>(),
+    exponent: p.smallint(),
+    createdAt: p.datetime(),
+  },
+});
+const ShipmentEntity = defineEntity({
+  name: "ShopShipment",
+  schema: "shop",
+  tableName: "shipment",
+  properties: { lenderId: p.uuid().primary(), id: p.uuid().primary(), parcel: p.text(), digest: p.blob() },
+});
+const TransferEntity = defineEntity({
+  name: "ShopTransfer",
+  schema: "shop",
+  tableName: "transfer",
+  properties: { lenderId: p.uuid().primary(), id: p.uuid().primary(), memo: p.text(), digest: p.blob() },
+});
+const ChainBlockEntity = defineEntity({
+  name: "ShopChainBlock",
+  schema: "shop",
+  tableName: "chain_block",
+  properties: {
+    lenderId: p.uuid().primary(),
+    number: p.bigint().primary(),
+    transferIds: p.array().columnType("uuid[]"),
+    shipmentIds: p.array().columnType("uuid[]"),
+    rowCount: p.integer(),
+    rowsHash: p.blob(),
+    previousHash: p.blob(),
+    lastId: p.uuid(),
+    createdAt: p.datetime(),
+    hash: p.blob(),
+  },
+});
+const AnchorEntity = defineEntity({
+  name: "ShopAnchor",
+  schema: "shop",
+  tableName: "anchor",
+  properties: { lenderId: p.uuid().primary(), number: p.bigint(), hash: p.blob(), anchoredAt: p.datetime() },
+});

@@ -17,7 +17,14 @@ export { harmless, onOneLine, quoted } from "./message/harmless-text.ts";
 export { importCases, type ImportRequest, MAX_IMPORT_ROWS } from "./case/import-cases.ts";
 export { type ImportResult, type RowResult } from "./case/import-result.ts";
 export { changeLender, type LenderCallback, type Onboarding, onboardLender } from "./onboard-lender.ts";
-export { type BooksProblem, type BooksVerification, verifyBooks } from "./books/verify-books.ts";
+export {
+  type BooksCounts,
+  type BooksProblem,
+  type BooksProgress,
+  type BooksVerification,
+  verifyBooks,
+  type VerifyBooksOptions,
+} from "./books/verify-books.ts";
 export { PAYMENT_LINK_CHANNEL } from "./link/payment-link-channel.ts";
 export { type AppContext, type AppInputFault, type AppInputFaultCode } from "./request/app-request.ts";
 export { fieldWorkRefusal, type FieldWorkRefusal } from "./request/field-work.ts";

@@ -1,5 +1,5 @@
+import { lenderAccounts, openAccounts } from "@collections/bookings";
 import { type EntityManager, transaction } from "@collections/database";
-import { lenderAccounts, openAccounts } from "@collections/ledger";
 import {
   createLender,
   InvalidLenderError,

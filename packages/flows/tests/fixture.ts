@@ -14,7 +14,7 @@ import {
 import { earningsSchema } from "@collections/earnings/schema";
 import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
 import { fieldPartnersSchema } from "@collections/field-partners/schema";
-import { ledgerSchema } from "@collections/ledger/schema";
+import { bookingsSchema } from "@collections/bookings/schema";
 import { createVault, type IssuedKey, type Lender, type NewLender } from "@collections/lenders";
 import { lendersSchema } from "@collections/lenders/schema";
 import { AmountLiteral, parseJson } from "@collections/money";
@@ -42,7 +42,7 @@ const SCHEMAS: PackageSchema[] = [
   fieldPartnersSchema,
   casesSchema,
   paymentLinksSchema,
-  ledgerSchema,
+  bookingsSchema,
   earningsSchema,
   webhooksSchema,
   flowsSchema,

@@ -1,100 +1,5 @@
 export {
-  type AccountToOpen,
-  caseAccounts,
-  commissionExpenseAccount,
-  creditedAccount,
-  excessAccount,
-  fieldPartnerAccounts,
-  lenderAccounts,
-  openAccounts,
-  paidAccount,
-  pendingAccount,
-  placedAccount,
-  receivableAccount,
-  settledDirectAccount,
-} from "./books/account.ts";
-export { anchorHeads, type AnchorHeadsOptions, anchorState, type AnchorState } from "./verification/anchor-heads.ts";
-export {
-  type AnchorKeys,
-  type AnchorPublicKey,
-  type AnchorPublicKeys,
-  createAnchorKeys,
-  InvalidAnchorKeyError,
-  readAnchorPublicKey,
-} from "./verification/anchor-keys.ts";
-export {
   type Balance,
-  balance,
-  type CaseBalance,
-  type FieldPartnerBalance,
-  fieldPartnerBalances,
-  receivableBalances,
-} from "./books/balance.ts";
-export {
-  type Booking,
-  type BookingKey,
-  bookingPage,
-  bookingsFor,
-  bookPayments,
-  type Collected,
-  collectedBy,
-  paidOnCase,
-  paymentsAfter,
-  type PaymentsAfterKey,
-  paymentsOf,
-} from "./books/booking.ts";
-export {
-  type ChainExtension,
-  type ChainHead,
-  chainHead,
-  extendChain,
-  type ExtendOptions,
-} from "./verification/chain.ts";
-export {
-  adjustment,
-  type CaseChange,
-  commission,
-  correction,
-  earningCredited,
-  type EarningToPost,
-  includedInBalance,
-  paymentPostings,
-  payout,
-  payoutMemo,
-  placement,
-} from "./books/postings.ts";
-export type {
-  AccountKind,
-  AccountRow,
-  Attribution,
-  BookingWarning,
-  ChainBlockRow,
-  PaymentBookingRow,
-  TransferKind,
-  TransferRow,
-} from "./schema.ts";
-export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./books/statement.ts";
-export { payoutTransfersOf, type Posting, postTransfers, type Transfer, transfersOf } from "./books/transfer.ts";
-export {
-  type AnchorLine,
-  type AnchorProblem,
-  type AnchorProblemCode,
-  type AnchorVerification,
-  type ProvenBooks,
-  verifyAnchors,
-  type VerifyAnchorsOptions,
-} from "./verification/verify-anchors.ts";
-export {
-  type LedgerCounts,
-  type LedgerProblem,
-  type LedgerVerification,
-  type TrialBalance,
-  verify,
-  type VerifyOptions,
-  type VerifyProgress,
-} from "./verification/verify.ts";
-export type { ProblemCode } from "./verification/verify-checks.ts";
-export {
   type Chart,
   type ChartAccount,
   type ChartDefinition,
@@ -104,3 +9,33 @@ export {
   InvalidChartError,
 } from "./chart/define-chart.ts";
 export { InvalidPostingError, type PostingFault } from "./chart/posting-input.ts";
+export { defineLedger, type Ledger, type LedgerDefinition } from "./define-ledger.ts";
+export { accountTable, type AccountTable } from "./tables/account-table.ts";
+export { appendOnlyTable, type AppendOnlyTable } from "./tables/append-only-table.ts";
+export type { AnchorHeadsOptions, AnchorState } from "./verification/anchor-heads.ts";
+export {
+  type AnchorKeys,
+  type AnchorPublicKey,
+  type AnchorPublicKeys,
+  createAnchorKeys,
+  InvalidAnchorKeyError,
+  readAnchorPublicKey,
+} from "./verification/anchor-keys.ts";
+export type { ChainExtension, ChainHead, ExtendOptions } from "./verification/chain.ts";
+export type {
+  AnchorLine,
+  AnchorProblem,
+  AnchorProblemCode,
+  AnchorVerification,
+  ProvenBook,
+  VerifyAnchorsOptions,
+} from "./verification/verify-anchors.ts";
+export { ledgerCheck, type LedgerCheck, type ProblemCode } from "./verification/verify-checks.ts";
+export type {
+  LedgerCounts,
+  LedgerProblem,
+  LedgerVerification,
+  TrialBalance,
+  VerifyOptions,
+  VerifyProgress,
+} from "./verification/verify.ts";

@@ -3,7 +3,7 @@ import type { PackageSchema } from "@collections/database";
 import { earningsSchema } from "@collections/earnings/schema";
 import { fieldPartnersSchema } from "@collections/field-partners/schema";
 import { flowsSchema } from "@collections/flows/schema";
-import { ledgerSchema } from "@collections/ledger/schema";
+import { bookingsSchema } from "@collections/bookings/schema";
 import { lendersSchema } from "@collections/lenders/schema";
 import { paymentLinksSchema } from "@collections/payment-links/schema";
 import { rateLimitsSchema } from "@collections/rate-limits/schema";
@@ -15,7 +15,7 @@ export const schemas: PackageSchema[] = [
   fieldPartnersSchema,
   casesSchema,
   paymentLinksSchema,
-  ledgerSchema,
+  bookingsSchema,
   earningsSchema,
   webhooksSchema,
   flowsSchema,

@@ -78,13 +78,13 @@ describe("the dependencies between packages", () => {
   });
 
   test.each([
-    ["a domain depends on another domain", "packages/ledger/package.json", "@collections/cases"],
-    ["a domain depends on a flow", "packages/ledger/package.json", "@collections/flows"],
-    ["a foundation depends on a domain", "packages/money/package.json", "@collections/ledger"],
+    ["a domain depends on another domain", "packages/bookings/package.json", "@collections/cases"],
+    ["a domain depends on a flow", "packages/bookings/package.json", "@collections/flows"],
+    ["a foundation depends on a domain", "packages/ledger/package.json", "@collections/bookings"],
     ["a flow depends on the service", "packages/flows/package.json", "@collections/collections"],
     ["a site depends on a domain", "sites/field-app/package.json", "@collections/cases"],
     ["a site depends on the service", "sites/field-app/package.json", "@collections/collections"],
-    ["tooling depends on a domain", "tooling/postgres/package.json", "@collections/ledger"],
+    ["tooling depends on a domain", "tooling/postgres/package.json", "@collections/bookings"],
   ])("are invalid if %s", async (_, file, dependency) => {
     const ran = await withBreak(file, (text) => {
       const manifest = JSON.parse(text) as Manifest;
@@ -153,8 +153,8 @@ describe("lint", () => {
   });
 
   test.each([
-    ["a deep import", "packages/flows/src/deep.ts", "@collections/ledger/src/booking.ts"],
-    ["a schema import outside the composition root", "packages/flows/src/schema.ts", "@collections/ledger/schema"],
+    ["a deep import", "packages/flows/src/deep.ts", "@collections/bookings/src/books/booking.ts"],
+    ["a schema import outside the composition root", "packages/flows/src/schema.ts", "@collections/bookings/schema"],
     ["tooling in production code", "packages/flows/src/twin.ts", "@collections/lender-twin"],
   ])("refuses %s", async (_, file, specifier) => {
     const ran = await lint(file, `import { thing } from "${specifier}";\nexport const one = thing;\n`);
@@ -166,7 +166,7 @@ describe("lint", () => {
 test("importing a file of a package that is not an entry point fails at run time", async () => {
   const ran = await run(
     "node",
-    ["--input-type=module", "-e", 'await import("@collections/ledger/src/booking.ts")'],
+    ["--input-type=module", "-e", 'await import("@collections/bookings/src/books/booking.ts")'],
     join(ROOT, "packages/flows"),
   );
   expect(ran).toMatchObject({ failed: true });

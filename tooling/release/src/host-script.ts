@@ -3,16 +3,16 @@
  * each time.
  */
 export const HOST = `
+import { caseAccounts, lenderAccounts, openAccounts, placement, postTransfers } from "@collections/bookings";
+import { bookingsSchema } from "@collections/bookings/schema";
 import { createDatabase, joinTransaction, migrate, newId } from "@collections/database";
-import { caseAccounts, lenderAccounts, openAccounts, placement, postTransfers } from "@collections/ledger";
-import { ledgerSchema } from "@collections/ledger/schema";
 import { currency } from "@collections/money";
 import { emit, registerEndpoint } from "@collections/webhooks";
 import { webhooksSchema } from "@collections/webhooks/schema";
 import { MikroORM } from "@mikro-orm/postgresql";
 import pg from "pg";
 
-const at = { url: process.argv[2], schemas: [ledgerSchema, webhooksSchema] };
+const at = { url: process.argv[2], schemas: [bookingsSchema, webhooksSchema] };
 await migrate({ ...at, jobs: true });
 const database = await createDatabase(at);
 const client = new pg.Client({ connectionString: at.url });

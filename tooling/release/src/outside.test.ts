@@ -131,14 +131,14 @@ describe("outside of the workspace", () => {
     const url = directUrl((await emptyDatabase()).url);
     const file = await script(
       "migrate.js",
-      `import { migrate } from "@collections/database";
-       import { ledgerSchema } from "@collections/ledger/schema";
+      `import { bookingsSchema } from "@collections/bookings/schema";
+       import { migrate } from "@collections/database";
        import { webhooksSchema } from "@collections/webhooks/schema";
-       const schemas = process.argv[3].split(",").map((name) => ({ ledger: ledgerSchema, webhooks: webhooksSchema })[name]);
+       const schemas = process.argv[3].split(",").map((name) => ({ bookings: bookingsSchema, webhooks: webhooksSchema })[name]);
        const { applied, unknown } = await migrate({ url: process.argv[2], schemas, jobs: true });
        console.log(JSON.stringify({ applied, unknown, known: schemas.flatMap((s) => s.migrations.map((m) => s.name + "/" + m.name)) }));`,
     );
-    const wishes = ["ledger", "webhooks", "ledger,webhooks", "webhooks,ledger", "ledger"];
+    const wishes = ["bookings", "webhooks", "bookings,webhooks", "webhooks,bookings", "bookings"];
     const outcomes = await Promise.all(
       outside.nodes.flatMap((node) => wishes.map((wish) => run(node, [file, url, wish], { cwd: outside.app }))),
     );

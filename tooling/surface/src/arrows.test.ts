@@ -9,14 +9,14 @@ function aPackage(folder: string, layer: string): WorkspacePackage {
 
 const PACKAGES = [
   aPackage("packages/flows", "flow"),
-  aPackage("packages/ledger", "domain"),
+  aPackage("packages/bookings", "domain"),
   aPackage("packages/cases", "domain"),
   aPackage("packages/money", "foundation"),
 ];
 const ARROWS: readonly Arrow[] = [
-  ["@collections/flows", "@collections/ledger"],
+  ["@collections/flows", "@collections/bookings"],
   ["@collections/flows", "@collections/cases"],
-  ["@collections/ledger", "@collections/money"],
+  ["@collections/bookings", "@collections/money"],
 ];
 
 test("every package declares exactly the packages that it imports", async () => {
@@ -33,18 +33,18 @@ test("the diagram has a box per layer, and one arrow to the box if a package imp
     flows["flows"]
   end
   subgraph all_domains["domains"]
-    ledger["ledger"]
+    bookings["bookings"]
     cases["cases"]
   end
   subgraph all_foundation["foundation"]
     money["money"]
   end
   flows --> all_domains
-  ledger --> money`);
+  bookings --> money`);
 });
 
 test("an additional arrow changes the diagram", () => {
-  const bent: Arrow[] = [...ARROWS, ["@collections/cases", "@collections/ledger"]];
+  const bent: Arrow[] = [...ARROWS, ["@collections/cases", "@collections/bookings"]];
   expect(picture(PACKAGES, bent)).not.toBe(picture(PACKAGES, ARROWS));
 });
 

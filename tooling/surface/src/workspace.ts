@@ -14,7 +14,7 @@ export interface WorkspacePackage {
   readonly folder: string;
   /** `foundation`, `domain`, `flow`, `site`, `service` or `tooling`. */
   readonly layer: string;
-  /** Whether the package has a second entry point, such as `@collections/ledger/schema`. */
+  /** Whether the package has a second entry point, such as `@collections/cases/schema`. */
   readonly hasSchema: boolean;
   /** Its runtime dependencies. */
   readonly dependencies: readonly string[];

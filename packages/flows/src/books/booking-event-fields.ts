@@ -1,5 +1,5 @@
+import type { Booking } from "@collections/bookings";
 import { publicId } from "@collections/database";
-import type { Booking } from "@collections/ledger";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import type { StoredEvent } from "@collections/webhooks";
 

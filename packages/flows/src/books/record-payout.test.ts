@@ -1,7 +1,7 @@
+import { balance, creditedAccount, paidAccount } from "@collections/bookings";
 import { type Database, publicId } from "@collections/database";
 import { creditedSums, earningLines, type Payout, payoutByReference } from "@collections/earnings";
 import type { FieldPartner } from "@collections/field-partners";
-import { balance, creditedAccount, paidAccount } from "@collections/ledger";
 import { actsOn, type Lender } from "@collections/lenders";
 import { dayIn } from "@collections/local-time";
 import { AmountLiteral, currency } from "@collections/money";

@@ -1,3 +1,4 @@
+import { payout as payoutPostings, postTransfers } from "@collections/bookings";
 import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
 import {
   type CreditedSum,
@@ -14,7 +15,6 @@ import {
   payOut,
 } from "@collections/earnings";
 import { type FieldPartner, fieldPartnerById } from "@collections/field-partners";
-import { payout as payoutPostings, postTransfers } from "@collections/ledger";
 import { recordAct } from "@collections/lenders";
 import { dayIn, spanOfDay } from "@collections/local-time";
 

@@ -1,6 +1,6 @@
+import { bookingsFor } from "@collections/bookings";
 import type { Case } from "@collections/cases";
 import { type Database } from "@collections/database";
-import { bookingsFor } from "@collections/ledger";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { withoutTriggers } from "@collections/testing";

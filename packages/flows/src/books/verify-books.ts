@@ -1,15 +1,8 @@
+import { type CaseBalance, collectionsLedger, fieldPartnerBalances, receivableBalances } from "@collections/bookings";
 import { caseTotals, type CaseTotals } from "@collections/cases";
 import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
 import { earningsTotals } from "@collections/earnings";
-import {
-  type CaseBalance,
-  fieldPartnerBalances,
-  type LedgerCounts,
-  type LedgerVerification,
-  receivableBalances,
-  verify,
-  type VerifyOptions,
-} from "@collections/ledger";
+import type { TrialBalance, VerifyOptions } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
 import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "@collections/webhooks";
 import { verifyBookingEvents } from "./verify-booking-events.ts";
@@ -24,11 +17,38 @@ export interface BooksProblem {
   readonly detail: string;
 }
 
+/** The number of rows that were checked, by table. */
+export interface BooksCounts {
+  readonly lenders: number;
+  readonly accounts: bigint;
+  readonly transfers: bigint;
+  readonly bookings: bigint;
+  readonly blocks: bigint;
+  readonly cases: number;
+  readonly events: number;
+}
+
+/** Options of `verifyBooks`. */
+export interface VerifyBooksOptions extends Omit<VerifyOptions, "book" | "onProgress"> {
+  /** Verify this lender only. Default: all lenders. */
+  readonly lenderId?: string;
+  readonly onProgress?: (progress: BooksProgress) => void;
+}
+
+/** The progress of a verification. It is reported before each check. */
+export interface BooksProgress {
+  readonly lenderId: string;
+  readonly lendersDone: number;
+  readonly lenders: number;
+  readonly check: string;
+  readonly totalProblems: bigint;
+}
+
 /** The result of a verification of all books. */
 export interface BooksVerification {
   readonly ok: boolean;
-  readonly counts: LedgerCounts & { readonly cases: number; readonly events: number };
-  readonly trialBalance: LedgerVerification["trialBalance"];
+  readonly counts: BooksCounts;
+  readonly trialBalance: readonly TrialBalance[];
   readonly problems: readonly BooksProblem[];
   readonly totalProblems: bigint;
 }
@@ -46,10 +66,12 @@ const MAX_PROBLEMS = 1_000;
  * if (!ok) console.error(`${totalProblems} problems found`);
  * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
  */
-export async function verifyBooks(em: EntityManager, options: VerifyOptions): Promise<BooksVerification> {
+export async function verifyBooks(em: EntityManager, options: VerifyBooksOptions): Promise<BooksVerification> {
   const { onProgress } = options;
-  const ledger = await verify(em, options);
-  const problems: BooksProblem[] = [...ledger.problems];
+  const ledger = await collectionsLedger.verify(em, ledgerOptions(options));
+  const problems: BooksProblem[] = ledger.problems.map(({ code, table, id, book: lenderId, detail }) => {
+    return { code, table, id, lenderId, detail };
+  });
   // Some checks count more problems than they list.
   let unlisted = ledger.totalProblems - BigInt(ledger.problems.length);
   const lenders = (await listLenders(em)).filter(({ id }) => options.lenderId === undefined || id === options.lenderId);
@@ -86,12 +108,25 @@ export async function verifyBooks(em: EntityManager, options: VerifyOptions): Pr
     events += found.published;
   }
   const totalProblems = BigInt(problems.length) + unlisted;
+  const { books, accounts, transfers, bookings, blocks } = ledger.counts;
   return {
     ok: totalProblems === 0n,
-    counts: { ...ledger.counts, cases, events },
+    counts: { lenders: books, accounts, transfers, bookings, blocks, cases, events },
     trialBalance: ledger.trialBalance,
     problems: problems.slice(0, MAX_PROBLEMS),
     totalProblems,
+  };
+}
+
+/** In the ledger of collections, each lender has one book. */
+function ledgerOptions({ lenderId, onProgress, ...others }: VerifyBooksOptions): VerifyOptions {
+  return {
+    ...others,
+    ...(lenderId === undefined ? {} : { book: lenderId }),
+    ...(onProgress && {
+      onProgress: ({ book, booksDone, books, ...rest }) =>
+        onProgress({ lenderId: book, lendersDone: booksDone, lenders: books, ...rest }),
+    }),
   };
 }
 

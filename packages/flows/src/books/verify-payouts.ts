@@ -1,6 +1,6 @@
+import { creditedAccount, paidAccount, payoutMemo, payoutTransfersOf, type Transfer } from "@collections/bookings";
 import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
 import { type PaidOutLine, paidOutPage, payoutMismatches } from "@collections/earnings";
-import { creditedAccount, paidAccount, payoutMemo, payoutTransfersOf, type Transfer } from "@collections/ledger";
 
 /** A payout that contradicts its lines, or a paid line that contradicts the transfers. */
 export interface PayoutProblem {

@@ -1,7 +1,7 @@
+import { type Booking, paymentsOf } from "@collections/bookings";
 import { bucketOf, type Case, caseByLoan, type Visit, visitById } from "@collections/cases";
 import { type EntityManager, publicId, readSnapshot } from "@collections/database";
 import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
-import { type Booking, paymentsOf } from "@collections/ledger";
 import { toWire } from "@collections/money";
 import { liveLink, type PaymentLink } from "@collections/payment-links";
 

@@ -1,3 +1,4 @@
+import { fieldPartnerAccounts, openAccounts } from "@collections/bookings";
 import {
   lockCurrentCases,
   type LockedCase,
@@ -8,7 +9,6 @@ import {
 } from "@collections/cases";
 import { type EntityManager, publicId, transaction } from "@collections/database";
 import { type FieldPartner, fieldPartnersByIds, lockFieldPartnerState } from "@collections/field-partners";
-import { fieldPartnerAccounts, openAccounts } from "@collections/ledger";
 import { recordAct } from "@collections/lenders";
 import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";

@@ -1,7 +1,7 @@
+import { earningCredited, postTransfers } from "@collections/bookings";
 import type { LockedCase } from "@collections/cases";
 import type { Tx } from "@collections/database";
 import { creditEarnings, findPendingEarnings } from "@collections/earnings";
-import { earningCredited, postTransfers } from "@collections/ledger";
 
 /** Credits the field partners' pending earnings on cases that have ended. */
 export async function creditEnded(

@@ -1,4 +1,13 @@
 import {
+  adjustment,
+  caseAccounts,
+  lenderAccounts,
+  openAccounts,
+  paymentsAfter,
+  placement,
+  postTransfers,
+} from "@collections/bookings";
+import {
   type CheckedRow,
   checkRowsInTurns,
   inCurrencyOfCase,
@@ -25,15 +34,6 @@ import {
   transaction,
   type Tx,
 } from "@collections/database";
-import {
-  adjustment,
-  caseAccounts,
-  lenderAccounts,
-  openAccounts,
-  paymentsAfter,
-  placement,
-  postTransfers,
-} from "@collections/ledger";
 import type { LenderProfile } from "@collections/lenders";
 import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import { paymentsOf } from "@collections/bookings";
 import { caseById, transition } from "@collections/cases";
 import { databaseTime, enqueue, publicId, signal, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
-import { paymentsOf } from "@collections/ledger";
 import { toWire } from "@collections/money";
 import {
   type Channel,

@@ -1,7 +1,7 @@
+import { bookingsFor, bookPayments, postTransfers } from "@collections/bookings";
 import { type LoanKey, lockCurrentCases, type LockedCase, lockFreeCases, writeCases } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, signal, transaction, type Tx } from "@collections/database";
 import { addEarnings, creditEarnings, findPendingEarnings } from "@collections/earnings";
-import { bookingsFor, bookPayments, postTransfers } from "@collections/ledger";
 import { commissionPlans } from "@collections/lenders";
 import { linksByLenderLinkId, markPaid } from "@collections/payment-links";
 import { NUMBERED_UNDER_LOCK } from "../case/event.ts";

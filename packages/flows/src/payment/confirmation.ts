@@ -1,5 +1,5 @@
+import type { Booking, BookingWarning } from "@collections/bookings";
 import type { LockedCase } from "@collections/cases";
-import type { Booking, BookingWarning } from "@collections/ledger";
 import { type AmountLiteral, exponentOf, readAmount } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import type { PaymentMode } from "./payment-mode.ts";

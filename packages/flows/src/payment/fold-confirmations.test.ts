@@ -1,7 +1,7 @@
+import type { Posting } from "@collections/bookings";
 import type { LockedCase } from "@collections/cases";
 import { newId } from "@collections/database";
 import { formula } from "@collections/earnings";
-import type { Posting } from "@collections/ledger";
 import { AmountLiteral, currency, exponentOf, type Percent, toDecimal } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import { array, assert, bigInt, constantFrom, integer, oneof, property, record } from "fast-check";

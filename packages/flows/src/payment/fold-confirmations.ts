@@ -1,6 +1,3 @@
-import { applyPayment, type LockedCase } from "@collections/cases";
-import { newId, publicId } from "@collections/database";
-import { credited, type Earning, earningOn } from "@collections/earnings";
 import {
   type Booking,
   commission,
@@ -8,7 +5,10 @@ import {
   includedInBalance,
   paymentPostings,
   type Posting,
-} from "@collections/ledger";
+} from "@collections/bookings";
+import { applyPayment, type LockedCase } from "@collections/cases";
+import { newId, publicId } from "@collections/database";
+import { credited, type Earning, earningOn } from "@collections/earnings";
 import { type Percent, readAmount, toWire } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import type { EventToEmit } from "@collections/webhooks";

@@ -28,38 +28,17 @@ function replaceRules(accounts: readonly string[], rules: KindRules): string[] {
          and split_part(credit_account, '/', 1) in (${listed(credit)})`,
   );
   return [
-    `alter table ledger.account
-       drop constraint if exists account_kind_check, drop constraint if exists account_check,
+    `alter table general_ledger.account
        drop constraint if exists account_in_chart,
        add constraint account_in_chart check (kind in (${listed(accounts)})
          and id = kind || '/' || owner_id::text || '/' || currency::text)`,
-    `alter table ledger.transfer
-       drop constraint if exists transfer_check2, drop constraint if exists transfer_in_chart,
+    `alter table general_ledger.transfer
+       drop constraint if exists transfer_in_chart,
        add constraint transfer_in_chart check ((case kind
          ${kinds.join("\n         ")}
          when 'correction' then memo <> ''
          else false end) is true
          and split_part(debit_account, '/', 3) = currency::text and split_part(credit_account, '/', 3) = currency::text)`,
-    // Accounts are append-only, so an account that exists when the transfer is inserted stays.
-    `create or replace function ledger.require_open_accounts() returns trigger language plpgsql as $$
-     declare
-       missing text;
-     begin
-       select side.account into missing
-       from (values (new.debit_account), (new.credit_account)) side (account)
-       where not exists (select from ledger.account a where a.lender_id = new.lender_id and a.id = side.account)
-       limit 1;
-       if missing is not null then
-         raise exception 'the account % of the book % is not open', missing, new.lender_id
-           using errcode = 'foreign_key_violation', hint = 'Open it before the transfer, in the same or an earlier transaction.';
-       end if;
-       return new;
-     end
-     $$`,
-    `create or replace trigger require_open_accounts before insert on ledger.transfer
-     for each row execute function ledger.require_open_accounts()`,
-    `create index if not exists transfer_debit on ledger.transfer (lender_id, debit_account)`,
-    `create index if not exists transfer_credit on ledger.transfer (lender_id, credit_account)`,
   ];
 }
 

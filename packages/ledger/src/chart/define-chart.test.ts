@@ -1,7 +1,7 @@
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ChartPosting, defineChart, extendChain, InvalidChartError, InvalidPostingError } from "../index.ts";
+import { type ChartPosting, defineChart, InvalidChartError, InvalidPostingError } from "../index.ts";
 
 const invoicing = defineChart({
   accounts: ["receivable", "revenue", "tax", "bank"],
@@ -88,7 +88,7 @@ describe("a ledger with the chart of an invoicing application", () => {
       [ids[2], "receipt"],
     ]);
     expect(transfers[0]).toMatchObject({ book, debit: receivable, credit: revenue, currency: "EUR", memo: "2 hours" });
-    expect(await extendChain(em, book)).toMatchObject({ rows: 4 });
+    expect(await invoicing.extendChain(em, book)).toMatchObject({ rows: 4 });
     expect(await invoicing.verify(database.em())).toMatchObject({ ok: true, problems: [] });
   });
 
@@ -101,7 +101,9 @@ describe("a ledger with the chart of an invoicing application", () => {
   });
 
   test("rejects a change of a transfer, even by the owner of the table", async () => {
-    await expect(database.pool.query("update ledger.transfer set amount_minor = 1")).rejects.toThrow("append-only");
+    await expect(database.pool.query("update general_ledger.transfer set amount_minor = 1")).rejects.toThrow(
+      "append-only",
+    );
   });
 });
 
@@ -120,7 +122,7 @@ describe("the database of a chart rejects", () => {
       ...changes,
     };
     return database.pool.query(
-      `insert into ledger.transfer (lender_id, id, debit_account, credit_account, amount_minor, currency, kind, corrects, memo,
+      `insert into general_ledger.transfer (lender_id, id, debit_account, credit_account, amount_minor, currency, kind, corrects, memo,
          effective_at, recorded_at) values ($1, $2, $3, $4, 1, $5, $6, $7, $8, now(), now())`,
       [book, newId(), row.debit, row.credit, row.currency, row.kind, row.corrects, row.memo],
     );
@@ -243,11 +245,11 @@ test("a new version of a chart replaces the rules when the database is migrated,
   expect((await second.balance(newer.own.em(), of, sale.debit)).balanceMinor).toBe(980n);
   expect(await migrate({ url: at, schemas: [first.schema] })).toMatchObject({
     applied: [],
-    unknown: ["ledger/chart-0002"],
+    unknown: ["general_ledger/chart-0002"],
   });
 });
 
-test("a chart in a schema of another name works beside a host's own schema ledger", async () => {
+test("a chart in a schema of another name works beside a host's own schema of the default name", async () => {
   const at = directUrl((await emptyDatabase()).url);
   const chart = defineChart({
     accounts: ["cash", "revenue"],
@@ -255,7 +257,7 @@ test("a chart in a schema of another name works beside a host's own schema ledge
     schema: "acme_ledger",
   });
   const host = await createDatabase({ url: at, schemas: [] });
-  await host.pool.query("create schema ledger; create table ledger.transfer (note text)");
+  await host.pool.query("create schema general_ledger; create table general_ledger.transfer (note text)");
   await migrate({ url: at, schemas: [chart.schema] });
   const own = await createDatabase({ url: at, schemas: [chart.schema] });
   const of = newId();
@@ -268,7 +270,7 @@ test("a chart in a schema of another name works beside a host's own schema ledge
     chart.post(tx, { book: of, kind: "sale", debit, credit, amountMinor: 500n, subject: of });
     return Promise.resolve();
   });
-  expect(await extendChain(own.em(), of, { now: new Date() })).toMatchObject({ rows: 1, head: { number: 1n } });
+  expect(await chart.extendChain(own.em(), of, { now: new Date() })).toMatchObject({ rows: 1, head: { number: 1n } });
   expect(await chart.transfersOf(own.em(), of, of)).toMatchObject([{ kind: "sale", amountMinor: 500n }]);
   expect(await chart.verify(own.em(), { now: new Date() })).toMatchObject({
     ok: true,

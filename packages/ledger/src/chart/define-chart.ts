@@ -10,13 +10,10 @@ import {
   type Tx,
 } from "@collections/database";
 import { currency, type CurrencyCode } from "@collections/money";
-import { openAccounts } from "../books/account.ts";
-import type { Balance } from "../books/balance.ts";
-import { type Posting, transfers } from "../books/transfer.ts";
-import { type AccountKind, ledgerSchema, type TransferKind } from "../schema.ts";
-import { generalChecks } from "../verification/verify-checks.ts";
-import { type LedgerVerification, type VerifyOptions, verifyWith } from "../verification/verify.ts";
+import type { Ledger } from "../define-ledger.ts";
 import { chartMigrations, type KindRules } from "./chart-migrations.ts";
+import { generalLedger, type Transfers } from "./general-ledger.ts";
+import { generalSchema } from "./general-schema.ts";
 import { checkPosting, invalidPosting, isUuid } from "./posting-input.ts";
 
 /** The accounts and the transfers of a ledger: which kinds of account there are, and between which of them money may move. */
@@ -25,7 +22,7 @@ export interface ChartDefinition<Account extends string = string, Kind extends s
   readonly accounts: readonly Account[];
   /** For each kind of transfer, the kinds of account that it may debit and credit. `correction` is part of every chart. */
   readonly kinds: Readonly<Record<Kind, { readonly debit: OneOrMore<Account>; readonly credit: OneOrMore<Account> }>>;
-  /** The name of the schema in PostgreSQL. Default: `ledger`. */
+  /** The name of the schema in PostgreSQL. Default: `general_ledger`. */
   readonly schema?: string;
   /** Raise it by one with each change of the chart, so that `migrate` replaces the rules in the database. Default: 1. */
   readonly version?: number;
@@ -76,8 +73,16 @@ export interface ChartAccount<Account extends string = string> {
   readonly currency: string;
 }
 
+/** The total debits and credits of an account, in minor units. */
+export interface Balance {
+  readonly debitMinor: bigint;
+  readonly creditMinor: bigint;
+  /** Debits minus credits. */
+  readonly balanceMinor: bigint;
+}
+
 /** The chart of one host, with the functions that use it. */
-export interface Chart<Account extends string = string, Kind extends string = string> {
+export interface Chart<Account extends string = string, Kind extends string = string> extends Ledger {
   /** Pass it to `migrate` and `createDatabase`. Its tables accept only what this chart allows. */
   readonly schema: PackageSchema;
   /** Returns the id of an account, such as `revenue/<owner>/EUR`. The account need not be open. */
@@ -96,8 +101,6 @@ export interface Chart<Account extends string = string, Kind extends string = st
   balance(em: EntityManager | Tx, book: string, accountId: string): Promise<Balance>;
   /** Returns the transfers about a subject, in the order in which they were posted. */
   transfersOf(em: EntityManager | Tx, book: string, subject: string): Promise<ChartTransfer[]>;
-  /** Verifies the books as `verify` does, without the checks of payments, earnings and cases. */
-  verify(em: EntityManager, options?: VerifyOptions): Promise<LedgerVerification>;
 }
 
 /**
@@ -117,7 +120,7 @@ export class InvalidChartError extends Error {
 
 /**
  * Defines the chart of a host's ledger. The database enforces it: a CHECK allows only the transfers of the chart, between
- * accounts that are open. Each chart needs a database of its own.
+ * accounts that are open. Each chart needs a schema of its own.
  * @throws InvalidChartError, InvalidSchemaNameError
  *
  * @example
@@ -129,7 +132,7 @@ export class InvalidChartError extends Error {
  *     receipt: { debit: "bank", credit: "receivable" },
  *   },
  * });
- * const revenue = invoicing.account("revenue", lenderId, "EUR");
+ * const revenue = invoicing.account("revenue", book, "EUR");
  */
 export function defineChart<const Account extends string, const Kind extends string>(
   definition: ChartDefinition<Account, Kind>,
@@ -140,24 +143,27 @@ export function defineChart<const Account extends string, const Kind extends str
     throw new InvalidChartError(`The chart's version is ${JSON.stringify(version)}; expected a whole number from 1.`);
   }
   const migrations = chartMigrations({ accounts: definition.accounts, rules, version });
-  const schema = { ...ledgerSchema, migrations: [...ledgerSchema.migrations, ...migrations] };
+  const schema = { ...generalSchema, migrations: [...generalSchema.migrations, ...migrations] };
+  const { accountsOfBook, transfers, ledger } = generalLedger();
+  const { selectAccountBalance, selectTransfers } = chartStatements();
   return {
+    ...ledger,
     schema: definition.schema === undefined ? schema : inSchema(schema, definition.schema),
     account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code),
     open(tx, accounts) {
       const opened = accounts.map(({ book, kind, ownerId, currency: code }) => ({
         lenderId: requireUuid("book", book),
         id: accountId(definition.accounts, kind, ownerId, code),
-        kind: kind as string as AccountKind,
+        kind,
         ownerId,
         currency: currency(code),
       }));
-      openAccounts(tx, opened, new Date());
+      accountsOfBook.open(tx, opened, new Date());
       return opened.map(({ id }) => id);
     },
     post(tx, ...postings) {
       const rows = postings.map((posting, index) => rowOf(posting, checkPosting(posting, index, rules)));
-      return insertAll(tx, rows);
+      return insertAll(tx, transfers, rows);
     },
     correct(tx, wrong, reason) {
       if (reason.trim() === "") throw invalidPosting("MEMO_INVALID", 0, "A correction needs a reason.");
@@ -172,18 +178,17 @@ export function defineChart<const Account extends string, const Kind extends str
         memo: reason,
         effectiveAt,
       };
-      return insertAll(tx, [{ ...rowOf(undone, wrong.currency), corrects: wrong.id }])[0]!;
+      return insertAll(tx, transfers, [{ ...rowOf(undone, wrong.currency), corrects: wrong.id }])[0]!;
     },
     async balance(em, book, id) {
       const [found] = await query<Balance>(em, selectAccountBalance, [book, id]);
       return found!;
     },
     transfersOf: (em, book, subject) => query<ChartTransfer>(em, selectTransfers, [book, subject]),
-    verify: (em, options = {}) => verifyWith(em, options, generalChecks),
   };
 }
 
-type Row = Posting & { readonly id: string };
+type Row = Parameters<Transfers["values"]>[0][number];
 
 function rowOf(posting: ChartPosting, code: CurrencyCode): Row {
   const now = new Date();
@@ -195,18 +200,16 @@ function rowOf(posting: ChartPosting, code: CurrencyCode): Row {
     creditAccount: credit,
     amountMinor,
     currency: code,
-    kind: kind as TransferKind,
-    caseId: subject,
-    bookingId: null,
+    kind,
+    subjectId: subject,
     corrects: null,
-    sequence: null,
     memo,
     effectiveAt,
     recordedAt: now,
   };
 }
 
-function insertAll(tx: Tx, rows: readonly Row[]): string[] {
+function insertAll(tx: Tx, transfers: Transfers, rows: readonly Row[]): string[] {
   if (rows.length > 0) send(tx, ...insertFor(transfers.insert, transfers.values(rows)));
   return rows.map(({ id }) => id);
 }
@@ -254,18 +257,24 @@ function requireUuid(field: string, value: string): string {
   throw invalidPosting("ID_INVALID", 0, `${field} is ${JSON.stringify(value)}; expected a UUID.`);
 }
 
-const selectAccountBalance = statement(
-  "ledger.chart-balance",
-  `select debit as "debitMinor", credit as "creditMinor", debit - credit as "balanceMinor"
-   from (
-     select (select coalesce(sum(amount_minor), 0)::bigint from ledger.transfer where lender_id = $1 and debit_account = $2) as debit,
-       (select coalesce(sum(amount_minor), 0)::bigint from ledger.transfer where lender_id = $1 and credit_account = $2) as credit
-   ) sums`,
-);
-
-const selectTransfers = statement(
-  "ledger.chart-transfers",
-  `select id, lender_id as book, kind, debit_account as debit, credit_account as credit, amount_minor as "amountMinor",
-     currency::text as currency, case_id as subject, memo, corrects, effective_at as "effectiveAt", recorded_at as "recordedAt"
-   from ledger.transfer where lender_id = $1 and case_id = $2 order by id`,
-);
+function chartStatements() {
+  return {
+    selectAccountBalance: statement(
+      "general-ledger.balance",
+      `select debit as "debitMinor", credit as "creditMinor", debit - credit as "balanceMinor"
+       from (
+         select (select coalesce(sum(amount_minor), 0)::bigint from general_ledger.transfer
+             where lender_id = $1 and debit_account = $2) as debit,
+           (select coalesce(sum(amount_minor), 0)::bigint from general_ledger.transfer
+             where lender_id = $1 and credit_account = $2) as credit
+       ) sums`,
+    ),
+    selectTransfers: statement(
+      "general-ledger.transfers-of-subject",
+      `select id, lender_id as book, kind, debit_account as debit, credit_account as credit, amount_minor as "amountMinor",
+         currency::text as currency, subject_id as subject, memo, corrects, effective_at as "effectiveAt",
+         recorded_at as "recordedAt"
+       from general_ledger.transfer where lender_id = $1 and subject_id = $2 order by id`,
+    ),
+  };
+}

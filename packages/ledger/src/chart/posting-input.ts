@@ -18,7 +18,7 @@ export type PostingFault =
  *
  * @example
  * try {
- *   invoicing.post(tx, { book: lenderId, kind: "sale", debit: cash, credit: revenue, amountMinor: 11_900n });
+ *   invoicing.post(tx, { book, kind: "sale", debit: cash, credit: revenue, amountMinor: 11_900n });
  * } catch (error) {
  *   if (error instanceof InvalidPostingError) console.error(error.code, error.index, error.message);
  *   throw error;

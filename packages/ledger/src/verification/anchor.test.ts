@@ -5,13 +5,13 @@ import { createAnchorKeys, readAnchorPublicKey } from "./anchor-keys.ts";
 
 const OLD = "0a".repeat(32);
 const NEW = "b1".repeat(32);
-const LENDER = "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718";
+const BOOK = "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718";
 const anchor: Anchor = {
   environment: "live",
   at: new Date("2026-11-22T18:00:00.000Z"),
   heads: [
-    { lenderId: LENDER, number: 17n, hash: "ab".repeat(32) },
-    { lenderId: LENDER.replace(/8$/, "9"), number: 9_007_199_254_740_991n, hash: "01".repeat(32) },
+    { book: BOOK, number: 17n, hash: "ab".repeat(32) },
+    { book: BOOK.replace(/8$/, "9"), number: 9_007_199_254_740_991n, hash: "01".repeat(32) },
   ],
 };
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { AnchorKeys } from "./anchor-keys.ts";
 
-/** The newest block of a lender's chain when it was anchored. */
+/** The newest block of a book's chain when it was anchored. */
 export interface AnchoredHead {
-  readonly lenderId: string;
+  readonly book: string;
   readonly number: bigint;
   /** 64 hex digits. */
   readonly hash: string;
@@ -29,7 +29,7 @@ export interface SignedAnchor {
   readonly signedText: string;
 }
 
-/** The JSON of an anchor's line. */
+/** The JSON of an anchor's line. Its format never changes, because old anchors must be readable: a book is a `lenderId`. */
 interface AnchorJson {
   readonly version: 1;
   readonly environment: string;
@@ -54,7 +54,7 @@ export function anchorLine(anchor: Anchor, keys: AnchorKeys): string {
     version: 1,
     environment,
     at: at.toISOString(),
-    heads: heads.map(({ lenderId, number, hash }) => ({ lenderId, block: Number(number), hash })),
+    heads: heads.map(({ book, number, hash }) => ({ lenderId: book, block: Number(number), hash })),
     keyId: keys.keyId,
     signature: keys.sign(signedText(anchor)),
   };
@@ -72,7 +72,7 @@ export function readAnchorLine(line: string): SignedAnchor | "torn" | "unreadabl
   const anchor: Anchor = {
     environment: json.environment,
     at: new Date(json.at),
-    heads: json.heads.map(({ lenderId, block, hash }) => ({ lenderId, number: BigInt(block), hash })),
+    heads: json.heads.map(({ lenderId: book, block, hash }) => ({ book, number: BigInt(block), hash })),
   };
   return { anchor, keyId: json.keyId, signature: json.signature, signedText: signedText(anchor) };
 }
@@ -83,7 +83,7 @@ export function readAnchorLine(line: string): SignedAnchor | "torn" | "unreadabl
  * blanks, because it is alone on its line.
  */
 function signedText({ environment, at, heads }: Anchor): string {
-  const lines = heads.map(({ lenderId, number, hash }) => `${lenderId} ${number} ${hash}`);
+  const lines = heads.map(({ book, number, hash }) => `${book} ${number} ${hash}`);
   return ["ledger-anchor/1", environment, at.toISOString(), ...lines].join("\n");
 }
 

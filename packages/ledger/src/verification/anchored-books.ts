@@ -1,10 +1,11 @@
-import { type EntityManager, query, send, statement, transaction } from "@collections/database";
-import { AnchorEntity } from "../schema.ts";
-import { lendersInLedger, setVerificationLimits, VERIFICATION_TIMEOUT } from "./verify.ts";
+import { type EntityManager, query, send, statement, type Statement, transaction } from "@collections/database";
+import type { LedgerTables } from "../tables/ledger-tables.ts";
+import { statementName } from "../tables/statement-name.ts";
+import { type BookList, booksIn, setVerificationLimits, VERIFICATION_TIMEOUT } from "./verify.ts";
 
 /** A head from an anchor, with the place of the anchor's line. */
 export interface HeadToCompare {
-  readonly lenderId: string;
+  readonly book: string;
   readonly number: bigint;
   readonly hash: string;
   readonly at: Date;
@@ -17,76 +18,105 @@ export interface Block {
   readonly chainedAt: Date | null;
 }
 
-/** The head of a lender's chain, and the number of rows that the newest matching anchor does not cover. */
+/** The head of a book's chain, and the number of rows that the newest matching anchor does not cover. */
 export interface ChainCoverage {
-  readonly lenderId: string;
+  readonly book: string;
   readonly headNumber: bigint | null;
   readonly headAt: Date | null;
   readonly unprovenRows: bigint;
 }
 
-/** A lender's last anchor as recorded in the database by the worker that made it. */
+/** A book's last anchor as recorded in the database by the worker that made it. */
 export interface RecordedAnchor {
   readonly number: bigint;
   readonly anchoredAt: Date;
 }
 
+/** The statements that compare one ledger with its anchors. */
+export interface AnchoredLedger {
+  readonly anchor: LedgerTables["anchor"];
+  readonly listBooks: BookList;
+  readonly selectBlocks: Statement;
+  readonly selectCoverage: Statement;
+}
+
+/** Builds the statements that compare a ledger with its anchors. */
+export function anchoredLedgerOf(tables: LedgerTables, listBooks: BookList): AnchoredLedger {
+  return {
+    anchor: tables.anchor,
+    listBooks,
+    selectBlocks: selectBlocks(tables),
+    selectCoverage: selectCoverage(tables),
+  };
+}
+
 /** Returns the block that each head names, in the same order. */
-export async function blocksAt(em: EntityManager, heads: readonly HeadToCompare[]): Promise<Block[]> {
+export async function blocksAt(
+  { selectBlocks }: AnchoredLedger,
+  em: EntityManager,
+  heads: readonly HeadToCompare[],
+): Promise<Block[]> {
   if (heads.length === 0) return [];
-  const values = [heads.map(({ lenderId }) => lenderId), heads.map(({ number }) => number.toString())];
+  const values = [heads.map(({ book }) => book), heads.map(({ number }) => number.toString())];
   return query<Block>(em, selectBlocks, values, { timeoutMs: 35_000 });
 }
 
-/** Returns the recorded last anchor by lender, for `onlyLenderId` or for all lenders. */
+/** Returns the recorded last anchor by book, for `onlyBook` or for all books. */
 export async function recordedAnchors(
+  { anchor }: AnchoredLedger,
   em: EntityManager,
-  onlyLenderId: string | undefined,
+  onlyBook: string | undefined,
 ): Promise<ReadonlyMap<string, RecordedAnchor>> {
-  const where = onlyLenderId === undefined ? {} : { lenderId: onlyLenderId };
-  const rows = await em.find(AnchorEntity, where, { disableIdentityMap: true });
+  const where = onlyBook === undefined ? {} : { lenderId: onlyBook };
+  const rows = await em.find(anchor, where, { disableIdentityMap: true });
   return new Map(rows.map(({ lenderId, number, anchoredAt }) => [lenderId, { number, anchoredAt }]));
 }
 
 /**
- * Returns the coverage of each lender that appears in the ledger or in an anchor. `provenBlocks` is the number of the newest
- * matching block by lender, or 0 if no anchor matches.
+ * Returns the coverage of each book that appears in the ledger or in an anchor. `provenBlocks` is the number of the newest
+ * matching block by book, or 0 if no anchor matches.
  */
 export async function chainCoverages(
+  { listBooks, selectCoverage }: AnchoredLedger,
   em: EntityManager,
-  onlyLenderId: string | undefined,
+  onlyBook: string | undefined,
   provenBlocks: ReadonlyMap<string, bigint>,
 ): Promise<ChainCoverage[]> {
   return transaction(em, async (tx) => {
     send(tx, setVerificationLimits, []);
-    const inLedger = onlyLenderId === undefined ? await lendersInLedger(tx) : [onlyLenderId];
+    const inLedger = onlyBook === undefined ? await booksIn(listBooks, tx) : [onlyBook];
     const coverages: ChainCoverage[] = [];
-    for (const lenderId of new Set([...inLedger, ...provenBlocks.keys()])) {
-      const values = [lenderId, (provenBlocks.get(lenderId) ?? 0n).toString()];
-      const [row] = await query<Omit<ChainCoverage, "lenderId">>(tx, selectCoverage, values, VERIFICATION_TIMEOUT);
-      coverages.push({ lenderId, ...row! });
+    for (const book of new Set([...inLedger, ...provenBlocks.keys()])) {
+      const values = [book, (provenBlocks.get(book) ?? 0n).toString()];
+      const [row] = await query<Omit<ChainCoverage, "book">>(tx, selectCoverage, values, VERIFICATION_TIMEOUT);
+      coverages.push({ book, ...row! });
     }
     return coverages;
   });
 }
 
-const selectBlocks = statement(
-  "ledger.blocks-at",
-  `select encode(b.hash, 'hex') as hash, b.created_at as "chainedAt"
+function selectBlocks({ schema }: LedgerTables): Statement {
+  return statement(
+    statementName(schema, "blocks-at"),
+    `select encode(b.hash, 'hex') as hash, b.created_at as "chainedAt"
    from unnest($1::uuid[], $2::bigint[]) with ordinality as h (lender_id, number, place)
-   left join ledger.chain_block b on b.lender_id = h.lender_id and b.number = h.number
+   left join ${schema}.chain_block b on b.lender_id = h.lender_id and b.number = h.number
    order by h.place`,
-);
+  );
+}
 
-const selectCoverage = statement(
-  "ledger.anchored-books",
-  `select h.number as "headNumber", h.created_at as "headAt",
-     greatest(0, (select count(*) from ledger.transfer where lender_id = $1)
-       + (select count(*) from ledger.payment_booking where lender_id = $1)
-       - coalesce((select sum(row_count) from ledger.chain_block where lender_id = $1 and number <= $2), 0)::bigint
+function selectCoverage({ schema, chained }: LedgerTables): Statement {
+  const rows = chained.map(({ table }) => `(select count(*) from ${table.name} where lender_id = $1)`);
+  return statement(
+    statementName(schema, "anchored-books"),
+    `select h.number as "headNumber", h.created_at as "headAt",
+     greatest(0, ${rows.join(`
+       + `)}
+       - coalesce((select sum(row_count) from ${schema}.chain_block where lender_id = $1 and number <= $2), 0)::bigint
      ) as "unprovenRows"
    from (select 1) one
    left join lateral (
-     select number, created_at from ledger.chain_block where lender_id = $1 order by number desc limit 1
+     select number, created_at from ${schema}.chain_block where lender_id = $1 order by number desc limit 1
    ) h on true`,
-);
+  );
+}

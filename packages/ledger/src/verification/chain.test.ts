@@ -1,130 +1,64 @@
-import { BEFORE_ALL_IDS, newId, transaction } from "@collections/database";
+import { BEFORE_ALL_IDS, transaction } from "@collections/database";
+import type { EntitySchema } from "@mikro-orm/core";
 import { expect, test } from "vitest";
-import { extendOnce, selectNextBlocks, type Step } from "./chain.ts";
-import { bookPayments, chainHead, extendChain, paymentPostings, postTransfers, verify } from "../index.ts";
-import { ledgerDatabase } from "../../tests/ledger-database.ts";
-import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
+import { AnchorEntity, ChainBlockEntity, TransferEntity } from "../chart/general-schema.ts";
+import { appendOnlyTable } from "../tables/append-only-table.ts";
+import type { ChainBlockColumns } from "../tables/ledger-tables.ts";
+import { invoicing, invoicingDatabase, SampleBook } from "../../tests/invoicing.ts";
+import { chainOf, extendOnce, type Step } from "./chain.ts";
 
-const database = await ledgerDatabase();
+const database = await invoicingDatabase();
 
-/** Verifies a lender's ledger and returns the problems. Every row must be in the chain, however recent it is. */
-async function problemsOf(lenderId: string): Promise<string[]> {
-  const now = new Date(NOW.getTime() + 1);
-  const { problems } = await verify(database.em(), { now, lenderId, unchainedAfterMs: 0 });
+const chain = chainOf({
+  schema: "general_ledger",
+  chainBlock: ChainBlockEntity as unknown as EntitySchema<ChainBlockColumns>,
+  anchor: AnchorEntity,
+  chained: [{ noun: "transfer", table: appendOnlyTable(TransferEntity) }],
+});
+
+/** Verifies a book and returns the problems. Every row must be in the chain, however recent it is. */
+async function problemsOf(book: string): Promise<string[]> {
+  const now = new Date(Date.now() + 1_000);
+  const { problems } = await invoicing.verify(database.em(), { now, book, unchainedAfterMs: 0 });
   return problems.map(({ code, table, id }) => `${code} ${table} ${id}`);
 }
 
-const extend = (lenderId: string, options = {}) =>
-  extendChain(database.em(), lenderId, { now: new Date(), ...options });
-
-test("each call of extendChain adds the new rows to the chain, and writes nothing if there are none", async () => {
-  const sample = new SampleCase(newId()).place(1_000n).pay(400n);
-  await writeBooks(database, [sample]);
-  expect(await problemsOf(sample.lenderId)).toHaveLength(3);
-  const first = await extend(sample.lenderId);
-  expect(first).toMatchObject({ blocks: 1, rows: 3, head: { number: 1n } });
-  expect(await problemsOf(sample.lenderId)).toEqual([]);
-
-  expect(await extend(sample.lenderId)).toEqual({ blocks: 0, rows: 0, head: first.head });
-  await writeBooks(database, [sample.pay(600n, { earnedMinor: 15n })]);
-  const second = await extend(sample.lenderId);
-  expect(second).toMatchObject({ blocks: 1, rows: 4, head: { number: 2n } });
-  expect(await chainHead(database.em(), sample.lenderId)).toEqual(second.head);
-  expect(await problemsOf(sample.lenderId)).toEqual([]);
-});
-
-test("a row that is committed after later rows were chained goes into the next block", async () => {
-  const sample = new SampleCase(newId()).place(1_000n);
-  await writeBooks(database, [sample]);
-  const late = new SampleCase(sample.lenderId).pay(1n);
-  await transaction(database.em(), async (tx) => {
-    bookPayments(tx, late.bookings);
-    postTransfers(tx, late.bookings.flatMap(paymentPostings));
-    await tx.flush();
-    await writeBooks(database, [sample.pay(400n)]);
-    expect(await extend(sample.lenderId)).toMatchObject({ rows: 3 });
-  });
-  expect(await extend(sample.lenderId)).toMatchObject({ blocks: 1, rows: 2 });
-  expect((await problemsOf(sample.lenderId)).filter((problem) => problem.startsWith("ROW_OUTSIDE"))).toEqual([]);
-});
-
-test("a row that becomes visible after a day is reported by verify, and is chained by a call with `everything`", async () => {
-  const sample = new SampleCase(newId()).place(1_000n).pay(1n);
-  await writeBooks(database, [sample]);
-  await extend(sample.lenderId);
-  const aDayAgo = new Date(Date.now() - 86_400_000).getTime().toString(16).padStart(12, "0");
-  const id = `${aDayAgo.slice(0, 8)}-${aDayAgo.slice(8)}${newId().slice(13)}`;
-  sample.pay(2n);
-  sample.bookings[0] = { ...sample.bookings[0]!, id };
-  sample.postings[0] = { ...sample.postings[0]!, bookingId: id };
-  await writeBooks(database, [sample]);
-  expect(await extend(sample.lenderId)).toMatchObject({ rows: 1 });
-  expect(await problemsOf(sample.lenderId)).toEqual([`ROW_OUTSIDE_CHAIN payment_booking ${id}`]);
-  expect(await extend(sample.lenderId, { everything: true })).toMatchObject({ blocks: 1, rows: 1 });
-  expect(await problemsOf(sample.lenderId)).toEqual([]);
-});
-
-test("concurrent calls of extendChain during writes add each row to the chain once", async () => {
-  const lenderId = newId();
-  const cases = Array.from({ length: 12 }, () => new SampleCase(lenderId).place(1_000n).pay(10n).pay(20n));
-  const extensions = await Promise.all(
-    cases.flatMap((sample) => [writeBooks(database, [sample]).then(() => extend(lenderId)), extend(lenderId)]),
-  );
-  const rows = extensions.reduce((sum, extension) => sum + extension.rows, 0) + (await extend(lenderId)).rows;
-  expect(rows).toBe(12 * 5);
-  expect(await problemsOf(lenderId)).toEqual([]);
-});
-
-test("one call of extendChain splits a backlog into blocks of at most 10,000 rows", async () => {
-  const lenderId = newId();
-  const sample = new SampleCase(lenderId).place(1n);
-  for (let line = 0; line < 10_000; line += 1) sample.adjust(1n);
-  await writeBooks(database, [sample]);
-  expect(await extend(lenderId)).toMatchObject({ blocks: 2, rows: 10_001, head: { number: 2n } });
-  expect(await problemsOf(lenderId)).toEqual([]);
+test("each call of extendChain adds the new transfers of a chart, and writes nothing if there are none", async () => {
+  const book = new SampleBook(database);
+  const [id] = await book.invoice(500n);
+  expect(await problemsOf(book.id)).toEqual([`ROW_OUTSIDE_CHAIN transfer ${id}`]);
+  const first = await invoicing.extendChain(database.em(), book.id);
+  expect(first).toMatchObject({ blocks: 1, rows: 1, head: { number: 1n } });
+  expect(await invoicing.extendChain(database.em(), book.id)).toEqual({ blocks: 0, rows: 0, head: first.head });
+  await book.invoice(700n, 100n);
+  const second = await invoicing.extendChain(database.em(), book.id);
+  expect(second).toMatchObject({ blocks: 1, rows: 2, head: { number: 2n } });
+  expect(await invoicing.chainHead(database.em(), book.id)).toEqual(second.head);
+  expect(await problemsOf(book.id)).toEqual([]);
 });
 
 test("a backlog longer than one step is chained by several steps, each starting where the last one ended", async () => {
-  const sample = await writeLongBacklog();
+  const book = new SampleBook(database);
+  await book.invoice(...Array<bigint>(201).fill(1n));
   const steps: Step[] = [];
   for (let afterId: string | null = BEFORE_ALL_IDS; afterId !== null; afterId = steps.at(-1)!.lookedTo) {
     const options = { afterId, maxRows: 80, now: new Date() };
-    steps.push(await transaction(database.em(), (tx) => extendOnce(tx, sample.lenderId, options)));
+    steps.push(await transaction(database.em(), (tx) => extendOnce(chain, tx, book.id, options)));
   }
   expect(steps.map(({ rows }) => rows)).toEqual([80, 80, 41]);
-  expect(await extend(sample.lenderId, { everything: true })).toMatchObject({ blocks: 0, head: { number: 3n } });
-  expect(await problemsOf(sample.lenderId)).toEqual([]);
+  const everything = await invoicing.extendChain(database.em(), book.id, { everything: true });
+  expect(everything).toMatchObject({ blocks: 0, head: { number: 3n } });
+  expect(await problemsOf(book.id)).toEqual([]);
 });
 
-test(
-  "the plan of a step reads at most its maximum of rows, however long the backlog is",
-  { tags: "one-node-plan" },
-  async () => {
-    const sample = await writeLongBacklog();
-    const client = await database.pool.connect();
-    // Switches off other kinds of scan. Otherwise PostgreSQL would read such a small table completely.
-    await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
-    const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(
-      `explain (analyze, timing off) ${selectNextBlocks.text}`,
-      [sample.lenderId, BEFORE_ALL_IDS, 10_000, 80, new Date()],
-    );
-    await client.query("rollback");
-    client.release();
-    const read = plan.flatMap(({ "QUERY PLAN": line }) => {
-      return Array.from(
-        line.matchAll(/Scan .* on (transfer|payment_booking) .*\(actual rows=(\d+)/g),
-        ([, , rows]) => rows,
-      );
-    });
-    expect(read).toHaveLength(2);
-    expect(Math.max(...read.map(Number))).toBe(80);
-  },
-);
-
-/** Writes 201 rows that are in no block. */
-async function writeLongBacklog(): Promise<SampleCase> {
-  const sample = new SampleCase(newId()).place(1_000n);
-  for (let payment = 0; payment < 100; payment += 1) sample.pay(1n);
-  await writeBooks(database, [sample]);
-  return sample;
-}
+test("concurrent calls of extendChain during posts add each transfer to the chain once", async () => {
+  const book = new SampleBook(database);
+  const extensions = await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      await book.invoice(10n, 20n);
+      return invoicing.extendChain(database.em(), book.id);
+    }),
+  );
+  expect(extensions.reduce((sum, { rows }) => sum + rows, 0)).toBe(24);
+  expect(await problemsOf(book.id)).toEqual([]);
+});

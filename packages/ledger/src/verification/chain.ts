@@ -4,32 +4,34 @@ import {
   query,
   send,
   statement,
+  type Statement,
   tableOf,
   transaction,
   type Tx,
 } from "@collections/database";
-import { ChainBlockEntity, type ChainBlockRow } from "../schema.ts";
+import type { ChainBlockColumns, ChainedTable, LedgerTables } from "../tables/ledger-tables.ts";
+import { statementName } from "../tables/statement-name.ts";
 
 /** Options of `extendChain`. */
 export interface ExtendOptions {
   /** The creation time of the new blocks. Default: the time of the call. */
   readonly now?: Date;
-  /** Read every row of the lender, not only recent ones. Needed for rows that `verify` reports as ROW_OUTSIDE_CHAIN. */
+  /** Read every row of the book, not only recent ones. Needed for rows that `verify` reports as ROW_OUTSIDE_CHAIN. */
   readonly everything?: boolean;
 }
 
-/** The newest block of a lender's chain. If its hash is kept outside the database, it proves what the ledger contained. */
+/** The newest block of a book's chain. If its hash is kept outside the database, it proves what the ledger contained. */
 export interface ChainHead {
   readonly number: bigint;
   /** 64 hex digits. */
   readonly hash: string;
 }
 
-/** The blocks and rows that one call added to a lender's chain. */
+/** The blocks and rows that one call added to a book's chain. */
 export interface ChainExtension {
   readonly blocks: number;
   readonly rows: number;
-  /** Undefined if the lender has no block. */
+  /** Undefined if the book has no block. */
   readonly head: ChainHead | undefined;
 }
 
@@ -50,42 +52,58 @@ const LOOK_BACK_MS = 15 * 60_000;
  */
 const LONG_TIMEOUT = { timeoutMs: 35_000 };
 
-/**
- * Adds a lender's new transfers and bookings to its hash chain. If there are none, it writes nothing. A block lists the ids
- * of its rows, so the order in which transactions commit does not matter: a row that becomes visible late goes into a later
- * block. A lock per lender makes concurrent calls run one after the other.
- *
- * @example
- * const { rows, head } = await extendChain(em, lenderId, { now: new Date() });
- * if (rows > 0) console.log(`Books of ${lenderId}: block ${head?.number}, hash ${head?.hash}`);
- */
+/** The statements of one ledger's chains. */
+export interface Chain {
+  readonly chainBlock: LedgerTables["chainBlock"];
+  /** The properties of a found block that have the ids of a chained table's rows, such as `transferIds`. */
+  readonly idProperties: readonly string[];
+  readonly lockChain: Statement;
+  readonly selectNextBlocks: Statement;
+  readonly insertBlock: Statement;
+}
+
+/** Builds the statements of a ledger's chains. */
+export function chainOf(tables: LedgerTables): Chain {
+  const { schema, chainBlock, chained } = tables;
+  return {
+    chainBlock,
+    idProperties: chained.map(({ noun }) => `${noun}Ids`),
+    lockChain: statement(
+      statementName(schema, "chain-turn"),
+      `select pg_advisory_xact_lock(hashtextextended('${schema}.chain/' || $1::uuid::text, 0))`,
+    ),
+    selectNextBlocks: selectNextBlocks(tables),
+    insertBlock: insertBlock(tables),
+  };
+}
+
+/** Adds the new rows of a book to its chain, in as many steps as needed. */
 export async function extendChain(
+  chain: Chain,
   em: EntityManager,
-  lenderId: string,
+  book: string,
   { now = new Date(), everything = false }: ExtendOptions = {},
 ): Promise<ChainExtension> {
   let [blocks, rows] = [0, 0];
   let afterId = everything ? BEFORE_ALL_IDS : undefined;
   for (;;) {
-    const step = await transaction(em, (tx) => extendOnce(tx, lenderId, { afterId, now }));
+    const step = await transaction(em, (tx) => extendOnce(chain, tx, book, { afterId, now }));
     blocks += step.blocks;
     rows += step.rows;
-    if (step.lookedTo === null) return { blocks, rows, head: await chainHead(em, lenderId) };
+    if (step.lookedTo === null) return { blocks, rows, head: await chainHead(chain, em, book) };
     afterId = step.lookedTo;
   }
 }
 
-/**
- * Returns the newest block of a lender's chain, or undefined if the chain has no block.
- *
- * @example
- * const head = await chainHead(em, lenderId);
- * const receipt = head && `${head.number} ${head.hash}`;
- */
-export async function chainHead(em: EntityManager, lenderId: string): Promise<ChainHead | undefined> {
+/** Returns the newest block of a book's chain, or undefined if the chain has no block. */
+export async function chainHead(
+  { chainBlock }: Pick<Chain, "chainBlock">,
+  em: EntityManager,
+  book: string,
+): Promise<ChainHead | undefined> {
   const head = await em.findOne(
-    ChainBlockEntity,
-    { lenderId },
+    chainBlock,
+    { lenderId: book },
     { orderBy: { number: "desc" }, fields: ["number", "hash"], disableIdentityMap: true },
   );
   return head ? { number: head.number, hash: Buffer.from(head.hash).toString("hex") } : undefined;
@@ -112,24 +130,24 @@ interface StepOptions {
  * Runs one step: reads the first rows after `afterId`, ordered by id, and makes blocks of those rows that
  * are in no block yet.
  */
-export async function extendOnce(tx: Tx, lenderId: string, options: StepOptions): Promise<Step> {
+export async function extendOnce(chain: Chain, tx: Tx, book: string, options: StepOptions): Promise<Step> {
   const { afterId, maxRows = STEP_ROWS, now } = options;
-  await query(tx, lockChain, [lenderId], LONG_TIMEOUT);
-  const fromId = afterId ?? searchFrom(await lastBlock(tx, lenderId));
-  const values = [lenderId, fromId, BLOCK_ROWS, maxRows, now.toISOString()];
-  const found = await query<FoundBlock>(tx, selectNextBlocks, values, LONG_TIMEOUT);
+  await query(tx, chain.lockChain, [book], LONG_TIMEOUT);
+  const fromId = afterId ?? searchFrom(await lastBlock(chain, tx, book));
+  const values = [book, fromId, BLOCK_ROWS, maxRows, now.toISOString()];
+  const found = await query<FoundBlock>(tx, chain.selectNextBlocks, values, LONG_TIMEOUT);
   const blocks = found.filter((block) => block.number !== null);
-  for (const block of blocks) addBlock(tx, lenderId, block, now);
+  for (const block of blocks) addBlock(chain, tx, book, block, now);
   const rows = blocks.reduce((sum, { rowCount }) => sum + rowCount, 0);
   return { blocks: blocks.length, rows, lookedTo: found[0]!.lookedTo };
 }
 
-/** A block to be written. */
+/**
+ * A block to be written. It also has a property for each chained table, such as `transferIds`: a PostgreSQL array literal
+ * with up to 10,000 ids, which this process passes on without parsing it.
+ */
 interface NextBlock {
   readonly number: bigint;
-  /** PostgreSQL array literals with up to 10,000 ids. This process passes them on without parsing them. */
-  readonly transferIds: string;
-  readonly bookingIds: string;
   readonly rowCount: number;
   readonly rowsHash: Buffer;
   readonly previousHash: Buffer;
@@ -140,25 +158,18 @@ interface NextBlock {
 /** A row of `selectNextBlocks`. If no block is to be written, there is one row with only `lookedTo`. */
 type FoundBlock = (NextBlock | { readonly number: null }) & Pick<Step, "lookedTo">;
 
-function addBlock(tx: Tx, lenderId: string, block: NextBlock, now: Date): void {
-  const { number, transferIds, bookingIds, rowCount, rowsHash, previousHash, lastId, hash } = block;
-  send(tx, insertBlock, [
-    lenderId,
-    number.toString(),
-    transferIds,
-    bookingIds,
-    rowCount,
-    rowsHash,
-    previousHash,
-    lastId,
-    now.toISOString(),
-    hash,
-  ]);
+function addBlock({ insertBlock, idProperties }: Chain, tx: Tx, book: string, block: NextBlock, now: Date): void {
+  const { number, rowCount, rowsHash, previousHash, lastId, hash } = block;
+  const ids = idProperties.map((property) => (block as NextBlock & Record<string, unknown>)[property]);
+  const hashed = [rowCount, rowsHash, previousHash, lastId, now.toISOString(), hash];
+  send(tx, insertBlock, [book, number.toString(), ...ids, ...hashed]);
 }
 
-async function lastBlock(tx: Tx, lenderId: string): Promise<Pick<ChainBlockRow, "createdAt" | "lastId"> | null> {
+type LastBlock = Pick<ChainBlockColumns, "createdAt" | "lastId">;
+
+async function lastBlock({ chainBlock }: Chain, tx: Tx, book: string): Promise<LastBlock | null> {
   const newestFirst = { orderBy: { number: "desc" }, disableIdentityMap: true } as const;
-  return tx.findOne(ChainBlockEntity, { lenderId }, { ...newestFirst, fields: ["createdAt", "lastId"] });
+  return tx.findOne(chainBlock, { lenderId: book }, { ...newestFirst, fields: ["createdAt", "lastId"] });
 }
 
 /**
@@ -167,7 +178,7 @@ async function lastBlock(tx: Tx, lenderId: string): Promise<Pick<ChainBlockRow, 
  * last block was created. To find both, the search starts LOOK_BACK_MS before the last row's time or the block's
  * creation, whichever is earlier.
  */
-function searchFrom(last: Pick<ChainBlockRow, "createdAt" | "lastId"> | null): string {
+function searchFrom(last: LastBlock | null): string {
   if (last === null) return BEFORE_ALL_IDS;
   const { createdAt, lastId } = last;
   const lastIdMs = Number.parseInt(lastId.replaceAll("-", "").slice(0, 12), 16);
@@ -178,32 +189,32 @@ function searchFrom(last: Pick<ChainBlockRow, "createdAt" | "lastId"> | null): s
 
 /**
  * SQL expression for the bytes that are hashed as a block's rows: their digests, ordered by the rows' ids. The order is
- * unambiguous, because the ids are unique over both tables.
+ * unambiguous, because the ids are unique over all chained tables.
  */
 export const ROW_DIGESTS = `string_agg(digest, ''::bytea order by id)`;
 
 /** SQL expression for the `previous_hash` of a chain's first block: 32 zero bytes. */
 export const GENESIS = `decode(repeat('00', 32), 'hex')`;
 
-const lockChain = statement(
-  "ledger.chain-turn",
-  `select pg_advisory_xact_lock(hashtextextended('ledger.chain/' || $1::uuid::text, 0))`,
-);
-
 // If there is nothing to write, the result is one row that has only `lookedTo`. The blocks are inserted by a separate
 // statement, because Citus rejects a statement that contains a recursive query and also inserts.
-export const selectNextBlocks = statement(
-  "ledger.next-blocks",
-  `with recursive member as (
-     select unnest(transfer_ids || booking_ids) as id
-     from ledger.chain_block where lender_id = $1 and last_id > $2
+function selectNextBlocks({ schema, chained }: LedgerTables): Statement {
+  const each = (text: (table: ChainedTable, index: number) => string, separator: string) =>
+    chained.map(text).join(separator);
+  return statement(
+    statementName(schema, "next-blocks"),
+    `with recursive member as (
+     select unnest(${each(({ noun }) => `${noun}_ids`, " || ")}) as id
+     from ${schema}.chain_block where lender_id = $1 and last_id > $2
    ), looked as materialized (
      select * from (
-       (select 'transfer' as source, id, digest from ledger.transfer
-        where lender_id = $1 and id > $2 order by id limit $4)
+       ${each(
+         ({ table }, index) => `(select '${sourceOf(table)}'${asInFirst(index, "source")}, id, digest from ${table.name}
+        where lender_id = $1 and id > $2 order by id limit $4)`,
+         `
        union all
-       (select 'payment_booking', id, digest from ledger.payment_booking
-        where lender_id = $1 and id > $2 order by id limit $4)
+       `,
+       )}
      ) first_of_both order by id limit $4
    ), fresh as (
      select * from looked where not exists (select 1 from member where member.id = looked.id)
@@ -211,21 +222,25 @@ export const selectNextBlocks = statement(
      select *, (row_number() over (order by id) - 1) / $3 + 1 as part from fresh
    ), part as materialized (
      select part,
-       coalesce(array_agg(id order by id) filter (where source = 'transfer'), '{}') as transfer_ids,
-       coalesce(array_agg(id order by id) filter (where source = 'payment_booking'), '{}') as booking_ids,
+       ${each(
+         ({ noun, table }) =>
+           `coalesce(array_agg(id order by id) filter (where source = '${sourceOf(table)}'), '{}') as ${noun}_ids,`,
+         `
+       `,
+       )}
        count(*)::integer as row_count, sha256(${ROW_DIGESTS}) as rows_hash, (array_agg(id order by id desc))[1] as last_id
      from numbered group by part
    ), head as (
-     select number, hash from ledger.chain_block where lender_id = $1 order by number desc limit 1
+     select number, hash from ${schema}.chain_block where lender_id = $1 order by number desc limit 1
    ), link as (
      select 0::bigint as part, coalesce((select number from head), 0) as number, ${GENESIS} as previous_hash,
        coalesce((select hash from head), ${GENESIS}) as hash
      union all
      select p.part, l.number + 1, l.hash,
-       ledger.chain_block_hash($1, l.number + 1, p.row_count, p.rows_hash, l.hash, p.last_id, $5::timestamptz)
+       ${schema}.chain_block_hash($1, l.number + 1, p.row_count, p.rows_hash, l.hash, p.last_id, $5::timestamptz)
      from link l join part p on p.part = l.part + 1
    )
-   select l.number, p.transfer_ids::text as "transferIds", p.booking_ids::text as "bookingIds",
+   select l.number, ${each(({ noun }) => `p.${noun}_ids::text as "${noun}Ids"`, ", ")},
      p.row_count as "rowCount", p.rows_hash as "rowsHash", l.previous_hash as "previousHash", p.last_id as "lastId",
      l.hash, step.looked_to as "lookedTo"
    from (
@@ -234,14 +249,26 @@ export const selectNextBlocks = statement(
    ) step
    left join (link l join part p on p.part = l.part) on true
    order by l.number`,
-);
+  );
+}
 
-const table = tableOf(ChainBlockEntity);
+/** Returns the name of a chained table without its schema, as problems of a verification name it. */
+export function sourceOf({ name }: ChainedTable["table"]): string {
+  return name.slice(name.indexOf(".") + 1);
+}
+
+/** Returns ` as <name>` for the first SELECT of a UNION, which names the columns of all its SELECTs. */
+export function asInFirst(index: number, name: string): string {
+  return index === 0 ? ` as ${name}` : "";
+}
 
 // The parameters are in the order of the entity's properties.
-const insertBlock = statement(
-  "ledger.add-block",
-  `insert into ${table.name}
+function insertBlock({ schema, chainBlock }: LedgerTables): Statement {
+  const table = tableOf(chainBlock);
+  return statement(
+    statementName(schema, "add-block"),
+    `insert into ${table.name}
      (${table.columnList(table.properties)})
    values (${table.parameterList(table.properties)})`,
-);
+  );
+}

@@ -2,6 +2,7 @@ import type { EntityManager } from "@collections/database";
 import { type Anchor, readAnchorLine, type SignedAnchor } from "./anchor.ts";
 import type { AnchorPublicKeys } from "./anchor-keys.ts";
 import {
+  type AnchoredLedger,
   type Block,
   blocksAt,
   type ChainCoverage,
@@ -27,27 +28,27 @@ export type AnchorProblemCode =
   | "ANCHOR_UNREADABLE"
   | "ANCHORS_MISSING";
 
-/** A problem with one anchor, or with the anchors of one lender. */
+/** A problem with one anchor, or with the anchors of one book. */
 export interface AnchorProblem {
   readonly code: AnchorProblemCode;
   readonly table: "anchor";
   /** The place of the anchor's line, or "-" if anchors are missing. */
   readonly id: string;
-  /** Null if the line cannot be trusted, or if the problem is not about one lender. */
-  readonly lenderId: string | null;
+  /** Null if the line cannot be trusted, or if the problem is not about one book. */
+  readonly book: string | null;
   readonly detail: string;
 }
 
-/** How much of a lender's ledger is proven by an anchor. */
-export interface ProvenBooks {
-  readonly lenderId: string;
+/** How much of a book is proven by an anchor. */
+export interface ProvenBook {
+  readonly book: string;
   /** The newest block that matches its anchor. All blocks before it are proven too. Null if no anchor matches. */
   readonly block: bigint | null;
   readonly hash: string | null;
   /** When `block` was created. Rows recorded later are not proven. */
   readonly chainedAt: Date | null;
   readonly anchoredAt: Date | null;
-  /** The number of transfers and bookings that no matching anchor covers. */
+  /** The number of rows that no matching anchor covers. */
   readonly unprovenRows: bigint;
 }
 
@@ -58,7 +59,7 @@ export interface AnchorVerification {
   readonly anchors: number;
   /** The number of incomplete lines, whose writer was stopped. The next anchor covers the same rows. */
   readonly tornLines: number;
-  readonly proven: readonly ProvenBooks[];
+  readonly proven: readonly ProvenBook[];
   /** The first 1,000 problems. */
   readonly problems: readonly AnchorProblem[];
   readonly totalProblems: bigint;
@@ -68,53 +69,43 @@ export interface AnchorVerification {
 export interface VerifyAnchorsOptions {
   /** The public keys to trust. */
   readonly keys: AnchorPublicKeys;
-  /** Verify this lender only. Default: all lenders. */
-  readonly lenderId?: string;
+  /** Verify this book only. Default: all books. */
+  readonly book?: string;
 }
 
 const MAX_PROBLEMS = 1_000;
 /** The number of chain heads in one batch. Each batch is compared in one SQL query. */
 const BATCH_HEADS = 5_000;
 
-/**
- * Compares the hash chains with anchors that were kept outside the database, and reports the anchors that do not match. It
- * finds a chain that was recomputed, truncated or restored from an older backup, and an anchor with an invalid signature.
- * It compares only the hashes of blocks. Run `verify` as well, which compares the rows with the blocks.
- *
- * @example
- * async function* lines() {
- *   yield { place: "anchors.jsonl:1", text: anchorText };
- * }
- * const { ok, proven } = await verifyAnchors(em, lines(), { keys: createAnchorKeys({ masterKey }).publicKeys });
- * for (const { lenderId, block, unprovenRows } of proven) console.log(lenderId, block, unprovenRows, ok);
- */
+/** Compares the hash chains of a ledger with anchors that were kept outside the database. */
 export async function verifyAnchors(
+  ledger: AnchoredLedger,
   em: EntityManager,
   lines: AsyncIterable<AnchorLine>,
-  { keys, lenderId }: VerifyAnchorsOptions,
+  { keys, book }: VerifyAnchorsOptions,
 ): Promise<AnchorVerification> {
   const findings = new AnchorFindings();
   // Read the recorded anchors before the lines. An anchor that a worker makes between the two reads is then only among the
   // lines. In the other order it would be recorded but not among the lines, and would be reported as missing.
-  const recorded = await recordedAnchors(em, lenderId);
+  const recorded = await recordedAnchors(ledger, em, book);
   let batch: HeadToCompare[] = [];
   for await (const { place, text } of lines) {
     const anchor = findings.takeLine(place, text.trim(), keys);
     if (anchor === undefined) continue;
-    const heads = anchor.heads.filter((head) => lenderId === undefined || head.lenderId === lenderId);
+    const heads = anchor.heads.filter((head) => book === undefined || head.book === book);
     batch.push(...heads.map((head) => ({ ...head, place, at: anchor.at })));
     if (batch.length < BATCH_HEADS) continue;
-    findings.compare(batch, await blocksAt(em, batch));
+    findings.compare(batch, await blocksAt(ledger, em, batch));
     batch = [];
   }
-  findings.compare(batch, await blocksAt(em, batch));
+  findings.compare(batch, await blocksAt(ledger, em, batch));
   const provenBlocks = new Map([...recorded.keys()].map((id) => [id, 0n]));
-  for (const [id, { newestMatch }] of findings.lenders) provenBlocks.set(id, newestMatch?.number ?? 0n);
-  return findings.verdict(await chainCoverages(em, lenderId, provenBlocks), recorded);
+  for (const [id, { newestMatch }] of findings.books) provenBlocks.set(id, newestMatch?.number ?? 0n);
+  return findings.verdict(await chainCoverages(ledger, em, book, provenBlocks), recorded);
 }
 
-/** A summary of the anchors of one lender. Its size does not depend on the number of anchors. */
-interface LenderAnchors {
+/** A summary of the anchors of one book. Its size does not depend on the number of anchors. */
+interface BookAnchors {
   newestNumber: bigint;
   /** The newest matching anchor with a lower block number than `firstMismatch`. */
   newestMatch?: HeadToCompare & { readonly chainedAt: Date | null };
@@ -124,7 +115,7 @@ interface LenderAnchors {
 }
 
 class AnchorFindings {
-  readonly lenders = new Map<string, LenderAnchors>();
+  readonly books = new Map<string, BookAnchors>();
   #anchors = 0;
   #tornLines = 0;
   #totalProblems = 0n;
@@ -175,19 +166,19 @@ class AnchorFindings {
   compare(heads: readonly HeadToCompare[], blocks: readonly Block[]): void {
     for (const [index, head] of heads.entries()) {
       const { hash: found, chainedAt } = blocks[index]!;
-      const lender = this.lenders.get(head.lenderId) ?? { newestNumber: 0n, mismatches: 0 };
-      this.lenders.set(head.lenderId, lender);
-      if (head.number > lender.newestNumber) lender.newestNumber = head.number;
+      const book: BookAnchors = this.books.get(head.book) ?? { newestNumber: 0n, mismatches: 0 };
+      this.books.set(head.book, book);
+      if (head.number > book.newestNumber) book.newestNumber = head.number;
       if (found === head.hash) {
-        const isBelowMismatch = lender.firstMismatch === undefined || head.number < lender.firstMismatch.number;
-        const isNewest = head.number >= (lender.newestMatch?.number ?? 0n);
-        if (isBelowMismatch && isNewest) lender.newestMatch = { ...head, chainedAt };
+        const isBelowMismatch = book.firstMismatch === undefined || head.number < book.firstMismatch.number;
+        const isNewest = head.number >= (book.newestMatch?.number ?? 0n);
+        if (isBelowMismatch && isNewest) book.newestMatch = { ...head, chainedAt };
         continue;
       }
-      lender.mismatches += 1;
-      if (head.number >= (lender.firstMismatch?.number ?? head.number + 1n)) continue;
-      lender.firstMismatch = { ...head, found };
-      if (lender.newestMatch && lender.newestMatch.number > head.number) delete lender.newestMatch;
+      book.mismatches += 1;
+      if (head.number >= (book.firstMismatch?.number ?? head.number + 1n)) continue;
+      book.firstMismatch = { ...head, found };
+      if (book.newestMatch && book.newestMatch.number > head.number) delete book.newestMatch;
     }
   }
 
@@ -201,15 +192,15 @@ class AnchorFindings {
     if (this.#anchors === 0) {
       this.#add("ANCHORS_MISSING", "-", null, "No anchor with a valid signature was given, so nothing is proven.");
     }
-    for (const coverage of coverages) this.#addProblemsOf(coverage, recorded.get(coverage.lenderId));
+    for (const coverage of coverages) this.#addProblemsOf(coverage, recorded.get(coverage.book));
     return {
       ok: this.#totalProblems === 0n,
       anchors: this.#anchors,
       tornLines: this.#tornLines,
-      proven: coverages.map(({ lenderId, unprovenRows }) => {
-        const match = this.lenders.get(lenderId)?.newestMatch;
+      proven: coverages.map(({ book, unprovenRows }) => {
+        const match = this.books.get(book)?.newestMatch;
         return {
-          lenderId,
+          book,
           block: match?.number ?? null,
           hash: match?.hash ?? null,
           chainedAt: match?.chainedAt ?? null,
@@ -222,8 +213,8 @@ class AnchorFindings {
     };
   }
 
-  #addProblemsOf({ lenderId, headNumber, headAt }: ChainCoverage, recorded: RecordedAnchor | undefined): void {
-    const { newestNumber = 0n, firstMismatch, mismatches = 0, newestMatch } = this.lenders.get(lenderId) ?? {};
+  #addProblemsOf({ book, headNumber, headAt }: ChainCoverage, recorded: RecordedAnchor | undefined): void {
+    const { newestNumber = 0n, firstMismatch, mismatches = 0, newestMatch } = this.books.get(book) ?? {};
     if (firstMismatch) {
       const { number, hash, at, found, place } = firstMismatch;
       const isBeyond = found === null && number > (headNumber ?? 0n);
@@ -240,7 +231,7 @@ class AnchorFindings {
         : ". No earlier anchor matches";
       const count = mismatches > 1 ? `; ${mismatches} anchors do not match in total.` : ".";
       const code = isBeyond ? "ANCHOR_BEYOND_CHAIN" : "ANCHOR_MISMATCH";
-      this.#add(code, place, lenderId, anchored + cause + matching + count);
+      this.#add(code, place, book, anchored + cause + matching + count);
     }
     if (recorded && recorded.number > newestNumber) {
       const newest =
@@ -250,13 +241,13 @@ class AnchorFindings {
       const detail =
         `Block ${recorded.number} was anchored at ${iso(recorded.anchoredAt)}, but ${newest}: the newest anchors are missing. ` +
         "Give all anchor files, or find out who removed lines.";
-      this.#add("ANCHORS_MISSING", "-", lenderId, detail);
+      this.#add("ANCHORS_MISSING", "-", book, detail);
     }
   }
 
-  #add(code: AnchorProblemCode, id: string, lenderId: string | null, detail: string): void {
+  #add(code: AnchorProblemCode, id: string, book: string | null, detail: string): void {
     this.#totalProblems += 1n;
-    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ code, table: "anchor", id, lenderId, detail });
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ code, table: "anchor", id, book, detail });
   }
 }
 

@@ -1,14 +1,26 @@
-import { type EntityManager, isOnCluster, query, send, statement, transaction, type Tx } from "@collections/database";
+import {
+  type EntityManager,
+  isOnCluster,
+  query,
+  send,
+  statement,
+  type Statement,
+  transaction,
+  type Tx,
+} from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
-import { accountsCheck, type Check, checks, type ProblemCode } from "./verify-checks.ts";
+import type { LedgerTables } from "../tables/ledger-tables.ts";
+import { statementName } from "../tables/statement-name.ts";
+import { generalChecks, type GeneralChecks, type LedgerCheck, type ProblemCode } from "./verify-checks.ts";
 
-/** One row that failed a check, and why. */
-export interface LedgerProblem {
-  readonly code: ProblemCode;
-  readonly table: "account" | "transfer" | "payment_booking" | "chain_block";
+/** One row that failed a check, and why. A ledger with checks of its own has more codes, `OwnCode`. */
+export interface LedgerProblem<OwnCode extends string = never> {
+  readonly code: ProblemCode | OwnCode;
+  /** Such as `transfer`. */
+  readonly table: string;
   /** The row's id, or the number of a block. For UNBALANCED it is the currency. */
   readonly id: string;
-  readonly lenderId: string;
+  readonly book: string;
   readonly detail: string;
 }
 
@@ -21,28 +33,30 @@ export interface TrialBalance {
 
 /** The number of rows that were checked, by table. */
 export interface LedgerCounts {
-  readonly lenders: number;
+  readonly books: number;
   readonly accounts: bigint;
   readonly transfers: bigint;
-  readonly bookings: bigint;
   readonly blocks: bigint;
 }
 
-/** The result of a verification. */
-export interface LedgerVerification {
+/**
+ * The result of a verification. `OwnCode` and `OwnCount` are the codes of a ledger's own checks, and the counts of its
+ * other chained tables.
+ */
+export interface LedgerVerification<OwnCode extends string = never, OwnCount extends string = never> {
   readonly ok: boolean;
-  readonly counts: LedgerCounts;
+  readonly counts: LedgerCounts & Readonly<Record<OwnCount, bigint>>;
   readonly trialBalance: readonly TrialBalance[];
   /** The first 1,000 problems. */
-  readonly problems: readonly LedgerProblem[];
+  readonly problems: readonly LedgerProblem<OwnCode>[];
   readonly totalProblems: bigint;
 }
 
 /** The progress of a verification. It is reported before each check. */
 export interface VerifyProgress {
-  readonly lenderId: string;
-  readonly lendersDone: number;
-  readonly lenders: number;
+  readonly book: string;
+  readonly booksDone: number;
+  readonly books: number;
   readonly check: string;
   readonly totalProblems: bigint;
 }
@@ -51,8 +65,8 @@ export interface VerifyProgress {
 export interface VerifyOptions {
   /** Default: the time of the call. */
   readonly now?: Date;
-  /** Verify this lender only. Default: all lenders. */
-  readonly lenderId?: string;
+  /** Verify this book only. Default: all books. */
+  readonly book?: string;
   /** Rows that were recorded longer ago than this must be in the chain. Default: 15 minutes. */
   readonly unchainedAfterMs?: number;
   readonly onProgress?: (progress: VerifyProgress) => void;
@@ -61,63 +75,65 @@ export interface VerifyOptions {
 const MAX_PROBLEMS = 1_000;
 const UNCHAINED_AFTER_MS = 15 * 60_000;
 
-/**
- * Recomputes everything in the ledger and reports each row that does not match. It compares contents with digests, bookings
- * with transfers, and balances with the amounts in bookings, and it checks accounts, sequences and the hash chain.
- *
- * It only reads. It may run while the service is in use, because each query reads one consistent state of the database. It
- * does not check the rows of other domains (cases, earnings, events).
- *
- * @example
- * const { ok, problems, totalProblems } = await verify(em, { now: new Date() });
- * if (!ok) console.error(`${totalProblems} rows do not fit`);
- * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
- */
-export function verify(em: EntityManager, options: VerifyOptions = {}): Promise<LedgerVerification> {
-  return verifyWith(em, options, checks);
+/** The statements of one ledger's verification, and its checks in the order in which they run. */
+export interface Verification {
+  readonly accountsCheck: LedgerCheck;
+  readonly checks: readonly LedgerCheck[];
+  readonly selectCounts: Statement;
+  readonly selectMovements: Statement;
+  readonly listBooks: BookList;
 }
 
-/** Does the same with these checks only. */
-export async function verifyWith(
+/** Builds the verification of a ledger. Its own checks run after the comparison of the rows with their digests. */
+export function verificationOf(tables: LedgerTables, ownChecks: readonly LedgerCheck[]): Verification {
+  const { accounts, contents, corrections, chain }: GeneralChecks = generalChecks(tables);
+  return {
+    accountsCheck: accounts,
+    checks: [...contents, ...ownChecks, corrections, ...chain],
+    selectCounts: selectCounts(tables),
+    selectMovements: selectMovements(tables),
+    listBooks: bookListOf(tables),
+  };
+}
+
+/**
+ * Recomputes everything in the ledger and reports each row that does not match. It only reads. It may run while the
+ * ledger is in use, because each query reads one consistent state of the database.
+ */
+export async function verify(
+  verification: Verification,
   em: EntityManager,
   options: VerifyOptions,
-  checksToRun: readonly Check[],
 ): Promise<LedgerVerification> {
+  const { accountsCheck, checks, selectCounts, selectMovements, listBooks } = verification;
   const { now = new Date(), unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
   const chainedUntil = new Date(now.getTime() - unchainedAfterMs).toISOString();
   return transaction(em, async (tx) => {
     send(tx, setVerificationLimits, []);
-    const lenderIds = options.lenderId === undefined ? await lendersInLedger(tx) : [options.lenderId];
-    const findings = new Findings(lenderIds.length);
-    for (const [lendersDone, lenderId] of lenderIds.entries()) {
+    const books = options.book === undefined ? await booksIn(listBooks, tx) : [options.book];
+    const findings = new Findings(books.length);
+    for (const [booksDone, book] of books.entries()) {
       const reportProgress = (check: string) =>
-        onProgress?.({
-          lenderId,
-          lendersDone,
-          lenders: lenderIds.length,
-          check,
-          totalProblems: findings.totalProblems,
-        });
+        onProgress?.({ book, booksDone, books: books.length, check, totalProblems: findings.totalProblems });
       reportProgress("trial balance");
-      findings.addCounts(await query(tx, selectCounts, [lenderId], VERIFICATION_TIMEOUT));
-      const movements = await query<Movement>(tx, selectMovements, [lenderId], VERIFICATION_TIMEOUT);
-      findings.addTrialBalance(lenderId, movements);
-      for (const check of movements.some(hasWrongAccount) ? [accountsCheck, ...checksToRun] : checksToRun) {
+      findings.addCounts(await query(tx, selectCounts, [book], VERIFICATION_TIMEOUT));
+      const movements = await query<Movement>(tx, selectMovements, [book], VERIFICATION_TIMEOUT);
+      findings.addTrialBalance(book, movements);
+      for (const check of movements.some(hasWrongAccount) ? [accountsCheck, ...checks] : checks) {
         reportProgress(check.name);
-        const found = await problemsFoundBy(tx, check, lenderId, chainedUntil);
-        findings.addProblems(lenderId, found, found[0]?.total ?? 0n);
+        const found = await problemsFoundBy(tx, check, book, chainedUntil);
+        findings.addProblems(book, found, found[0]?.total ?? 0n);
       }
     }
     return findings.verdict();
   });
 }
 
-type Problem = Omit<LedgerProblem, "lenderId">;
+type Problem = Omit<LedgerProblem, "book">;
 type Found = Problem & { readonly total: bigint };
-type RowCounts = Omit<LedgerCounts, "lenders">;
 
 /**
- * The sum of a lender's transfers in one currency, grouped by the currencies of their two accounts. The currency of an
+ * The sum of a book's transfers in one currency, grouped by the currencies of their two accounts. The currency of an
  * account is null if the account does not exist.
  */
 interface Movement {
@@ -131,9 +147,9 @@ function hasWrongAccount({ currency, debitCurrency, creditCurrency }: Movement):
   return debitCurrency !== currency || creditCurrency !== currency;
 }
 
-async function problemsFoundBy(tx: Tx, check: Check, lenderId: string, chainedUntil: string): Promise<Found[]> {
+async function problemsFoundBy(tx: Tx, check: LedgerCheck, book: string, chainedUntil: string): Promise<Found[]> {
   const { problemsOf, suspectedBy, needsChainedUntil } = check;
-  const values = needsChainedUntil ? [lenderId, chainedUntil] : [lenderId];
+  const values = needsChainedUntil ? [book, chainedUntil] : [book];
   if (suspectedBy) {
     const [verdict] = await query<{ suspect: boolean }>(tx, suspectedBy, values, VERIFICATION_TIMEOUT);
     if (verdict?.suspect === false) return [];
@@ -141,24 +157,26 @@ async function problemsFoundBy(tx: Tx, check: Check, lenderId: string, chainedUn
   return query(tx, problemsOf, values, VERIFICATION_TIMEOUT);
 }
 
-/** Collects counts, balances and problems over all lenders. */
+/** Collects counts, balances and problems over all books. */
 class Findings {
   totalProblems = 0n;
   readonly #problems: LedgerProblem[] = [];
-  readonly #counts: { -readonly [Key in keyof LedgerCounts]: LedgerCounts[Key] };
+  readonly #books: number;
+  /** The sums of the counts of all books, by table. */
+  readonly #counts: Record<string, bigint> = { accounts: 0n, transfers: 0n };
   readonly #trialBalance = new Map<CurrencyCode, TrialBalance>();
 
-  constructor(lenders: number) {
-    this.#counts = { lenders, accounts: 0n, transfers: 0n, bookings: 0n, blocks: 0n };
+  constructor(books: number) {
+    this.#books = books;
   }
 
-  addCounts(rows: readonly RowCounts[]): void {
+  addCounts(rows: readonly Readonly<Record<string, bigint>>[]): void {
     for (const row of rows) {
-      for (const key of ["accounts", "transfers", "bookings", "blocks"] as const) this.#counts[key] += row[key];
+      for (const [table, count] of Object.entries(row)) this.#counts[table] = (this.#counts[table] ?? 0n) + count;
     }
   }
 
-  addTrialBalance(lenderId: string, movements: readonly Movement[]): void {
+  addTrialBalance(book: string, movements: readonly Movement[]): void {
     const balances = new Map<CurrencyCode, TrialBalance>();
     for (const { debitCurrency, creditCurrency, amountMinor } of movements) {
       if (debitCurrency) addTo(balances, { currency: debitCurrency, debitMinor: amountMinor, creditMinor: 0n });
@@ -169,21 +187,21 @@ class Findings {
       addTo(this.#trialBalance, balance);
       if (debitMinor === creditMinor) continue;
       const detail = `The accounts were debited ${debitMinor} and credited ${creditMinor}.`;
-      this.addProblems(lenderId, [{ code: "UNBALANCED", table: "account", id: currency, detail }], 1n);
+      this.addProblems(book, [{ code: "UNBALANCED", table: "account", id: currency, detail }], 1n);
     }
   }
 
-  addProblems(lenderId: string, found: readonly Problem[], total: bigint): void {
+  addProblems(book: string, found: readonly Problem[], total: bigint): void {
     this.totalProblems += total;
     for (const { code, table, id, detail } of found.slice(0, MAX_PROBLEMS - this.#problems.length)) {
-      this.#problems.push({ code, table, id, lenderId, detail });
+      this.#problems.push({ code, table, id, book, detail });
     }
   }
 
   verdict(): LedgerVerification {
     return {
       ok: this.totalProblems === 0n,
-      counts: this.#counts,
+      counts: { ...this.#counts, books: this.#books } as unknown as LedgerCounts,
       trialBalance: [...this.#trialBalance.values()],
       problems: this.#problems,
       totalProblems: this.totalProblems,
@@ -200,14 +218,20 @@ function addTo(balances: Map<CurrencyCode, TrialBalance>, { currency, debitMinor
   });
 }
 
-/** Returns the id of each lender that occurs in any table of the ledger, even if only a forged row names it. */
-export async function lendersInLedger(tx: Tx): Promise<string[]> {
-  const text = isOnCluster(tx) ? selectLendersOnCluster : selectLenders;
-  const lenders = await query<{ id: string }>(tx, text, [], VERIFICATION_TIMEOUT);
-  return lenders.map(({ id }) => id);
+/** The statements that list the books of a ledger. */
+export interface BookList {
+  readonly selectBooks: Statement;
+  readonly selectBooksOnCluster: Statement;
 }
 
-/** The timeout of one check, long enough for a lender with hundreds of millions of rows. */
+/** Returns the id of each book that occurs in any table of the ledger, even if only a forged row names it. */
+export async function booksIn({ selectBooks, selectBooksOnCluster }: BookList, tx: Tx): Promise<string[]> {
+  const text = isOnCluster(tx) ? selectBooksOnCluster : selectBooks;
+  const books = await query<{ id: string }>(tx, text, [], VERIFICATION_TIMEOUT);
+  return books.map(({ id }) => id);
+}
+
+/** The timeout of one check, long enough for a book with hundreds of millions of rows. */
 export const VERIFICATION_TIMEOUT = { timeoutMs: 3_600_000 };
 
 // Makes the transaction read-only, lifts its time limit, raises its memory limit, and plans each query for the rows
@@ -219,44 +243,56 @@ export const setVerificationLimits = statement(
      set_config('jit', 'off', true), set_config('parallel_tuple_cost', '0', true)`,
 );
 
-const TABLES = ["account", "transfer", "payment_booking", "chain_block"];
-
-// Jumps from one lender to the next in the primary key. SELECT DISTINCT would read every row.
-const selectLenders = statement(
-  "ledger.lenders",
-  TABLES.map(
-    (table) => `(
+/** Builds the statements that list the books of a ledger. */
+export function bookListOf({ schema, chained }: LedgerTables): BookList {
+  const tables = [`${schema}.account`, ...chained.map(({ table }) => table.name), `${schema}.chain_block`];
+  return {
+    // Jumps from one book to the next in the primary key. SELECT DISTINCT would read every row.
+    selectBooks: statement(
+      statementName(schema, "lenders"),
+      tables
+        .map(
+          (table) => `(
       with recursive lender (id) as (
-        (select lender_id from ledger.${table} order by lender_id limit 1)
+        (select lender_id from ${table} order by lender_id limit 1)
         union all
-        select (select lender_id from ledger.${table} where lender_id > lender.id order by lender_id limit 1)
+        select (select lender_id from ${table} where lender_id > lender.id order by lender_id limit 1)
         from lender where lender.id is not null
       )
       select id from lender where id is not null)`,
-  ).join(" union ") + " order by id",
-);
+        )
+        .join(" union ") + " order by id",
+    ),
+    // Citus rejects a recursive query over the rows of all books.
+    selectBooksOnCluster: statement(
+      statementName(schema, "lenders-on-cluster"),
+      tables.map((table) => `select distinct lender_id as id from ${table}`).join(" union ") + " order by id",
+    ),
+  };
+}
 
-// Citus rejects a recursive query over the rows of all lenders.
-const selectLendersOnCluster = statement(
-  "ledger.lenders-on-cluster",
-  TABLES.map((table) => `select distinct lender_id as id from ledger.${table}`).join(" union ") + " order by id",
-);
+function selectCounts({ schema, chained }: LedgerTables): Statement {
+  const counts = chained.map(
+    ({ noun, table }) => `(select count(*) from ${table.name} where lender_id = $1) as ${noun}s`,
+  );
+  return statement(
+    statementName(schema, "verify-counts"),
+    `select (select count(*) from ${schema}.account where lender_id = $1) as accounts,
+     ${counts.join(`,
+     `)},
+     (select count(*) from ${schema}.chain_block where lender_id = $1) as blocks`,
+  );
+}
 
-const selectCounts = statement(
-  "ledger.verify-counts",
-  `select (select count(*) from ledger.account where lender_id = $1) as accounts,
-     (select count(*) from ledger.transfer where lender_id = $1) as transfers,
-     (select count(*) from ledger.payment_booking where lender_id = $1) as bookings,
-     (select count(*) from ledger.chain_block where lender_id = $1) as blocks`,
-);
-
-const selectMovements = statement(
-  "ledger.verify-movements",
-  `select t.currency::text as currency, d.currency::text as "debitCurrency", c.currency::text as "creditCurrency",
+function selectMovements({ schema }: LedgerTables): Statement {
+  return statement(
+    statementName(schema, "verify-movements"),
+    `select t.currency::text as currency, d.currency::text as "debitCurrency", c.currency::text as "creditCurrency",
      sum(t.amount_minor)::bigint as "amountMinor"
-   from ledger.transfer t
-   left join ledger.account d on d.lender_id = $1 and d.id = t.debit_account
-   left join ledger.account c on c.lender_id = $1 and c.id = t.credit_account
+   from ${schema}.transfer t
+   left join ${schema}.account d on d.lender_id = $1 and d.id = t.debit_account
+   left join ${schema}.account c on c.lender_id = $1 and c.id = t.credit_account
    where t.lender_id = $1
    group by t.currency, d.currency, c.currency`,
-);
+  );
+}

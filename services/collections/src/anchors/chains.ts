@@ -1,4 +1,5 @@
-import { anchorHeads, type AnchorState, anchorState } from "@collections/ledger";
+import { collectionsLedger } from "@collections/bookings";
+import type { AnchorState } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
 import { appendToAnchorFile } from "./file.ts";
 import { putAnchor } from "./address.ts";
@@ -20,8 +21,9 @@ export async function anchorChains(
   };
   const { environment } = config;
   try {
-    const lenderIds = await lenderIdsOf(app);
-    const chains = await anchorHeads(database.em(), { lenderIds, keys, environment, now: new Date(), append });
+    const books = await lenderIdsOf(app);
+    const options = { books, keys, environment, now: new Date(), append };
+    const chains = await collectionsLedger.anchorHeads(database.em(), options);
     if (chains > 0) log.info({ chains, keyId: keys.keyId }, "ledger chains anchored");
   } catch (error) {
     metrics.ledger.onAnchor("failed");
@@ -31,7 +33,7 @@ export async function anchorChains(
 
 /** Returns how far the chains of all lenders are anchored. */
 export async function anchorStateOfAll(app: Pick<App, "database">): Promise<AnchorState> {
-  return anchorState(app.database.em(), await lenderIdsOf(app));
+  return collectionsLedger.anchorState(app.database.em(), await lenderIdsOf(app));
 }
 
 async function lenderIdsOf({ database }: Pick<App, "database">): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { collectionsLedger } from "@collections/bookings";
 import {
   type AlertDeps,
   type LinkDeps,
@@ -13,7 +14,6 @@ import {
 } from "@collections/flows";
 import { forgetGoneCases, forgetQueuedRequests } from "@collections/cases";
 import { deleteExpired, otpQueue } from "@collections/field-partners";
-import { extendChain } from "@collections/ledger";
 import { listLenders, recordKeyUse } from "@collections/lenders";
 import { startWebhooks, type Webhooks } from "@collections/webhooks";
 import { databaseTime, every, oneAfterAnother, transaction } from "@collections/database";
@@ -105,7 +105,7 @@ function webhooksOf(app: App): Promise<Webhooks> {
 export async function extendChains({ database, log }: Pick<App, "database" | "log">): Promise<void> {
   for (const { id: lenderId } of await listLenders(database.em())) {
     try {
-      const { blocks, head } = await extendChain(database.em(), lenderId, { now: new Date() });
+      const { blocks, head } = await collectionsLedger.extendChain(database.em(), lenderId, { now: new Date() });
       // The logged head of the chain proves which blocks existed, even if the newest blocks are deleted from the
       // database.
       if (blocks > 0) log.info({ lenderId, head }, "ledger chain extended");

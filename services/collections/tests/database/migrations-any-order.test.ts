@@ -1,5 +1,5 @@
 import { createDatabase, migrate, type PackageSchema } from "@collections/database";
-import { ledgerSchema } from "@collections/ledger/schema";
+import { bookingsSchema } from "@collections/bookings/schema";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { webhooksSchema } from "@collections/webhooks/schema";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ const migrateAll = async (url: string, packages: readonly PackageSchema[]): Prom
   return applied.toSorted();
 };
 
-const alone = [ledgerSchema, webhooksSchema];
+const alone = [bookingsSchema, webhooksSchema];
 const others = schemas.filter((schema) => !alone.includes(schema));
 
 test("a database with some packages' schemas gets only the missing migrations of the service", async () => {
@@ -33,7 +33,7 @@ test("migrating a single package changes nothing in a database that the service 
 
 test("concurrent migrations by packages and the service apply each migration once to an empty database", async () => {
   const url = directUrl((await emptyDatabase()).url);
-  const combinations = [schemas, [ledgerSchema], [webhooksSchema], schemas, alone];
+  const combinations = [schemas, [bookingsSchema], [webhooksSchema], schemas, alone];
   const applied = await Promise.all(combinations.map((packages) => migrateAll(url, packages)));
   expect(applied.flat().toSorted()).toEqual(namesOf(schemas));
   await readsAllTables(url);

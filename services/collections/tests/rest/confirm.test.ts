@@ -1,5 +1,5 @@
+import { statementOf } from "@collections/bookings";
 import { lenderByCode } from "@collections/lenders";
-import { statementOf } from "@collections/ledger";
 import { caseByLoan } from "@collections/cases";
 import { verifyBooks } from "@collections/flows";
 import { beforeAll, describe, expect, test } from "vitest";

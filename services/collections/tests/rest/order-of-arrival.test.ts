@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { statementOf } from "@collections/bookings";
 import { caseByLoan } from "@collections/cases";
 import { verifyBooks } from "@collections/flows";
-import { statementOf } from "@collections/ledger";
 import { lenderByCode } from "@collections/lenders";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";

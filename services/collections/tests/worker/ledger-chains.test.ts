@@ -1,4 +1,4 @@
-import { chainHead } from "@collections/ledger";
+import { collectionsLedger } from "@collections/bookings";
 import { lenderByCode } from "@collections/lenders";
 import { pino } from "pino";
 import { expect, test } from "vitest";
@@ -23,8 +23,8 @@ test("a lender whose hash chain cannot be extended is logged and does not delay 
   const lines: string[] = [];
   const log = pino({}, { write: (line) => void lines.push(line) });
   await extendChains({ database, log });
-  expect(await chainHead(database.em(), brokenId!)).toBeUndefined();
-  expect(await chainHead(database.em(), nextId!)).toMatchObject({ number: expect.anything() });
+  expect(await collectionsLedger.chainHead(database.em(), brokenId!)).toBeUndefined();
+  expect(await collectionsLedger.chainHead(database.em(), nextId!)).toMatchObject({ number: expect.anything() });
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { lenderId: brokenId, msg: "ledger chain not extended" },
     { lenderId: nextId, msg: "ledger chain extended" },

@@ -8,8 +8,11 @@ import { ROOT } from "./root.ts";
  * so that the registry never contains what a test has registered.
  */
 
-/** A source file that registers a statement calls `statement`, or a function whose name ends in Statement or Insert. */
-const REGISTERS = /\b(statement|\w*Statement|\w*Insert)\(/;
+/**
+ * A source file that registers statements calls `statement`, a function whose name ends in Statement or Insert, or
+ * `defineLedger`.
+ */
+const REGISTERS = /\b(statement|\w*Statement|\w*Insert|defineLedger)\(/;
 
 const files = (await sourceFiles()).filter((path) => !/\.test\.ts$|example\.ts$/.test(path));
 for (const path of files) {

@@ -1,12 +1,12 @@
+import { collectionsLedger } from "@collections/bookings";
 import { type BooksProblem, type BooksVerification, verifyBooks } from "@collections/flows";
 import {
   type AnchorProblem,
   type AnchorPublicKey,
   type AnchorVerification,
   InvalidAnchorKeyError,
-  type ProvenBooks,
+  type ProvenBook,
   readAnchorPublicKey,
-  verifyAnchors,
 } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
@@ -97,7 +97,9 @@ async function verify(
     },
   });
   endProgress();
-  const anchors = places && (await verifyAnchors(em(), anchorLines(places, config), { keys, ...only }));
+  const ofLender = lender && { book: lender.id };
+  const anchors =
+    places && (await collectionsLedger.verifyAnchors(em(), anchorLines(places, config), { keys, ...ofLender }));
   const codes = new Map((await listLenders(em())).map((one) => [one.id, one.code]));
   const report = reportOf(verdict, anchors, codes, config);
   answer(report.json, report.text);
@@ -111,9 +113,9 @@ function reportOf(
   codes: ReadonlyMap<string, string>,
   config: Config,
 ) {
-  const problems: readonly (BooksProblem | AnchorProblem)[] = [...books.problems, ...(anchors?.problems ?? [])];
+  const problems: readonly ShownProblem[] = [...books.problems, ...(anchors?.problems ?? []).map(shownProblem)];
   const totalProblems = books.totalProblems + (anchors?.totalProblems ?? 0n);
-  const proven = anchors?.proven.map((one) => ({ ...one, lenderCode: codes.get(one.lenderId) ?? null }));
+  const proven = anchors?.proven.map((one) => shownBook(one, codes));
   const notProven = proven === undefined ? [withoutAnchors(config)] : proven.flatMap(notProvenOf);
   const { counts } = books;
   const checked = `${counts.transfers} transfers, ${counts.bookings} bookings, ${counts.events} events`;
@@ -133,9 +135,20 @@ function reportOf(
   return { json, text: lines.join("\n") };
 }
 
-type ShownBooks = ProvenBooks & { readonly lenderCode: string | null };
+/** A problem as the command prints it. The book of a problem is that of a lender. */
+type ShownProblem = Omit<BooksProblem, "lenderId"> & { readonly lenderId: string | null };
 
-function anchorText(anchors: AnchorVerification | undefined, proven: readonly ShownBooks[] = []): string[] {
+function shownProblem({ code, table, id, book: lenderId, detail }: AnchorProblem): ShownProblem {
+  return { code, table, id, lenderId, detail };
+}
+
+type ShownBook = Omit<ProvenBook, "book"> & { readonly lenderId: string; readonly lenderCode: string | null };
+
+function shownBook({ book: lenderId, ...proven }: ProvenBook, codes: ReadonlyMap<string, string>): ShownBook {
+  return { lenderId, ...proven, lenderCode: codes.get(lenderId) ?? null };
+}
+
+function anchorText(anchors: AnchorVerification | undefined, proven: readonly ShownBook[] = []): string[] {
   if (anchors === undefined) return [];
   const torn = anchors.tornLines === 0 ? "" : ` ${anchors.tornLines} half-written lines were skipped.`;
   const rows = proven.map(({ lenderId, lenderCode, block, chainedAt, anchoredAt }) => [
@@ -149,7 +162,7 @@ function anchorText(anchors: AnchorVerification | undefined, proven: readonly Sh
   ];
 }
 
-function notProvenOf({ lenderId, lenderCode, block, chainedAt, unprovenRows }: ShownBooks): string[] {
+function notProvenOf({ lenderId, lenderCode, block, chainedAt, unprovenRows }: ShownBook): string[] {
   if (unprovenRows === 0n) return [];
   const rows = `${unprovenRows} ${unprovenRows === 1n ? "row" : "rows"} of ${lenderCode ?? lenderId}`;
   return [

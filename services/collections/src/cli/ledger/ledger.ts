@@ -1,6 +1,6 @@
+import { type CaseStatement, statementOf } from "@collections/bookings";
 import { casesOfLoan } from "@collections/cases";
 import { publicId } from "@collections/database";
-import { type CaseStatement, statementOf } from "@collections/ledger";
 import { toDecimal } from "@collections/money";
 import { Command } from "commander";
 import { anchorKeysCommand, verifyCommand } from "./ledger-verify.ts";

@@ -1,6 +1,6 @@
+import { collectionsLedger } from "@collections/bookings";
 import { clusterHealth, distribute, failedJobs, NotDistributableError, publicId } from "@collections/database";
 import { onOneLine } from "@collections/flows";
-import { anchorState } from "@collections/ledger";
 import { listLenders, unreadableSecrets } from "@collections/lenders";
 import { checkWebhooks, type LenderWebhooks } from "@collections/webhooks";
 import { Command } from "commander";
@@ -54,7 +54,7 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   });
   endProgress();
   const jobs = one ? [] : await failedJobs(em());
-  const anchors = await anchorState(em(), [...codes.keys()]);
+  const anchors = await collectionsLedger.anchorState(em(), [...codes.keys()]);
   const unreadable = await unreadableSecrets(em(), vault, one?.id);
   const found = [
     ...ofCluster,

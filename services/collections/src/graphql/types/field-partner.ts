@@ -1,7 +1,7 @@
+import { collectedBy } from "@collections/bookings";
 import { countVisits } from "@collections/cases";
 import { earningsSummary, spanOf } from "@collections/earnings";
 import type { FieldPartner } from "@collections/field-partners";
-import { collectedBy } from "@collections/ledger";
 import type { Span } from "@collections/local-time";
 import { money } from "@collections/money";
 import { builder } from "../plumbing/builder.ts";

@@ -1,5 +1,5 @@
+import type { Booking } from "@collections/bookings";
 import { PAYMENT_MODES } from "@collections/flows";
-import type { Booking } from "@collections/ledger";
 import { z } from "zod";
 import { amountAnswer, instantAnswer } from "../endpoint/answer-parts.ts";
 

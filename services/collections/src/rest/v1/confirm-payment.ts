@@ -1,7 +1,7 @@
+import type { Booking } from "@collections/bookings";
 import { CASE_STATUSES } from "@collections/cases";
 import { publicId } from "@collections/database";
 import { type Confirmation, type ConfirmationOutcome, PAYMENT_MODES, paymentMode } from "@collections/flows";
-import type { Booking } from "@collections/ledger";
 import { AmountLiteral, toWire } from "@collections/money";
 import { z } from "zod";
 import type { App } from "../../app.ts";

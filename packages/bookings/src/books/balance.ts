@@ -1,16 +1,6 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import type { Balance } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
-
-/** The total debits and credits of an account, in minor units. */
-export interface Balance {
-  readonly debitMinor: bigint;
-  readonly creditMinor: bigint;
-  /**
-   * Debits minus credits. It is positive for an amount owed to the lender (receivable), and negative for an amount owed
-   * by the lender (pending, credited).
-   */
-  readonly balanceMinor: bigint;
-}
 
 /** The sums of the transfers of one case, in minor units. */
 export interface CaseBalance {
@@ -33,8 +23,9 @@ export interface FieldPartnerBalance {
 }
 
 /**
- * Returns the balance of one account. For an account of a case this is an index lookup. For any other account it reads
- * all transfers of the lender.
+ * Returns the balance of one account. It is positive for an amount owed to the lender (receivable), and negative for an
+ * amount owed by the lender (pending, credited). For an account of a case this is an index lookup. For any other account
+ * it reads all transfers of the lender.
  *
  * @example
  * const { debitMinor, creditMinor, balanceMinor } = await balance(em, lenderId, receivableAccount(caseId));

@@ -9,9 +9,9 @@ import {
   statement,
   type Tx,
 } from "@collections/database";
+import { appendOnlyTable } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
 import { type Attribution, type BookingWarning, PaymentBookingEntity } from "../schema.ts";
-import { appendOnlyTable } from "./append-only-table.ts";
 
 /**
  * One captured payment of a loan and the outcome of booking it, in minor units. A repeated confirmation is answered with

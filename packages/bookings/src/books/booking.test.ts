@@ -10,12 +10,12 @@ import {
   paymentsOf,
   postTransfers,
 } from "../index.ts";
-import { ledgerDatabase } from "../../tests/ledger-database.ts";
+import { bookingsDatabase } from "../../tests/bookings-database.ts";
 import { SampleCase, writeBooks } from "../../tests/sample-books.ts";
 
 const sent: string[] = [];
 
-const database = await ledgerDatabase({ onStatement: ({ name }) => sent.push(name ?? "") });
+const database = await bookingsDatabase({ onStatement: ({ name }) => sent.push(name ?? "") });
 
 describe("a booking", () => {
   test("is read back with every field as it was written", async () => {

@@ -1,5 +1,6 @@
-import { insertFor, lenderInsert, send, tableOf, type Tx } from "@collections/database";
-import { type CurrencyCode, exponentOf } from "@collections/money";
+import type { Tx } from "@collections/database";
+import { accountTable } from "@collections/ledger";
+import type { CurrencyCode } from "@collections/money";
 import { AccountEntity, type AccountKind } from "../schema.ts";
 
 /**
@@ -153,25 +154,7 @@ export function fieldPartnerAccounts(
  * openAccounts(tx, [...lenderAccounts(lenderId, INR), ...caseAccounts(lenderId, caseId, INR)], now);
  */
 export function openAccounts(tx: Tx, accounts: readonly AccountToOpen[], now: Date): void {
-  if (accounts.length === 0) return;
-  // Sorted by primary key: two transactions that open the same accounts lock them in the same order and cannot deadlock.
-  const inOrder = accounts.toSorted((a, b) => compare(a.lenderId, b.lenderId) || compare(a.id, b.id));
-  const rows = inOrder.map((account) => ({ ...account, exponent: exponentOf(account.currency) }));
-  const lenderIds = inOrder.map(({ lenderId }) => lenderId);
-  send(tx, ...insertFor(insertAccounts, [lenderIds, ...table.arrays(rows, INSERTED), now.toISOString()]));
+  table.open(tx, accounts, now);
 }
 
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}
-
-const table = tableOf(AccountEntity);
-const INSERTED = ["id", "kind", "ownerId", "currency", "exponent"] as const;
-
-const insertAccounts = lenderInsert("ledger.open-accounts", {
-  table: table.name,
-  columns: table.insertedTypes(INSERTED),
-  equal: { [table.column("createdAt")]: "$7::timestamptz" },
-  ending: "on conflict do nothing",
-});
+const table = accountTable(AccountEntity);

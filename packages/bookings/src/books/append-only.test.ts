@@ -1,9 +1,9 @@
 import { createDatabase, type Database, migrate, newId, sqlState, transaction } from "@collections/database";
 import { directUrl, testDatabase, withoutTriggers } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { extendChain, type Posting, postTransfers } from "../index.ts";
+import { collectionsLedger, type Posting, postTransfers } from "../index.ts";
 import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
-import { ledgerSchema } from "../schema.ts";
+import { bookingsSchema } from "../schema.ts";
 
 const TABLES = ["account", "transfer", "payment_booking", "chain_block"];
 const CHANGES = [
@@ -12,16 +12,16 @@ const CHANGES = [
   ["TRUNCATE", (table: string) => `truncate ledger.${table}`],
 ] as const;
 
-const schemas = [ledgerSchema];
+const schemas = [bookingsSchema];
 let database: Database;
 let url: string;
 
 beforeAll(async () => {
-  ({ url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas }))));
+  ({ url } = await testDatabase("bookings", async (at) => void (await migrate({ url: at, schemas }))));
   database = await createDatabase({ url, schemas });
   const sample = new SampleCase(newId()).place(1_000n).pay(400n);
   await writeBooks(database, [sample]);
-  await extendChain(database.em(), sample.lenderId, { now: NOW });
+  await collectionsLedger.extendChain(database.em(), sample.lenderId, { now: NOW });
 });
 afterAll(() => database.close());
 

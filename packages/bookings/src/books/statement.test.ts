@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   balance,
+  collectionsLedger,
   correction,
   creditedAccount,
   excessAccount,
@@ -17,12 +18,11 @@ import {
   settledDirectAccount,
   statementOf,
   transfersOf,
-  verify,
 } from "../index.ts";
-import { ledgerDatabase } from "../../tests/ledger-database.ts";
+import { bookingsDatabase } from "../../tests/bookings-database.ts";
 import { INR, NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
 
-const database = await ledgerDatabase();
+const database = await bookingsDatabase();
 
 describe("an account statement", () => {
   test("lists placement, adjustments and payments, with the balance after each line", async () => {
@@ -99,7 +99,9 @@ describe("an account statement", () => {
       ["correction", 1_000n],
     ]);
     expect(statement?.totals).toMatchObject({ collectedMinor: 400n, correctedMinor: 400n, outstandingMinor: 1_000n });
-    expect(await verify(database.em(), { now: NOW, lenderId: sample.lenderId })).toMatchObject({ ok: true });
+    expect(await collectionsLedger.verify(database.em(), { now: NOW, book: sample.lenderId })).toMatchObject({
+      ok: true,
+    });
   });
 });
 
@@ -148,7 +150,7 @@ describe("balances", () => {
         });
         await writeBooks(database, cases);
 
-        const verification = await verify(database.em(), { now: NOW, lenderId });
+        const verification = await collectionsLedger.verify(database.em(), { now: NOW, book: lenderId });
         expect(verification.problems).toEqual([]);
         const balances = await receivableBalances(database.em(), lenderId, undefined, 100);
         const kept = cases

@@ -1,13 +1,14 @@
 import { createDatabase, migrate, newId } from "@collections/database";
+import { createAnchorKeys } from "@collections/ledger";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
-import { anchorHeads, createAnchorKeys, extendChain } from "./index.ts";
+import { collectionsLedger } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
-import { AnchorEntity, ChainBlockEntity, ledgerSchema, PaymentBookingEntity, TransferEntity } from "./schema.ts";
+import { AnchorEntity, ChainBlockEntity, bookingsSchema, PaymentBookingEntity, TransferEntity } from "./schema.ts";
 
-const schemas = [ledgerSchema];
-const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
+const schemas = [bookingsSchema];
+const { url } = await testDatabase("bookings", async (at) => void (await migrate({ url: at, schemas })));
 const database = await createDatabase({ url: directUrl(url), schemas, poolMax: 1 });
 afterAll(() => database.close());
 
@@ -35,16 +36,16 @@ test("each MikroORM entity reads the rows that the SQL statements wrote", async 
   const sample = new SampleCase(newId()).place(1_000n).pay(400n);
   const [booking] = sample.bookings;
   await writeBooks(database, [sample]);
-  await extendChain(database.em(), sample.lenderId, { now: NOW });
+  await collectionsLedger.extendChain(database.em(), sample.lenderId, { now: NOW });
   const em = database.em();
-  await anchorHeads(em, {
-    lenderIds: [sample.lenderId],
+  await collectionsLedger.anchorHeads(em, {
+    books: [sample.lenderId],
     keys: createAnchorKeys({ masterKey: "0a".repeat(32) }),
     environment: "sandbox",
     now: NOW,
     append: () => Promise.resolve(),
   });
-  for (const entity of ledgerSchema.entities) expect(await em.count(entity, {})).toBeGreaterThan(0);
+  for (const entity of bookingsSchema.entities) expect(await em.count(entity, {})).toBeGreaterThan(0);
   expect(await em.findOne(PaymentBookingEntity, { lenderId: sample.lenderId })).toMatchObject(booking!);
   const payment = await em.findOne(TransferEntity, { lenderId: sample.lenderId, kind: "payment" });
   expect(payment).toMatchObject({ bookingId: booking!.id, amountMinor: 400n, recordedAt: NOW });

@@ -1,7 +1,7 @@
 import { type EntityManager, insertFor, newId, query, send, statement, type Tx } from "@collections/database";
+import { appendOnlyTable } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
 import { TransferEntity, type TransferKind } from "../schema.ts";
-import { appendOnlyTable } from "./append-only-table.ts";
 
 /**
  * A transfer of money between two accounts that is not written yet. Debit and credit are in one row, so they are always

@@ -1,6 +1,7 @@
 import { newId, transaction } from "@collections/database";
 import { beforeEach, expect, test } from "vitest";
 import {
+  collectionsLedger,
   commission,
   correction,
   earningCredited,
@@ -9,12 +10,11 @@ import {
   type Posting,
   postTransfers,
   transfersOf,
-  verify,
 } from "../index.ts";
-import { ledgerDatabase } from "../../tests/ledger-database.ts";
+import { bookingsDatabase } from "../../tests/bookings-database.ts";
 import { INR, NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
 
-const database = await ledgerDatabase();
+const database = await bookingsDatabase();
 
 let sample: SampleCase;
 /** The earning on the case's only payment. It is credited, because the payment ended the case. */
@@ -31,7 +31,7 @@ const paidOut = (of: EarningToPost) => payout(of, { reference: "UTR1", paidAt: N
 
 async function post(...postings: Posting[]): Promise<string[]> {
   await transaction(database.em(), async (tx) => postTransfers(tx, postings));
-  const { problems } = await verify(database.em(), { now: NOW, lenderId: sample.lenderId });
+  const { problems } = await collectionsLedger.verify(database.em(), { now: NOW, book: sample.lenderId });
   return problems.map(({ code, detail }) => `${code}: ${detail}`);
 }
 

@@ -1,14 +1,14 @@
 import { newId } from "@collections/database";
 import { withoutTriggers } from "@collections/testing";
 import { describe, expect, test } from "vitest";
-import { statementOf, verify } from "../index.ts";
-import { ledgerDatabase } from "../../tests/ledger-database.ts";
+import { collectionsLedger, statementOf } from "../index.ts";
+import { bookingsDatabase } from "../../tests/bookings-database.ts";
 import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
 
-const database = await ledgerDatabase();
+const database = await bookingsDatabase();
 
 async function problemsOf({ lenderId }: SampleCase): Promise<{ code: string; id: string; detail: string }[]> {
-  const { problems } = await verify(database.em(), { lenderId, now: NOW });
+  const { problems } = await collectionsLedger.verify(database.em(), { book: lenderId, now: NOW });
   return problems.map(({ code, id, detail }) => ({ code, id, detail }));
 }
 

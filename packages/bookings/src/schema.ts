@@ -163,12 +163,13 @@ export const AnchorEntity = defineEntity({
 
 /**
  * The PostgreSQL schema `ledger`: accounts, transfers, payment bookings and hash chains, all append-only. It also records
- * the last anchored block of each chain.
+ * the last anchored block of each chain. The schema keeps the name under which it was released, although the package has
+ * another name.
  *
  * @example
- * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [ledgerSchema] });
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [bookingsSchema] });
  */
-export const ledgerSchema: PackageSchema = {
+export const bookingsSchema: PackageSchema = {
   name: "ledger",
   entities: [AccountEntity, TransferEntity, PaymentBookingEntity, ChainBlockEntity, AnchorEntity],
   migrations: [

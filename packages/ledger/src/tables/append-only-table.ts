@@ -1,5 +1,6 @@
 import { type ColumnValues, lenderInsert, type LenderStatement, tableOf } from "@collections/database";
 import type { EntitySchema } from "@mikro-orm/core";
+import { statementName } from "./statement-name.ts";
 
 /** A row of an append-only table. A trigger adds the digest. */
 interface DigestedRow {
@@ -10,33 +11,42 @@ interface DigestedRow {
 /** The columns that an INSERT names: all except the digest. */
 type Written<Row> = Exclude<keyof Row & string, "digest">;
 
-/**
- * The SQL of an append-only table, whose rows contain a digest of their content. `Row` has all columns except the
- * digest.
- */
-export interface AppendOnlyTable<Row> {
+/** A table whose rows contain a digest of their content. */
+export interface DigestedTable {
+  /** The table with its schema: `general_ledger.transfer`. */
+  readonly name: string;
+  /** Returns the SQL expression for the digest of the row `alias`. The trigger computes the same digest. */
+  digestOf(alias: string): string;
+}
+
+/** The SQL of an append-only table. `Row` has all columns except the digest. */
+export interface AppendOnlyTable<Row> extends DigestedTable {
   /** Inserts any number of rows. Pass it to `insertFor` together with `values`. A trigger adds the digests. */
   readonly insert: LenderStatement;
   /** Returns the parameters of `insert`: one array per column. */
   values(rows: readonly Row[]): [lenderIds: string[], ...columns: unknown[]];
   /** Returns the select list of `alias`: each column under its property name, so that the query returns rows of type Row. */
   selected(alias: string): string;
-  /** Returns the SQL expression for the digest of the row `alias`. The trigger computes the same digest. */
-  digestOf(alias: string): string;
 }
 
 /**
  * Builds the SQL of an append-only table from its entity. The order of the entity's columns is the order of the parameters
  * of the SQL function `<table>_digest`. Both the trigger and the verification call that function.
+ *
+ * @example
+ * const shipments = appendOnlyTable(ShipmentEntity);
+ * send(tx, ...insertFor(shipments.insert, shipments.values([shipment])));
  */
 export function appendOnlyTable<Row extends DigestedRow>(
   entity: EntitySchema<Row>,
 ): AppendOnlyTable<ColumnValues<Row, Written<Row>> & { readonly lenderId: string }> {
   const table = tableOf(entity);
   const properties = table.properties.filter((property): property is Written<Row> => property !== "digest");
+  const { schema = "", tableName } = entity.meta;
   const others = properties.filter((property) => property !== "lenderId");
   return {
-    insert: lenderInsert(`ledger.insert-${entity.meta.tableName}`, {
+    name: table.name,
+    insert: lenderInsert(statementName(schema, `insert-${tableName}`), {
       table: table.name,
       columns: table.insertedTypes(others),
     }),

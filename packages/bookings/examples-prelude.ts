@@ -1,0 +1,16 @@
+// The declarations that the examples in the docstrings use. Each example is compiled together with this file.
+
+import { type EntityManager, transaction, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import type * as own from "@collections/bookings";
+
+declare const em: EntityManager;
+declare const tx: Tx;
+declare const lenderId: string;
+declare const caseId: string;
+declare const fieldPartnerId: string;
+declare const INR: CurrencyCode;
+declare const now: Date;
+declare const booking: own.Booking;
+declare const balanceAsOf: Date;
+declare const earning: own.EarningToPost;

@@ -1,0 +1,28 @@
+import { defineLedger, type Ledger } from "@collections/ledger";
+import { bookings } from "../books/booking.ts";
+import { transfers } from "../books/transfer.ts";
+import { AnchorEntity, ChainBlockEntity } from "../schema.ts";
+import { bookingChecks, type BookingProblemCode } from "./booking-checks.ts";
+
+/**
+ * The hash chains, the verification and the anchors of the ledger of collections. Each lender has a book, and the id of the
+ * book is the lender's id. A chain covers the transfers and the payment bookings. In addition to the general checks,
+ * `verify` compares bookings with transfers, balances with the amounts in bookings, and the steps of earnings. It does not
+ * check the rows of other domains (cases, earnings, events).
+ *
+ * @example
+ * const { rows, head } = await collectionsLedger.extendChain(em, lenderId);
+ * if (rows > 0) console.log(`Books of ${lenderId}: block ${head?.number}, hash ${head?.hash}`);
+ * const { ok, problems, totalProblems } = await collectionsLedger.verify(em, { book: lenderId });
+ * if (!ok) console.error(`${totalProblems} rows do not fit`);
+ * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
+ */
+export const collectionsLedger: Ledger<BookingProblemCode, "bookings"> = defineLedger({
+  chainBlock: ChainBlockEntity,
+  anchor: AnchorEntity,
+  chained: [
+    { noun: "transfer", table: transfers },
+    { noun: "booking", table: bookings },
+  ],
+  checks: bookingChecks,
+});

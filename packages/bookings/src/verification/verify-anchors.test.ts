@@ -1,0 +1,333 @@
+import { newId } from "@collections/database";
+import { type AnchorLine, createAnchorKeys } from "@collections/ledger";
+import { withoutTriggers } from "@collections/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { collectionsLedger } from "../index.ts";
+import { bookingsDatabase } from "../../tests/bookings-database.ts";
+import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
+
+const database = await bookingsDatabase();
+
+const keys = createAnchorKeys({ masterKey: "0a".repeat(32) });
+let sample: SampleCase;
+let lines: string[];
+beforeEach(() => {
+  sample = new SampleCase(newId()).place(100_000n);
+  lines = [];
+});
+
+/** Writes a payment, extends the chain and anchors its head. */
+async function payAndAnchor(): Promise<void> {
+  await payAndChain();
+  await anchor();
+}
+
+async function payAndChain(): Promise<void> {
+  await writeBooks(database, [sample.pay(1_000n)]);
+  await collectionsLedger.extendChain(database.em(), sample.lenderId, { now: NOW });
+}
+
+async function anchor(signedBy = keys): Promise<number> {
+  return collectionsLedger.anchorHeads(database.em(), {
+    books: [sample.lenderId],
+    keys: signedBy,
+    environment: "live",
+    now: NOW,
+    append: async (line) => void lines.push(line),
+  });
+}
+
+async function* anchorLines(texts: readonly string[]): AsyncGenerator<AnchorLine> {
+  for (const [index, text] of texts.entries()) yield { place: `anchors.jsonl:${index + 1}`, text };
+}
+
+const verifyLines = (texts: readonly string[] = lines, trusted = keys.publicKeys) =>
+  collectionsLedger.verifyAnchors(database.em(), anchorLines(texts), { keys: trusted, book: sample.lenderId });
+
+async function ledgerIsConsistent(): Promise<boolean> {
+  return (await collectionsLedger.verify(database.em(), { now: NOW, book: sample.lenderId })).ok;
+}
+
+/** Runs queries as a superuser with triggers disabled. */
+async function forge(...statements: string[]): Promise<void> {
+  await withoutTriggers(database.pool, async (client) => {
+    for (const text of statements) await client.query(text, text.includes("$1") ? [sample.lenderId] : []);
+  });
+}
+
+const BOOKING_COLUMNS = `lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor, currency, mode,
+  raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor,
+  outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at`;
+
+/** Changes a booking, then recomputes its digest and every block. */
+async function forgeBookingAndChain(sequence: bigint): Promise<void> {
+  const { rows } = await database.pool.query<{ number: string }>(
+    "select number::text from ledger.chain_block where lender_id = $1 order by number",
+    [sample.lenderId],
+  );
+  await forge(
+    `update ledger.payment_booking set reference = 'forged' where lender_id = $1 and sequence = ${sequence}`,
+    `update ledger.payment_booking set digest = ledger.payment_booking_digest(${BOOKING_COLUMNS}) where lender_id = $1`,
+    ...rows.map(
+      ({ number }) => `update ledger.chain_block b set rows_hash = r.hash, previous_hash = p.hash,
+         hash = ledger.chain_block_hash(b.lender_id, b.number, b.row_count, r.hash, p.hash, b.last_id, b.created_at)
+       from (
+         select sha256(string_agg(digest, ''::bytea order by id)) as hash from (
+           select id, digest from ledger.transfer where lender_id = $1 and id = any (
+             (select transfer_ids from ledger.chain_block where lender_id = $1 and number = ${number})::uuid[])
+           union all
+           select id, digest from ledger.payment_booking where lender_id = $1 and id = any (
+             (select booking_ids from ledger.chain_block where lender_id = $1 and number = ${number})::uuid[])
+         ) row
+       ) r, (
+         select coalesce((select hash from ledger.chain_block where lender_id = $1 and number = ${number} - 1),
+           decode(repeat('00', 32), 'hex')) as hash
+       ) p
+       where b.lender_id = $1 and b.number = ${number}`,
+    ),
+  );
+}
+
+test("anchors prove the ledger up to the newest anchored block, and the result has the number of newer rows", async () => {
+  await payAndAnchor();
+  await payAndAnchor();
+  await payAndChain();
+  await writeBooks(database, [sample.pay(1_000n)]);
+  const { proven, ...found } = await verifyLines();
+  expect(found).toEqual({ ok: true, anchors: 2, tornLines: 0, problems: [], totalProblems: 0n });
+  expect(proven).toEqual([
+    {
+      book: sample.lenderId,
+      block: 2n,
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      chainedAt: NOW,
+      anchoredAt: NOW,
+      unprovenRows: 4n,
+    },
+  ]);
+});
+
+test("a chain without new blocks is not anchored again", async () => {
+  await payAndAnchor();
+  expect(await anchor()).toBe(0);
+  expect(lines).toHaveLength(1);
+});
+
+test("if `append` fails, nothing is recorded, and the next call anchors the newest head", async () => {
+  await payAndChain();
+  const append = () => Promise.reject(new Error("The disk is full."));
+  const options = { books: [sample.lenderId], keys, environment: "live", now: NOW, append };
+  await expect(collectionsLedger.anchorHeads(database.em(), options)).rejects.toThrow("The disk is full.");
+  expect(await collectionsLedger.anchorState(database.em(), [sample.lenderId])).toEqual({
+    anchoredAt: null,
+    unanchoredSince: NOW,
+  });
+  await payAndChain();
+  expect(await anchor()).toBe(1);
+  expect(lines.map((line) => (JSON.parse(line) as { heads: { block: number }[] }).heads[0]!.block)).toEqual([2]);
+  expect(await collectionsLedger.anchorState(database.em(), [sample.lenderId])).toEqual({
+    anchoredAt: NOW,
+    unanchoredSince: null,
+  });
+});
+
+test("if a chain cannot be read, the other chains are anchored, and then the call fails", async () => {
+  await payAndChain();
+  const append = async (line: string) => void lines.push(line);
+  const books = ["no-uuid", sample.lenderId];
+  const anchored = collectionsLedger.anchorHeads(database.em(), { books, keys, environment: "live", now: NOW, append });
+  await expect(anchored).rejects.toThrow("invalid input syntax for type uuid");
+  expect(lines).toHaveLength(1);
+  expect(await collectionsLedger.anchorState(database.em(), [sample.lenderId])).toEqual({
+    anchoredAt: NOW,
+    unanchoredSince: null,
+  });
+});
+
+test("workers that anchor concurrently append the same valid head", async () => {
+  await payAndChain();
+  await Promise.all([anchor(), anchor(), anchor()]);
+  await payAndAnchor();
+  expect(lines.length).toBeGreaterThanOrEqual(2);
+  expect(await verifyLines()).toMatchObject({ ok: true, proven: [{ block: 2n }] });
+});
+
+test("a changed booking with a recomputed chain is found only by the anchors", async () => {
+  for (let block = 1; block <= 4; block += 1) await payAndAnchor();
+  await forgeBookingAndChain(4n);
+  expect(await ledgerIsConsistent()).toBe(true);
+  const { ok, problems, proven } = await verifyLines();
+  expect(ok).toBe(false);
+  expect(problems).toEqual([
+    {
+      code: "ANCHOR_MISMATCH",
+      table: "anchor",
+      id: "anchors.jsonl:3",
+      book: sample.lenderId,
+      detail: expect.stringMatching(
+        /^Block 3 was anchored at 2026-.* with hash [0-9a-f]{64}; its hash is [0-9a-f]{64} now\..* up to block 2, .*2 anchors do not match/,
+      ),
+    },
+  ]);
+  expect(proven).toMatchObject([{ block: 2n, unprovenRows: 4n }]);
+});
+
+test("the first mismatching anchor is reported, whatever the order of the lines", async () => {
+  for (let block = 1; block <= 4; block += 1) await payAndAnchor();
+  await forgeBookingAndChain(3n);
+  const { problems, proven } = await verifyLines(lines.toReversed());
+  expect(problems).toMatchObject([
+    { id: "anchors.jsonl:3", detail: expect.stringMatching(/^Block 2 .* up to block 1,/) },
+  ]);
+  expect(proven).toMatchObject([{ block: 1n }]);
+});
+
+describe("a chain that is shorter than its anchors", () => {
+  test("is reported if its newest rows and blocks were deleted", async () => {
+    await payAndAnchor();
+    await payAndAnchor();
+    await forge(
+      `delete from ledger.transfer where lender_id = $1 and sequence = 3`,
+      `delete from ledger.payment_booking where lender_id = $1 and sequence = 3`,
+      `delete from ledger.chain_block where lender_id = $1 and number = 2`,
+    );
+    expect(await ledgerIsConsistent()).toBe(true);
+    const { problems } = await verifyLines();
+    expect(problems).toMatchObject([
+      {
+        code: "ANCHOR_BEYOND_CHAIN",
+        id: "anchors.jsonl:2",
+        detail: expect.stringMatching(
+          /^Block 2 was anchored .* the chain ends with block 1 .* restored to an earlier state/,
+        ),
+      },
+    ]);
+  });
+
+  test("is reported if all rows of the lender were deleted", async () => {
+    await payAndAnchor();
+    await forge(
+      ...["account", "transfer", "payment_booking", "chain_block"].map(
+        (table) => `delete from ledger.${table} where lender_id = $1`,
+      ),
+      `delete from ledger.anchor where lender_id = $1`,
+    );
+    expect((await verifyLines()).problems).toMatchObject([
+      { code: "ANCHOR_BEYOND_CHAIN", detail: expect.stringContaining("there is no chain") },
+    ]);
+  });
+
+  test("is reported if its anchors were removed too, because its last anchor is recorded in the database", async () => {
+    await payAndAnchor();
+    await forge(
+      ...["account", "transfer", "payment_booking", "chain_block"].map(
+        (table) => `delete from ledger.${table} where lender_id = $1`,
+      ),
+    );
+    const { problems } = await collectionsLedger.verifyAnchors(database.em(), anchorLines([]), {
+      keys: keys.publicKeys,
+    });
+    expect(problems).toContainEqual(expect.objectContaining({ code: "ANCHORS_MISSING", book: sample.lenderId }));
+  });
+
+  test("is anchored again after a restore, and the anchors from before the restore are still reported", async () => {
+    for (let block = 1; block <= 3; block += 1) await payAndAnchor();
+    await forge(
+      `delete from ledger.transfer where lender_id = $1 and sequence >= 3`,
+      `delete from ledger.payment_booking where lender_id = $1 and sequence >= 3`,
+      `delete from ledger.chain_block where lender_id = $1 and number >= 2`,
+    );
+    const before = lines.length;
+    sample.sequence = 2n;
+    sample.outstandingMinor += 2_000n;
+    sample.collectedMinor -= 2_000n;
+    await payAndAnchor();
+    expect(lines).toHaveLength(before + 1);
+    expect((await verifyLines()).problems).toMatchObject([{ code: "ANCHOR_MISMATCH", id: "anchors.jsonl:2" }]);
+    expect((await verifyLines(lines.slice(before))).problems).toEqual([]);
+  });
+});
+
+describe("verifyAnchors", () => {
+  beforeEach(async () => {
+    for (let block = 1; block <= 3; block += 1) await payAndAnchor();
+  });
+
+  test("reports a changed line with its place", async () => {
+    const [first, second, third] = lines;
+    const forged = second!.replace('"block":2', '"block":1');
+    expect((await verifyLines([first!, forged, third!])).problems).toMatchObject([
+      { code: "ANCHOR_FORGED", id: "anchors.jsonl:2", book: null },
+    ]);
+    const broken = second!.replace('"heads":[', '"heads":');
+    expect((await verifyLines([first!, broken, third!])).problems).toMatchObject([
+      { code: "ANCHOR_UNREADABLE", id: "anchors.jsonl:2" },
+    ]);
+  });
+
+  test("reports the id of an unknown key, and does not trust a line signed with this key", async () => {
+    const stranger = createAnchorKeys({ masterKey: "b1".repeat(32) });
+    await payAndChain();
+    await anchor(stranger);
+    const found = await verifyLines();
+    expect(found.problems.map(({ code, id }) => [code, id])).toEqual([
+      ["ANCHOR_KEY_UNKNOWN", "anchors.jsonl:4"],
+      ["ANCHORS_MISSING", "-"],
+    ]);
+    expect(found.problems[0]!.detail).toContain(stranger.keyId);
+    expect(found.proven).toMatchObject([{ block: 3n }]);
+  });
+
+  test("reports missing anchors if the newest lines were removed", async () => {
+    expect((await verifyLines(lines.slice(0, 2))).problems).toMatchObject([
+      {
+        code: "ANCHORS_MISSING",
+        detail: expect.stringMatching(/^Block 3 was anchored .* newest anchor given is of block 2/),
+      },
+    ]);
+  });
+
+  test("reports missing anchors and no proven block if all lines were removed", async () => {
+    const { ok, problems, proven } = await verifyLines([]);
+    expect(ok).toBe(false);
+    expect(problems.map(({ code }) => code)).toEqual(["ANCHORS_MISSING", "ANCHORS_MISSING"]);
+    expect(proven).toMatchObject([{ block: null, unprovenRows: 7n }]);
+  });
+});
+
+test("an anchor that a worker writes while the lines are read is not reported as missing", async () => {
+  await payAndAnchor();
+  async function* slowLines(): AsyncGenerator<AnchorLine> {
+    yield* anchorLines([...lines]);
+    await payAndAnchor();
+  }
+  const options = { keys: keys.publicKeys, book: sample.lenderId };
+  const found = await collectionsLedger.verifyAnchors(database.em(), slowLines(), options);
+  expect(found).toMatchObject({ ok: true, anchors: 1, proven: [{ block: 1n, unprovenRows: 2n }] });
+});
+
+test("an incomplete line of a killed worker is counted and is not a problem", async () => {
+  await payAndAnchor();
+  await payAndAnchor();
+  const torn = lines[0]!.slice(0, 100);
+  expect(await verifyLines([torn, "", ...lines])).toMatchObject({ ok: true, anchors: 2, tornLines: 1 });
+});
+
+test("after a change of the master key, old anchors are valid if the old key or its public key is known", async () => {
+  await payAndAnchor();
+  const during = createAnchorKeys({ masterKey: "b1".repeat(32), previous: "0a".repeat(32) });
+  const after = createAnchorKeys({ masterKey: "b1".repeat(32) });
+  await payAndChain();
+  await anchor(during);
+  expect(await verifyLines(lines, during.publicKeys)).toMatchObject({ ok: true, anchors: 2 });
+  expect((await verifyLines(lines, after.publicKeys)).problems).toMatchObject([{ code: "ANCHOR_KEY_UNKNOWN" }]);
+  const kept = new Map([...keys.publicKeys, ...after.publicKeys]);
+  expect(await verifyLines(lines, kept)).toMatchObject({ ok: true, anchors: 2 });
+});
+
+test("verifyAnchors compares all anchors, even if they do not fit into one SQL statement", async () => {
+  await payAndAnchor();
+  await payAndAnchor();
+  const many = [...Array<string>(6_000).fill(lines[0]!), lines[1]!];
+  expect(await verifyLines(many)).toMatchObject({ ok: true, anchors: 6_001, proven: [{ block: 2n }] });
+});

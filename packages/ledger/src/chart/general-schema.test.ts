@@ -1,0 +1,102 @@
+import { createDatabase, distributionFaults, migrate, newId, tableOf } from "@collections/database";
+import { directUrl, emptyDatabase, withoutTriggers } from "@collections/testing";
+import type { EntitySchema } from "@mikro-orm/core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { invoicing, invoicingDatabaseUrl, SampleBook } from "../../tests/invoicing.ts";
+import { AccountEntity, AnchorEntity, ChainBlockEntity, TransferEntity } from "./general-schema.ts";
+
+const schemas = [invoicing.schema];
+const url = await invoicingDatabaseUrl();
+const database = await createDatabase({ url, schemas });
+afterAll(() => database.close());
+
+beforeAll(async () => {
+  const book = new SampleBook(database);
+  await book.invoice(500n);
+  await invoicing.extendChain(database.em(), book.id);
+});
+
+const TABLES = ["account", "transfer", "chain_block"];
+const CHANGES = [
+  ["UPDATE", (table: string) => `update general_ledger.${table} set lender_id = lender_id`],
+  ["DELETE", (table: string) => `delete from general_ledger.${table}`],
+  ["TRUNCATE", (table: string) => `truncate general_ledger.${table}`],
+] as const;
+
+describe.each(TABLES)("general_ledger.%s", (table) => {
+  test.each(CHANGES)(
+    "rejects %s and says that the table is append-only, even for the table's owner",
+    async (act, sql) => {
+      // On a cluster, the node names its shard: general_ledger.transfer_102024.
+      const message = new RegExp(String.raw`general_ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
+      await expect(database.pool.query(sql(table))).rejects.toThrow(message);
+    },
+  );
+});
+
+test("the runtime role of a chart's host may not change a row even if the triggers are disabled", async () => {
+  const role = `general_runtime_${newId().slice(-12)}`;
+  const { pool } = database;
+  const asRole = (text: string) =>
+    withoutTriggers(pool, async (client) => {
+      await client.query(`set local role ${role}`);
+      await client.query(text);
+    });
+  try {
+    await pool.query(`create role ${role} login`);
+    const runtimeUrl = new URL(url);
+    runtimeUrl.username = role;
+    await migrate({ url: directUrl(url), schemas, runtimeUrl: runtimeUrl.href });
+    for (const table of TABLES) {
+      for (const [, sql] of CHANGES) await expect(asRole(sql(table))).rejects.toThrow("permission denied");
+      await asRole(`insert into general_ledger.${table} select * from general_ledger.${table} limit 0`);
+    }
+  } finally {
+    await pool.query(`drop owned by ${role}`);
+    await pool.query(`drop role ${role}`);
+  }
+});
+
+test.each([
+  ["account", AccountEntity as unknown as EntitySchema<object>],
+  ["transfer", TransferEntity as unknown as EntitySchema<object>],
+  ["chain_block", ChainBlockEntity as unknown as EntitySchema<object>],
+  ["anchor", AnchorEntity as unknown as EntitySchema<object>],
+])("the entity of general_ledger.%s has the columns of the table", async (name, entity) => {
+  const { rows } = await database.pool.query<{ name: string; type: string; nullable: boolean }>(
+    `select attname as name, format_type(atttypid, atttypmod) as type, not attnotnull as nullable from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
+    [`general_ledger.${name}`],
+  );
+  const table = tableOf(entity as EntitySchema<Record<string, unknown>>);
+  const types: Readonly<Record<string, string>> = {
+    "character(3)": "char(3)",
+    "timestamp with time zone": "timestamptz",
+  };
+  expect(rows.map(({ name, type }) => [name, types[type] ?? type])).toEqual(
+    table.properties.map((property) => [table.column(property), table.type(property)]),
+  );
+  const properties = Object.values<{ nullable?: boolean }>(entity.meta.properties);
+  expect(rows.map(({ nullable }) => nullable)).toEqual(properties.map(({ nullable = false }) => nullable));
+});
+
+test("the database of a chart has no table of payment bookings, and its tables can be distributed by book", async () => {
+  const at = directUrl((await emptyDatabase()).url);
+  await migrate({ url: at, schemas });
+  const own = await createDatabase({ url: at, schemas });
+  const client = await own.pool.connect();
+  const { rows } = await client.query<{ place: string }>(
+    `select schemaname || '.' || tablename as place from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+  );
+  expect(rows.map(({ place }) => place)).toEqual([
+    "general_ledger.account",
+    "general_ledger.anchor",
+    "general_ledger.chain_block",
+    "general_ledger.transfer",
+    "public.collections_migration",
+  ]);
+  expect(await distributionFaults(client as never, schemas)).toEqual([]);
+  client.release();
+  await own.close();
+});

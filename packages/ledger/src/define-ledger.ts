@@ -1,0 +1,127 @@
+import type { EntityManager } from "@collections/database";
+import type { EntitySchema } from "@mikro-orm/core";
+import type { AnchorColumns, ChainBlockColumns, ChainedTable } from "./tables/ledger-tables.ts";
+import {
+  anchorHeads,
+  type AnchorHeadsOptions,
+  anchorsOf,
+  anchorState,
+  type AnchorState,
+} from "./verification/anchor-heads.ts";
+import { anchoredLedgerOf } from "./verification/anchored-books.ts";
+import {
+  type ChainExtension,
+  type ChainHead,
+  chainHead,
+  chainOf,
+  extendChain,
+  type ExtendOptions,
+} from "./verification/chain.ts";
+import {
+  type AnchorLine,
+  type AnchorVerification,
+  verifyAnchors,
+  type VerifyAnchorsOptions,
+} from "./verification/verify-anchors.ts";
+import type { LedgerCheck } from "./verification/verify-checks.ts";
+import { type LedgerVerification, verificationOf, verify, type VerifyOptions } from "./verification/verify.ts";
+
+/** The hash chains, the verification and the anchors of a ledger. A book is the UUID of one of its tenants. */
+export interface Ledger<OwnCode extends string = never, OwnCount extends string = never> {
+  /**
+   * Adds a book's new rows to its hash chain. If there are none, it writes nothing. A block lists the ids of its rows, so
+   * the order in which transactions commit does not matter: a row that becomes visible late goes into a later block. A lock
+   * per book makes concurrent calls run one after the other.
+   */
+  extendChain(em: EntityManager, book: string, options?: ExtendOptions): Promise<ChainExtension>;
+  /** Returns the newest block of a book's chain, or undefined if the chain has no block. */
+  chainHead(em: EntityManager, book: string): Promise<ChainHead | undefined>;
+  /**
+   * Recomputes everything in the ledger and reports each row that does not match: contents and their digests, balances,
+   * the accounts of transfers, corrections, and the hash chain.
+   *
+   * It only reads. It may run while the ledger is in use, because each query reads one consistent state of the database.
+   */
+  verify(em: EntityManager, options?: VerifyOptions): Promise<LedgerVerification<OwnCode, OwnCount>>;
+  /**
+   * Signs the newest block of each chain that has grown since its last anchor, and passes the signed line to `append`.
+   * Returns the number of chains anchored. Without new blocks it appends nothing.
+   *
+   * If `append` fails, the call fails. The next call anchors the block that is the newest by then, which covers the same
+   * rows. If the process dies after `append` and before the anchor is recorded in the database, the next call makes the
+   * same anchor again, which is harmless. If some chains cannot be read, the call anchors all others first and then
+   * throws the first error.
+   */
+  anchorHeads(em: EntityManager, options: AnchorHeadsOptions): Promise<number>;
+  /** Returns when the chains of these books were last anchored, and when their oldest unanchored block was created. */
+  anchorState(em: EntityManager, books: readonly string[]): Promise<AnchorState>;
+  /**
+   * Compares the hash chains with anchors that were kept outside the database, and reports the anchors that do not match.
+   * It finds a chain that was recomputed, truncated or restored from an older backup, and an anchor with an invalid
+   * signature. It compares only the hashes of blocks. Run `verify` as well, which compares the rows with the blocks.
+   */
+  verifyAnchors(
+    em: EntityManager,
+    lines: AsyncIterable<AnchorLine>,
+    options: VerifyAnchorsOptions,
+  ): Promise<AnchorVerification>;
+}
+
+/** The tables of a ledger, and the checks that its verification makes in addition to the general ones. */
+export interface LedgerDefinition<Block extends ChainBlockColumns, Anchor extends AnchorColumns> {
+  /**
+   * The entity of `chain_block`. Its properties have this order: `lenderId`, `number`, the ids of each chained table,
+   * `rowCount`, `rowsHash`, `previousHash`, `lastId`, `createdAt`, `hash`.
+   */
+  readonly chainBlock: EntitySchema<Block>;
+  readonly anchor: EntitySchema<Anchor>;
+  /** The tables whose rows are chained: `transfer`, and others. Each has a column of ids in `chain_block`. */
+  readonly chained: readonly ChainedTable[];
+  readonly checks?: readonly LedgerCheck[];
+}
+
+/**
+ * Defines a ledger on tables of one's own, for a package that has more tables than a chart. The PostgreSQL schema of
+ * `chainBlock` also has a table `account`, a table `transfer`, and a function `chain_block_hash`. A book is the
+ * `lender_id` of its rows, because `@collections/database` distributes tables by this column. Most hosts need only
+ * `defineChart`. The type of the result names the codes of its own checks and the counts of its other chained tables.
+ *
+ * @example
+ * const shopLedger: Ledger<"NOT_SHIPPED", "shipments"> = defineLedger({
+ *   chainBlock: ChainBlockEntity,
+ *   anchor: AnchorEntity,
+ *   chained: [
+ *     { noun: "transfer", table: appendOnlyTable(TransferEntity) },
+ *     { noun: "shipment", table: appendOnlyTable(ShipmentEntity) },
+ *   ],
+ *   checks: [unshipped],
+ * });
+ * const { head } = await shopLedger.extendChain(em, book);
+ */
+export function defineLedger<
+  OwnCode extends string = never,
+  OwnCount extends string = never,
+  Block extends ChainBlockColumns = ChainBlockColumns,
+  Anchor extends AnchorColumns = AnchorColumns,
+>({ chainBlock, anchor, chained, checks = [] }: LedgerDefinition<Block, Anchor>): Ledger<OwnCode, OwnCount> {
+  const tables = {
+    schema: chainBlock.meta.schema ?? "public",
+    chainBlock: chainBlock as unknown as EntitySchema<ChainBlockColumns>,
+    anchor: anchor as unknown as EntitySchema<AnchorColumns>,
+    chained,
+  };
+  const chain = chainOf(tables);
+  const verification = verificationOf(tables, checks);
+  const anchors = anchorsOf(tables);
+  const anchored = anchoredLedgerOf(tables, verification.listBooks);
+  return {
+    extendChain: (em, book, options) => extendChain(chain, em, book, options),
+    chainHead: (em, book) => chainHead(chain, em, book),
+    // The rows of the checks and of the counts have the codes and the names that the caller declares.
+    verify: async (em, options = {}) =>
+      (await verify(verification, em, options)) as unknown as LedgerVerification<OwnCode, OwnCount>,
+    anchorHeads: (em, options) => anchorHeads(anchors, em, options),
+    anchorState: (em, books) => anchorState(anchors, em, books),
+    verifyAnchors: (em, lines, options) => verifyAnchors(anchored, em, lines, options),
+  };
+}
