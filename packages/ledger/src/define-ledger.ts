@@ -70,10 +70,11 @@ export interface Ledger<OwnCode extends string = never, OwnCount extends string 
 /** The tables of a ledger, and the checks that its verification makes in addition to the general ones. */
 export interface LedgerDefinition<Block extends ChainBlockColumns, Anchor extends AnchorColumns> {
   /**
-   * The entity of `chain_block`. Its properties have this order: `lenderId`, `number`, the ids of each chained table,
-   * `rowCount`, `rowsHash`, `previousHash`, `lastId`, `createdAt`, `hash`.
+   * The entity of `chain_block`: `lenderId`, `number`, an array of ids for each chained table such as `transferIds`,
+   * `rowCount`, `rowsHash`, `previousHash`, `lastId`, `createdAt` and `hash`.
    */
   readonly chainBlock: EntitySchema<Block>;
+  /** The entity of `anchor`: `lenderId`, `number`, `hash` and `anchoredAt`. */
   readonly anchor: EntitySchema<Anchor>;
   /** The tables whose rows are chained: `transfer`, and others. Each has a column of ids in `chain_block`. */
   readonly chained: readonly ChainedTable[];

@@ -37,7 +37,6 @@ export interface ChainedTable {
 export interface LedgerTables {
   /** The name of the PostgreSQL schema in SQL texts. The names of the statements begin with it. */
   readonly schema: string;
-  /** The entity of `chain_block`, with its properties in this order: those before the ids, the ids, those after them. */
   readonly chainBlock: EntitySchema<ChainBlockColumns>;
   readonly anchor: EntitySchema<AnchorColumns>;
   /** The tables whose rows are chained, in the order of their columns of ids in `chain_block`. */

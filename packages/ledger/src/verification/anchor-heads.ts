@@ -119,7 +119,7 @@ function recordAnchored({ schema, anchor }: LedgerTables): Statement {
   const table = tableOf(anchor);
   return statement(
     statementName(schema, "record-anchored"),
-    `insert into ${table.name} (${table.columnList(table.properties)}) values ($1, $2, decode($3, 'hex'), $4)
+    `insert into ${table.name} (${table.columnList(["lenderId", "number", "hash", "anchoredAt"])}) values ($1, $2, decode($3, 'hex'), $4)
    on conflict (lender_id) do update
    set ${table.assignFrom("excluded", ["number", "hash", "anchoredAt"])}`,
   );

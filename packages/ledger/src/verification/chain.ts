@@ -9,6 +9,7 @@ import {
   transaction,
   type Tx,
 } from "@collections/database";
+import type { EntitySchema } from "@mikro-orm/core";
 import type { ChainBlockColumns, ChainedTable, LedgerTables } from "../tables/ledger-tables.ts";
 import { statementName } from "../tables/statement-name.ts";
 
@@ -67,7 +68,7 @@ export function chainOf(tables: LedgerTables): Chain {
   const { schema, chainBlock, chained } = tables;
   return {
     chainBlock,
-    idProperties: chained.map(({ noun }) => `${noun}Ids`),
+    idProperties: chained.map(idPropertyOf),
     lockChain: statement(
       statementName(schema, "chain-turn"),
       `select pg_advisory_xact_lock(hashtextextended('${schema}.chain/' || $1::uuid::text, 0))`,
@@ -262,13 +263,29 @@ export function asInFirst(index: number, name: string): string {
   return index === 0 ? ` as ${name}` : "";
 }
 
-// The parameters are in the order of the entity's properties.
-function insertBlock({ schema, chainBlock }: LedgerTables): Statement {
-  const table = tableOf(chainBlock);
+function insertBlock({ schema, chainBlock, chained }: LedgerTables): Statement {
+  const table = tableOf(chainBlock as unknown as EntitySchema<Record<string, unknown>>);
+  // `addBlock` sends the parameters in this order.
+  const ids = chained.map(idPropertyOf);
+  const inserted = [
+    "lenderId",
+    "number",
+    ...ids,
+    "rowCount",
+    "rowsHash",
+    "previousHash",
+    "lastId",
+    "createdAt",
+    "hash",
+  ];
   return statement(
     statementName(schema, "add-block"),
     `insert into ${table.name}
-     (${table.columnList(table.properties)})
-   values (${table.parameterList(table.properties)})`,
+     (${table.columnList(inserted)})
+   values (${table.parameterList(inserted)})`,
   );
+}
+
+function idPropertyOf({ noun }: ChainedTable): string {
+  return `${noun}Ids`;
 }
