@@ -39,6 +39,6 @@ export interface LedgerTables {
   readonly schema: string;
   readonly chainBlock: EntitySchema<ChainBlockColumns>;
   readonly anchor: EntitySchema<AnchorColumns>;
-  /** The tables whose rows are chained, in the order of their columns of ids in `chain_block`. */
+  /** The tables whose rows are chained. */
   readonly chained: readonly ChainedTable[];
 }

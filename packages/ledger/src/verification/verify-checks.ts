@@ -175,6 +175,7 @@ function rowsOfChain({ schema, chained }: LedgerTables): LedgerCheck {
   return { ...rows, suspectedBy, needsChainedUntil: true };
 }
 
+/** Returns the alias of a chained table. `m` is the alias of the ids in the blocks. */
 function aliasOf(noun: string): string {
-  return noun.slice(0, 1);
+  return noun.startsWith("m") ? noun : noun.slice(0, 1);
 }

@@ -11,7 +11,7 @@ import {
 import type { CurrencyCode } from "@collections/money";
 import type { LedgerTables } from "../tables/ledger-tables.ts";
 import { statementName } from "../tables/statement-name.ts";
-import { generalChecks, type GeneralChecks, type LedgerCheck, type ProblemCode } from "./verify-checks.ts";
+import { generalChecks, type LedgerCheck, type ProblemCode } from "./verify-checks.ts";
 
 /** One row that failed a check, and why. A ledger with checks of its own has more codes, `OwnCode`. */
 export interface LedgerProblem<OwnCode extends string = never> {
@@ -86,7 +86,7 @@ export interface Verification {
 
 /** Builds the verification of a ledger. Its own checks run after the comparison of the rows with their digests. */
 export function verificationOf(tables: LedgerTables, ownChecks: readonly LedgerCheck[]): Verification {
-  const { accounts, contents, corrections, chain }: GeneralChecks = generalChecks(tables);
+  const { accounts, contents, corrections, chain } = generalChecks(tables);
   return {
     accountsCheck: accounts,
     checks: [...contents, ...ownChecks, corrections, ...chain],
