@@ -18,7 +18,7 @@ export interface AnchorHeadsOptions {
   append(line: string): Promise<void>;
 }
 
-/** How much of some books' chains is anchored. */
+/** How far the chains of the given books are anchored. */
 export interface AnchorState {
   /** When the last anchor of any of these chains was made; null if there is no anchor. */
   readonly anchoredAt: Date | null;
@@ -103,8 +103,8 @@ export async function anchorState(
   return state!;
 }
 
-// Returns the newest block of a chain, or no row if that block is already anchored. The query also returns a head that
-// differs from the anchored block without being newer, as after a restore of the database.
+// Returns the newest block of a chain, or no row if that block is already anchored. After a restore of the database,
+// the newest block may be older than the anchored block, or have another hash. The query returns such a block too.
 function selectUnanchored({ schema }: LedgerTables): Statement {
   return statement(
     statementName(schema, "unanchored-head"),

@@ -69,14 +69,14 @@ describe("a changed line", () => {
       const changed = line.slice(0, index) + (line[index] === "7" ? "8" : "7") + line.slice(index + 1);
       const read = readAnchorLine(changed);
       if (typeof read === "string") continue;
-      // The changed character is in the key id. The list of trusted keys does not contain the changed id.
+      // Skips changes of the key id: no trusted key has the changed id.
       if (read.keyId !== keys.keyId) continue;
       if (key.verifies(read.signedText, read.signature)) accepted.push(changed);
     }
     expect(accepted).toEqual([]);
   });
 
-  test("counts as torn wherever it is cut off", () => {
+  test("is read as torn if it is cut off at any character", () => {
     const line = anchorLine(anchor, keys);
     for (let length = 1; length < line.length; length += 1) {
       expect([length, readAnchorLine(line.slice(0, length))]).toEqual([length, "torn"]);
@@ -93,7 +93,7 @@ describe("a changed line", () => {
     [anchorLine(anchor, keys).replace('"block":17', '"block":-1')],
     [anchorLine(anchor, keys).replace('"live"', '"live\\nmore"')],
     [anchorLine(anchor, keys).replace("2026-11-22", "2026-13-22")],
-  ])("counts as unreadable: %s", (line) => {
+  ])("is read as unreadable: %s", (line) => {
     expect(readAnchorLine(line)).toBe("unreadable");
   });
 });
