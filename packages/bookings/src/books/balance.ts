@@ -8,7 +8,7 @@ export interface CaseBalance {
   readonly currency: CurrencyCode;
   readonly outstandingMinor: bigint;
   readonly excessMinor: bigint;
-  /** Everything captured on the case, the excess included. */
+  /** The sum of all payments that were captured on the case, including excess. */
   readonly collectedMinor: bigint;
 }
 
@@ -40,8 +40,8 @@ export async function balance(em: EntityManager, lenderId: string, accountId: st
 }
 
 /**
- * Returns one page of the balances of a lender's cases, in the order of the case ids. Checks compare them with the amounts
- * that the cases themselves hold. A case without any transfer is left out.
+ * Returns one page of the balances of a lender's cases, in the order of the case ids. Cases without transfers are left
+ * out. Checks compare these balances with the amounts in the rows of the cases.
  *
  * @example
  * const first = await receivableBalances(em, lenderId, undefined, 1_000);
@@ -57,7 +57,8 @@ export async function receivableBalances(
 }
 
 /**
- * Returns the balances of all field partners' earnings with this lender. Checks compare them with the rows of the earnings.
+ * Returns the balances of all field partners' earnings with this lender. Checks compare these balances with the sums of
+ * the stored earnings.
  *
  * @example
  * const balances = await fieldPartnerBalances(em, lenderId);

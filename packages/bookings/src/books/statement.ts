@@ -7,7 +7,7 @@ export interface StatementLine {
   readonly caseId: string;
   readonly currency: CurrencyCode;
   readonly sequence: bigint;
-  /** When the change happened. Lines are sorted by when they were booked, not by this time. */
+  /** When the change happened. Lines are sorted by `sequence`, not by this time. */
   readonly at: Date;
   readonly recordedAt: Date;
   readonly kind: Exclude<TransferKind, "excess">;
@@ -23,7 +23,7 @@ export interface StatementLine {
   readonly balanceMinor: bigint;
 }
 
-/** Totals of an account statement, each the sum of its lines: `outstanding = placed + adjusted + corrected − collected`. */
+/** The totals of an account statement. They satisfy `outstanding = placed + adjusted + corrected − collected`. */
 export interface StatementTotals {
   readonly placedMinor: bigint;
   readonly adjustedMinor: bigint;

@@ -5,10 +5,12 @@ import { AnchorEntity, ChainBlockEntity } from "../schema.ts";
 import { bookingChecks, type BookingProblemCode } from "./booking-checks.ts";
 
 /**
- * The hash chains, the verification and the anchors of the ledger of collections. Each lender has a book, and the id of the
- * book is the lender's id. A chain covers the transfers and the payment bookings. In addition to the general checks,
- * `verify` compares bookings with transfers, balances with the amounts in bookings, and the steps of earnings. It does not
- * check the rows of other domains (cases, earnings, events).
+ * Extends and anchors the hash chains of the ledger of collections, and verifies the ledger. Each lender has a book,
+ * and the id of the book is the lender's id. A chain covers the transfers and the payment bookings.
+ *
+ * In addition to the general checks, `verify` compares bookings with transfers, and balances with the amounts in
+ * bookings. It also checks the sequences of bookings, and that each earning is first earned, then credited, then paid
+ * out, and no step is made twice. It does not check the rows of other domains (cases, earnings, events).
  *
  * @example
  * const { rows, head } = await collectionsLedger.extendChain(em, lenderId);

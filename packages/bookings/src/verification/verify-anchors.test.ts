@@ -152,7 +152,7 @@ test("workers that anchor concurrently append the same valid head", async () => 
   expect(await verifyLines()).toMatchObject({ ok: true, proven: [{ block: 2n }] });
 });
 
-test("a changed booking with a recomputed chain is found only by the anchors", async () => {
+test("a changed booking is found only by the anchors if the chain was recomputed", async () => {
   for (let block = 1; block <= 4; block += 1) await payAndAnchor();
   await forgeBookingAndChain(4n);
   expect(await ledgerIsConsistent()).toBe(true);
@@ -306,7 +306,7 @@ test("an anchor that a worker writes while the lines are read is not reported as
   expect(found).toMatchObject({ ok: true, anchors: 1, proven: [{ block: 1n, unprovenRows: 2n }] });
 });
 
-test("an incomplete line of a killed worker is counted and is not a problem", async () => {
+test("an incomplete line of a killed worker is counted, but not reported as a problem", async () => {
   await payAndAnchor();
   await payAndAnchor();
   const torn = lines[0]!.slice(0, 100);
