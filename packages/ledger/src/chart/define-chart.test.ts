@@ -182,6 +182,27 @@ describe("invalid arguments of a chart", () => {
     expect((await invoicing.balance(database.em(), book, receivable)).debitMinor).toBe(0n);
   });
 
+  test.each([
+    ["an empty reason", " "],
+    ["a reason with NUL", "a\0b"],
+    ["a reason of 1,001 characters", "x".repeat(1_001)],
+  ])("correct sends nothing for %s", async (_name, reason) => {
+    await openBook();
+    await post(anInvoice());
+    const [wrong] = await invoicing.transfersOf(database.em(), book, invoiceId);
+    const correcting = transaction(database.em(), async (tx) => invoicing.correct(tx, wrong!, reason));
+    await expect(correcting).rejects.toMatchObject({ name: "InvalidPostingError", code: "MEMO_INVALID" });
+    expect(await invoicing.transfersOf(database.em(), book, invoiceId)).toHaveLength(1);
+  });
+
+  test("open names the position of the account that it rejects", async () => {
+    const account = { book, kind: "bank", ownerId: customer, currency: "EUR" } as const;
+    const opening = transaction(database.em(), async (tx) =>
+      invoicing.open(tx, [account, { ...account, ownerId: "me" }]),
+    );
+    await expect(opening).rejects.toMatchObject({ code: "ID_INVALID", index: 1 });
+  });
+
   test("account() rejects an unknown kind, an owner that is not a UUID, and an unknown currency", () => {
     expect(() => invoicing.account("cash" as "bank", book, "EUR")).toThrow(
       'The chart has no account "cash"; it has receivable',

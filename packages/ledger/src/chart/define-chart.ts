@@ -14,7 +14,7 @@ import type { Ledger } from "../define-ledger.ts";
 import { chartMigrations, type KindRules } from "./chart-migrations.ts";
 import { generalLedger, type Transfers } from "./general-ledger.ts";
 import { generalSchema } from "./general-schema.ts";
-import { checkPosting, invalidPosting, isUuid } from "./posting-input.ts";
+import { checkPosting, checkReason, invalidPosting, isUuid } from "./posting-input.ts";
 
 /**
  * The kinds of account and of transfer of a ledger. Each kind of transfer may move money only between certain kinds of
@@ -110,6 +110,7 @@ export interface Chart<Account extends string = string, Kind extends string = st
   /**
    * Corrects a transfer: posts the same amount in the opposite direction, with a reason, and returns the id of this
    * correction. The wrong transfer remains in the ledger.
+   * @throws InvalidPostingError if the reason is empty, too long or has NUL, before anything is sent
    */
   correct(tx: Tx, wrong: ChartTransfer, reason: string): string;
   /** Returns the total debits and credits of an account, in minor units. */
@@ -164,11 +165,11 @@ export function defineChart<const Account extends string, const Kind extends str
   return {
     ...ledger,
     schema: definition.schema === undefined ? schema : inSchema(schema, definition.schema),
-    account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code),
+    account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code, 0),
     open(tx, accounts) {
-      const opened = accounts.map(({ book, kind, ownerId, currency: code }) => ({
-        lenderId: requireUuid("book", book),
-        id: accountId(definition.accounts, kind, ownerId, code),
+      const opened = accounts.map(({ book, kind, ownerId, currency: code }, index) => ({
+        lenderId: requireUuid("book", book, index),
+        id: accountId(definition.accounts, kind, ownerId, code, index),
         kind,
         ownerId,
         currency: currency(code),
@@ -181,7 +182,7 @@ export function defineChart<const Account extends string, const Kind extends str
       return insertAll(tx, transfers, rows);
     },
     correct(tx, wrong, reason) {
-      if (reason.trim() === "") throw invalidPosting("MEMO_INVALID", 0, "A correction needs a reason.");
+      checkReason(reason);
       const { book, debit, credit, amountMinor, subject, effectiveAt } = wrong;
       const undone = {
         book,
@@ -259,20 +260,20 @@ function rulesOf({ accounts, kinds }: ChartDefinition): KindRules {
   return rules;
 }
 
-function accountId(accounts: readonly string[], kind: string, ownerId: string, code: string): string {
+function accountId(accounts: readonly string[], kind: string, ownerId: string, code: string, index: number): string {
   if (!accounts.includes(kind)) {
     throw invalidPosting(
       "ACCOUNT_UNKNOWN",
-      0,
+      index,
       `The chart has no account ${JSON.stringify(kind)}; it has ${accounts.join(", ")}.`,
     );
   }
-  return `${kind}/${requireUuid("ownerId", ownerId)}/${currency(code)}`;
+  return `${kind}/${requireUuid("ownerId", ownerId, index)}/${currency(code)}`;
 }
 
-function requireUuid(field: string, value: string): string {
+function requireUuid(field: string, value: string, index: number): string {
   if (isUuid(value)) return value.toLowerCase();
-  throw invalidPosting("ID_INVALID", 0, `${field} is ${JSON.stringify(value)}; expected a UUID.`);
+  throw invalidPosting("ID_INVALID", index, `${field} is ${JSON.stringify(value)}; expected a UUID.`);
 }
 
 function chartStatements() {

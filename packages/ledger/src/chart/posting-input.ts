@@ -45,6 +45,18 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const MAX_AMOUNT = 2n ** 63n - 1n;
 const MAX_MEMO_CHARS = 1_000;
 
+/** Tells whether a memo can be stored: a text that is not too long, without NUL. */
+export function isMemo(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_MEMO_CHARS && !value.includes("\0");
+}
+
+/** Checks the reason of a correction, which becomes its memo. */
+export function checkReason(reason: unknown): void {
+  if (isMemo(reason) && reason.trim() !== "") return;
+  const expected = `a text of 1 to ${MAX_MEMO_CHARS} characters that are not all spaces, without NUL`;
+  throw new InvalidPostingError("MEMO_INVALID", 0, `The reason is ${shown(reason)}; expected ${expected}.`);
+}
+
 export function isUuid(value: unknown): value is string {
   return typeof value === "string" && UUID.test(value);
 }
@@ -94,7 +106,7 @@ export function checkPosting(posting: object, index: number, rules: KindRules): 
   if (debit === credit) {
     return fail("ACCOUNT_NOT_ALLOWED", "debit and credit are the same account; expected two accounts.");
   }
-  if (memo !== undefined && (typeof memo !== "string" || memo.length > MAX_MEMO_CHARS || memo.includes("\0"))) {
+  if (memo !== undefined && !isMemo(memo)) {
     return fail(
       "MEMO_INVALID",
       `memo is ${shown(memo)}; expected a text of at most ${MAX_MEMO_CHARS} characters without NUL.`,
