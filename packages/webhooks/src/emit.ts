@@ -12,6 +12,7 @@ import {
 import { EndpointNotFoundError, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
 import {
   checkBody,
+  type CheckedEvent,
   checkFields,
   type EmittedEvent,
   type EventToEmit,
@@ -26,8 +27,8 @@ import { EventEntity } from "./storage/event.ts";
 /** Options of `emit`. */
 export interface EmitOptions {
   /**
-   * The caller numbers the events of a loan under a lock of its own, and makes each body with `JSON.stringify`. Then
-   * `emit` does not read the loans' last numbers, does not parse the bodies, and each event needs its id and sequence.
+   * The caller numbers the events of a stream under a lock of its own, and makes each body with `JSON.stringify`. Then
+   * `emit` does not read the streams' last numbers, does not parse the bodies, and each event needs its id and sequence.
    * Saves a round trip. Default: false.
    */
   readonly trusted?: boolean;
@@ -35,18 +36,18 @@ export interface EmitOptions {
 
 /**
  * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. Returns
- * the id and the sequence of each event, in their order. Until the transaction ends, the loans are locked against other
+ * the id and the sequence of each event, in their order. Until the transaction ends, the streams are locked against other
  * calls, so that their sequences have no gap and no duplicate.
  *
  * With `trusted` the promise does not wait for an answer of the database, and a missing endpoint fails the transaction.
- * @throws InvalidEventError and EndpointNotFoundError, before anything is written
+ * @throws InvalidEventError, ConflictingNamesError and EndpointNotFoundError, before anything is written
  *
  * @example
  * await transaction(database.em(), async (tx) => {
- *   const closed = { lenderId, kind: "case.closed", loan: "LN-2026-00417", occurredAt: now };
+ *   const paid = { tenantId, kind: "invoice.paid", stream: "INV-2026-00417", occurredAt: now };
  *   const body = ({ eventId, sequence }: EmittedEvent) =>
- *     JSON.stringify({ eventId: publicId("evt", eventId), kind: "case.closed", sequence: Number(sequence) });
- *   const [event] = await emit(tx, [{ ...closed, body }]);
+ *     JSON.stringify({ eventId: publicId("evt", eventId), kind: "invoice.paid", sequence: Number(sequence) });
+ *   const [event] = await emit(tx, [{ ...paid, body }]);
  *   console.log(event?.sequence);
  * });
  */
@@ -56,54 +57,54 @@ export async function emit(
   { trusted = false }: EmitOptions = {},
 ): Promise<EmittedEvent[]> {
   if (events.length === 0) return [];
-  events.forEach(checkFields);
-  const last = trusted ? undefined : await lastNumbers(tx, events);
-  const numbered = events.map((event, index) => numberedEvent(event, index, last));
-  const byLender = Map.groupBy(numbered, ({ lenderId }) => lenderId);
-  for (const lenderId of byLender.keys()) signal(tx, WEBHOOKS_CHANNEL, lenderId);
-  if (isOnCluster(tx)) for (const [lenderId, itsEvents] of byLender) await emitOfOne(tx, lenderId, itsEvents);
-  else send(tx, insertEvents, [numbered.map(({ lenderId }) => lenderId), ...columnsOf(numbered)]);
+  const checked = events.map(checkFields);
+  const last = trusted ? undefined : await lastNumbers(tx, checked);
+  const numbered = checked.map((event, index) => numberedEvent(event, index, last));
+  const byTenant = Map.groupBy(numbered, ({ tenantId }) => tenantId);
+  for (const tenantId of byTenant.keys()) signal(tx, WEBHOOKS_CHANNEL, tenantId);
+  if (isOnCluster(tx)) for (const [tenantId, itsEvents] of byTenant) await emitOfOne(tx, tenantId, itsEvents);
+  else send(tx, insertEvents, [numbered.map(({ tenantId }) => tenantId), ...columnsOf(numbered)]);
   return numbered.map(({ eventId, sequence }) => ({ eventId, sequence }));
 }
 
-/** The number of the last event of each loan, by lender and loan. */
+/** The number of the last event of each stream, by tenant and stream. */
 type LastNumbers = ReadonlyMap<string, Map<string, bigint>>;
 
-/** Locks the loans of the events until the transaction ends, and returns their last numbers. */
-async function lastNumbers(tx: Tx, events: readonly EventToEmit[]): Promise<LastNumbers> {
-  const byLender = Map.groupBy(events, ({ lenderId }) => lenderId);
-  send(tx, lockLoans, [events.map(({ lenderId }) => lenderId), events.map(({ loan }) => loan)]);
+/** Locks the streams of the events until the transaction ends, and returns their last numbers. */
+async function lastNumbers(tx: Tx, events: readonly CheckedEvent[]): Promise<LastNumbers> {
+  const byTenant = Map.groupBy(events, ({ tenantId }) => tenantId);
+  send(tx, lockStreams, [events.map(({ tenantId }) => tenantId), events.map(({ stream }) => stream)]);
   const last = new Map<string, Map<string, bigint>>();
-  for (const [lenderId, own] of byLender) {
-    const loans = [...new Set(own.map(({ loan }) => loan))];
+  for (const [tenantId, own] of byTenant) {
+    const streams = [...new Set(own.map(({ stream }) => stream))];
     const [endpointId, numbers] = await Promise.all([
-      endpointIds.get(lenderId) ?? readEndpointId(tx, lenderId),
-      lastSequences(tx, lenderId, loans),
+      endpointIds.get(tenantId) ?? readEndpointId(tx, tenantId),
+      lastSequences(tx, tenantId, streams),
     ]);
-    if (endpointId === undefined) throw new EndpointNotFoundError(lenderId);
-    last.set(lenderId, numbers);
+    if (endpointId === undefined) throw new EndpointNotFoundError(tenantId);
+    last.set(tenantId, numbers);
   }
   return last;
 }
 
-/** Returns the event with its id, sequence and body. Counts the event in `last`, so that the next event of its loan follows it. */
-function numberedEvent(event: EventToEmit, index: number, last: LastNumbers | undefined): NumberedEvent {
-  const { lenderId, loan } = event;
-  const numbers = last?.get(lenderId);
-  const next = numbers && (numbers.get(loan) ?? 0n) + 1n;
+/** Returns the event with its id, sequence and body. Counts the event in `last`, so that the next event of its stream follows it. */
+function numberedEvent(event: CheckedEvent, index: number, last: LastNumbers | undefined): NumberedEvent {
+  const { tenantId, stream } = event;
+  const numbers = last?.get(tenantId);
+  const next = numbers && (numbers.get(stream) ?? 0n) + 1n;
   const sequence = event.sequence ?? next;
   const eventId = event.eventId ?? (numbers && newId());
   if (sequence === undefined || eventId === undefined) {
     throw new InvalidEventError("NOT_NUMBERED", index, "With `trusted`, each event needs an eventId and a sequence.");
   }
-  if (next !== undefined && sequence !== next) throw sequenceError(loan, index, sequence, next);
-  numbers?.set(loan, sequence);
+  if (next !== undefined && sequence !== next) throw sequenceError(stream, index, sequence, next);
+  numbers?.set(stream, sequence);
   const body = typeof event.body === "function" ? event.body({ eventId, sequence }) : event.body;
   checkBody(body, index, { isParsed: numbers !== undefined });
   return { ...event, eventId, sequence, body };
 }
 
-function sequenceError(loan: string, index: number, sequence: bigint, next: bigint): InvalidEventError {
+function sequenceError(stream: string, index: number, sequence: bigint, next: bigint): InvalidEventError {
   const [code, what] =
     sequence < next
       ? (["SEQUENCE_REPEATED", "was used before"] as const)
@@ -111,29 +112,29 @@ function sequenceError(loan: string, index: number, sequence: bigint, next: bigi
   return new InvalidEventError(
     code,
     index,
-    `The sequence ${sequence} of ${quote(loan)} ${what}; the next number is ${next}. Without a sequence, emit numbers the event itself.`,
+    `The sequence ${sequence} of ${quote(stream)} ${what}; the next number is ${next}. Without a sequence, emit numbers the event itself.`,
   );
 }
 
-/** Caches the id of each lender's endpoint. An endpoint is created with its lender and keeps its id. */
+/** Caches the id of each tenant's endpoint. An endpoint is created with its tenant and keeps its id. */
 const endpointIds = new Map<string, string>();
 
 /**
- * Writes the events of one lender on a cluster with two queries. Each query is one command to the lender's node. The
- * first events of a lender in this process need a third query, for the endpoint's id.
+ * Writes the events of one tenant on a cluster with two queries. Each query is one command to the tenant's node. The
+ * first events of a tenant in this process need a third query, for the endpoint's id.
  */
-async function emitOfOne(tx: Tx, lenderId: string, events: readonly NumberedEvent[]): Promise<void> {
-  const [ids, kinds, loans, sequences, moments, bodies] = columnsOf(events);
-  send(tx, recordEvents, [lenderId, ids, kinds, loans, sequences, moments, bodies]);
-  // If the lender has no endpoint, the id is null, and the INSERT fails with a NOT NULL violation as it does without a
+async function emitOfOne(tx: Tx, tenantId: string, events: readonly NumberedEvent[]): Promise<void> {
+  const [ids, kinds, streams, sequences, moments, bodies] = columnsOf(events);
+  send(tx, recordEvents, [tenantId, ids, kinds, streams, sequences, moments, bodies]);
+  // If the tenant has no endpoint, the id is null, and the INSERT fails with a NOT NULL violation as it does without a
   // cluster.
-  const endpointId = endpointIds.get(lenderId) ?? (await readEndpointId(tx, lenderId)) ?? null;
-  send(tx, recordDeliveries, [lenderId, ids, loans, sequences, kinds, endpointId]);
+  const endpointId = endpointIds.get(tenantId) ?? (await readEndpointId(tx, tenantId)) ?? null;
+  send(tx, recordDeliveries, [tenantId, ids, streams, sequences, kinds, endpointId]);
 }
 
-async function readEndpointId(tx: Tx, lenderId: string): Promise<string | undefined> {
-  const [endpoint] = await query<{ id: string }>(tx, selectEndpoint, [lenderId]);
-  if (endpoint) endpointIds.set(lenderId, endpoint.id);
+async function readEndpointId(tx: Tx, tenantId: string): Promise<string | undefined> {
+  const [endpoint] = await query<{ id: string }>(tx, selectEndpoint, [tenantId]);
+  if (endpoint) endpointIds.set(tenantId, endpoint.id);
   return endpoint?.id;
 }
 
@@ -141,7 +142,7 @@ function columnsOf(events: readonly NumberedEvent[]): unknown[][] {
   return [
     events.map(({ eventId }) => eventId),
     events.map(({ kind }) => kind),
-    events.map(({ loan }) => loan),
+    events.map(({ stream }) => stream),
     events.map(({ sequence }) => String(sequence)),
     events.map(({ occurredAt }) => occurredAt.toISOString()),
     events.map(({ body }) => body),
@@ -168,7 +169,7 @@ const insertEvents = statement(
 );
 
 // The locks are taken in the order of their keys, so that two transactions cannot deadlock.
-const lockLoans = statement(
+const lockStreams = statement(
   "webhooks.lock-loans",
   `select pg_advisory_xact_lock(key)
    from (

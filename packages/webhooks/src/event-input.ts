@@ -1,12 +1,15 @@
-/** An event to send to a lender. */
-export interface EventToEmit {
-  readonly lenderId: string;
+import { type OfTenant, type OnStream, streamOf, tenantIdOf } from "./endpoint/old-names.ts";
+
+/** An event to send to a tenant. `stream` names the sequence that counts the event, such as an invoice number. */
+export type EventToEmit = OfTenant & OnStream & EventContent;
+
+/** An event without its tenant and stream. */
+export interface EventContent {
   /** UUIDv7, from `newId()`. Default: a new one. */
   readonly eventId?: string;
   /** Sent as the header `X-Service-Event`: 1 to 100 visible ASCII characters. */
   readonly kind: string;
-  readonly loan: string;
-  /** The number after that of the loan's last event; the first event has 1. Default: that number. contract: Envelope */
+  /** The number after that of the stream's last event; the first event has 1. Default: that number. contract: Envelope */
   readonly sequence?: bigint;
   readonly occurredAt: Date;
   /** The exact JSON text that every attempt sends, or a function that makes it from the event's id and sequence. */
@@ -20,18 +23,24 @@ export interface EmittedEvent {
 }
 
 /** An event with its id, its sequence and the text of its body. */
-export interface NumberedEvent extends EventToEmit, EmittedEvent {
+export interface NumberedEvent extends CheckedEvent, EmittedEvent {
   readonly eventId: string;
   readonly sequence: bigint;
   readonly body: string;
 }
 
+/** An event whose fields are valid. */
+export interface CheckedEvent extends EventContent {
+  readonly tenantId: string;
+  readonly stream: string;
+}
+
 /** What is wrong with an event. */
 export type EventFault =
-  | "LENDER_ID_INVALID"
+  | "TENANT_ID_INVALID"
   | "EVENT_ID_INVALID"
   | "KIND_INVALID"
-  | "LOAN_INVALID"
+  | "STREAM_INVALID"
   | "SEQUENCE_INVALID"
   | "SEQUENCE_REPEATED"
   | "SEQUENCE_SKIPPED"
@@ -44,7 +53,7 @@ export type EventFault =
  *
  * @example
  * try {
- *   await emit(tx, [{ lenderId, kind: "case.closed", loan: "LN-1001", occurredAt: now, body: "{}" }]);
+ *   await emit(tx, [{ tenantId, kind: "invoice.paid", stream: "INV-1001", occurredAt: now, body: "{}" }]);
  * } catch (error) {
  *   if (error instanceof InvalidEventError) console.error(error.code, error.index, error.message);
  *   throw error;
@@ -68,24 +77,27 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const KIND = /^[\x21-\x7e]{1,100}$/;
 /** PostgreSQL's bigint. */
 const MAX_SEQUENCE = 2n ** 63n - 1n;
-const MAX_LOAN_CHARS = 1_000;
+const MAX_STREAM_CHARS = 1_000;
 const QUOTED_CHARS = 60;
 
-/** Checks the fields of an event, except its body. The caller may be JavaScript, so the types are checked too. */
-export function checkFields(event: EventToEmit, index: number): void {
-  const { lenderId, eventId, kind, loan, sequence, occurredAt } = event as {
-    readonly [Field in keyof EventToEmit]: unknown;
-  };
+/**
+ * Checks the fields of an event, except its body. The caller may be JavaScript, so the types are checked too. Returns the
+ * event with its tenant and stream under their names.
+ */
+export function checkFields(event: EventToEmit, index: number): CheckedEvent {
+  const [tenantId, stream] = [tenantIdOf(event), streamOf(event)];
+  const { eventId, kind, sequence, occurredAt } = event as { readonly [Field in keyof EventContent]: unknown };
   const fail = (code: EventFault, message: string): never => {
     throw new InvalidEventError(code, index, message);
   };
-  if (!isText(lenderId, UUID)) fail("LENDER_ID_INVALID", `lenderId is ${quote(lenderId)}; expected a UUID.`);
+  if (!isText(tenantId, UUID)) fail("TENANT_ID_INVALID", `tenantId is ${quote(tenantId)}; expected a UUID.`);
   if (eventId !== undefined && !isText(eventId, UUID_V7)) {
     fail("EVENT_ID_INVALID", `eventId is ${quote(eventId)}; expected a UUID of version 7, as newId() makes it.`);
   }
   if (!isText(kind, KIND)) fail("KIND_INVALID", `kind is ${quote(kind)}; expected 1 to 100 visible ASCII characters.`);
-  if (!isLoan(loan)) {
-    fail("LOAN_INVALID", `loan is ${quote(loan)}; expected a text of 1 to ${MAX_LOAN_CHARS} characters without NUL.`);
+  if (!isStream(stream)) {
+    const expected = `a text of 1 to ${MAX_STREAM_CHARS} characters without NUL`;
+    fail("STREAM_INVALID", `stream is ${quote(stream)}; expected ${expected}.`);
   }
   if (sequence !== undefined && !isSequence(sequence)) {
     fail("SEQUENCE_INVALID", `sequence is ${quote(sequence)}; expected a bigint from 1n, such as 12n.`);
@@ -93,6 +105,7 @@ export function checkFields(event: EventToEmit, index: number): void {
   if (!(occurredAt instanceof Date) || Number.isNaN(occurredAt.getTime())) {
     fail("OCCURRED_AT_INVALID", `occurredAt is ${quote(occurredAt)}; expected a valid Date.`);
   }
+  return { ...event, tenantId, stream };
 }
 
 /** Checks that a body is a text, and with `isParsed` that it is JSON. */
@@ -112,8 +125,8 @@ function isText(value: unknown, form: RegExp): value is string {
   return typeof value === "string" && form.test(value);
 }
 
-function isLoan(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= MAX_LOAN_CHARS && !value.includes("\0");
+function isStream(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_STREAM_CHARS && !value.includes("\0");
 }
 
 function isSequence(value: unknown): value is bigint {

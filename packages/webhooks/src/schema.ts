@@ -18,6 +18,10 @@ import { retryQueue } from "./dispatch/retry.ts";
  * would look as good to the planner as the primary key. A query that is prepared then would read all rows of a lender
  * to find one.
  *
+ * The columns `lender_id`, `loan` and `source_loan_number` hold the tenant and the stream. They are called after the first
+ * host of this package. They keep these names, because processes of the previous version use them during a release. Code
+ * of this package that reads or writes rows uses the names of the columns: `lenderId` and `loan`.
+ *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [webhooksSchema], jobs: true });
  */

@@ -37,7 +37,7 @@ afterAll(() => Promise.all([worker.close(), outbound.close()]));
 
 function aPing(lenderId: string): Ping {
   const eventId = newId();
-  return { lenderId, eventId, body: JSON.stringify({ eventId }) };
+  return { tenantId: lenderId, eventId, body: JSON.stringify({ eventId }) };
 }
 
 /** Starts webhooks until the end of the test's scope, with the functions that a host supplies. */
@@ -119,11 +119,11 @@ test("passes alerts to sendAlert, including an alert that was held back for an h
   const alerts: AlertJob[] = [];
   await using _running = await start({
     async sendAlert({ data }) {
-      if (data.lenderId === lenderId) alerts.push(data);
+      if (data.tenantId === lenderId) alerts.push(data);
     },
   });
   await until(() => alerts.length === 2);
-  expect(new Set(alerts.map(({ facts }) => facts.loan))).toEqual(new Set(["LN-1", "LN-2"]));
+  expect(new Set(alerts.map(({ facts }) => facts.stream))).toEqual(new Set(["LN-1", "LN-2"]));
 });
 
 test("makes no attempt after the stop", async () => {
@@ -276,7 +276,7 @@ test("works in a schema of another name, beside a host's own schema webhooks", a
   });
   const lenderId = newId();
   await transaction(own.em(), async (tx) => {
-    await upsertEndpoint(tx, { lenderId, url: receiver.url });
+    await upsertEndpoint(tx, { tenantId: lenderId, url: receiver.url });
     await emit(tx, eventsOn(lenderId, "LN-1", 1, 2));
   });
   {
@@ -284,7 +284,7 @@ test("works in a schema of another name, beside a host's own schema webhooks", a
     await receiver.arrived(3);
     await until(async () => (await deliveryTotals(own.em(), lenderId)).delivered === 2);
   }
-  const { deliveries } = await listDeliveries(own.em(), { lenderId }, new Date());
+  const { deliveries } = await listDeliveries(own.em(), { tenantId: lenderId }, new Date());
   expect(deliveries.map(({ state }) => state)).toEqual(["delivered", "delivered"]);
   const { rows } = await host.pool.query("select count(*)::int as events from acme_webhooks.event");
   expect(rows).toEqual([{ events: 2 }]);

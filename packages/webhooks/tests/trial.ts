@@ -67,7 +67,7 @@ export async function openTrial(): Promise<Trial> {
     url,
     async addLender(url) {
       const lenderId = newId();
-      await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url }));
+      await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: lenderId, url }));
       return lenderId;
     },
     async work({ suspension, ...options }) {
@@ -128,10 +128,10 @@ export function eventsOn(lenderId: string, loan: string, from: number, to: numbe
     const eventId = newId();
     const sequence = from + index;
     return {
-      lenderId,
+      tenantId: lenderId,
       eventId,
       kind: "payment.collected",
-      loan,
+      stream: loan,
       sequence: BigInt(sequence),
       occurredAt: new Date(),
       body: JSON.stringify({ eventId, loan, sequence, note: "नमस्ते ₹2,500.00" }),
@@ -141,7 +141,7 @@ export function eventsOn(lenderId: string, loan: string, from: number, to: numbe
 
 function pingFor(lenderId: string): Ping {
   const eventId = newId();
-  return { lenderId, eventId, body: JSON.stringify({ eventId, loan: "ping", sequence: 0 }) };
+  return { tenantId: lenderId, eventId, body: JSON.stringify({ eventId, loan: "ping", sequence: 0 }) };
 }
 
 /** Waits until `check` returns true. Calls it every few milliseconds. */

@@ -36,7 +36,7 @@ export async function openLongRun(): Promise<LongRun> {
     await beginWeeklyPartitions(at, 8);
   });
   const lenderId = newId();
-  await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: "http://127.0.0.1:9/" }));
+  await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: lenderId, url: "http://127.0.0.1:9/" }));
   return {
     database,
     url,
@@ -103,7 +103,15 @@ async function beginWeeklyPartitions(url: string, weeksAgo: number): Promise<voi
 export function eventAt(lenderId: string, loan: string, sequence: number, at: Date): NumberedEvent {
   const eventId = idAt(at);
   const body = JSON.stringify({ eventId, loan, sequence });
-  return { lenderId, eventId, kind: "case.updated", loan, sequence: BigInt(sequence), occurredAt: at, body };
+  return {
+    tenantId: lenderId,
+    eventId,
+    kind: "case.updated",
+    stream: loan,
+    sequence: BigInt(sequence),
+    occurredAt: at,
+    body,
+  };
 }
 
 /** Makes a UUIDv7 of this time. */

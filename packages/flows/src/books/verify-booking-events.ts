@@ -129,7 +129,7 @@ class Pairs {
   }
 
   addEvent(event: StoredEvent): void {
-    const key = keyOf(event.loan, event.sequence);
+    const key = keyOf(event.stream, event.sequence);
     const booking = this.#bookings.get(key);
     // If two events have the same sequence, the second one finds no booking and waits here. Its booking is later looked
     // up by its reference. The check of sequences reports the duplicate.
@@ -170,14 +170,14 @@ class Pairs {
   async #lookUpBookings(events: readonly StoredEvent[]): Promise<void> {
     const lenderId = this.#lenderId;
     const references = events.map(referenceIn);
-    const keys = events.flatMap(({ loan }, index) => {
+    const keys = events.flatMap(({ stream: loan }, index) => {
       const reference = references[index];
       return isBookable(reference) ? [{ lenderId, loan, reference }] : [];
     });
     const found = await bookingsFor(this.#em, keys);
     const byKey = new Map(found.map((one) => [keyOf(one.sourceLoanNumber, one.reference), one]));
     for (const [index, event] of events.entries()) {
-      const { loan } = event;
+      const { stream: loan } = event;
       const reference = references[index];
       const booking = isBookable(reference) ? byKey.get(keyOf(loan, reference)) : undefined;
       if (booking) {

@@ -199,7 +199,7 @@ async function checkEarnings(tx: Tx, lenderId: string): Promise<BooksProblem[]> 
 
 async function checkEvents(tx: Tx, lenderId: string): Promise<{ problems: BooksProblem[]; published: number }> {
   await holdEvents(tx);
-  const gaps = (await sequenceProblems(tx, lenderId)).map(({ fault, loan, after, found, eventId }) => ({
+  const gaps = (await sequenceProblems(tx, lenderId)).map(({ fault, stream: loan, after, found, eventId }) => ({
     code: fault === "gap" ? "SEQUENCE_GAP" : "SEQUENCE_DUPLICATE",
     table: "event",
     id: publicId("evt", eventId),

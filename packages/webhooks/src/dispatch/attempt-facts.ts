@@ -1,12 +1,11 @@
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { type StreamNames, streamNames, type TenantNames, tenantNames } from "../endpoint/old-names.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** Facts about an attempt that has ended, for its line in the log and for the metrics. */
-export interface AttemptFacts {
-  readonly lenderId: string;
+export interface AttemptFacts extends TenantNames, StreamNames {
   readonly eventId: string;
   readonly kind: string;
-  readonly loan: string;
   readonly sequence: bigint;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
@@ -21,12 +20,12 @@ export interface AttemptFacts {
   readonly ageMs: number;
 }
 
-export function attemptFacts(lenderId: string, { delivery, result, state }: Outcome): AttemptFacts {
+export function attemptFacts(tenantId: string, { delivery, result, state }: Outcome): AttemptFacts {
   return {
-    lenderId,
+    ...tenantNames(tenantId),
     eventId: delivery.deliveryId,
     kind: delivery.kind,
-    loan: delivery.loan,
+    ...streamNames(delivery.loan),
     sequence: delivery.sequence,
     attempt: delivery.attempts + 1,
     state,

@@ -26,7 +26,7 @@ const CLUSTER_POLL_INTERVAL_MS = 5_000;
  */
 const LAST_WRITES_MS = 2_000;
 
-/** The options of a dispatcher. It needs the database, the outbound client, and the key that signs each lender's events. */
+/** The options of a dispatcher. It needs the database, the outbound client, and the key that signs each tenant's events. */
 export interface DispatcherOptions extends WebhookBrand {
   readonly database: Database;
   readonly outbound: Outbound;
@@ -48,7 +48,7 @@ export interface DispatcherOptions extends WebhookBrand {
   readonly maxPerEndpoint?: number;
   /** How often to look for due deliveries without a signal. Default 1 second, and 5 seconds with `oneLenderABatch`. */
   readonly pollIntervalMs?: number;
-  /** Whether each transaction is for one lender only. Set it if lenders' rows are on several nodes. Default false. */
+  /** Whether each transaction is for one tenant only. Set it if tenants' rows are on several nodes. Default false. */
   readonly oneLenderABatch?: boolean;
   readonly now?: () => Date;
   /** Returns a number in [0, 1), for the ladder's jitter. */
@@ -63,7 +63,7 @@ export interface DispatcherOptions extends WebhookBrand {
 export interface Dispatcher {
   /** Begins to deliver, on signals and by polling. */
   start(): void;
-  /** Returns the number of attempts under way in this process, by lender. */
+  /** Returns the number of attempts under way in this process, by tenant. */
   inFlight(): ReadonlyMap<string, number>;
   /**
    * Starts no further attempt, and waits for attempts under way and their results. Aborts the attempts left after
@@ -73,7 +73,7 @@ export interface Dispatcher {
 }
 
 /**
- * Creates the dispatcher of this process. It delivers due events, with a separate lane for each lender. Any number of
+ * Creates the dispatcher of this process. It delivers due events, with a separate lane for each tenant. Any number of
  * processes may run a dispatcher on the same database, because each delivery is leased by only one of them.
  * contract: Delivery
  */

@@ -196,7 +196,16 @@ export class Lane {
     let result: AttemptResult;
     try {
       const { url, deliveryId: eventId, kind, body, replay } = delivery;
-      result = await makeAttempt(sender, { lenderId, url, eventId, kind, number, body, replay, signal: abort });
+      result = await makeAttempt(sender, {
+        tenantId: lenderId,
+        url,
+        eventId,
+        kind,
+        number,
+        body,
+        replay,
+        signal: abort,
+      });
     } catch (error) {
       // The request cannot be signed now. The delivery stays leased, so the next try is after the end of the lease.
       log.error({ error, lenderId, eventId: delivery.deliveryId }, "webhook attempt not made");

@@ -151,7 +151,7 @@ describe("an attempt that delivers nothing", () => {
 });
 
 function attemptTo(url: string): AttemptToMake {
-  return { lenderId: newId(), url, eventId: newId(), kind: "payment.collected", number: 1, body };
+  return { tenantId: newId(), url, eventId: newId(), kind: "payment.collected", number: 1, body };
 }
 
 async function serveRaw(answer: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { describeFailure, type FailureReason, type Outbound, type OutboundAnswer } from "@collections/outbound";
 import { publicId } from "@collections/database";
 import { HEADERS, sign } from "@collections/signing";
+import { type OfTenant, tenantIdOf } from "./old-names.ts";
 import { checkKey, type WebhookKey } from "./webhook-key.ts";
 
 /** How long a whole exchange with a callback may take. contract: Limits, webhook acknowledgement time */
@@ -21,15 +22,14 @@ export interface WebhookBrand {
 /** Everything that is needed to send signed requests to callbacks. */
 export interface WebhookSender extends WebhookBrand {
   readonly outbound: Outbound;
-  readonly signingKeyOf: (lenderId: string) => WebhookKey | Promise<WebhookKey>;
+  readonly signingKeyOf: (tenantId: string) => WebhookKey | Promise<WebhookKey>;
   /** The time limit of the whole exchange. */
   readonly timeoutMs: number;
   readonly now: () => Date;
 }
 
 /** One request to a callback. `eventId` is the event's UUID. `number` is the number of the attempt, from 1. */
-export interface AttemptToMake {
-  readonly lenderId: string;
+export type AttemptToMake = OfTenant & {
   readonly url: string;
   readonly eventId: string;
   readonly kind: string;
@@ -37,7 +37,7 @@ export interface AttemptToMake {
   readonly body: string;
   readonly replay?: boolean;
   readonly signal?: AbortSignal;
-}
+};
 
 /**
  * Why an attempt failed. `NON_2XX` and `REDIRECT` come with an answer, and the others without. `BLOCKED_ADDRESS` means that
@@ -50,7 +50,7 @@ export interface AttemptError {
   readonly code: AttemptErrorCode;
   /** The exact reason, if no answer came. */
   readonly reason?: FailureReason;
-  /** One or two plain sentences for the lender's engineer. */
+  /** One or two plain sentences for the receiver's engineer. */
   readonly detail: string;
 }
 
@@ -87,7 +87,7 @@ export interface AttemptResult {
  * `signingKeyOf` does. contract: Webhook signing, Delivery
  */
 export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake): Promise<AttemptResult> {
-  const key = await sender.signingKeyOf(attempt.lenderId);
+  const key = await keyOf(sender, attempt);
   const startedAt = sender.now();
   const headers = signedHeaders(sender, attempt, key, startedAt);
   const answer = await sender.outbound.request({
@@ -108,16 +108,23 @@ export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake)
  *
  * @example
  * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
- * const attempt = { lenderId, url: "https://lender.example/hooks", eventId, kind: "ping", number: 1, body };
+ * const attempt = { tenantId, url: "https://acme.example/hooks", eventId, kind: "ping", number: 1, body };
  * const { url, headers } = await signedRequest(sender, attempt);
  */
 export async function signedRequest(
   sender: Pick<WebhookSender, "signingKeyOf" | "now"> & WebhookBrand,
   attempt: AttemptToMake,
 ): Promise<SentRequest> {
-  const key = await sender.signingKeyOf(attempt.lenderId);
+  const key = await keyOf(sender, attempt);
   const headers = signedHeaders(sender, attempt, key, sender.now());
   return { url: attempt.url, headers, body: attempt.body };
+}
+
+async function keyOf(sender: Pick<WebhookSender, "signingKeyOf">, attempt: AttemptToMake): Promise<WebhookKey> {
+  const tenantId = tenantIdOf(attempt);
+  const key = await sender.signingKeyOf(tenantId);
+  checkKey(key, tenantId);
+  return key;
 }
 
 function signedHeaders(
@@ -126,7 +133,6 @@ function signedHeaders(
   key: WebhookKey,
   at: Date,
 ): Record<string, string> {
-  checkKey(key, attempt.lenderId);
   const timestamp = String(at.getTime());
   const names = headerNames(headerPrefix);
   // The signature covers the path as the URL parser writes it, because the request line contains this path. `outbound`

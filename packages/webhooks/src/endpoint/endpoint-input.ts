@@ -1,12 +1,12 @@
 /** What is wrong with an endpoint. */
-export type EndpointFault = "LENDER_ID_INVALID" | "URL_INVALID";
+export type EndpointFault = "TENANT_ID_INVALID" | "URL_INVALID";
 
 /**
  * An endpoint that cannot be registered. Nothing was written.
  *
  * @example
  * try {
- *   await registerEndpoint(tx, { lenderId, url: "lender.example/hooks" });
+ *   await registerEndpoint(tx, { tenantId, url: "acme.example/hooks" });
  * } catch (error) {
  *   if (error instanceof InvalidEndpointError) console.error(error.code, error.message);
  *   throw error;
@@ -26,9 +26,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const MAX_URL_CHARS = 2_048;
 
 /** Checks the form of an endpoint's fields. Whether requests may be sent to the URL is the decision of the outbound client. */
-export function checkEndpoint({ lenderId, url }: { readonly lenderId: unknown; readonly url: unknown }): void {
-  if (typeof lenderId !== "string" || !UUID.test(lenderId)) {
-    throw new InvalidEndpointError("LENDER_ID_INVALID", `lenderId is ${JSON.stringify(lenderId)}; expected a UUID.`);
+export function checkEndpoint({ tenantId, url }: { readonly tenantId: unknown; readonly url: unknown }): void {
+  if (typeof tenantId !== "string" || !UUID.test(tenantId)) {
+    throw new InvalidEndpointError("TENANT_ID_INVALID", `tenantId is ${JSON.stringify(tenantId)}; expected a UUID.`);
   }
   if (url === null || isHttpUrl(url)) return;
   // A URL may contain a secret, so the message does not show it.

@@ -1,8 +1,9 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { checkEndpoint } from "./endpoint-input.ts";
+import { type OfTenant, tenantIdOf } from "./old-names.ts";
 import { type EntityManager, newId, query, signal, statement, tableOf, type Tx } from "@collections/database";
 
-/** Signals on this channel carry the id of a lender with deliveries that may be due. */
+/** Signals on this channel carry the id of a tenant with deliveries that may be due. */
 export const WEBHOOKS_CHANNEL = "webhooks";
 
 /**
@@ -11,7 +12,7 @@ export const WEBHOOKS_CHANNEL = "webhooks";
  */
 export type EndpointState = "active" | "suspended";
 
-/** The callback URL of a lender. Each lender has only one for now, but all keys are (lender, endpoint). */
+/** The callback URL of a tenant. Each tenant has only one for now, but all keys are (tenant, endpoint). */
 export const EndpointEntity = defineEntity({
   name: "Endpoint",
   schema: "webhooks",
@@ -19,7 +20,7 @@ export const EndpointEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
-    /** Null until the lender registers a callback. Events wait until then. */
+    /** Null until the tenant registers a callback. Events wait until then. */
     url: p.text().strictNullable(),
     state: p.text().$type<EndpointState>(),
     /** Failed attempts since the last 2xx, over all deliveries. Faults of our own network do not count. */
@@ -34,7 +35,7 @@ export const EndpointEntity = defineEntity({
     /** The end of the last suspension. */
     recoveredAt: p.datetime().columnType("timestamptz").strictNullable(),
     /**
-     * The last event from before the recovery. Up to this event, the events of a loan are sent strictly in sequence.
+     * The last event from before the recovery. Up to this event, the events of a stream are sent strictly in sequence.
      */
     drainTo: p.uuid().strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
@@ -59,6 +60,9 @@ const STATUS = [
   "recoveredAt",
 ] as const;
 
+/** A tenant's endpoint to register, or its new URL. */
+export type EndpointToRegister = OfTenant & { readonly url: string | null };
+
 /** An endpoint with its backlog. `waiting` counts deliveries that are due, in flight or waiting for a retry. */
 export interface EndpointStatus extends Readonly<Pick<Endpoint, (typeof STATUS)[number]>> {
   readonly waiting: number;
@@ -66,38 +70,40 @@ export interface EndpointStatus extends Readonly<Pick<Endpoint, (typeof STATUS)[
 }
 
 /**
- * The lender has no endpoint row. Every lender gets one when it is created, with or without a URL.
+ * The tenant has no endpoint row. Every tenant gets one when it is created, with or without a URL.
  *
  * @example
  * try {
- *   await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks" }));
+ *   await transaction(em, (tx) => changeEndpoint(tx, { tenantId, url: "https://acme.example/hooks" }));
  * } catch (error) {
  *   if (!(error instanceof EndpointNotFoundError)) throw error;
- *   console.error(error.code, error.lenderId);
+ *   console.error(error.code, error.tenantId);
  * }
  */
 export class EndpointNotFoundError extends Error {
   override readonly name = "EndpointNotFoundError";
   readonly code = "ENDPOINT_NOT_FOUND";
+  readonly tenantId: string;
+  /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId: string;
 
-  constructor(lenderId: string) {
-    super(`The lender ${lenderId} has no webhook endpoint; call registerEndpoint when the lender is created.`);
-    this.lenderId = lenderId;
+  constructor(tenantId: string) {
+    super(`The tenant ${tenantId} has no webhook endpoint; call registerEndpoint when the tenant is created.`);
+    this.tenantId = tenantId;
+    this.lenderId = tenantId;
   }
 }
 
 /**
- * Creates the endpoint of a new lender. If `url` is null, its events wait. Check the URL with `checkUrl` of
- * `@collections/outbound` before. Use `upsertEndpoint` if the lender may have an endpoint.
+ * Creates the endpoint of a new tenant. If `url` is null, its events wait. Check the URL with `checkUrl` of
+ * `@collections/outbound` before. Use `upsertEndpoint` if the tenant may have an endpoint.
  * @throws InvalidEndpointError
  *
  * @example
- * await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
+ * await registerEndpoint(tx, { tenantId, url: "https://acme.example/hooks" });
  */
-export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
-  checkEndpoint(endpoint);
-  await query(tx, insertEndpoint, endpointTable.values({ ...endpoint, id: newId() }, REGISTERED));
+export async function registerEndpoint(tx: Tx, endpoint: EndpointToRegister): Promise<void> {
+  await query(tx, insertEndpoint, endpointTable.values({ ...checked(endpoint), id: newId() }, REGISTERED));
 }
 
 /**
@@ -106,44 +112,53 @@ export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url
  * @throws EndpointNotFoundError, InvalidEndpointError
  *
  * @example
- * await changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks/v2" });
+ * await changeEndpoint(tx, { tenantId, url: "https://acme.example/hooks/v2" });
  */
-export async function changeEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
-  checkEndpoint(endpoint);
-  if (!(await hasChanged(tx, endpoint))) throw new EndpointNotFoundError(endpoint.lenderId);
+export async function changeEndpoint(tx: Tx, endpoint: EndpointToRegister): Promise<void> {
+  const row = checked(endpoint);
+  if (!(await hasChanged(tx, row))) throw new EndpointNotFoundError(row.lenderId);
 }
 
 /**
- * Creates the lender's endpoint, or changes its URL as `changeEndpoint` does. Concurrent calls for one lender wait for each
+ * Creates the tenant's endpoint, or changes its URL as `changeEndpoint` does. Concurrent calls for one tenant wait for each
  * other, and the last one decides.
  * @throws InvalidEndpointError
  *
  * @example
- * await upsertEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
+ * await upsertEndpoint(tx, { tenantId, url: "https://acme.example/hooks" });
  */
-export async function upsertEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
-  checkEndpoint(endpoint);
-  if (await hasChanged(tx, endpoint)) return;
-  await query(tx, insertIfNone, endpointTable.values({ ...endpoint, id: newId() }, REGISTERED));
+export async function upsertEndpoint(tx: Tx, endpoint: EndpointToRegister): Promise<void> {
+  const row = checked(endpoint);
+  if (await hasChanged(tx, row)) return;
+  await query(tx, insertIfNone, endpointTable.values({ ...row, id: newId() }, REGISTERED));
   // If another transaction has just created the endpoint, the insert waited for it and did nothing.
-  await hasChanged(tx, endpoint);
+  await hasChanged(tx, row);
 }
 
-async function hasChanged(tx: Tx, { lenderId, url }: { lenderId: string; url: string | null }): Promise<boolean> {
+/** The columns of an endpoint that its caller sets. */
+type EndpointColumns = Pick<Endpoint, "lenderId" | "url">;
+
+function checked(endpoint: EndpointToRegister): EndpointColumns {
+  const [tenantId, { url }] = [tenantIdOf(endpoint), endpoint];
+  checkEndpoint({ tenantId, url });
+  return { lenderId: tenantId, url };
+}
+
+async function hasChanged(tx: Tx, { lenderId, url }: EndpointColumns): Promise<boolean> {
   const changed = await query(tx, updateUrl, [lenderId, url]);
   if (changed.length > 0) signal(tx, WEBHOOKS_CHANNEL, lenderId);
   return changed.length > 0;
 }
 
 /**
- * Returns the lender's endpoint and its backlog, or undefined if the lender has no endpoint.
+ * Returns the tenant's endpoint and its backlog, or undefined if the tenant has no endpoint.
  *
  * @example
- * const endpoint = await endpointOf(em, lenderId);
+ * const endpoint = await endpointOf(em, tenantId);
  * if (endpoint?.state === "suspended") console.log(`Suspended since ${endpoint.suspendedAt?.toISOString()}`);
  */
-export async function endpointOf(em: EntityManager, lenderId: string): Promise<EndpointStatus | undefined> {
-  const [endpoint] = await query<EndpointStatus>(em, selectEndpoint, [lenderId]);
+export async function endpointOf(em: EntityManager, tenantId: string): Promise<EndpointStatus | undefined> {
+  const [endpoint] = await query<EndpointStatus>(em, selectEndpoint, [tenantId]);
   return endpoint;
 }
 

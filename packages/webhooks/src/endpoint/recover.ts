@@ -9,38 +9,38 @@ import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 const ROWS_AT_A_TIME = 1_000;
 
 /**
- * Ends the suspension of a lender's endpoint. Its backlog is then sent, each loan in its sequence, slowly at first. Events that
+ * Ends the suspension of a tenant's endpoint. Its backlog is then sent, each stream in its sequence, slowly at first. Events that
  * waited for a retry become due too. With `url`, does nothing unless this URL is still registered, because the answer of
  * another URL says nothing about this one. Returns whether the endpoint was suspended. contract: Retry and suspension
  *
  * @example
- * const wasSuspended = await recoverEndpoint(em, lenderId);
+ * const wasSuspended = await recoverEndpoint(em, tenantId);
  */
 export async function recoverEndpoint(
   em: EntityManager,
-  lenderId: string,
+  tenantId: string,
   { url }: { url?: string } = {},
 ): Promise<boolean> {
-  const suspended = await query(em, selectSuspended, [lenderId, url ?? null]);
+  const suspended = await query(em, selectSuspended, [tenantId, url ?? null]);
   if (suspended.length === 0) return false;
-  while ((await transaction(em, (tx) => endWaits(tx, lenderId))) === ROWS_AT_A_TIME);
+  while ((await transaction(em, (tx) => endWaits(tx, tenantId))) === ROWS_AT_A_TIME);
   return transaction(em, async (tx) => {
-    const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [lenderId, newId(), url ?? null]);
+    const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [tenantId, newId(), url ?? null]);
     if (!recovered) return false;
     // Attempts that were under way at the suspension may have failed since.
-    while ((await endWaits(tx, lenderId)) === ROWS_AT_A_TIME);
+    while ((await endWaits(tx, tenantId)) === ROWS_AT_A_TIME);
     await raiseAlert(tx, {
-      lenderId,
+      lenderId: tenantId,
       cause: "recovered",
       facts: { since: recovered.suspendedAt.toISOString() },
     });
-    signal(tx, WEBHOOKS_CHANNEL, lenderId);
+    signal(tx, WEBHOOKS_CHANNEL, tenantId);
     return true;
   });
 }
 
-async function endWaits(tx: Tx, lenderId: string): Promise<number> {
-  return (await query(tx, endWaitsOfEndpoint, [lenderId, ROWS_AT_A_TIME])).length;
+async function endWaits(tx: Tx, tenantId: string): Promise<number> {
+  return (await query(tx, endWaitsOfEndpoint, [tenantId, ROWS_AT_A_TIME])).length;
 }
 
 const selectSuspended = statement(

@@ -1,5 +1,6 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
 import { type Attempt, attemptTable } from "../storage/attempt-log.ts";
 import { type Delivery, deliveryTable } from "../storage/delivery.ts";
 
@@ -21,8 +22,10 @@ export interface Backlog {
 
 const UNDELIVERED = ["kind", "loan", "sequence", "state", "createdAt"] as const;
 
-/** An event that its lender has not acknowledged. */
-export interface UndeliveredEvent extends Readonly<Pick<Delivery, (typeof UNDELIVERED)[number]>> {
+type UndeliveredRow = Readonly<Pick<Delivery, (typeof UNDELIVERED)[number]>>;
+
+/** An event that its tenant has not acknowledged. */
+export interface UndeliveredEvent extends Omit<UndeliveredRow, "loan">, StreamNames {
   readonly eventId: string;
   readonly state: "waiting" | "retrying";
 }
@@ -51,27 +54,29 @@ export async function backlogs(em: EntityManager): Promise<Backlog[]> {
 }
 
 /**
- * Returns the oldest event that a lender has not acknowledged and that will still be sent. Replays do not count.
+ * Returns the oldest event that a tenant has not acknowledged and that will still be sent. Replays do not count.
  *
  * @example
- * const oldest = await oldestUndelivered(em, lenderId);
+ * const oldest = await oldestUndelivered(em, tenantId);
  * const ageMs = oldest ? now.getTime() - oldest.createdAt.getTime() : 0;
  */
-export async function oldestUndelivered(em: EntityManager, lenderId: string): Promise<UndeliveredEvent | undefined> {
-  const [oldest] = await query<UndeliveredEvent>(em, selectOldest, [lenderId]);
-  return oldest;
+export async function oldestUndelivered(em: EntityManager, tenantId: string): Promise<UndeliveredEvent | undefined> {
+  const [oldest] = await query<UndeliveredRow & Pick<UndeliveredEvent, "eventId" | "state">>(em, selectOldest, [
+    tenantId,
+  ]);
+  return oldest && { ...oldest, ...streamNames(oldest.loan) };
 }
 
 /**
- * Returns the latest failed attempt of a lender, or undefined if none of its last 10,000 attempts has failed.
+ * Returns the latest failed attempt of a tenant, or undefined if none of its last 10,000 attempts has failed.
  *
  * @example
- * const failed = await lastFailedAttempt(em, lenderId);
- * const { url } = (await endpointOf(em, lenderId)) ?? { url: null };
+ * const failed = await lastFailedAttempt(em, tenantId);
+ * const { url } = (await endpointOf(em, tenantId)) ?? { url: null };
  * const advice = failed && remedyFor({ ...failed, url });
  */
-export async function lastFailedAttempt(em: EntityManager, lenderId: string): Promise<FailedAttempt | undefined> {
-  const [failed] = await query<FailedAttempt>(em, selectLastFailed, [lenderId, LATEST_ATTEMPTS]);
+export async function lastFailedAttempt(em: EntityManager, tenantId: string): Promise<FailedAttempt | undefined> {
+  const [failed] = await query<FailedAttempt>(em, selectLastFailed, [tenantId, LATEST_ATTEMPTS]);
   return failed;
 }
 

@@ -4,17 +4,23 @@ import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { type Attempt, attemptTable, LOGGED } from "../storage/attempt-log.ts";
 import { type Delivery, DeliveryEntity, type DeliveryState } from "../storage/delivery.ts";
 import { EndpointEntity } from "../endpoint/endpoint.ts";
+import {
+  type StreamNames,
+  streamNames,
+  streamOf,
+  tenantIdOf,
+  type TenantNames,
+  tenantNames,
+} from "../endpoint/old-names.ts";
 import { EventEntity } from "../storage/event.ts";
 import { CLOCKS_DIFFER_MS, idBefore, laterBy } from "../storage/id-time.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** A delivery as lenders and operators see it. Ids are UUIDs. */
-export interface DeliverySummary {
-  readonly lenderId: string;
+/** A delivery as tenants and operators see it. Ids are UUIDs. */
+export interface DeliverySummary extends TenantNames, StreamNames {
   readonly eventId: string;
   readonly kind: string;
-  readonly loan: string;
   readonly sequence: bigint;
   readonly state: DeliveryState;
   readonly attempts: number;
@@ -44,10 +50,14 @@ export interface DeliveryDetail extends DeliverySummary {
   readonly log: readonly LoggedAttempt[];
 }
 
-/** A filter of deliveries. An absent field does not restrict the list. `loan` needs `lenderId`. */
+/** A filter of deliveries. An absent field does not restrict the list. `stream` needs `tenantId`. */
 export interface DeliveryFilter {
+  readonly tenantId?: string;
+  /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId?: string;
   readonly states?: readonly DeliveryState[];
+  readonly stream?: string;
+  /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
   readonly loan?: string;
   readonly kind?: string;
   /** Only deliveries that were created at this time or later. */
@@ -68,8 +78,8 @@ export interface DeliveryPage {
  * Lists deliveries, newest first, one page at a time. `now` decides whether a lease has ended.
  *
  * @example
- * const { deliveries, nextCursor } = await listDeliveries(em, { lenderId, states: ["parked"], limit: 20 }, now);
- * const older = nextCursor && (await listDeliveries(em, { lenderId, states: ["parked"], cursor: nextCursor }, now));
+ * const { deliveries, nextCursor } = await listDeliveries(em, { tenantId, states: ["parked"], limit: 20 }, now);
+ * const older = nextCursor && (await listDeliveries(em, { tenantId, states: ["parked"], cursor: nextCursor }, now));
  */
 export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<DeliveryPage> {
   const limit = filter.limit ?? DEFAULT_LIMIT;
@@ -84,18 +94,19 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
 }
 
 /**
- * Returns one delivery of a lender with its body and all attempts, or undefined if there is none.
+ * Returns one delivery of a tenant with its body and all attempts, or undefined if there is none.
  *
  * @example
- * const delivery = await deliveryById(em, lenderId, eventId, now);
+ * const delivery = await deliveryById(em, tenantId, eventId, now);
  * for (const { number, status, errorCode } of delivery?.log ?? []) console.log(number, status ?? errorCode);
  */
 export async function deliveryById(
   em: EntityManager,
-  lenderId: string,
+  tenantId: string,
   eventId: string,
   now: Date,
 ): Promise<DeliveryDetail | undefined> {
+  const lenderId = tenantId;
   const delivery = await em.findOne(DeliveryEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
   const event = await em.findOne(EventEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
   if (!delivery || !event) return undefined;
@@ -115,21 +126,22 @@ export async function deliveryById(
 }
 
 async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
-  const { lenderId, loan, kind, states, since, cursor } = filter;
+  const { kind, states, since, cursor } = filter;
+  const [lenderId, loan] = [tenantIdOf(filter), streamOf(filter)];
   const conditions: FilterQuery<Delivery>[] = [];
   if (lenderId !== undefined) conditions.push(await lenderCondition(em, lenderId, states));
   if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
   if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
   if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
-  // Events have an index by loan, so deliveries need none.
-  if (loan !== undefined) conditions.push({ id: { $in: await idsOfLoan(em, lenderId, loan) } });
+  // Events have an index by stream, so deliveries need none.
+  if (loan !== undefined) conditions.push({ id: { $in: await idsOfStream(em, lenderId, loan) } });
   return conditions;
 }
 
 /**
- * Returns the condition on the lender. Parked deliveries are found by an index that begins with the endpoint, because a
- * query by the lender's id would read delivered ones too.
+ * Returns the condition on the tenant. Parked deliveries are found by an index that begins with the endpoint, because a
+ * query by the tenant's id would read delivered ones too.
  */
 async function lenderCondition(
   em: EntityManager,
@@ -147,20 +159,20 @@ function stateCondition(state: DeliveryState, now: Date): FilterQuery<Delivery> 
   return { state };
 }
 
-async function idsOfLoan(em: EntityManager, lenderId: string | undefined, loan: string): Promise<string[]> {
+async function idsOfStream(em: EntityManager, lenderId: string | undefined, stream: string): Promise<string[]> {
   if (lenderId === undefined)
-    throw new TypeError("The filter has loan but no lenderId. A loan number belongs to one lender: pass lenderId too.");
-  const rows = await query<{ id: string }>(em, selectIdsOfLoan, [lenderId, loan]);
+    throw new TypeError("The filter has stream but no tenantId. A stream belongs to one tenant: pass tenantId too.");
+  const rows = await query<{ id: string }>(em, selectIdsOfStream, [lenderId, stream]);
   return rows.map(({ id }) => id);
 }
 
 function summaryOf(row: Delivery, now: Date): DeliverySummary {
   const isInFlight = row.state === "waiting" && row.leasedUntil && row.leasedUntil >= now;
   return {
-    lenderId: row.lenderId,
+    ...tenantNames(row.lenderId),
     eventId: row.id,
     kind: row.kind,
-    loan: row.loan,
+    ...streamNames(row.loan),
     sequence: row.sequence,
     state: isInFlight ? "in_flight" : row.state,
     attempts: row.attempts,
@@ -172,7 +184,7 @@ function summaryOf(row: Delivery, now: Date): DeliverySummary {
   };
 }
 
-const selectIdsOfLoan = statement(
+const selectIdsOfStream = statement(
   "webhooks.event-ids-of-loan",
   `select id from webhooks.event where lender_id = $1 and source_loan_number = $2`,
 );

@@ -21,13 +21,15 @@ export type WebhookProblemCode =
   | "OLD_EVENT";
 
 /**
- * A problem of a lender's webhooks. A `fault` is on our side. A `warning` is on the lender's side, and the service
+ * A problem of a tenant's webhooks. A `fault` is on our side. A `warning` is on the tenant's side, and this package
  * handles it.
  */
 export interface WebhookProblem {
   readonly severity: "fault" | "warning";
   readonly code: WebhookProblemCode;
-  /** Null for a problem that belongs to no lender. */
+  /** Null for a problem that belongs to no tenant. */
+  readonly tenantId: string | null;
+  /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId: string | null;
   readonly count: number;
   /** The first event concerned, as a UUID. */
@@ -46,9 +48,9 @@ const OLD_EVENT_MS = 900_000;
  */
 const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
 
-/** Lists the problems of an endpoint, faults first. */
-export function diagnoseEndpoint(facts: EndpointFacts, now: Date): WebhookProblem[] {
-  return [...faultsInRows(facts), ...faultsOfWorkers(facts, now), ...warnings(facts, now)];
+/** Lists the problems of an endpoint, faults first. `streamNoun` is the host's word for a stream. */
+export function diagnoseEndpoint(facts: EndpointFacts, now: Date, streamNoun: string): WebhookProblem[] {
+  return [...faultsInRows(facts, streamNoun), ...faultsOfWorkers(facts, now), ...warnings(facts, now, streamNoun)];
 }
 
 /** Lists the partitioned tables that lack partitions for the coming days. */
@@ -57,36 +59,38 @@ export function diagnosePartitions(states: readonly PartitionState[], now: Date)
     .filter(({ madeTo }) => madeTo.getTime() < now.getTime() + PARTITIONS_AHEAD_MS)
     .map(({ relation, madeTo, unplaced }) =>
       problem("fault", "PARTITIONS_NOT_MADE", {
-        lenderId: null,
+        tenantId: null,
         count: unplaced,
         detail: `webhooks.${relation} has partitions only up to ${iso(madeTo)}; ${unplaced} rows are later.`,
       }),
     );
 }
 
-function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
-  const { lenderId, totals, sequenceProblems: sequence, eventsWithoutDelivery, deliveriesWithoutEvent } = facts;
+function faultsInRows(facts: EndpointFacts, streamNoun: string): WebhookProblem[] {
+  const { tenantId, totals, sequenceProblems: sequence, eventsWithoutDelivery, deliveriesWithoutEvent } = facts;
   const { published, delivered, waiting, retrying, parked } = totals;
   const tracked = delivered + waiting + retrying + parked;
   return [
     ...sequenceFaults(
-      lenderId,
+      tenantId,
       "SEQUENCE_GAP",
       sequence.filter(({ fault }) => fault === "gap"),
+      streamNoun,
     ),
     ...sequenceFaults(
-      lenderId,
+      tenantId,
       "SEQUENCE_DUPLICATE",
       sequence.filter(({ fault }) => fault === "duplicate"),
+      streamNoun,
     ),
     ...faultOf(
-      lenderId,
+      tenantId,
       "EVENT_WITHOUT_DELIVERY",
       eventsWithoutDelivery,
       "Events have no delivery, so they are not sent",
     ),
     ...faultOf(
-      lenderId,
+      tenantId,
       "DELIVERY_WITHOUT_EVENT",
       deliveriesWithoutEvent,
       "Deliveries have no event, so there is no body to send",
@@ -95,7 +99,7 @@ function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
       ? []
       : [
           problem("fault", "TOTALS_MISMATCH", {
-            lenderId,
+            tenantId,
             count: Math.abs(published - tracked),
             detail: `${published} events are published, but ${delivered} delivered, ${waiting} waiting, ${retrying} retrying and ${parked} parked add up to ${tracked}.`,
           }),
@@ -104,35 +108,36 @@ function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
 }
 
 function sequenceFaults(
-  lenderId: string,
+  tenantId: string,
   code: "SEQUENCE_GAP" | "SEQUENCE_DUPLICATE",
   found: readonly SequenceProblem[],
+  streamNoun: string,
 ): WebhookProblem[] {
   const [first] = found;
   if (!first) return [];
-  const loans = new Set(found.map(({ loan }) => loan)).size;
+  const streams = new Set(found.map(({ stream }) => stream)).size;
   const what = code === "SEQUENCE_GAP" ? "Sequence numbers are missing" : "Sequence numbers are repeated";
-  const detail = `${what}: ${found.length}, in loans: ${loans}. The first is in loan ${first.loan}: after ${first.after} comes ${first.found}.`;
-  return [problem("fault", code, { lenderId, count: found.length, eventId: first.eventId, detail })];
+  const detail = `${what}: ${found.length}, in ${streamNoun}s: ${streams}. The first is in ${streamNoun} ${first.stream}: after ${first.after} comes ${first.found}.`;
+  return [problem("fault", code, { tenantId, count: found.length, eventId: first.eventId, detail })];
 }
 
 function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
-  const { lenderId, state, url, updatedAt, inFlight, unleased, stuck, nextProbeAt } = facts;
+  const { tenantId, state, url, updatedAt, inFlight, unleased, stuck, nextProbeAt } = facts;
   const longAgo = new Date(now.getTime() - GRACE_MS);
   const isOpen = state === "active" && url !== null && updatedAt < longAgo;
   const isProbeOverdue = state === "suspended" && url !== null && (nextProbeAt === null || nextProbeAt < longAgo);
   return [
     ...(isOpen && inFlight === 0
-      ? faultOf(lenderId, "NOT_PICKED_UP", unleased, "First attempts are due, and no worker makes them")
+      ? faultOf(tenantId, "NOT_PICKED_UP", unleased, "First attempts are due, and no worker makes them")
       : []),
     ...(isOpen
-      ? faultOf(lenderId, "STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over")
+      ? faultOf(tenantId, "STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over")
       : []),
-    ...faultOf(lenderId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue, and no worker makes them"),
+    ...faultOf(tenantId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue, and no worker makes them"),
     ...(isProbeOverdue
       ? [
           problem("fault", "PROBE_OVERDUE", {
-            lenderId,
+            tenantId,
             since: nextProbeAt,
             detail: nextProbeAt
               ? `The probe that was due at ${iso(nextProbeAt)} was not made.`
@@ -142,7 +147,7 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
       : []),
     ...facts.stalledReplays.map(({ replayId, nextStepAt, done, total }) =>
       problem("fault", "REPLAY_STALLED", {
-        lenderId,
+        tenantId,
         count: total - done,
         since: nextStepAt,
         detail: `The replay ${publicId("replay", replayId)} has stalled at ${done} of ${total} events since ${iso(nextStepAt)}.`,
@@ -152,10 +157,10 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
 }
 
 /** Returns at most one warning. If events wait for several reasons, the first reason explains the others. */
-function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
-  const { lenderId, state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
+function warnings(facts: EndpointFacts, now: Date, streamNoun: string): WebhookProblem[] {
+  const { tenantId, state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
   const count = totals.waiting + totals.retrying;
-  const about = { lenderId, count, eventId: oldest?.eventId ?? null };
+  const about = { tenantId, count, eventId: oldest?.eventId ?? null };
   if (state === "suspended" && url !== null) {
     const probe = [nextProbeAt && `next probe ${iso(nextProbeAt)}`, probeError && `last probe: ${probeError}`];
     const detail = `Suspended since ${suspendedAt ? iso(suspendedAt) : "an unknown time"}, ${count} events wait; ${probe.filter(Boolean).join(", ")}`;
@@ -163,7 +168,7 @@ function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
   }
   if (!oldest) return [];
   const since = oldest.createdAt;
-  const oldestIs = `the oldest is ${publicId("evt", oldest.eventId)} of loan ${oldest.loan}, created ${iso(since)}`;
+  const oldestIs = `the oldest is ${publicId("evt", oldest.eventId)} of ${streamNoun} ${oldest.stream}, created ${iso(since)}`;
   if (url === null) {
     const detail = `No callback is registered, ${count} events wait; ${oldestIs}.`;
     return [problem("warning", "NO_CALLBACK", { ...about, since, detail })];
@@ -174,22 +179,22 @@ function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
 }
 
 function faultOf(
-  lenderId: string,
+  tenantId: string,
   code: WebhookProblemCode,
   { count, eventId }: Found,
   what: string,
 ): WebhookProblem[] {
   if (count === 0 || eventId === null) return [];
   const detail = `${what}: ${count}, the first is ${publicId("evt", eventId)}.`;
-  return [problem("fault", code, { lenderId, count, eventId, detail })];
+  return [problem("fault", code, { tenantId, count, eventId, detail })];
 }
 
 function problem(
   severity: WebhookProblem["severity"],
   code: WebhookProblemCode,
-  facts: Partial<WebhookProblem> & Pick<WebhookProblem, "lenderId" | "detail">,
+  facts: Partial<Omit<WebhookProblem, "lenderId">> & Pick<WebhookProblem, "tenantId" | "detail">,
 ): WebhookProblem {
-  return { severity, code, count: 1, eventId: null, since: null, ...facts };
+  return { severity, code, count: 1, eventId: null, since: null, ...facts, lenderId: facts.tenantId };
 }
 
 function iso(at: Date): string {

@@ -20,6 +20,7 @@ export interface Found {
 }
 
 export interface EndpointFacts extends EndpointRow {
+  readonly tenantId: string;
   readonly totals: DeliveryTotals;
   readonly oldestUndelivered: UndeliveredEvent | undefined;
   /** Deliveries with a lease that has not ended. */
@@ -57,6 +58,7 @@ export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: 
   const [deliveriesWithoutEvent] = await query<Found>(tx, findDeliveriesWithoutEvent, [lenderId], longRead);
   return {
     ...endpoint,
+    tenantId: lenderId,
     totals: await deliveryTotals(tx, lenderId, longRead),
     oldestUndelivered: await oldestUndelivered(tx, lenderId),
     inFlight: leases!.inFlight,

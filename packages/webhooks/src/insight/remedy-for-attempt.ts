@@ -19,11 +19,11 @@ export interface FailedAttemptFacts {
 }
 
 /**
- * Explains why an attempt failed, and what the lender can do. contract: Deliveries
+ * Explains why an attempt failed, and what the receiver can do. contract: Deliveries
  *
  * @example
  * const { cause, remedy } = remedyFor({
- *   errorCode: "NON_2XX", errorDetail: null, status: 401, headers: {}, url: "https://lender.example/hooks",
+ *   errorCode: "NON_2XX", errorDetail: null, status: 401, headers: {}, url: "https://acme.example/hooks",
  * });
  */
 export function remedyFor(failed: FailedAttemptFacts): Remedy {

@@ -9,7 +9,7 @@ import {
   type Tx,
 } from "@collections/database";
 import { ofEndpoint } from "./of-endpoint.ts";
-import { type Replay, replayTable } from "./replay.ts";
+import { type ReplayRow, replayTable } from "./replay.ts";
 import { sendManyAgain } from "./replay-delivery.ts";
 import { readScope } from "./replay-scope.ts";
 
@@ -26,7 +26,7 @@ interface ReplayKey {
 }
 
 /** A locked row of a replay. `createdAtText` is its `createdAt` with microseconds, which a Date does not have. */
-type DueReplay = Replay & { readonly createdAtText: string };
+type DueReplay = ReplayRow & { readonly createdAtText: string };
 
 /**
  * Takes the due steps of replays. A step makes the next deliveries of a replay due again, at most as many as its rate.

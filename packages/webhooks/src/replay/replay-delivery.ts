@@ -14,30 +14,30 @@ interface LockedDelivery {
  * Sends one event again, with the same id, bytes and sequence. An event that was delivered or parked starts its ladder again,
  * marked as a replay. An event that waits for its retry becomes due. An event that is due or in flight stays as it is. A
  * request acts once: its repeat, with the same `requestId` (a UUID), changes nothing. Returns the new state, or undefined if
- * the lender has no such event. contract: Deliveries
+ * the tenant has no such event. contract: Deliveries
  *
  * @example
- * const again = await transaction(em, (tx) => replayDelivery(tx, lenderId, eventId));
+ * const again = await transaction(em, (tx) => replayDelivery(tx, tenantId, eventId));
  * if (!again) console.error("There is no such event, or it has been deleted.");
  */
 export async function replayDelivery(
   tx: Tx,
-  lenderId: string,
+  tenantId: string,
   eventId: string,
   requestId?: string,
 ): Promise<{ state: "waiting" | "in_flight" } | undefined> {
-  const [locked] = await query<LockedDelivery>(tx, lockDelivery, [lenderId, eventId, requestId ?? null]);
+  const [locked] = await query<LockedDelivery>(tx, lockDelivery, [tenantId, eventId, requestId ?? null]);
   if (!locked) return undefined;
   const state = locked.isInFlight ? "in_flight" : "waiting";
   if (requestId !== undefined) {
-    const isNew = await recordReplayRequest(tx, lenderId, requestId, eventId);
+    const isNew = await recordReplayRequest(tx, tenantId, requestId, eventId);
     if (!isNew || locked.isLatestRequest) return { state };
     // Processes of the previous version recognise a repeat by this column alone.
-    await query(tx, noteRequest, [lenderId, eventId, requestId]);
+    await query(tx, noteRequest, [tenantId, eventId, requestId]);
   }
   if (locked.state === "waiting") return { state };
-  await query(tx, locked.state === "retrying" ? endWait : sendAgain, [lenderId, [eventId]]);
-  signal(tx, WEBHOOKS_CHANNEL, lenderId);
+  await query(tx, locked.state === "retrying" ? endWait : sendAgain, [tenantId, [eventId]]);
+  signal(tx, WEBHOOKS_CHANNEL, tenantId);
   return { state: "waiting" };
 }
 

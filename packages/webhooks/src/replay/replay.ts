@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
+import { type TenantNames, tenantNames } from "../endpoint/old-names.ts";
 
 /** `running` until all of its events are due again (`done`) or an operator cancels the replay (`cancelled`). */
 export type ReplayState = "running" | "done" | "cancelled";
@@ -9,6 +10,8 @@ export type ReplayableState = "delivered" | "parked";
 
 /** Which events to send again. An absent field does not restrict. */
 export interface ReplayFilter {
+  readonly stream?: string | undefined;
+  /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
   readonly loan?: string | undefined;
   readonly kind?: string | undefined;
   /** Default: parked. */
@@ -55,44 +58,57 @@ export const ReplayEntity = defineEntity({
 });
 
 /** The row of a replay. A field of its filter that is null does not restrict. */
-export type Replay = InferEntity<typeof ReplayEntity>;
+export type ReplayRow = InferEntity<typeof ReplayEntity>;
+
+/** A replay and its progress. A field of its filter that is null does not restrict. */
+export interface Replay extends Omit<ReplayRow, "lenderId" | "loan">, TenantNames {
+  readonly stream: string | null;
+  /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
+  readonly loan: string | null;
+}
 
 export const replayTable = tableOf(ReplayEntity);
 
 const LISTED = 50;
 
 /**
- * Returns one replay of a lender, or undefined if there is none.
+ * Returns one replay of a tenant, or undefined if there is none.
  *
  * @example
- * const replay = await replayById(em, lenderId, replayId);
+ * const replay = await replayById(em, tenantId, replayId);
  * if (replay) console.log(`${replay.done} of ${replay.total}, ${replay.state}`);
  */
-export async function replayById(em: EntityManager, lenderId: string, id: string): Promise<Replay | undefined> {
-  return (await em.findOne(ReplayEntity, { lenderId, id }, { disableIdentityMap: true })) ?? undefined;
+export async function replayById(em: EntityManager, tenantId: string, id: string): Promise<Replay | undefined> {
+  const row = await em.findOne(ReplayEntity, { lenderId: tenantId, id }, { disableIdentityMap: true });
+  return row ? replayOf(row) : undefined;
 }
 
 /**
- * Returns the lender's latest 50 replays, the newest first.
+ * Returns the tenant's latest 50 replays, the newest first.
  *
  * @example
- * const running = (await listReplays(em, lenderId)).filter(({ state }) => state === "running");
+ * const running = (await listReplays(em, tenantId)).filter(({ state }) => state === "running");
  */
-export async function listReplays(em: EntityManager, lenderId: string): Promise<Replay[]> {
+export async function listReplays(em: EntityManager, tenantId: string): Promise<Replay[]> {
   const orderBy = { createdAt: "desc", id: "desc" } as const;
-  return em.find(ReplayEntity, { lenderId }, { orderBy, limit: LISTED, disableIdentityMap: true });
+  const options = { orderBy, limit: LISTED, disableIdentityMap: true } as const;
+  return (await em.find(ReplayEntity, { lenderId: tenantId }, options)).map(replayOf);
 }
 
 /**
  * Cancels a running replay: its remaining events stay as they are. Does nothing to a replay that has ended. Returns the replay
- * as it is now, or undefined if the lender has no replay with this id.
+ * as it is now, or undefined if the tenant has no replay with this id.
  *
  * @example
- * const cancelled = await transaction(em, (tx) => cancelReplay(tx, lenderId, replayId));
+ * const cancelled = await transaction(em, (tx) => cancelReplay(tx, tenantId, replayId));
  */
-export async function cancelReplay(tx: Tx, lenderId: string, id: string): Promise<Replay | undefined> {
-  await query(tx, cancel, [lenderId, id]);
-  return replayById(tx, lenderId, id);
+export async function cancelReplay(tx: Tx, tenantId: string, id: string): Promise<Replay | undefined> {
+  await query(tx, cancel, [tenantId, id]);
+  return replayById(tx, tenantId, id);
+}
+
+function replayOf(row: ReplayRow): Replay {
+  return { ...row, ...tenantNames(row.lenderId), stream: row.loan };
 }
 
 const cancel = statement(

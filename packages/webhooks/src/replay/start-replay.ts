@@ -8,7 +8,7 @@ import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.t
  * The default rate of a replay, in events per second. contract: Limits
  *
  * @example
- * const events = await previewReplay(em, lenderId, { kind: "payment.collected" });
+ * const events = await previewReplay(em, tenantId, { kind: "invoice.paid" });
  * const seconds = Math.ceil(events / DEFAULT_REPLAY_RATE);
  */
 export const DEFAULT_REPLAY_RATE = 50;
@@ -18,7 +18,7 @@ export const DEFAULT_REPLAY_RATE = 50;
  *
  * @example
  * const request = { requestedBy: "operator", ratePerSecond: MAX_REPLAY_RATE };
- * await startReplay(tx, lenderId, { kind: "payment.collected" }, request);
+ * await startReplay(tx, tenantId, { kind: "invoice.paid" }, request);
  */
 export const MAX_REPLAY_RATE = 1_000;
 
@@ -37,10 +37,10 @@ export interface ReplayRequest {
  *
  * @example
  * const createdFrom = new Date("2026-11-20T00:00:00Z");
- * const events = await previewReplay(em, lenderId, { states: ["delivered", "parked"], createdFrom });
+ * const events = await previewReplay(em, tenantId, { states: ["delivered", "parked"], createdFrom });
  */
-export async function previewReplay(em: EntityManager, lenderId: string, filter: ReplayFilter): Promise<number> {
-  const scope = scopeOf(lenderId, filter);
+export async function previewReplay(em: EntityManager, tenantId: string, filter: ReplayFilter): Promise<number> {
+  const scope = scopeOf(tenantId, filter);
   return countMatches(em, scope, await lastIdOf(em, scope));
 }
 
@@ -50,29 +50,29 @@ export async function previewReplay(em: EntityManager, lenderId: string, filter:
  * events while the replay runs, gets the existing replay. contract: Deliveries
  *
  * @example
- * const filter = { loan: "LN-2026-00417", createdFrom: new Date("2026-11-20T00:00:00Z") };
- * const { id, total } = await startReplay(tx, lenderId, filter, { requestedBy: "operator" });
+ * const filter = { stream: "INV-2026-00417", createdFrom: new Date("2026-11-20T00:00:00Z") };
+ * const { id, total } = await startReplay(tx, tenantId, filter, { requestedBy: "operator" });
  */
 export async function startReplay(
   tx: Tx,
-  lenderId: string,
+  tenantId: string,
   filter: ReplayFilter,
   request: ReplayRequest,
 ): Promise<Replay> {
   const { ratePerSecond = DEFAULT_REPLAY_RATE, requestedBy, id = newId() } = request;
   assert.ok(Number.isInteger(ratePerSecond) && ratePerSecond >= 1 && ratePerSecond <= MAX_REPLAY_RATE);
-  const scope = scopeOf(lenderId, filter);
-  await query(tx, lockStart, [lenderId]);
-  const [same] = await query<{ id: string; isNews: boolean }>(tx, findSame, [lenderId, id, ...filterValues(scope)]);
+  const scope = scopeOf(tenantId, filter);
+  await query(tx, lockStart, [tenantId]);
+  const [same] = await query<{ id: string; isNews: boolean }>(tx, findSame, [tenantId, id, ...filterValues(scope)]);
   if (!same) {
     const upTo = await lastIdOf(tx, scope);
     const total = await countMatches(tx, scope, upTo);
     const replay = { ...scope, id, ratePerSecond, total, cursor: idsOf(scope).after, upTo, requestedBy };
     await query(tx, insertReplay, replayTable.values(replay, REQUESTED));
   } else if (same.isNews && request.id !== undefined) {
-    await query(tx, joinReplay, [lenderId, same.id, id]);
+    await query(tx, joinReplay, [tenantId, same.id, id]);
   }
-  const replay = await replayById(tx, lenderId, same?.id ?? id);
+  const replay = await replayById(tx, tenantId, same?.id ?? id);
   assert.ok(replay);
   return replay;
 }
@@ -90,22 +90,22 @@ export interface RepeatableReplayRequest extends ReplayRequest {
  *
  * @example
  * const request = { id: requestId, dryRun: false, requestedBy: keyId };
- * const { replay, count } = await requestReplay(tx, lenderId, { kind: "payment.collected" }, request);
+ * const { replay, count } = await requestReplay(tx, tenantId, { kind: "invoice.paid" }, request);
  * console.log(replay ? `${replay.id} sends ${count} events` : `${count} events would be sent`);
  */
 export async function requestReplay(
   tx: Tx,
-  lenderId: string,
+  tenantId: string,
   filter: ReplayFilter,
   { dryRun, ...request }: RepeatableReplayRequest,
 ): Promise<{ count: number; replay?: Replay }> {
-  await query(tx, lockStart, [lenderId]);
-  const [use] = await query<FirstUse>(tx, findFirstUse, [lenderId, request.id]);
+  await query(tx, lockStart, [tenantId]);
+  const [use] = await query<FirstUse>(tx, findFirstUse, [tenantId, request.id]);
   if (use!.wasDryRun || (dryRun && use!.replayId === null)) {
-    await recordReplayRequest(tx, lenderId, request.id, null);
-    return { count: await previewReplay(tx, lenderId, filter) };
+    await recordReplayRequest(tx, tenantId, request.id, null);
+    return { count: await previewReplay(tx, tenantId, filter) };
   }
-  const replay = await startReplay(tx, lenderId, filter, request);
+  const replay = await startReplay(tx, tenantId, filter, request);
   return { count: replay.total, replay };
 }
 
@@ -114,7 +114,7 @@ interface FirstUse {
   readonly wasDryRun: boolean;
 }
 
-/** Returns the id of the lender's last event, or the highest id within the filter's time if that is lower. */
+/** Returns the id of the tenant's last event, or the highest id within the filter's time if that is lower. */
 async function lastIdOf(em: EntityManager, scope: ReplayScope): Promise<string> {
   const [row] = await query<{ id: string }>(em, selectLastId, [scope.lenderId, idsOf(scope).upTo]);
   return row!.id;

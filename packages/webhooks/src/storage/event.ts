@@ -21,8 +21,8 @@ export const EventEntity = defineEntity({
 
 export type Event = InferEntity<typeof EventEntity>;
 
-/** One event of a loan, as it was sent. */
-export interface LoanEvent {
+/** One event of a stream, as it was sent. */
+export interface StreamEvent {
   readonly eventId: string;
   readonly kind: string;
   readonly sequence: bigint;
@@ -31,14 +31,14 @@ export interface LoanEvent {
 }
 
 /**
- * Returns all events of a loan in their sequence.
+ * Returns all events of a stream in their sequence.
  *
  * @example
- * const events = await eventsOf(em, lenderId, "LN-2026-00417");
+ * const events = await eventsOf(em, tenantId, "INV-2026-00417");
  * const kinds = events.map(({ sequence, kind }) => `${sequence} ${kind}`);
  */
-export async function eventsOf(em: EntityManager, lenderId: string, loan: string): Promise<LoanEvent[]> {
-  return query(em, selectEvents, [lenderId, loan]);
+export async function eventsOf(em: EntityManager, tenantId: string, stream: string): Promise<StreamEvent[]> {
+  return query(em, selectEvents, [tenantId, stream]);
 }
 
 const selectEvents = statement(

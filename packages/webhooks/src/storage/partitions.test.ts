@@ -37,7 +37,7 @@ describe("partitions", () => {
   test("contain the rows that were written before the partitions were created", async () => {
     const { database, sql } = await openFresh();
     const lenderId = newId();
-    await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: null }));
+    await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: lenderId, url: null }));
     const soon = eventAt(lenderId, "LN-1", 1, new Date(Date.now() + 3 * WEEK_MS));
     const late = eventAt(lenderId, "LN-1", 2, new Date(Date.now() + 9 * WEEK_MS));
     await transaction(database.em(), async (tx) => emit(tx, [soon, late], { trusted: true }));
@@ -150,7 +150,7 @@ test("the upgrade to partitions copies no rows, and keeps all rows and rights", 
   const database = await createDatabase({ url, schemas: [webhooksSchema] });
   afterFile(() => database.close());
   const lenderId = newId();
-  await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: null }));
+  await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: lenderId, url: null }));
   const events = [1, 2].map((sequence) =>
     eventAt(lenderId, "LN-1", sequence, new Date(Date.now() - sequence * 10 * WEEK_MS)),
   );

@@ -159,7 +159,7 @@ async function expectTrueBooks(run: LongRun, expected: { published: number }): P
 async function problemsOf(run: LongRun): Promise<string[]> {
   const problems = await sequenceProblems(run.database.em(), run.lenderId);
   expect(await sequenceProblems(run.database.em())).toEqual(problems);
-  return problems.map(({ loan, fault, after, found }) => `${loan} ${fault} ${after} ${found}`);
+  return problems.map(({ stream: loan, fault, after, found }) => `${loan} ${fault} ${after} ${found}`);
 }
 
 async function idsIn({ sql }: LongRun, table: "event" | "delivery"): Promise<string[]> {
