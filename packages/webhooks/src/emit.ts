@@ -1,28 +1,16 @@
+import { isOnCluster, query, send, signal, statement, type Tx } from "@collections/database";
+import { emitToEndpoints } from "./emit-to-endpoints.ts";
+import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
+import { columnsOf, DELIVERY, EVENT, type EventCopy, eventTable, sendDeliveries, sendEvents } from "./event-copy.ts";
 import {
-  isOnCluster,
-  newId,
-  oneLenderInsert,
-  query,
-  send,
-  signal,
-  statement,
-  tableOf,
-  type Tx,
-} from "@collections/database";
-import { EndpointNotFoundError, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
-import {
-  checkBody,
+  bodyOf,
   type CheckedEvent,
   checkFields,
-  type EmittedEvent,
+  type EmitResult,
   type EventToEmit,
   InvalidEventError,
-  type NumberedEvent,
-  quote,
 } from "./event-input.ts";
-import { lastSequences } from "./insight/verification.ts";
 import { deliveryTable } from "./storage/delivery.ts";
-import { EventEntity } from "./storage/event.ts";
 
 /** Options of `emit`. */
 export interface EmitOptions {
@@ -30,6 +18,9 @@ export interface EmitOptions {
    * The caller numbers the events of a stream under a lock of its own, and makes each body with `JSON.stringify`. Then
    * `emit` does not read the streams' last numbers, does not parse the bodies, and each event needs its id and sequence.
    * Saves a round trip. Default: false.
+   *
+   * The tenants may not have named endpoints: an event of a tenant that has some fails the transaction. On a cluster, a
+   * process may take a minute to notice a tenant's first named endpoint.
    */
   readonly trusted?: boolean;
 }
@@ -38,6 +29,10 @@ export interface EmitOptions {
  * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. Returns
  * the id and the sequence of each event, in their order. Until the transaction ends, the streams are locked against other
  * calls, so that their sequences have no gap and no duplicate.
+ *
+ * Each event is copied to the tenant's unnamed endpoint and to each named endpoint with a topic that contains its kind. All
+ * copies have the same id. Each endpoint counts the events of a stream by itself. An event that no endpoint receives is not
+ * written.
  *
  * With `trusted` the promise does not wait for an answer of the database, and a missing endpoint fails the transaction.
  * @throws InvalidEventError, ConflictingNamesError and EndpointNotFoundError, before anything is written
@@ -48,149 +43,78 @@ export interface EmitOptions {
  *   const body = ({ eventId, sequence }: EmittedEvent) =>
  *     JSON.stringify({ eventId: publicId("evt", eventId), kind: "invoice.paid", sequence: Number(sequence) });
  *   const [event] = await emit(tx, [{ ...paid, body }]);
- *   console.log(event?.sequence);
+ *   for (const { name, sequence } of event?.endpoints ?? []) console.log(name ?? "(unnamed)", sequence);
  * });
  */
 export async function emit(
   tx: Tx,
   events: readonly EventToEmit[],
   { trusted = false }: EmitOptions = {},
-): Promise<EmittedEvent[]> {
+): Promise<EmitResult[]> {
   if (events.length === 0) return [];
   const checked = events.map(checkFields);
-  const last = trusted ? undefined : await lastNumbers(tx, checked);
-  const numbered = checked.map((event, index) => numberedEvent(event, index, last));
-  const byTenant = Map.groupBy(numbered, ({ tenantId }) => tenantId);
+  return trusted ? emitTrusted(tx, checked) : emitToEndpoints(tx, checked);
+}
+
+async function emitTrusted(tx: Tx, events: readonly CheckedEvent[]): Promise<EmitResult[]> {
+  const copies = events.map(numberedCopy);
+  const byTenant = Map.groupBy(copies, ({ lenderId }) => lenderId);
   for (const tenantId of byTenant.keys()) signal(tx, WEBHOOKS_CHANNEL, tenantId);
-  if (isOnCluster(tx)) for (const [tenantId, itsEvents] of byTenant) await emitOfOne(tx, tenantId, itsEvents);
-  else send(tx, insertEvents, [numbered.map(({ tenantId }) => tenantId), ...columnsOf(numbered)]);
-  return numbered.map(({ eventId, sequence }) => ({ eventId, sequence }));
+  if (isOnCluster(tx)) {
+    for (const [tenantId, own] of byTenant) {
+      sendEvents(tx, tenantId, own);
+      sendDeliveries(tx, tenantId, own, await onlyEndpoint(tx, tenantId));
+    }
+  } else send(tx, insertEvents, [copies.map(({ lenderId }) => lenderId), ...columnsOf(copies)]);
+  return copies.map(({ eventId, sequence }) => ({ eventId, sequence, endpoints: [{ name: null, sequence }] }));
 }
 
-/** The number of the last event of each stream, by tenant and stream. */
-type LastNumbers = ReadonlyMap<string, Map<string, bigint>>;
-
-/** Locks the streams of the events until the transaction ends, and returns their last numbers. */
-async function lastNumbers(tx: Tx, events: readonly CheckedEvent[]): Promise<LastNumbers> {
-  const byTenant = Map.groupBy(events, ({ tenantId }) => tenantId);
-  send(tx, lockStreams, [events.map(({ tenantId }) => tenantId), events.map(({ stream }) => stream)]);
-  const last = new Map<string, Map<string, bigint>>();
-  for (const [tenantId, own] of byTenant) {
-    const streams = [...new Set(own.map(({ stream }) => stream))];
-    const [endpointId, numbers] = await Promise.all([
-      endpointIds.get(tenantId) ?? readEndpointId(tx, tenantId),
-      lastSequences(tx, tenantId, streams),
-    ]);
-    if (endpointId === undefined) throw new EndpointNotFoundError(tenantId);
-    last.set(tenantId, numbers);
-  }
-  return last;
-}
-
-/** Returns the event with its id, sequence and body. Counts the event in `last`, so that the next event of its stream follows it. */
-function numberedEvent(event: CheckedEvent, index: number, last: LastNumbers | undefined): NumberedEvent {
-  const { tenantId, stream } = event;
-  const numbers = last?.get(tenantId);
-  const next = numbers && (numbers.get(stream) ?? 0n) + 1n;
-  const sequence = event.sequence ?? next;
-  const eventId = event.eventId ?? (numbers && newId());
+/** Returns an event that its caller has numbered, for the tenant's unnamed endpoint. */
+function numberedCopy(event: CheckedEvent, index: number): EventCopy {
+  const { tenantId: lenderId, stream: loan, kind, eventId, sequence, occurredAt } = event;
   if (sequence === undefined || eventId === undefined) {
     throw new InvalidEventError("NOT_NUMBERED", index, "With `trusted`, each event needs an eventId and a sequence.");
   }
-  if (next !== undefined && sequence !== next) throw sequenceError(stream, index, sequence, next);
-  numbers?.set(stream, sequence);
-  const body = typeof event.body === "function" ? event.body({ eventId, sequence }) : event.body;
-  checkBody(body, index, { isParsed: numbers !== undefined });
-  return { ...event, eventId, sequence, body };
+  const body = bodyOf(event, { eventId, sequence, endpoint: null }, index, { isParsed: false });
+  return { lenderId, loan, kind, eventId, sequence, occurredAt, body };
 }
 
-function sequenceError(stream: string, index: number, sequence: bigint, next: bigint): InvalidEventError {
-  const [code, what] =
-    sequence < next
-      ? (["SEQUENCE_REPEATED", "was used before"] as const)
-      : (["SEQUENCE_SKIPPED", "leaves a gap"] as const);
-  return new InvalidEventError(
-    code,
-    index,
-    `The sequence ${sequence} of ${quote(stream)} ${what}; the next number is ${next}. Without a sequence, emit numbers the event itself.`,
-  );
-}
+/** How long a process trusts that a tenant has no named endpoint. */
+const ONLY_ENDPOINT_MS = 60_000;
 
-/** Caches the id of each tenant's endpoint. An endpoint is created with its tenant and keeps its id. */
-const endpointIds = new Map<string, string>();
+/** Caches the unnamed endpoints of tenants without named endpoints. Only processes on a cluster use this cache. */
+const onlyEndpoints = new Map<string, { readonly id: string; readonly readAt: number }>();
 
 /**
- * Writes the events of one tenant on a cluster with two queries. Each query is one command to the tenant's node. The
- * first events of a tenant in this process need a third query, for the endpoint's id.
+ * Returns the id of a tenant's endpoint if the tenant has no other endpoint. Otherwise returns null, and then the INSERT
+ * fails with a NOT NULL violation, as it does without a cluster.
  */
-async function emitOfOne(tx: Tx, tenantId: string, events: readonly NumberedEvent[]): Promise<void> {
-  const [ids, kinds, streams, sequences, moments, bodies] = columnsOf(events);
-  send(tx, recordEvents, [tenantId, ids, kinds, streams, sequences, moments, bodies]);
-  // If the tenant has no endpoint, the id is null, and the INSERT fails with a NOT NULL violation as it does without a
-  // cluster.
-  const endpointId = endpointIds.get(tenantId) ?? (await readEndpointId(tx, tenantId)) ?? null;
-  send(tx, recordDeliveries, [tenantId, ids, streams, sequences, kinds, endpointId]);
+async function onlyEndpoint(tx: Tx, tenantId: string): Promise<string | null> {
+  const known = onlyEndpoints.get(tenantId);
+  if (known && performance.now() - known.readAt < ONLY_ENDPOINT_MS) return known.id;
+  const [endpoint] = await query<{ id: string }>(tx, selectOnlyEndpoint, [tenantId]);
+  if (!endpoint) onlyEndpoints.delete(tenantId);
+  else onlyEndpoints.set(tenantId, { id: endpoint.id, readAt: performance.now() });
+  return endpoint?.id ?? null;
 }
 
-async function readEndpointId(tx: Tx, tenantId: string): Promise<string | undefined> {
-  const [endpoint] = await query<{ id: string }>(tx, selectEndpoint, [tenantId]);
-  if (endpoint) endpointIds.set(tenantId, endpoint.id);
-  return endpoint?.id;
-}
-
-function columnsOf(events: readonly NumberedEvent[]): unknown[][] {
-  return [
-    events.map(({ eventId }) => eventId),
-    events.map(({ kind }) => kind),
-    events.map(({ stream }) => stream),
-    events.map(({ sequence }) => String(sequence)),
-    events.map(({ occurredAt }) => occurredAt.toISOString()),
-    events.map(({ body }) => body),
-  ];
-}
-
-const events = tableOf(EventEntity);
-const EVENT = ["lenderId", "id", "kind", "sourceLoanNumber", "sequence", "body", "occurredAt"] as const;
-const DELIVERY = ["lenderId", "id", "endpointId", "loan", "sequence", "kind", "state"] as const;
-
-// The left join makes an event without an endpoint a NOT NULL violation. An inner join would write an event without a delivery.
+// The left join makes it a NOT NULL violation if the tenant has no endpoint, or if it has named endpoints. An inner join would
+// write an event without a delivery.
 const insertEvents = statement(
   "webhooks.emit-of-many",
   `with input as (
      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[], $7::text[])
        as i (lender_id, id, kind, loan, sequence, occurred_at, body)
    ), recorded as (
-     insert into ${events.name} (${events.columnList(EVENT)})
+     insert into ${eventTable.name} (${eventTable.columnList(EVENT)})
      select lender_id, id, kind, loan, sequence, body, occurred_at from input
    )
    insert into ${deliveryTable.name} (${deliveryTable.columnList(DELIVERY)})
    select i.lender_id, i.id, e.id, i.loan, i.sequence, i.kind, 'waiting'
-   from input i left join webhooks.endpoint e on e.lender_id = i.lender_id`,
+   from input i left join webhooks.endpoint e on e.lender_id = i.lender_id and not e.has_named`,
 );
 
-// The locks are taken in the order of their keys, so that two transactions cannot deadlock.
-const lockStreams = statement(
-  "webhooks.lock-loans",
-  `select pg_advisory_xact_lock(key)
-   from (
-     select distinct hashtextextended('webhooks.loan/' || lender_id::text || '/' || loan, 0) as key
-     from unnest($1::uuid[], $2::text[]) as k (lender_id, loan)
-     order by key
-   ) ordered`,
-);
-
-const recordEvents = oneLenderInsert("webhooks.record-events", {
-  table: events.name,
-  columns: events.insertedTypes(["id", "kind", "sourceLoanNumber", "sequence", "occurredAt", "body"]),
-});
-
-const selectEndpoint = statement(
+const selectOnlyEndpoint = statement(
   "webhooks.endpoint-to-emit-to",
-  "select id from webhooks.endpoint where lender_id = $1",
+  "select id from webhooks.endpoint where lender_id = $1 and not has_named",
 );
-
-const recordDeliveries = oneLenderInsert("webhooks.record-deliveries", {
-  table: deliveryTable.name,
-  columns: deliveryTable.insertedTypes(["id", "loan", "sequence", "kind"]),
-  equal: { endpoint_id: "$6::uuid", state: "'waiting'" },
-});

@@ -9,24 +9,33 @@ export interface EventContent {
   readonly eventId?: string;
   /** Sent as the header `X-Service-Event`: 1 to 100 visible ASCII characters. */
   readonly kind: string;
-  /** The number after that of the stream's last event; the first event has 1. Default: that number. contract: Envelope */
+  /**
+   * The number in the tenant's unnamed endpoint: the number after that of the stream's last event; the first event has 1.
+   * Default: that number. Named endpoints always number their events themselves. contract: Envelope
+   */
   readonly sequence?: bigint;
   readonly occurredAt: Date;
-  /** The exact JSON text that every attempt sends, or a function that makes it from the event's id and sequence. */
+  /**
+   * The exact JSON text that every attempt sends, or a function that makes it. The function is called for each endpoint that
+   * receives the event, with the event's id, its number in this endpoint, and the name of the endpoint.
+   */
   readonly body: string | ((event: EmittedEvent) => string);
 }
 
-/** The id and the sequence of an event that was written. */
+/** The copy of an event for one endpoint: its id, its sequence, and the name of the endpoint, or null if it has none. */
 export interface EmittedEvent {
   readonly eventId: string;
   readonly sequence: bigint;
+  readonly endpoint: string | null;
 }
 
-/** An event with its id, its sequence and the text of its body. */
-export interface NumberedEvent extends CheckedEvent, EmittedEvent {
+/** The result of emitting an event. All its copies have the same id. */
+export interface EmitResult {
   readonly eventId: string;
-  readonly sequence: bigint;
-  readonly body: string;
+  /** The number in the tenant's unnamed endpoint. Null if the tenant has none. */
+  readonly sequence: bigint | null;
+  /** The endpoints that receive the event, the unnamed one first. Empty if no endpoint has a topic that contains its kind. */
+  readonly endpoints: readonly { readonly name: string | null; readonly sequence: bigint }[];
 }
 
 /** An event whose fields are valid. */
@@ -106,6 +115,18 @@ export function checkFields(event: EventToEmit, index: number): CheckedEvent {
     fail("OCCURRED_AT_INVALID", `occurredAt is ${quote(occurredAt)}; expected a valid Date.`);
   }
   return { ...event, tenantId, stream };
+}
+
+/** The text of an event's body for one of its copies. With `isParsed`, it must be JSON. */
+export function bodyOf(
+  { body }: EventContent,
+  copy: EmittedEvent,
+  index: number,
+  options: { readonly isParsed: boolean },
+): string {
+  const text = typeof body === "function" ? body(copy) : body;
+  checkBody(text, index, options);
+  return text;
 }
 
 /** Checks that a body is a text, and with `isParsed` that it is JSON. */

@@ -3,6 +3,7 @@ import { AlertEntity, alertQueue } from "./endpoint/alert.ts";
 import { AttemptEntity } from "./storage/attempt-log.ts";
 import { DeliveryEntity } from "./storage/delivery.ts";
 import { EndpointEntity } from "./endpoint/endpoint.ts";
+import { SubscriptionEntity } from "./endpoint/subscription.ts";
 import { EventEntity } from "./storage/event.ts";
 import { migration0003 } from "./migrations/0003-partitions.ts";
 import { migration0008 } from "./migrations/0008-partitions-on-a-cluster.ts";
@@ -13,14 +14,15 @@ import { retryQueue } from "./dispatch/retry.ts";
 
 /**
  * Tables of endpoints, events, deliveries and attempts. Events and attempts are partitioned by id, which begins with
- * their time. Therefore no foreign key refers to them, and they are found only by (lender, id) and by loan or delivery.
- * Only primary keys begin with the lender. On a table without statistics, a second index that begins with the lender
- * would look as good to the planner as the primary key. A query that is prepared then would read all rows of a lender
- * to find one.
+ * their time. Therefore no foreign key refers to them, and they are found only by (lender_id, id) and by stream or
+ * delivery. Only primary keys begin with `lender_id`. On a table without statistics, a second index that begins with
+ * `lender_id` would look as good to the planner as the primary key. A query that is prepared then would read all rows of
+ * an endpoint to find one.
  *
- * The columns `lender_id`, `loan` and `source_loan_number` hold the tenant and the stream. They are called after the first
- * host of this package. They keep these names, because processes of the previous version use them during a release. Code
- * of this package that reads or writes rows uses the names of the columns: `lenderId` and `loan`.
+ * `lender_id` is the address of an endpoint: the tenant's id, or a UUID that is derived from the tenant and the name of the
+ * endpoint. `loan` and `source_loan_number` are the stream. The columns are called after the first host of this package,
+ * where tenants are lenders. They keep these names, because processes of the previous version use them during a release.
+ * Code that reads or writes rows uses the names of the columns: `lenderId` and `loan`.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [webhooksSchema], jobs: true });
@@ -29,6 +31,7 @@ export const webhooksSchema: PackageSchema = {
   name: "webhooks",
   entities: [
     EndpointEntity,
+    SubscriptionEntity,
     EventEntity,
     DeliveryEntity,
     AttemptEntity,
@@ -193,6 +196,26 @@ export const webhooksSchema: PackageSchema = {
       ],
     },
     { name: "0008-partitions-on-a-cluster", statements: migration0008 },
+    {
+      name: "0009-named-endpoints",
+      // An endpoint with a name has the address `subscription.id` as its `lender_id`. Its `tenant_id` and `name` lead
+      // back from the address.
+      statements: [
+        `create table webhooks.subscription (
+          lender_id uuid not null,
+          id uuid not null,
+          name text not null,
+          topics text[] not null,
+          created_at timestamptz not null default now(),
+          primary key (lender_id, id),
+          unique (lender_id, name)
+        )`,
+        `alter table webhooks.endpoint
+           add column tenant_id uuid,
+           add column name text,
+           add column has_named boolean not null default false`,
+      ],
+    },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
   readOnly: ["webhooks.retention", "webhooks.let_go"],

@@ -19,8 +19,11 @@ import { quote } from "./event-input.ts";
  * };
  */
 export interface WebhooksOptions extends DispatcherOptions {
-  /** Makes the ping that probes a tenant's suspended endpoint: an event id, and a body that contains the id. */
-  readonly pingOf: (tenantId: string) => Ping | Promise<Ping>;
+  /**
+   * Makes the ping that probes a tenant's suspended endpoint: an event id, and a body that contains the id. `endpoint` is
+   * undefined for the unnamed endpoint.
+   */
+  readonly pingOf: (tenantId: string, endpoint?: string) => Ping | Promise<Ping>;
   /**
    * Mails an alert to the tenant's technical contacts. If it throws, the job is retried for about a day. Default: this
    * process leaves the jobs of `alertQueue` to other processes.

@@ -1,9 +1,9 @@
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { afterFile, testDatabase } from "@collections/testing";
-import type { NumberedEvent } from "../src/event-input.ts";
 import { emit, registerEndpoint } from "../src/index.ts";
 import { PARTITIONED } from "../src/storage/retention.ts";
 import { webhooksSchema } from "../src/schema.ts";
+import type { NumberedEvent } from "./trial.ts";
 
 const DAY_MS = 86_400_000;
 

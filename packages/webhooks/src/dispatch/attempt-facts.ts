@@ -1,9 +1,10 @@
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
-import { type StreamNames, streamNames, type TenantNames, tenantNames } from "../endpoint/old-names.ts";
+import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
+import type { Recipient } from "../endpoint/recipient.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** Facts about an attempt that has ended, for its line in the log and for the metrics. */
-export interface AttemptFacts extends TenantNames, StreamNames {
+export interface AttemptFacts extends Recipient, StreamNames {
   readonly eventId: string;
   readonly kind: string;
   readonly sequence: bigint;
@@ -20,9 +21,9 @@ export interface AttemptFacts extends TenantNames, StreamNames {
   readonly ageMs: number;
 }
 
-export function attemptFacts(tenantId: string, { delivery, result, state }: Outcome): AttemptFacts {
+export function attemptFacts(recipient: Recipient, { delivery, result, state }: Outcome): AttemptFacts {
   return {
-    ...tenantNames(tenantId),
+    ...recipient,
     eventId: delivery.deliveryId,
     kind: delivery.kind,
     ...streamNames(delivery.loan),

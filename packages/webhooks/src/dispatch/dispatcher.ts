@@ -2,6 +2,7 @@ import type { Database } from "@collections/database";
 import type { Outbound } from "@collections/outbound";
 import { DEFAULT_TIMEOUT_MS, type WebhookBrand, type WebhookSender } from "../endpoint/attempt.ts";
 import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
+import { knownRecipient } from "../endpoint/recipient.ts";
 import { DEFAULT_SUSPENSION, type SuspensionRule } from "../endpoint/suspension.ts";
 import type { AttemptFacts } from "./attempt-facts.ts";
 import { DEFAULT_LADDER, type Ladder, parseLadder } from "./ladder.ts";
@@ -73,7 +74,7 @@ export interface Dispatcher {
 }
 
 /**
- * Creates the dispatcher of this process. It delivers due events, with a separate lane for each tenant. Any number of
+ * Creates the dispatcher of this process. It delivers due events, with a separate lane for each endpoint. Any number of
  * processes may run a dispatcher on the same database, because each delivery is leased by only one of them.
  * contract: Delivery
  */
@@ -115,7 +116,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       timer = setInterval(poll, pollIntervalOf(options));
       poll();
     },
-    inFlight: () => new Map([...lanes].map(([lenderId, lane]) => [lenderId, lane.inFlight])),
+    inFlight: () => inFlightByTenant(lanes),
     async stop({ graceMs }) {
       isStopped = true;
       stopListening();
@@ -127,6 +128,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const timer of timers) clearTimeout(timer);
     },
   };
+}
+
+/** A lane with an attempt under way has read its recipient. */
+function inFlightByTenant(lanes: ReadonlyMap<string, Lane>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const [lenderId, { inFlight }] of lanes) {
+    const tenantId = knownRecipient(lenderId)?.tenantId;
+    if (tenantId !== undefined) counts.set(tenantId, (counts.get(tenantId) ?? 0) + inFlight);
+  }
+  return counts;
 }
 
 /** Returns how often a process looks for due deliveries without a signal. */

@@ -2,7 +2,8 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { enqueue, newId, query, queue, statement, tableOf, type Tx } from "@collections/database";
 import type { FailureReason } from "@collections/outbound";
 import type { AttemptErrorCode } from "./attempt.ts";
-import { streamNames, type TenantNames, tenantNames } from "./old-names.ts";
+import { streamNames, tenantNames } from "./old-names.ts";
+import { type Recipient, recipientOf } from "./recipient.ts";
 
 /** Why a tenant gets a mail. `gone`: the callback answered 410. contract: Retry and suspension */
 export type AlertCause = "suspended" | "parked" | "gone" | "recovered";
@@ -45,7 +46,7 @@ export interface AlertFacts extends Omit<StoredAlertFacts, "loan"> {
 }
 
 /** A mail to send. The job carries the facts, so that later changes do not alter the mail. */
-export interface AlertJob extends TenantNames {
+export interface AlertJob extends Recipient {
   readonly alertId: string;
   readonly cause: AlertCause;
   /** ISO 8601. `raisedAt` and `alertId` together identify the mail. */
@@ -124,7 +125,8 @@ export interface RaisedAlert extends Omit<StoredAlertJob, "raisedAt" | "to"> {
 export async function enqueueMail(tx: Tx, raised: RaisedAlert): Promise<void> {
   const { lenderId, alertId, cause, raisedAt, happenedAt, facts, heldBack } = raised;
   const times = { raisedAt: raisedAt.toISOString(), happenedAt: new Date(happenedAt).toISOString() };
-  await enqueue(tx, alertQueue, withNewNames({ lenderId, alertId, cause, ...times, facts, heldBack }));
+  const recipient = await recipientOf(tx, lenderId);
+  await enqueue(tx, alertQueue, withNewNames({ ...recipient, alertId, cause, ...times, facts, heldBack }));
 }
 
 /**

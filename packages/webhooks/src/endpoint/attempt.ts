@@ -22,7 +22,8 @@ export interface WebhookBrand {
 /** Everything that is needed to send signed requests to callbacks. */
 export interface WebhookSender extends WebhookBrand {
   readonly outbound: Outbound;
-  readonly signingKeyOf: (tenantId: string) => WebhookKey | Promise<WebhookKey>;
+  /** `endpoint` is undefined for the unnamed endpoint of the tenant. */
+  readonly signingKeyOf: (tenantId: string, endpoint?: string) => WebhookKey | Promise<WebhookKey>;
   /** The time limit of the whole exchange. */
   readonly timeoutMs: number;
   readonly now: () => Date;
@@ -30,6 +31,8 @@ export interface WebhookSender extends WebhookBrand {
 
 /** One request to a callback. `eventId` is the event's UUID. `number` is the number of the attempt, from 1. */
 export type AttemptToMake = OfTenant & {
+  /** The name of the endpoint. Default: the unnamed endpoint. */
+  readonly endpoint?: string | undefined;
   readonly url: string;
   readonly eventId: string;
   readonly kind: string;
@@ -122,8 +125,9 @@ export async function signedRequest(
 
 async function keyOf(sender: Pick<WebhookSender, "signingKeyOf">, attempt: AttemptToMake): Promise<WebhookKey> {
   const tenantId = tenantIdOf(attempt);
-  const key = await sender.signingKeyOf(tenantId);
-  checkKey(key, tenantId);
+  const { endpoint } = attempt;
+  const key = await sender.signingKeyOf(tenantId, endpoint);
+  checkKey(key, { tenantId, endpoint });
   return key;
 }
 

@@ -1,9 +1,9 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { checkEndpoint } from "./endpoint-input.ts";
-import { type OfTenant, tenantIdOf } from "./old-names.ts";
-import { type EntityManager, newId, query, signal, statement, tableOf, type Tx } from "@collections/database";
+import { addressOf, type EndpointRef } from "./address.ts";
+import { subscriptionsOf } from "./subscription.ts";
+import { type EntityManager, query, statement, tableOf } from "@collections/database";
 
-/** Signals on this channel carry the id of a tenant with deliveries that may be due. */
+/** Signals on this channel carry the address of an endpoint with deliveries that may be due. */
 export const WEBHOOKS_CHANNEL = "webhooks";
 
 /**
@@ -12,7 +12,10 @@ export const WEBHOOKS_CHANNEL = "webhooks";
  */
 export type EndpointState = "active" | "suspended";
 
-/** The callback URL of a tenant. Each tenant has only one for now, but all keys are (tenant, endpoint). */
+/**
+ * A callback URL of a tenant. `lenderId` is the tenant for its unnamed endpoint, and the address of a named endpoint. So it
+ * identifies the endpoint alone.
+ */
 export const EndpointEntity = defineEntity({
   name: "Endpoint",
   schema: "webhooks",
@@ -38,6 +41,11 @@ export const EndpointEntity = defineEntity({
      * The last event from before the recovery. Up to this event, the events of a stream are sent strictly in sequence.
      */
     drainTo: p.uuid().strictNullable(),
+    /** The tenant and the name of a named endpoint. Null for an unnamed endpoint. */
+    tenantId: p.uuid().strictNullable(),
+    name: p.text().strictNullable(),
+    /** Whether the tenant of this unnamed endpoint has named endpoints too. */
+    hasNamed: p.boolean(),
     createdAt: p.datetime().columnType("timestamptz"),
     /** When the endpoint was last registered, suspended, probed or recovered. */
     updatedAt: p.datetime().columnType("timestamptz"),
@@ -60,8 +68,11 @@ const STATUS = [
   "recoveredAt",
 ] as const;
 
-/** A tenant's endpoint to register, or its new URL. */
-export type EndpointToRegister = OfTenant & { readonly url: string | null };
+/** An endpoint in a list: its name, or null for the unnamed endpoint, and its topics. */
+export interface ListedEndpoint extends EndpointStatus {
+  readonly name: string | null;
+  readonly topics: readonly string[];
+}
 
 /** An endpoint with its backlog. `waiting` counts deliveries that are due, in flight or waiting for a retry. */
 export interface EndpointStatus extends Readonly<Pick<Endpoint, (typeof STATUS)[number]>> {
@@ -70,7 +81,7 @@ export interface EndpointStatus extends Readonly<Pick<Endpoint, (typeof STATUS)[
 }
 
 /**
- * The tenant has no endpoint row. Every tenant gets one when it is created, with or without a URL.
+ * The tenant has no endpoint, or none of this name.
  *
  * @example
  * try {
@@ -87,109 +98,55 @@ export class EndpointNotFoundError extends Error {
   /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId: string;
 
-  constructor(tenantId: string) {
-    super(`The tenant ${tenantId} has no webhook endpoint; call registerEndpoint when the tenant is created.`);
+  /** The name of the endpoint. Undefined for the unnamed endpoint. */
+  readonly endpoint: string | undefined;
+
+  constructor(tenantId: string, endpoint?: string) {
+    super(
+      endpoint === undefined
+        ? `The tenant ${tenantId} has no webhook endpoint; call registerEndpoint when the tenant is created.`
+        : `The tenant ${tenantId} has no webhook endpoint "${endpoint}"; register it with upsertEndpoint.`,
+    );
     this.tenantId = tenantId;
     this.lenderId = tenantId;
+    this.endpoint = endpoint;
   }
 }
 
 /**
- * Creates the endpoint of a new tenant. If `url` is null, its events wait. Check the URL with `checkUrl` of
- * `@collections/outbound` before. Use `upsertEndpoint` if the tenant may have an endpoint.
- * @throws InvalidEndpointError
- *
- * @example
- * await registerEndpoint(tx, { tenantId, url: "https://acme.example/hooks" });
- */
-export async function registerEndpoint(tx: Tx, endpoint: EndpointToRegister): Promise<void> {
-  await query(tx, insertEndpoint, endpointTable.values({ ...checked(endpoint), id: newId() }, REGISTERED));
-}
-
-/**
- * Sets or clears the callback URL. Waiting events go to the new URL. A different URL resets the count of failures, and a
- * suspended endpoint is then probed at once.
- * @throws EndpointNotFoundError, InvalidEndpointError
- *
- * @example
- * await changeEndpoint(tx, { tenantId, url: "https://acme.example/hooks/v2" });
- */
-export async function changeEndpoint(tx: Tx, endpoint: EndpointToRegister): Promise<void> {
-  const row = checked(endpoint);
-  if (!(await hasChanged(tx, row))) throw new EndpointNotFoundError(row.lenderId);
-}
-
-/**
- * Creates the tenant's endpoint, or changes its URL as `changeEndpoint` does. Concurrent calls for one tenant wait for each
- * other, and the last one decides.
- * @throws InvalidEndpointError
- *
- * @example
- * await upsertEndpoint(tx, { tenantId, url: "https://acme.example/hooks" });
- */
-export async function upsertEndpoint(tx: Tx, endpoint: EndpointToRegister): Promise<void> {
-  const row = checked(endpoint);
-  if (await hasChanged(tx, row)) return;
-  await query(tx, insertIfNone, endpointTable.values({ ...row, id: newId() }, REGISTERED));
-  // If another transaction has just created the endpoint, the insert waited for it and did nothing.
-  await hasChanged(tx, row);
-}
-
-/** The columns of an endpoint that its caller sets. */
-type EndpointColumns = Pick<Endpoint, "lenderId" | "url">;
-
-function checked(endpoint: EndpointToRegister): EndpointColumns {
-  const [tenantId, { url }] = [tenantIdOf(endpoint), endpoint];
-  checkEndpoint({ tenantId, url });
-  return { lenderId: tenantId, url };
-}
-
-async function hasChanged(tx: Tx, { lenderId, url }: EndpointColumns): Promise<boolean> {
-  const changed = await query(tx, updateUrl, [lenderId, url]);
-  if (changed.length > 0) signal(tx, WEBHOOKS_CHANNEL, lenderId);
-  return changed.length > 0;
-}
-
-/**
- * Returns the tenant's endpoint and its backlog, or undefined if the tenant has no endpoint.
+ * Returns an endpoint and its backlog, or undefined if the tenant has no such endpoint.
  *
  * @example
  * const endpoint = await endpointOf(em, tenantId);
  * if (endpoint?.state === "suspended") console.log(`Suspended since ${endpoint.suspendedAt?.toISOString()}`);
+ * const crm = await endpointOf(em, { tenantId, endpoint: "crm" });
  */
-export async function endpointOf(em: EntityManager, tenantId: string): Promise<EndpointStatus | undefined> {
-  const [endpoint] = await query<EndpointStatus>(em, selectEndpoint, [tenantId]);
-  return endpoint;
+export async function endpointOf(em: EntityManager, recipient: EndpointRef): Promise<EndpointStatus | undefined> {
+  const address = addressOf(recipient);
+  const [endpoint] = await query<EndpointStatus>(em, selectEndpoint, [address]);
+  if (endpoint === undefined || typeof recipient === "string" || address === recipient.tenantId) return endpoint;
+  // The row of an endpoint that was removed remains, because its events do.
+  const registered = await subscriptionsOf(em, recipient.tenantId);
+  return registered.some(({ id }) => id === address) ? endpoint : undefined;
 }
 
-const REGISTERED = ["lenderId", "id", "url"] as const;
-
-const insertEndpoint = statement(
-  "webhooks.register-endpoint",
-  `insert into ${endpointTable.name} (${endpointTable.columnList(REGISTERED)})
-   values (${endpointTable.parameterList(REGISTERED)})`,
-);
-
-const insertIfNone = statement(
-  "webhooks.register-endpoint-if-none",
-  `insert into ${endpointTable.name} (${endpointTable.columnList(REGISTERED)})
-   values (${endpointTable.parameterList(REGISTERED)})
-   on conflict (lender_id) do nothing`,
-);
-
-// Citus refuses now() within CASE in SET, and accepts it in a WITH.
-const updateUrl = statement(
-  "webhooks.change-endpoint",
-  `with clock as materialized (select now() as now)
-   update webhooks.endpoint e
-   set url = $2, updated_at = clock.now,
-       consecutive_failures = case when e.url is distinct from $2 then 0 else e.consecutive_failures end,
-       failing_since = case when e.url is distinct from $2 then null else e.failing_since end,
-       next_probe_at = case when e.url is distinct from $2 and e.state = 'suspended' then clock.now else e.next_probe_at end
-   from clock
-   where e.lender_id = $1
-   returning e.id`,
-);
+/**
+ * Returns the endpoints of a tenant with their backlogs: the unnamed one first, and then the named ones by name.
+ *
+ * @example
+ * for (const { name, topics, url, waiting } of await listEndpoints(em, tenantId)) {
+ *   console.log(name ?? "(unnamed)", topics.join(", "), url, waiting);
+ * }
+ */
+export async function listEndpoints(em: EntityManager, tenantId: string): Promise<ListedEndpoint[]> {
+  const unnamed = { id: tenantId, name: null, topics: ["*"] };
+  const listed: ListedEndpoint[] = [];
+  for (const { id, name, topics } of [unnamed, ...(await subscriptionsOf(em, tenantId))]) {
+    const [status] = await query<EndpointStatus>(em, selectEndpoint, [id]);
+    if (status) listed.push({ name, topics, ...status });
+  }
+  return listed;
+}
 
 const selectEndpoint = statement(
   "webhooks.endpoint-status",

@@ -1,4 +1,5 @@
 import { type EntityManager, newId, query, signal, statement, transaction, type Tx } from "@collections/database";
+import { addressOf, type EndpointRef } from "./address.ts";
 import { raiseAlert } from "./alert.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 
@@ -9,7 +10,7 @@ import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 const ROWS_AT_A_TIME = 1_000;
 
 /**
- * Ends the suspension of a tenant's endpoint. Its backlog is then sent, each stream in its sequence, slowly at first. Events that
+ * Ends the suspension of an endpoint. Its backlog is then sent, each stream in its sequence, slowly at first. Events that
  * waited for a retry become due too. With `url`, does nothing unless this URL is still registered, because the answer of
  * another URL says nothing about this one. Returns whether the endpoint was suspended. contract: Retry and suspension
  *
@@ -18,29 +19,30 @@ const ROWS_AT_A_TIME = 1_000;
  */
 export async function recoverEndpoint(
   em: EntityManager,
-  tenantId: string,
+  recipient: EndpointRef,
   { url }: { url?: string } = {},
 ): Promise<boolean> {
-  const suspended = await query(em, selectSuspended, [tenantId, url ?? null]);
+  const lenderId = addressOf(recipient);
+  const suspended = await query(em, selectSuspended, [lenderId, url ?? null]);
   if (suspended.length === 0) return false;
-  while ((await transaction(em, (tx) => endWaits(tx, tenantId))) === ROWS_AT_A_TIME);
+  while ((await transaction(em, (tx) => endWaits(tx, lenderId))) === ROWS_AT_A_TIME);
   return transaction(em, async (tx) => {
-    const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [tenantId, newId(), url ?? null]);
+    const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [lenderId, newId(), url ?? null]);
     if (!recovered) return false;
     // Attempts that were under way at the suspension may have failed since.
-    while ((await endWaits(tx, tenantId)) === ROWS_AT_A_TIME);
+    while ((await endWaits(tx, lenderId)) === ROWS_AT_A_TIME);
     await raiseAlert(tx, {
-      lenderId: tenantId,
+      lenderId,
       cause: "recovered",
       facts: { since: recovered.suspendedAt.toISOString() },
     });
-    signal(tx, WEBHOOKS_CHANNEL, tenantId);
+    signal(tx, WEBHOOKS_CHANNEL, lenderId);
     return true;
   });
 }
 
-async function endWaits(tx: Tx, tenantId: string): Promise<number> {
-  return (await query(tx, endWaitsOfEndpoint, [tenantId, ROWS_AT_A_TIME])).length;
+async function endWaits(tx: Tx, lenderId: string): Promise<number> {
+  return (await query(tx, endWaitsOfEndpoint, [lenderId, ROWS_AT_A_TIME])).length;
 }
 
 const selectSuspended = statement(

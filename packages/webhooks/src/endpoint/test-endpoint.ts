@@ -12,6 +12,8 @@ import { recoverEndpoint } from "./recover.ts";
 
 /** A ping to send: a new UUIDv7, and the exact body that contains it. */
 export type Ping = OfTenant & {
+  /** The name of the endpoint. Default: the tenant's unnamed endpoint. `pingOf` may leave it out. */
+  readonly endpoint?: string | undefined;
   readonly eventId: string;
   readonly body: string;
 };
@@ -84,11 +86,12 @@ export class PingAbandonedError extends Error {
  */
 export async function testEndpoint(em: EntityManager, sender: WebhookSender, ping: Ping): Promise<TestedDelivery> {
   const tenantId = tenantIdOf(ping);
-  const endpoint = await endpointOf(em, tenantId);
+  const recipient = { tenantId, endpoint: ping.endpoint };
+  const endpoint = await endpointOf(em, recipient);
   if (!endpoint?.url) throw new CallbackNotConfiguredError(tenantId);
   const attempt = await makeAttempt(sender, { ...ping, url: endpoint.url, kind: "ping", number: 1 });
   if (attempt.outcome === "abandoned") throw new PingAbandonedError();
-  if (attempt.outcome === "delivered") await recoverEndpoint(em, tenantId, { url: endpoint.url });
+  if (attempt.outcome === "delivered") await recoverEndpoint(em, recipient, { url: endpoint.url });
   return {
     delivered: attempt.outcome === "delivered",
     deliveryId: publicId("evt", ping.eventId),

@@ -29,12 +29,15 @@ export class InvalidWebhookKeyError extends Error {
   readonly tenantId: string;
   /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId: string;
+  /** The name of the endpoint. Undefined for the unnamed endpoint. */
+  readonly endpoint: string | undefined;
 
-  constructor(code: WebhookKeyFault, tenantId: string, message: string) {
+  constructor(code: WebhookKeyFault, { tenantId, endpoint }: KeyOwner, message: string) {
     super(message);
     this.code = code;
     this.tenantId = tenantId;
     this.lenderId = tenantId;
+    this.endpoint = endpoint;
   }
 }
 
@@ -43,22 +46,32 @@ const KEY_ID = /^[\x21-\x7e]{1,200}$/;
 /** 16 random bytes in hexadecimal or base64 have at least as many characters. */
 const MIN_SECRET_CHARS = 16;
 
-/** Checks the key of a tenant. The length of a prepared secret is unknown, so only texts are measured. */
-export function checkKey(key: WebhookKey, tenantId: string): void {
+/** The endpoint whose requests a key signs. */
+export interface KeyOwner {
+  readonly tenantId: string;
+  readonly endpoint?: string | undefined;
+}
+
+/** Checks the key of an endpoint. The length of a prepared secret is unknown, so only texts are measured. */
+export function checkKey(key: WebhookKey, owner: KeyOwner): void {
   const { keyId, secret } = (key ?? {}) as { readonly keyId?: unknown; readonly secret?: unknown };
   if (typeof keyId !== "string" || !KEY_ID.test(keyId)) {
     throw new InvalidWebhookKeyError(
       "KEY_ID_INVALID",
-      tenantId,
-      `signingKeyOf("${tenantId}") returned no valid keyId; expected { keyId, secret } with a keyId of 1 to 200 visible ASCII characters.`,
+      owner,
+      `${callFor(owner)} returned no valid keyId; expected { keyId, secret } with a keyId of 1 to 200 visible ASCII characters.`,
     );
   }
   if (typeof secret === "object" && secret !== null) return;
   if (typeof secret !== "string" || secret.length < MIN_SECRET_CHARS) {
     throw new InvalidWebhookKeyError(
       "SECRET_TOO_SHORT",
-      tenantId,
-      `signingKeyOf("${tenantId}") returned a secret of fewer than ${MIN_SECRET_CHARS} characters; make one with randomBytes(32).toString("hex").`,
+      owner,
+      `${callFor(owner)} returned a secret of fewer than ${MIN_SECRET_CHARS} characters; make one with randomBytes(32).toString("hex").`,
     );
   }
+}
+
+function callFor({ tenantId, endpoint }: KeyOwner): string {
+  return endpoint === undefined ? `signingKeyOf("${tenantId}")` : `signingKeyOf("${tenantId}", "${endpoint}")`;
 }

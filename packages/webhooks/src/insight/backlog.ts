@@ -1,5 +1,6 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
 import { type Attempt, attemptTable } from "../storage/attempt-log.ts";
 import { type Delivery, deliveryTable } from "../storage/delivery.ts";
@@ -54,29 +55,32 @@ export async function backlogs(em: EntityManager): Promise<Backlog[]> {
 }
 
 /**
- * Returns the oldest event that a tenant has not acknowledged and that will still be sent. Replays do not count.
+ * Returns the oldest event that an endpoint has not acknowledged and that will still be sent. Replays do not count.
  *
  * @example
  * const oldest = await oldestUndelivered(em, tenantId);
  * const ageMs = oldest ? now.getTime() - oldest.createdAt.getTime() : 0;
  */
-export async function oldestUndelivered(em: EntityManager, tenantId: string): Promise<UndeliveredEvent | undefined> {
+export async function oldestUndelivered(
+  em: EntityManager,
+  recipient: EndpointRef,
+): Promise<UndeliveredEvent | undefined> {
   const [oldest] = await query<UndeliveredRow & Pick<UndeliveredEvent, "eventId" | "state">>(em, selectOldest, [
-    tenantId,
+    addressOf(recipient),
   ]);
   return oldest && { ...oldest, ...streamNames(oldest.loan) };
 }
 
 /**
- * Returns the latest failed attempt of a tenant, or undefined if none of its last 10,000 attempts has failed.
+ * Returns the latest failed attempt at an endpoint, or undefined if none of its last 10,000 attempts has failed.
  *
  * @example
  * const failed = await lastFailedAttempt(em, tenantId);
  * const { url } = (await endpointOf(em, tenantId)) ?? { url: null };
  * const advice = failed && remedyFor({ ...failed, url });
  */
-export async function lastFailedAttempt(em: EntityManager, tenantId: string): Promise<FailedAttempt | undefined> {
-  const [failed] = await query<FailedAttempt>(em, selectLastFailed, [tenantId, LATEST_ATTEMPTS]);
+export async function lastFailedAttempt(em: EntityManager, recipient: EndpointRef): Promise<FailedAttempt | undefined> {
+  const [failed] = await query<FailedAttempt>(em, selectLastFailed, [addressOf(recipient), LATEST_ATTEMPTS]);
   return failed;
 }
 

@@ -3,22 +3,17 @@ import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { type Attempt, attemptTable, LOGGED } from "../storage/attempt-log.ts";
 import { type Delivery, DeliveryEntity, type DeliveryState } from "../storage/delivery.ts";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import { EndpointEntity } from "../endpoint/endpoint.ts";
-import {
-  type StreamNames,
-  streamNames,
-  streamOf,
-  tenantIdOf,
-  type TenantNames,
-  tenantNames,
-} from "../endpoint/old-names.ts";
+import { type StreamNames, streamNames, streamOf, tenantIdOf } from "../endpoint/old-names.ts";
+import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import { EventEntity } from "../storage/event.ts";
 import { CLOCKS_DIFFER_MS, idBefore, laterBy } from "../storage/id-time.ts";
 
 const DEFAULT_LIMIT = 50;
 
 /** A delivery as tenants and operators see it. Ids are UUIDs. */
-export interface DeliverySummary extends TenantNames, StreamNames {
+export interface DeliverySummary extends Recipient, StreamNames {
   readonly eventId: string;
   readonly kind: string;
   readonly sequence: bigint;
@@ -52,7 +47,10 @@ export interface DeliveryDetail extends DeliverySummary {
 
 /** A filter of deliveries. An absent field does not restrict the list. `stream` needs `tenantId`. */
 export interface DeliveryFilter {
+  /** Only deliveries to the unnamed endpoint of this tenant, or to its endpoint `endpoint`. */
   readonly tenantId?: string;
+  /** The name of an endpoint. It needs `tenantId`. */
+  readonly endpoint?: string | null;
   /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId?: string;
   readonly states?: readonly DeliveryState[];
@@ -67,7 +65,10 @@ export interface DeliveryFilter {
   readonly limit?: number;
 }
 
-/** A page of deliveries, newest first. */
+/**
+ * A page of deliveries, newest first. Copies of an event for several endpoints are on the same page, so a page of all
+ * tenants may be longer than `limit`.
+ */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliverySummary[];
   /** The cursor of the next page. Null on the last page. */
@@ -89,12 +90,26 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
     { $and: conditions },
     { orderBy: { id: "desc" }, limit: limit + 1, disableIdentityMap: true },
   );
-  const deliveries = rows.slice(0, limit).map((row) => summaryOf(row, now));
-  return { deliveries, nextCursor: rows.length > limit ? (deliveries.at(-1)?.eventId ?? null) : null };
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  if (last && last.id === rows.at(-1)!.id) page.push(...(await otherCopies(em, conditions, last.id, page)));
+  const deliveries = await Promise.all(page.map((row) => summaryOf(em, row, now)));
+  return { deliveries, nextCursor: last?.id ?? null };
+}
+
+/** Returns the copies of an event that are not on the page. The cursor of the next page would skip them. */
+async function otherCopies(
+  em: EntityManager,
+  conditions: readonly FilterQuery<Delivery>[],
+  id: string,
+  page: readonly Delivery[],
+): Promise<Delivery[]> {
+  const copies = await em.find(DeliveryEntity, { $and: [...conditions, { id }] }, { disableIdentityMap: true });
+  return copies.filter((copy) => !page.some((shown) => shown.id === id && shown.lenderId === copy.lenderId));
 }
 
 /**
- * Returns one delivery of a tenant with its body and all attempts, or undefined if there is none.
+ * Returns one delivery of an endpoint with its body and all attempts, or undefined if there is none.
  *
  * @example
  * const delivery = await deliveryById(em, tenantId, eventId, now);
@@ -102,11 +117,11 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
  */
 export async function deliveryById(
   em: EntityManager,
-  tenantId: string,
+  recipient: EndpointRef,
   eventId: string,
   now: Date,
 ): Promise<DeliveryDetail | undefined> {
-  const lenderId = tenantId;
+  const lenderId = addressOf(recipient);
   const delivery = await em.findOne(DeliveryEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
   const event = await em.findOne(EventEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
   if (!delivery || !event) return undefined;
@@ -117,7 +132,7 @@ export async function deliveryById(
   );
   const log = await query<LoggedAttempt>(em, selectAttempts, [lenderId, eventId, laterBy(-CLOCKS_DIFFER_MS, eventId)]);
   return {
-    ...summaryOf(delivery, now),
+    ...(await summaryOf(em, delivery, now)),
     url: endpoint?.url ?? null,
     occurredAt: event.occurredAt,
     body: event.body,
@@ -127,9 +142,9 @@ export async function deliveryById(
 
 async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
   const { kind, states, since, cursor } = filter;
-  const [lenderId, loan] = [tenantIdOf(filter), streamOf(filter)];
+  const [lenderId, loan] = [addressIn(filter), streamOf(filter)];
   const conditions: FilterQuery<Delivery>[] = [];
-  if (lenderId !== undefined) conditions.push(await lenderCondition(em, lenderId, states));
+  if (lenderId !== undefined) conditions.push(await endpointCondition(em, lenderId, states));
   if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
   if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
@@ -139,11 +154,19 @@ async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date
   return conditions;
 }
 
+/** Returns the address of the endpoint that a filter names, or undefined if it names none. */
+function addressIn(filter: DeliveryFilter): string | undefined {
+  const [tenantId, { endpoint }] = [tenantIdOf(filter), filter];
+  if (tenantId !== undefined) return addressOf({ tenantId, endpoint });
+  if (endpoint === undefined || endpoint === null) return undefined;
+  throw new TypeError("The filter has endpoint but no tenantId. A name belongs to one tenant: pass tenantId too.");
+}
+
 /**
- * Returns the condition on the tenant. Parked deliveries are found by an index that begins with the endpoint, because a
+ * Returns the condition on the endpoint. Parked deliveries are found by an index that begins with the endpoint, because a
  * query by the tenant's id would read delivered ones too.
  */
-async function lenderCondition(
+async function endpointCondition(
   em: EntityManager,
   lenderId: string,
   states: readonly DeliveryState[] | undefined,
@@ -166,10 +189,10 @@ async function idsOfStream(em: EntityManager, lenderId: string | undefined, stre
   return rows.map(({ id }) => id);
 }
 
-function summaryOf(row: Delivery, now: Date): DeliverySummary {
+async function summaryOf(em: EntityManager, row: Delivery, now: Date): Promise<DeliverySummary> {
   const isInFlight = row.state === "waiting" && row.leasedUntil && row.leasedUntil >= now;
   return {
-    ...tenantNames(row.lenderId),
+    ...(await recipientOf(em, row.lenderId)),
     eventId: row.id,
     kind: row.kind,
     ...streamNames(row.loan),

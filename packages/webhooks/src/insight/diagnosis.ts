@@ -31,6 +31,8 @@ export interface WebhookProblem {
   readonly tenantId: string | null;
   /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId: string | null;
+  /** The name of the endpoint. Absent for the unnamed endpoint, and for a problem that belongs to no tenant. */
+  readonly endpoint?: string;
   readonly count: number;
   /** The first event concerned, as a UUID. */
   readonly eventId: string | null;
@@ -50,7 +52,12 @@ const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
 
 /** Lists the problems of an endpoint, faults first. `streamNoun` is the host's word for a stream. */
 export function diagnoseEndpoint(facts: EndpointFacts, now: Date, streamNoun: string): WebhookProblem[] {
-  return [...faultsInRows(facts, streamNoun), ...faultsOfWorkers(facts, now), ...warnings(facts, now, streamNoun)];
+  const found = [
+    ...faultsInRows(facts, streamNoun),
+    ...faultsOfWorkers(facts, now),
+    ...warnings(facts, now, streamNoun),
+  ];
+  return found.map((problem) => ({ ...problem, ...facts.recipient }));
 }
 
 /** Lists the partitioned tables that lack partitions for the coming days. */
@@ -59,7 +66,6 @@ export function diagnosePartitions(states: readonly PartitionState[], now: Date)
     .filter(({ madeTo }) => madeTo.getTime() < now.getTime() + PARTITIONS_AHEAD_MS)
     .map(({ relation, madeTo, unplaced }) =>
       problem("fault", "PARTITIONS_NOT_MADE", {
-        tenantId: null,
         count: unplaced,
         detail: `webhooks.${relation} has partitions only up to ${iso(madeTo)}; ${unplaced} rows are later.`,
       }),
@@ -67,30 +73,22 @@ export function diagnosePartitions(states: readonly PartitionState[], now: Date)
 }
 
 function faultsInRows(facts: EndpointFacts, streamNoun: string): WebhookProblem[] {
-  const { tenantId, totals, sequenceProblems: sequence, eventsWithoutDelivery, deliveriesWithoutEvent } = facts;
+  const { totals, sequenceProblems: sequence, eventsWithoutDelivery, deliveriesWithoutEvent } = facts;
   const { published, delivered, waiting, retrying, parked } = totals;
   const tracked = delivered + waiting + retrying + parked;
   return [
     ...sequenceFaults(
-      tenantId,
       "SEQUENCE_GAP",
       sequence.filter(({ fault }) => fault === "gap"),
       streamNoun,
     ),
     ...sequenceFaults(
-      tenantId,
       "SEQUENCE_DUPLICATE",
       sequence.filter(({ fault }) => fault === "duplicate"),
       streamNoun,
     ),
+    ...faultOf("EVENT_WITHOUT_DELIVERY", eventsWithoutDelivery, "Events have no delivery, so they are not sent"),
     ...faultOf(
-      tenantId,
-      "EVENT_WITHOUT_DELIVERY",
-      eventsWithoutDelivery,
-      "Events have no delivery, so they are not sent",
-    ),
-    ...faultOf(
-      tenantId,
       "DELIVERY_WITHOUT_EVENT",
       deliveriesWithoutEvent,
       "Deliveries have no event, so there is no body to send",
@@ -99,7 +97,6 @@ function faultsInRows(facts: EndpointFacts, streamNoun: string): WebhookProblem[
       ? []
       : [
           problem("fault", "TOTALS_MISMATCH", {
-            tenantId,
             count: Math.abs(published - tracked),
             detail: `${published} events are published, but ${delivered} delivered, ${waiting} waiting, ${retrying} retrying and ${parked} parked add up to ${tracked}.`,
           }),
@@ -108,7 +105,6 @@ function faultsInRows(facts: EndpointFacts, streamNoun: string): WebhookProblem[
 }
 
 function sequenceFaults(
-  tenantId: string,
   code: "SEQUENCE_GAP" | "SEQUENCE_DUPLICATE",
   found: readonly SequenceProblem[],
   streamNoun: string,
@@ -118,26 +114,23 @@ function sequenceFaults(
   const streams = new Set(found.map(({ stream }) => stream)).size;
   const what = code === "SEQUENCE_GAP" ? "Sequence numbers are missing" : "Sequence numbers are repeated";
   const detail = `${what}: ${found.length}, in ${streamNoun}s: ${streams}. The first is in ${streamNoun} ${first.stream}: after ${first.after} comes ${first.found}.`;
-  return [problem("fault", code, { tenantId, count: found.length, eventId: first.eventId, detail })];
+  return [problem("fault", code, { count: found.length, eventId: first.eventId, detail })];
 }
 
 function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
-  const { tenantId, state, url, updatedAt, inFlight, unleased, stuck, nextProbeAt } = facts;
+  const { state, url, updatedAt, inFlight, unleased, stuck, nextProbeAt } = facts;
   const longAgo = new Date(now.getTime() - GRACE_MS);
   const isOpen = state === "active" && url !== null && updatedAt < longAgo;
   const isProbeOverdue = state === "suspended" && url !== null && (nextProbeAt === null || nextProbeAt < longAgo);
   return [
     ...(isOpen && inFlight === 0
-      ? faultOf(tenantId, "NOT_PICKED_UP", unleased, "First attempts are due, and no worker makes them")
+      ? faultOf("NOT_PICKED_UP", unleased, "First attempts are due, and no worker makes them")
       : []),
-    ...(isOpen
-      ? faultOf(tenantId, "STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over")
-      : []),
-    ...faultOf(tenantId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue, and no worker makes them"),
+    ...(isOpen ? faultOf("STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over") : []),
+    ...faultOf("RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue, and no worker makes them"),
     ...(isProbeOverdue
       ? [
           problem("fault", "PROBE_OVERDUE", {
-            tenantId,
             since: nextProbeAt,
             detail: nextProbeAt
               ? `The probe that was due at ${iso(nextProbeAt)} was not made.`
@@ -147,7 +140,6 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
       : []),
     ...facts.stalledReplays.map(({ replayId, nextStepAt, done, total }) =>
       problem("fault", "REPLAY_STALLED", {
-        tenantId,
         count: total - done,
         since: nextStepAt,
         detail: `The replay ${publicId("replay", replayId)} has stalled at ${done} of ${total} events since ${iso(nextStepAt)}.`,
@@ -158,9 +150,9 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
 
 /** Returns at most one warning. If events wait for several reasons, the first reason explains the others. */
 function warnings(facts: EndpointFacts, now: Date, streamNoun: string): WebhookProblem[] {
-  const { tenantId, state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
+  const { state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
   const count = totals.waiting + totals.retrying;
-  const about = { tenantId, count, eventId: oldest?.eventId ?? null };
+  const about = { count, eventId: oldest?.eventId ?? null };
   if (state === "suspended" && url !== null) {
     const probe = [nextProbeAt && `next probe ${iso(nextProbeAt)}`, probeError && `last probe: ${probeError}`];
     const detail = `Suspended since ${suspendedAt ? iso(suspendedAt) : "an unknown time"}, ${count} events wait; ${probe.filter(Boolean).join(", ")}`;
@@ -178,23 +170,18 @@ function warnings(facts: EndpointFacts, now: Date, streamNoun: string): WebhookP
   return [problem("warning", "OLD_EVENT", { ...about, since, detail })];
 }
 
-function faultOf(
-  tenantId: string,
-  code: WebhookProblemCode,
-  { count, eventId }: Found,
-  what: string,
-): WebhookProblem[] {
+function faultOf(code: WebhookProblemCode, { count, eventId }: Found, what: string): WebhookProblem[] {
   if (count === 0 || eventId === null) return [];
   const detail = `${what}: ${count}, the first is ${publicId("evt", eventId)}.`;
-  return [problem("fault", code, { tenantId, count, eventId, detail })];
+  return [problem("fault", code, { count, eventId, detail })];
 }
 
 function problem(
   severity: WebhookProblem["severity"],
   code: WebhookProblemCode,
-  facts: Partial<Omit<WebhookProblem, "lenderId">> & Pick<WebhookProblem, "tenantId" | "detail">,
+  facts: Partial<WebhookProblem> & Pick<WebhookProblem, "detail">,
 ): WebhookProblem {
-  return { severity, code, count: 1, eventId: null, since: null, ...facts, lenderId: facts.tenantId };
+  return { severity, code, tenantId: null, lenderId: null, count: 1, eventId: null, since: null, ...facts };
 }
 
 function iso(at: Date): string {

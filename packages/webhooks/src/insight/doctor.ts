@@ -2,13 +2,15 @@ import { type EntityManager, query, readSnapshot, statement } from "@collections
 import { diagnoseEndpoint, diagnosePartitions, type WebhookProblem } from "./diagnosis.ts";
 import { factsOfEndpoint, selectEndpoints, type EndpointRow } from "./doctor-facts.ts";
 import type { EndpointState } from "../endpoint/endpoint.ts";
-import { tenantIdOf, type TenantNames, tenantNames } from "../endpoint/old-names.ts";
+import { addressOf } from "../endpoint/address.ts";
+import { tenantIdOf } from "../endpoint/old-names.ts";
+import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import type { UndeliveredEvent } from "./backlog.ts";
 import { partitionStates } from "../storage/partitions.ts";
 import { type DeliveryTotals, holdEvents } from "./verification.ts";
 
-/** One tenant's webhooks at the time of the check. */
-export interface TenantWebhooks extends DeliveryTotals, TenantNames {
+/** The webhooks of one endpoint of a tenant at the time of the check. */
+export interface TenantWebhooks extends DeliveryTotals, Recipient {
   readonly url: string | null;
   readonly state: EndpointState;
   readonly suspendedAt: Date | null;
@@ -22,31 +24,33 @@ export interface TenantWebhooks extends DeliveryTotals, TenantNames {
  */
 export type LenderWebhooks = TenantWebhooks;
 
-/** The state of the webhooks of one tenant or of all tenants, and the problems found. */
+/** The state of the webhooks of one endpoint or of all endpoints, and the problems found. */
 export interface WebhookReport {
   /** The time of the report, by the database's clock. */
   readonly at: Date;
   readonly tenants: readonly TenantWebhooks[];
   /** @deprecated Use `tenants`. Version 0.2 removes `lenders`. */
   readonly lenders: readonly TenantWebhooks[];
-  /** The problems of each tenant in turn, then those that belong to no tenant. */
+  /** The problems of each endpoint in turn, then those that belong to no tenant. */
   readonly problems: readonly WebhookProblem[];
 }
 
-/** Which tenant to check, and a progress callback. */
+/** Which endpoint to check, and a progress callback. */
 export interface CheckOptions {
-  /** Default: all tenants. Partitions are checked only for all tenants. */
+  /** The tenant whose endpoint is checked. Default: all endpoints of all tenants, and the partitions. */
   readonly tenantId?: string | undefined;
+  /** The name of the endpoint. Default: the tenant's unnamed endpoint. */
+  readonly endpoint?: string | null | undefined;
   /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId?: string | undefined;
   /** The host's word for a stream, such as `invoice`, for the sentences of the report. Default: `stream`. */
   readonly streamNoun?: string | undefined;
-  /** Called before each tenant. */
+  /** Called before each endpoint. */
   readonly onProgress?: (progress: CheckProgress) => void;
 }
 
-/** The tenant that is checked next, how many are done, and how many there are. */
-export interface CheckProgress extends TenantNames {
+/** The endpoint that is checked next, how many are done, and how many there are. */
+export interface CheckProgress extends Recipient {
   readonly done: number;
   readonly of: number;
 }
@@ -64,21 +68,24 @@ const LONG_QUERY_MS = 300_000;
  * for (const { code, count, detail } of faults) console.error(code, count, detail);
  */
 export async function checkWebhooks(em: EntityManager, options: CheckOptions = {}): Promise<WebhookReport> {
-  const { onProgress, streamNoun = "stream" } = options;
+  const { endpoint: name, onProgress, streamNoun = "stream" } = options;
   const tenantId = tenantIdOf(options);
   return readSnapshot(em, async (tx) => {
     await holdEvents(tx);
     await query(tx, allowLongStatements, [String(LONG_QUERY_MS)]);
     const [clock] = await query<{ now: Date }>(tx, selectNow, []);
-    const endpoints = await query<EndpointRow>(tx, selectEndpoints, [tenantId ?? null]);
+    const endpoints = await query<EndpointRow>(tx, selectEndpoints, [
+      tenantId === undefined ? null : addressOf({ tenantId, endpoint: name }),
+    ]);
     const tenants: TenantWebhooks[] = [];
     const problems: WebhookProblem[] = [];
     for (const [done, endpoint] of endpoints.entries()) {
-      onProgress?.({ ...tenantNames(endpoint.lenderId), done, of: endpoints.length });
-      const facts = await factsOfEndpoint(tx, endpoint, LONG_QUERY_MS);
+      const recipient = await recipientOf(tx, endpoint.lenderId);
+      onProgress?.({ ...recipient, done, of: endpoints.length });
+      const facts = await factsOfEndpoint(tx, endpoint, recipient, LONG_QUERY_MS);
       const { url, state, suspendedAt } = endpoint;
       const { oldestUndelivered = null, totals } = facts;
-      tenants.push({ ...tenantNames(endpoint.lenderId), url, state, suspendedAt, oldestUndelivered, ...totals });
+      tenants.push({ ...recipient, url, state, suspendedAt, oldestUndelivered, ...totals });
       problems.push(...diagnoseEndpoint(facts, clock!.now, streamNoun));
     }
     if (tenantId === undefined) problems.push(...diagnosePartitions(await partitionStates(tx), clock!.now));

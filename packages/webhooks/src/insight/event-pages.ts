@@ -1,4 +1,5 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import { type OnStream, type StreamNames, streamNames, streamOf } from "../endpoint/old-names.ts";
 
 /** An event as it is stored, with the exact bytes of its body. */
@@ -38,12 +39,12 @@ export interface EventPage {
  */
 export async function eventPage(
   em: EntityManager,
-  tenantId: string,
+  recipient: EndpointRef,
   kind: string,
   after: string | undefined,
   limit: number,
 ): Promise<EventPage> {
-  const rows = await query<PageRow>(em, selectPage, [tenantId, kind, after ?? BEFORE_ALL_IDS, limit]);
+  const rows = await query<PageRow>(em, selectPage, [addressOf(recipient), kind, after ?? BEFORE_ALL_IDS, limit]);
   return {
     events: rows.flatMap(({ body, ...event }) =>
       body === null ? [] : [{ ...event, ...streamNames(event.loan), body }],
@@ -62,13 +63,13 @@ export async function eventPage(
  */
 export async function eventsAt(
   em: EntityManager,
-  tenantId: string,
+  recipient: EndpointRef,
   kind: string,
   keys: readonly EventKey[],
 ): Promise<EventAtKey[]> {
   if (keys.length === 0) return [];
   const columns = [keys.map((key) => streamOf(key)), keys.map(({ sequence }) => sequence.toString())];
-  const rows = await query<FoundRow>(em, selectAt, [tenantId, kind, ...columns]);
+  const rows = await query<FoundRow>(em, selectAt, [addressOf(recipient), kind, ...columns]);
   return rows.map(({ eventId, body, loan, sequence, isLetGo }) => ({
     event: eventId === null || body === null ? undefined : { eventId, ...streamNames(loan), sequence, body },
     isLetGo,

@@ -1,11 +1,13 @@
 import { type EntityManager, query, type QueryOptions, statement, type Tx } from "@collections/database";
-import { type StreamNames, streamNames, type TenantNames, tenantNames } from "../endpoint/old-names.ts";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
+import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import { eventsKeptFrom } from "./event-pages.ts";
 import type { Delivery } from "../storage/delivery.ts";
 import { CLOCKS_DIFFER_MS, laterBy } from "../storage/id-time.ts";
 
 /** An event whose sequence number does not follow `after`, the number of the stream's previous event (0 if none). */
-export interface SequenceProblem extends TenantNames, StreamNames {
+export interface SequenceProblem extends Recipient, StreamNames {
   readonly fault: "gap" | "duplicate";
   readonly after: bigint;
   readonly found: bigint;
@@ -39,7 +41,7 @@ export async function holdEvents(tx: Tx): Promise<void> {
 }
 
 /**
- * Finds gaps and duplicates in the sequences of one tenant or of all. A sequence begins with 1, or with the number after the
+ * Finds gaps and duplicates in the sequences of one endpoint or of all. A sequence begins with 1, or with the number after the
  * last event that retention has deleted. contract: Envelope
  *
  * @example
@@ -49,16 +51,21 @@ export async function holdEvents(tx: Tx): Promise<void> {
  */
 export async function sequenceProblems(
   em: EntityManager,
-  tenantId?: string,
+  recipient?: EndpointRef,
   options: QueryOptions = LONG_READ,
 ): Promise<SequenceProblem[]> {
   const keptFrom = laterBy(CLOCKS_DIFFER_MS, await eventsKeptFrom(em));
-  const rows = await query<ProblemRow>(em, selectProblems, [tenantId ?? null, keptFrom], options);
-  return rows.map((row) => ({ ...row, ...tenantNames(row.lenderId), ...streamNames(row.loan) }));
+  const rows = await query<ProblemRow>(em, selectProblems, [addressOrNull(recipient), keptFrom], options);
+  const problems = rows.map(async (row) => ({
+    ...row,
+    ...(await recipientOf(em, row.lenderId)),
+    ...streamNames(row.loan),
+  }));
+  return Promise.all(problems);
 }
 
 /**
- * Counts deliveries by state. One query reads all counts, so that they are consistent with each other.
+ * Counts the deliveries of one endpoint, or of all, by state. One query reads all counts, so that they are consistent with each other.
  *
  * @example
  * const { published, delivered, waiting, retrying, parked } = await deliveryTotals(em, tenantId);
@@ -66,18 +73,18 @@ export async function sequenceProblems(
  */
 export async function deliveryTotals(
   em: EntityManager,
-  tenantId?: string,
+  recipient?: EndpointRef,
   options: QueryOptions = LONG_READ,
 ): Promise<DeliveryTotals> {
   const keptFrom = await eventsKeptFrom(em);
-  const [totals] = await query<DeliveryTotals>(em, countByState, [tenantId ?? null, keptFrom], options);
+  const [totals] = await query<DeliveryTotals>(em, countByState, [addressOrNull(recipient), keptFrom], options);
   // If retention has advanced in the meantime, it may have deleted deliveries of events that were counted. Then count
   // again.
-  return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, tenantId, options);
+  return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, recipient, options);
 }
 
 /**
- * Returns the sequence number of the last event of each stream, even if the event has been deleted. A stream that never had
+ * Returns the sequence number of the last event of each stream in an endpoint, even if the event has been deleted. A stream that never had
  * an event is not in the map.
  *
  * @example
@@ -86,14 +93,21 @@ export async function deliveryTotals(
  */
 export async function lastSequences(
   em: EntityManager,
-  tenantId: string,
+  recipient: EndpointRef,
   streams: readonly string[],
 ): Promise<Map<string, bigint>> {
-  const rows = await query<{ loan: string; sequence: bigint }>(em, selectLastSequences, [tenantId, streams]);
+  const rows = await query<{ loan: string; sequence: bigint }>(em, selectLastSequences, [
+    addressOf(recipient),
+    streams,
+  ]);
   return new Map(rows.map(({ loan, sequence }) => [loan, sequence]));
 }
 
-type ProblemRow = Pick<Delivery, "lenderId" | "loan"> & Omit<SequenceProblem, keyof TenantNames | keyof StreamNames>;
+function addressOrNull(recipient: EndpointRef | undefined): string | null {
+  return recipient === undefined ? null : addressOf(recipient);
+}
+
+type ProblemRow = Pick<Delivery, "lenderId" | "loan"> & Omit<SequenceProblem, keyof Recipient | keyof StreamNames>;
 
 /** The time limit of queries that read many rows: as long as the server allows. */
 const LONG_READ = { timeoutMs: 35_000 };

@@ -4,13 +4,12 @@ import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { advanceReplays } from "./advance-replays.ts";
 import { deliveryById } from "../insight/delivery-log.ts";
-import type { NumberedEvent } from "../event-input.ts";
 import { cancelReplay, listReplays, type Replay, replayById, type ReplayFilter } from "./replay.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
 import { endRunningSession, rowOf, settleAs } from "../../tests/delivery-rows.ts";
 import { openReceiver } from "../../tests/receiver.ts";
-import { countIn, eventsOn, openTrial, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, openTrial, until, type NumberedEvent } from "../../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;

@@ -1,6 +1,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
-import { type TenantNames, tenantNames } from "../endpoint/old-names.ts";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 
 /** `running` until all of its events are due again (`done`) or an operator cancels the replay (`cancelled`). */
 export type ReplayState = "running" | "done" | "cancelled";
@@ -61,7 +62,7 @@ export const ReplayEntity = defineEntity({
 export type ReplayRow = InferEntity<typeof ReplayEntity>;
 
 /** A replay and its progress. A field of its filter that is null does not restrict. */
-export interface Replay extends Omit<ReplayRow, "lenderId" | "loan">, TenantNames {
+export interface Replay extends Omit<ReplayRow, "lenderId" | "loan">, Recipient {
   readonly stream: string | null;
   /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
   readonly loan: string | null;
@@ -72,43 +73,45 @@ export const replayTable = tableOf(ReplayEntity);
 const LISTED = 50;
 
 /**
- * Returns one replay of a tenant, or undefined if there is none.
+ * Returns one replay of an endpoint, or undefined if there is none.
  *
  * @example
  * const replay = await replayById(em, tenantId, replayId);
  * if (replay) console.log(`${replay.done} of ${replay.total}, ${replay.state}`);
  */
-export async function replayById(em: EntityManager, tenantId: string, id: string): Promise<Replay | undefined> {
-  const row = await em.findOne(ReplayEntity, { lenderId: tenantId, id }, { disableIdentityMap: true });
-  return row ? replayOf(row) : undefined;
+export async function replayById(em: EntityManager, recipient: EndpointRef, id: string): Promise<Replay | undefined> {
+  const key = { lenderId: addressOf(recipient), id };
+  const row = await em.findOne(ReplayEntity, key, { disableIdentityMap: true });
+  return row ? replayOf(em, row) : undefined;
 }
 
 /**
- * Returns the tenant's latest 50 replays, the newest first.
+ * Returns the latest 50 replays of an endpoint, the newest first.
  *
  * @example
  * const running = (await listReplays(em, tenantId)).filter(({ state }) => state === "running");
  */
-export async function listReplays(em: EntityManager, tenantId: string): Promise<Replay[]> {
+export async function listReplays(em: EntityManager, recipient: EndpointRef): Promise<Replay[]> {
   const orderBy = { createdAt: "desc", id: "desc" } as const;
   const options = { orderBy, limit: LISTED, disableIdentityMap: true } as const;
-  return (await em.find(ReplayEntity, { lenderId: tenantId }, options)).map(replayOf);
+  const rows = await em.find(ReplayEntity, { lenderId: addressOf(recipient) }, options);
+  return Promise.all(rows.map((row) => replayOf(em, row)));
 }
 
 /**
  * Cancels a running replay: its remaining events stay as they are. Does nothing to a replay that has ended. Returns the replay
- * as it is now, or undefined if the tenant has no replay with this id.
+ * as it is now, or undefined if the endpoint has no replay with this id.
  *
  * @example
  * const cancelled = await transaction(em, (tx) => cancelReplay(tx, tenantId, replayId));
  */
-export async function cancelReplay(tx: Tx, tenantId: string, id: string): Promise<Replay | undefined> {
-  await query(tx, cancel, [tenantId, id]);
-  return replayById(tx, tenantId, id);
+export async function cancelReplay(tx: Tx, recipient: EndpointRef, id: string): Promise<Replay | undefined> {
+  await query(tx, cancel, [addressOf(recipient), id]);
+  return replayById(tx, recipient, id);
 }
 
-function replayOf(row: ReplayRow): Replay {
-  return { ...row, ...tenantNames(row.lenderId), stream: row.loan };
+async function replayOf(em: EntityManager, row: ReplayRow): Promise<Replay> {
+  return { ...row, ...(await recipientOf(em, row.lenderId)), stream: row.loan };
 }
 
 const cancel = statement(

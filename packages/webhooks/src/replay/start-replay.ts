@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import { type Replay, replayById, type ReplayFilter, replayTable } from "./replay.ts";
 import { recordReplayRequest } from "./replay-request.ts";
 import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.ts";
@@ -39,8 +40,8 @@ export interface ReplayRequest {
  * const createdFrom = new Date("2026-11-20T00:00:00Z");
  * const events = await previewReplay(em, tenantId, { states: ["delivered", "parked"], createdFrom });
  */
-export async function previewReplay(em: EntityManager, tenantId: string, filter: ReplayFilter): Promise<number> {
-  const scope = scopeOf(tenantId, filter);
+export async function previewReplay(em: EntityManager, recipient: EndpointRef, filter: ReplayFilter): Promise<number> {
+  const scope = scopeOf(addressOf(recipient), filter);
   return countMatches(em, scope, await lastIdOf(em, scope));
 }
 
@@ -55,24 +56,25 @@ export async function previewReplay(em: EntityManager, tenantId: string, filter:
  */
 export async function startReplay(
   tx: Tx,
-  tenantId: string,
+  recipient: EndpointRef,
   filter: ReplayFilter,
   request: ReplayRequest,
 ): Promise<Replay> {
+  const lenderId = addressOf(recipient);
   const { ratePerSecond = DEFAULT_REPLAY_RATE, requestedBy, id = newId() } = request;
   assert.ok(Number.isInteger(ratePerSecond) && ratePerSecond >= 1 && ratePerSecond <= MAX_REPLAY_RATE);
-  const scope = scopeOf(tenantId, filter);
-  await query(tx, lockStart, [tenantId]);
-  const [same] = await query<{ id: string; isNews: boolean }>(tx, findSame, [tenantId, id, ...filterValues(scope)]);
+  const scope = scopeOf(lenderId, filter);
+  await query(tx, lockStart, [lenderId]);
+  const [same] = await query<{ id: string; isNews: boolean }>(tx, findSame, [lenderId, id, ...filterValues(scope)]);
   if (!same) {
     const upTo = await lastIdOf(tx, scope);
     const total = await countMatches(tx, scope, upTo);
     const replay = { ...scope, id, ratePerSecond, total, cursor: idsOf(scope).after, upTo, requestedBy };
     await query(tx, insertReplay, replayTable.values(replay, REQUESTED));
   } else if (same.isNews && request.id !== undefined) {
-    await query(tx, joinReplay, [tenantId, same.id, id]);
+    await query(tx, joinReplay, [lenderId, same.id, id]);
   }
-  const replay = await replayById(tx, tenantId, same?.id ?? id);
+  const replay = await replayById(tx, lenderId, same?.id ?? id);
   assert.ok(replay);
   return replay;
 }
@@ -95,17 +97,18 @@ export interface RepeatableReplayRequest extends ReplayRequest {
  */
 export async function requestReplay(
   tx: Tx,
-  tenantId: string,
+  recipient: EndpointRef,
   filter: ReplayFilter,
   { dryRun, ...request }: RepeatableReplayRequest,
 ): Promise<{ count: number; replay?: Replay }> {
-  await query(tx, lockStart, [tenantId]);
-  const [use] = await query<FirstUse>(tx, findFirstUse, [tenantId, request.id]);
+  const lenderId = addressOf(recipient);
+  await query(tx, lockStart, [lenderId]);
+  const [use] = await query<FirstUse>(tx, findFirstUse, [lenderId, request.id]);
   if (use!.wasDryRun || (dryRun && use!.replayId === null)) {
-    await recordReplayRequest(tx, tenantId, request.id, null);
-    return { count: await previewReplay(tx, tenantId, filter) };
+    await recordReplayRequest(tx, lenderId, request.id, null);
+    return { count: await previewReplay(tx, lenderId, filter) };
   }
-  const replay = await startReplay(tx, tenantId, filter, request);
+  const replay = await startReplay(tx, lenderId, filter, request);
   return { count: replay.total, replay };
 }
 
@@ -114,7 +117,7 @@ interface FirstUse {
   readonly wasDryRun: boolean;
 }
 
-/** Returns the id of the tenant's last event, or the highest id within the filter's time if that is lower. */
+/** Returns the id of the endpoint's last event, or the highest id within the filter's time if that is lower. */
 async function lastIdOf(em: EntityManager, scope: ReplayScope): Promise<string> {
   const [row] = await query<{ id: string }>(em, selectLastId, [scope.lenderId, idsOf(scope).upTo]);
   return row!.id;

@@ -1,7 +1,8 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 
-/** Something that happened on a loan, with the exact bytes that every attempt sends. Its row never changes. */
+/** Something that happened on a stream, with the exact bytes that every attempt sends. Its row never changes. */
 export const EventEntity = defineEntity({
   name: "Event",
   schema: "webhooks",
@@ -11,7 +12,7 @@ export const EventEntity = defineEntity({
     id: p.uuid().primary(),
     kind: p.text(),
     sourceLoanNumber: p.text(),
-    /** Counts from 1 without a gap for each loan, because it is taken while the loan's case is locked. contract: Envelope */
+    /** Counts from 1 without a gap for each stream, because it is taken under a lock of the stream. contract: Envelope */
     sequence: p.bigint(),
     body: p.text(),
     occurredAt: p.datetime().columnType("timestamptz"),
@@ -31,14 +32,14 @@ export interface StreamEvent {
 }
 
 /**
- * Returns all events of a stream in their sequence.
+ * Returns all events of a stream that an endpoint receives, in their sequence.
  *
  * @example
  * const events = await eventsOf(em, tenantId, "INV-2026-00417");
  * const kinds = events.map(({ sequence, kind }) => `${sequence} ${kind}`);
  */
-export async function eventsOf(em: EntityManager, tenantId: string, stream: string): Promise<StreamEvent[]> {
-  return query(em, selectEvents, [tenantId, stream]);
+export async function eventsOf(em: EntityManager, recipient: EndpointRef, stream: string): Promise<StreamEvent[]> {
+  return query(em, selectEvents, [addressOf(recipient), stream]);
 }
 
 const selectEvents = statement(
