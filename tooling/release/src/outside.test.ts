@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { CommandError, run } from "./command.ts";
 import { EXAMPLES, copyExamples, exampleNames, importedBy, promisedOutputs, readManifest } from "./example.ts";
 import { HOST } from "./host-script.ts";
-import { installOutside, type Outside } from "./outside.ts";
+import { HOST_OVERRIDES, installOutside, type Outside } from "./outside.ts";
 import { ROOT } from "./pack-all.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
@@ -96,6 +96,14 @@ describe("outside of the workspace", () => {
       expect(promised.length, range).toBeGreaterThan(2);
       expect(await openedOn(node, promised)).toBe(`${range.slice(2)}.0`);
     }
+  });
+
+  test("one copy of pg is installed if the host overrides its version as the README of the database says", async () => {
+    const readme = await readFile(join(ROOT, "packages/database/README.md"), "utf8");
+    expect(readme).toContain(`"overrides": ${JSON.stringify(HOST_OVERRIDES)}`);
+    const installed = await readdir(join(outside.app, "node_modules"), { recursive: true });
+    const copies = installed.filter((path) => /(^|\/)node_modules\/pg\/package\.json$/.test(`node_modules/${path}`));
+    expect(copies).toEqual(["pg/package.json"]);
   });
 
   test("the published command shows its help, and exits with 2 for invalid arguments, on each Node", async () => {
