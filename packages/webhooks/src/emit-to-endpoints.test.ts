@@ -40,7 +40,7 @@ function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-test("copies an event to the unnamed endpoint and to each named one with its topic, numbered for each of them", async () => {
+test("emit copies an event to the unnamed endpoint and to named endpoints with a matching topic, numbered per endpoint", async () => {
   const tenantId = await addTenant(null);
   await addNamed(tenantId, "crm", ["invoice.*"]);
   await addNamed(tenantId, "books", ["payment.received"]);
@@ -70,7 +70,7 @@ function named(name: string | null, sequence: bigint) {
   return { name, sequence };
 }
 
-test("an event that no endpoint receives is written nowhere, and the tenant needs no unnamed endpoint", async () => {
+test("emit does not write an event that no endpoint receives, and accepts a tenant with only named endpoints", async () => {
   const tenantId = newId();
   await addNamed(tenantId, "crm", ["invoice.*"]);
   const [unheard, heard] = await emitAll([anEvent(tenantId, { kind: "case.closed" }), anEvent(tenantId)]);
@@ -81,14 +81,14 @@ test("an event that no endpoint receives is written nowhere, and the tenant need
   await expect(emitAll([anEvent(newId())])).rejects.toThrow(EndpointNotFoundError);
 });
 
-test("rejects a body that is no JSON even if no endpoint receives the event", async () => {
+test("emit rejects a body that is not JSON, even if no endpoint receives the event", async () => {
   const tenantId = newId();
   await addNamed(tenantId, "crm", ["invoice.*"]);
   const rejected = emitAll([anEvent(tenantId, { kind: "case.closed", body: "{closed}" })]);
   await expect(rejected).rejects.toMatchObject({ code: "BODY_INVALID" });
 });
 
-test("a sequence that the host gives is the number in the unnamed endpoint; a named endpoint numbers by itself", async () => {
+test("emit uses a sequence from the host only for the unnamed endpoint; a named endpoint has its own count", async () => {
   const tenantId = await addTenant(null);
   await emitAll([anEvent(tenantId)]);
   await addNamed(tenantId, "crm");
@@ -106,7 +106,7 @@ test("a change of topics takes effect with the next emit", async () => {
   expect(await emitAll([anEvent(tenantId)])).toMatchObject([{ endpoints: [named(null, 2n), named("crm", 1n)] }]);
 });
 
-test("emit with `trusted` fails the transaction of a tenant with named endpoints, and works after their removal", async () => {
+test("emit with `trusted` fails for a tenant with named endpoints, and succeeds after their removal", async () => {
   const tenantId = newId();
   const trusted = (sequence: bigint) => emitAll([anEvent(tenantId, { eventId: newId(), sequence })], { trusted: true });
   await addNamed(tenantId, "crm");
@@ -122,7 +122,7 @@ test("emit with `trusted` fails the transaction of a tenant with named endpoints
   expect(await deliveryTotals(em(), tenantId)).toMatchObject({ published: 1 });
 });
 
-test("an unnamed and a named endpoint that are created at the same time notice each other", async () => {
+test("has_named becomes true even if the unnamed and a named endpoint are created at the same time", async () => {
   for (let round = 0; round < 10; round += 1) {
     const tenantId = newId();
     await Promise.all([
@@ -157,7 +157,7 @@ test("two processes that emit to one stream at the same time leave no gap and no
   expect(await sequencesOf({ tenantId, endpoint: "crm" }, "INV-2")).toEqual(upTo(30));
 });
 
-test("an endpoint that is added, removed and added again while events are emitted has no gap and loses no event", async () => {
+test("an endpoint that is added and removed repeatedly during emits has no gap and loses no event", async () => {
   const tenantId = await addTenant(null);
   const crm = { tenantId, endpoint: "crm" };
   const remove = () => transaction(otherDatabase.em(), (tx) => removeEndpoint(tx, { tenantId, name: "crm" }));
@@ -187,7 +187,7 @@ test("an endpoint that is added, removed and added again while events are emitte
   expect(await sequenceProblems(em(), crm)).toEqual([]);
 });
 
-test("a list of all tenants' deliveries shows every copy of an event, also if a page ends between two copies", async () => {
+test("a list of all tenants' deliveries shows every copy of an event, even if a page ends between two copies", async () => {
   const tenantId = await addTenant(null);
   for (const name of ["a", "b", "c"]) await addNamed(tenantId, name);
   await emitAll(upTo(3).map(() => anEvent(tenantId)));

@@ -43,8 +43,9 @@ interface Target {
 
 /** Locks the streams of the events until the transaction ends, and returns the endpoints of each tenant. */
 async function targetsOf(tx: Tx, events: readonly CheckedEvent[]): Promise<ReadonlyMap<string, readonly Target[]>> {
-  // The lock on a tenant's stream also guards the numbers of the stream in the tenant's named endpoints, because all of
-  // their events are written here. The locks come first, so that the numbers are read after other transactions committed.
+  // The lock on a tenant's stream also guards the stream's numbers in the tenant's named endpoints, because only this
+  // function writes events of named endpoints. The locks are taken before the last numbers are read, so that these
+  // numbers include the events of transactions that held the locks before.
   send(tx, lockStreams, [events.map(({ tenantId }) => tenantId), events.map(({ stream }) => stream)]);
   const targets = new Map<string, readonly Target[]>();
   for (const [tenantId, own] of Map.groupBy(events, ({ tenantId }) => tenantId)) {
@@ -81,7 +82,7 @@ function receives({ topics }: Target, { kind }: CheckedEvent): boolean {
   return contains(topics, kind);
 }
 
-/** Returns the copy of an event for one endpoint. Counts it in `last`, so that the next event of its stream follows it. */
+/** Returns the copy of an event for one endpoint, with the next number of its stream. Stores this number in `last`. */
 function copyFor(target: Target, event: CheckedEvent, eventId: string, index: number): EventCopy {
   const { address, name, last } = target;
   const { stream, kind, occurredAt } = event;
@@ -90,7 +91,7 @@ function copyFor(target: Target, event: CheckedEvent, eventId: string, index: nu
     throw sequenceError(stream, index, event.sequence, sequence);
   }
   last.set(stream, sequence);
-  // A body that is a text is checked once, for all copies.
+  // A body that is a text is the same in all copies, and `emitToEndpoints` has checked it already.
   const isParsed = typeof event.body === "function";
   const body = bodyOf(event, { eventId, sequence, endpoint: name }, index, { isParsed });
   return { lenderId: address, loan: stream, kind, eventId, sequence, occurredAt, body };
@@ -124,7 +125,7 @@ function sendCopies(tx: Tx, written: ReadonlyMap<Target, readonly EventCopy[]>):
   }
 }
 
-// The caller has read the endpoints.
+// Needs no join with the endpoints, because the caller passes their ids.
 const insertCopies = statement(
   "webhooks.emit-copies-of-many",
   `with input as (

@@ -15,26 +15,27 @@ import { deliveryTable } from "./storage/delivery.ts";
 /** Options of `emit`. */
 export interface EmitOptions {
   /**
-   * The caller numbers the events of a stream under a lock of its own, and makes each body with `JSON.stringify`. Then
-   * `emit` does not read the streams' last numbers, does not parse the bodies, and each event needs its id and sequence.
-   * Saves a round trip. Default: false.
+   * Set it if the caller numbers the events of each stream under its own lock, and makes each body with
+   * `JSON.stringify`. Each event then needs an id and a sequence. `emit` does not read the last numbers of the streams,
+   * which saves a round trip, and does not parse the bodies. Default: false.
    *
-   * The tenants may not have named endpoints: an event of a tenant that has some fails the transaction. On a cluster, a
-   * process may take a minute to notice a tenant's first named endpoint.
+   * The tenants must not have named endpoints: an event for a tenant with a named endpoint fails the transaction. On a
+   * cluster, a process may take a minute to notice a tenant's first named endpoint.
    */
   readonly trusted?: boolean;
 }
 
 /**
- * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. Returns
- * the id and the sequence of each event, in their order. Until the transaction ends, the streams are locked against other
- * calls, so that their sequences have no gap and no duplicate.
+ * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit.
+ * Returns the id and the sequence of each event, in the order of `events`. Until the transaction ends, the streams are
+ * locked against other calls, so that their sequences have no gap and no duplicate.
  *
- * Each event is copied to the tenant's unnamed endpoint and to each named endpoint with a topic that contains its kind. All
- * copies have the same id. Each endpoint counts the events of a stream by itself. An event that no endpoint receives is not
- * written.
+ * Each event is copied to the tenant's unnamed endpoint and to each named endpoint with a topic that contains its kind.
+ * All copies have the same id. Each endpoint has its own sequence for each stream. An event that no endpoint receives
+ * is not written.
  *
- * With `trusted` the promise does not wait for an answer of the database, and a missing endpoint fails the transaction.
+ * With `trusted`, `emit` does not wait until the database has written the events. A missing endpoint fails the
+ * transaction.
  * @throws InvalidEventError, ConflictingNamesError and EndpointNotFoundError, before anything is written
  *
  * @example
@@ -69,7 +70,7 @@ async function emitTrusted(tx: Tx, events: readonly CheckedEvent[]): Promise<Emi
   return copies.map(({ eventId, sequence }) => ({ eventId, sequence, endpoints: [{ name: null, sequence }] }));
 }
 
-/** Returns an event that its caller has numbered, for the tenant's unnamed endpoint. */
+/** Returns the copy of an event for the tenant's unnamed endpoint. The caller has numbered the event. */
 function numberedCopy(event: CheckedEvent, index: number): EventCopy {
   const { tenantId: lenderId, stream: loan, kind, eventId, sequence, occurredAt } = event;
   if (sequence === undefined || eventId === undefined) {
@@ -86,8 +87,8 @@ const ONLY_ENDPOINT_MS = 60_000;
 const onlyEndpoints = new Map<string, { readonly id: string; readonly readAt: number }>();
 
 /**
- * Returns the id of a tenant's endpoint if the tenant has no other endpoint. Otherwise returns null, and then the INSERT
- * fails with a NOT NULL violation, as it does without a cluster.
+ * Returns the id of a tenant's unnamed endpoint if the tenant has no named endpoints. Otherwise returns null, so that
+ * the INSERT fails with a NOT NULL violation, as it does without a cluster.
  */
 async function onlyEndpoint(tx: Tx, tenantId: string): Promise<string | null> {
   const known = onlyEndpoints.get(tenantId);
@@ -98,8 +99,8 @@ async function onlyEndpoint(tx: Tx, tenantId: string): Promise<string | null> {
   return endpoint?.id ?? null;
 }
 
-// The left join makes it a NOT NULL violation if the tenant has no endpoint, or if it has named endpoints. An inner join would
-// write an event without a delivery.
+// If the tenant has no endpoint, or has named endpoints, the left join returns a null id, and the INSERT fails with a
+// NOT NULL violation. An inner join would write an event without a delivery.
 const insertEvents = statement(
   "webhooks.emit-of-many",
   `with input as (

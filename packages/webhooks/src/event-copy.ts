@@ -21,12 +21,14 @@ export function columnsOf(copies: readonly EventCopy[]): unknown[][] {
   ];
 }
 
-/** Sends the events of one endpoint on a cluster: one command to the node of its rows. */
+/** Inserts the events of one endpoint on a cluster, with one command to the node that stores the endpoint's rows. */
 export function sendEvents(tx: Tx, address: string, copies: readonly EventCopy[]): void {
   send(tx, recordEvents, [address, ...columnsOf(copies)]);
 }
 
-/** Sends the deliveries of one endpoint on a cluster: one command to the node of its rows. */
+/**
+ * Inserts the deliveries of one endpoint on a cluster, with one command to the node that stores the endpoint's rows.
+ */
 export function sendDeliveries(tx: Tx, address: string, copies: readonly EventCopy[], endpointId: string | null): void {
   const [ids, kinds, loans, sequences] = columnsOf(copies);
   send(tx, recordDeliveries, [address, ids, loans, sequences, kinds, endpointId]);

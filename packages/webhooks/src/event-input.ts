@@ -10,8 +10,9 @@ export interface EventContent {
   /** Sent as the header `X-Service-Event`: 1 to 100 visible ASCII characters. */
   readonly kind: string;
   /**
-   * The number in the tenant's unnamed endpoint: the number after that of the stream's last event; the first event has 1.
-   * Default: that number. Named endpoints always number their events themselves. contract: Envelope
+   * The event's number in the tenant's unnamed endpoint. It must be one more than the number of the stream's last
+   * event, and 1 for the first event. By default, `emit` assigns this number. Named endpoints always number their
+   * events themselves. contract: Envelope
    */
   readonly sequence?: bigint;
   readonly occurredAt: Date;
@@ -34,7 +35,7 @@ export interface EmitResult {
   readonly eventId: string;
   /** The number in the tenant's unnamed endpoint. Null if the tenant has none. */
   readonly sequence: bigint | null;
-  /** The endpoints that receive the event, the unnamed one first. Empty if no endpoint has a topic that contains its kind. */
+  /** The endpoints that receive the event, the unnamed one first. Empty if no endpoint receives the event's kind. */
   readonly endpoints: readonly { readonly name: string | null; readonly sequence: bigint }[];
 }
 
@@ -90,8 +91,8 @@ const MAX_STREAM_CHARS = 1_000;
 const QUOTED_CHARS = 60;
 
 /**
- * Checks the fields of an event, except its body. The caller may be JavaScript, so the types are checked too. Returns the
- * event with its tenant and stream under their names.
+ * Checks the fields of an event, except its body. The caller may be JavaScript, so the types are checked too. Returns
+ * the event with `tenantId` and `stream`, even if the caller passed their older names.
  */
 export function checkFields(event: EventToEmit, index: number): CheckedEvent {
   const [tenantId, stream] = [tenantIdOf(event), streamOf(event)];
@@ -117,7 +118,7 @@ export function checkFields(event: EventToEmit, index: number): CheckedEvent {
   return { ...event, tenantId, stream };
 }
 
-/** The text of an event's body for one of its copies. With `isParsed`, it must be JSON. */
+/** Returns the body of one copy of an event. Throws if the body is not a text, or with `isParsed` if it is not JSON. */
 export function bodyOf(
   { body }: EventContent,
   copy: EmittedEvent,

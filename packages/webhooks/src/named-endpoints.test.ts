@@ -82,7 +82,7 @@ test("lists the endpoints of a tenant, changes them, and does not find an endpoi
   await register(tenantId, "crm", "https://crm.example/hooks", ["invoice.*"]);
   await register(tenantId, "books", null);
   await transaction(em(), (tx) => changeEndpoint(tx, { tenantId, name: "books", url: "https://books.example/" }));
-  // Without topics, the topics stay.
+  // A call without topics keeps the endpoint's topics.
   await register(tenantId, "crm", "https://crm.example/v2");
   const listed = await listEndpoints(em(), tenantId);
   expect(listed.map(({ name, topics, url }) => ({ name, topics, url }))).toEqual([
@@ -120,7 +120,7 @@ test("signs with the key of each endpoint, and reports the tenant and the name o
   expect(new Set(running.facts.map(({ eventId }) => eventId)).size).toBe(1);
 });
 
-test("an endpoint that hangs does not delay the other endpoints, and its attempts count for its tenant", async () => {
+test("an endpoint that hangs does not delay other endpoints, and inFlight counts its attempts for its tenant", async () => {
   const { receiver: hanging, release } = await openHeldReceiver();
   await using _hanging = hanging;
   await using receiver = await openReceiver();
@@ -138,7 +138,7 @@ test("an endpoint that hangs does not delay the other endpoints, and its attempt
   await until(async () => (await deliveryTotals(em(), { tenantId, endpoint: "crm" })).delivered === 20);
 });
 
-test("a suspended endpoint is probed by its own ping and gets its backlog, while the others get every event", async () => {
+test("a suspended endpoint is pinged and then gets its backlog, while the tenant's unnamed endpoint stays active", async () => {
   let isDown = true;
   await using failing = await openReceiver((response) => void response.writeHead(isDown ? 503 : 204).end());
   await using receiver = await openReceiver();
@@ -206,22 +206,25 @@ test("the waiting events of a removed endpoint are parked, and a replay sends th
 test.each([
   [204, "delivered"],
   [503, "retrying"],
-] as const)("an attempt under way when its endpoint is removed records its result: %s, %s", async (status, state) => {
-  const { receiver, release } = await openHeldReceiver(status);
-  await using _receiver = receiver;
-  const tenantId = newId();
-  await register(tenantId, "crm", receiver.url);
-  await using _running = trial.dispatch();
-  await emitMany(tenantId, 2);
-  await receiver.arrived(1);
-  await transaction(em(), (tx) => removeEndpoint(tx, { tenantId, name: "crm" }));
-  release();
-  await until(async () => (await deliveryTotals(em(), { tenantId, endpoint: "crm" }))[state] === 1);
-  expect(await deliveryTotals(em(), { tenantId, endpoint: "crm" })).toMatchObject({ parked: 1, [state]: 1 });
-  expect(receiver.received).toHaveLength(1);
-});
+] as const)(
+  "an attempt that is under way when its endpoint is removed still records its result: %s, %s",
+  async (status, state) => {
+    const { receiver, release } = await openHeldReceiver(status);
+    await using _receiver = receiver;
+    const tenantId = newId();
+    await register(tenantId, "crm", receiver.url);
+    await using _running = trial.dispatch();
+    await emitMany(tenantId, 2);
+    await receiver.arrived(1);
+    await transaction(em(), (tx) => removeEndpoint(tx, { tenantId, name: "crm" }));
+    release();
+    await until(async () => (await deliveryTotals(em(), { tenantId, endpoint: "crm" }))[state] === 1);
+    expect(await deliveryTotals(em(), { tenantId, endpoint: "crm" })).toMatchObject({ parked: 1, [state]: 1 });
+    expect(receiver.received).toHaveLength(1);
+  },
+);
 
-test("a test ping and the end of a suspension concern only the named endpoint", async () => {
+test("testEndpoint and recoverEndpoint affect only the named endpoint that they are called for", async () => {
   await using receiver = await openReceiver();
   const tenantId = await trial.addLender(null);
   const crm = { tenantId, endpoint: "crm" };
@@ -252,7 +255,7 @@ const suspend = statement(
    where lender_id = $1`,
 );
 
-test("delivers the events of an endpoint that was first created in a transaction that was rolled back", async () => {
+test("delivers the events of endpoints whose first registration was rolled back", async () => {
   await using receiver = await openReceiver();
   const tenantId = newId();
   const event = { tenantId, kind: "invoice.paid", stream: "INV-1", occurredAt: new Date(), body: '{"loan":"INV-1"}' };
@@ -272,7 +275,7 @@ test("delivers the events of an endpoint that was first created in a transaction
   await receiver.arrived(2);
 });
 
-test("a tenant whose own id is a UUID of version 8 is a tenant", async () => {
+test("a tenant whose id is a UUID of version 8 is not taken for a named endpoint", async () => {
   await using receiver = await openReceiver();
   const tenantId = newId().replace(/^(.{14})7/, "$18");
   await transaction(em(), (tx) => registerEndpoint(tx, { tenantId, url: receiver.url }));

@@ -16,13 +16,13 @@ import { retryQueue } from "./dispatch/retry.ts";
  * Tables of endpoints, events, deliveries and attempts. Events and attempts are partitioned by id, which begins with
  * their time. Therefore no foreign key refers to them, and they are found only by (lender_id, id) and by stream or
  * delivery. Only primary keys begin with `lender_id`. On a table without statistics, a second index that begins with
- * `lender_id` would look as good to the planner as the primary key. A query that is prepared then would read all rows of
- * an endpoint to find one.
+ * `lender_id` would look as good to the planner as the primary key. A query that is prepared at that time would read
+ * all rows of an endpoint to find one row.
  *
- * `lender_id` is the address of an endpoint: the tenant's id, or a UUID that is derived from the tenant and the name of the
- * endpoint. `loan` and `source_loan_number` are the stream. The columns are called after the first host of this package,
- * where tenants are lenders. They keep these names, because processes of the previous version use them during a release.
- * Code that reads or writes rows uses the names of the columns: `lenderId` and `loan`.
+ * `lender_id` is the address of an endpoint: the tenant's id, or a UUID that is derived from the tenant and the name of
+ * the endpoint. `loan` and `source_loan_number` are the stream. The columns are named after the terms of the package's
+ * first host, where tenants are lenders. They keep these names, because processes of the previous version use them
+ * during a release. Code that reads or writes rows uses the names of the columns: `lenderId` and `loan`.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [webhooksSchema], jobs: true });
@@ -198,8 +198,8 @@ export const webhooksSchema: PackageSchema = {
     { name: "0008-partitions-on-a-cluster", statements: migration0008 },
     {
       name: "0009-named-endpoints",
-      // An endpoint with a name has the address `subscription.id` as its `lender_id`. Its `tenant_id` and `name` lead
-      // back from the address.
+      // The `lender_id` of a named endpoint is its address, which is also `subscription.id`. The row stores `tenant_id`
+      // and `name` too, because they cannot be computed from the address.
       statements: [
         `create table webhooks.subscription (
           lender_id uuid not null,

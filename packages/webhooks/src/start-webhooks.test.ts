@@ -68,7 +68,7 @@ test("delivers an event and processes its retry job", async () => {
   expect(receiver.received).toHaveLength(2);
 });
 
-test("at its start, retries an event whose retry job was lost", async () => {
+test("startWebhooks retries an event whose retry job was lost before the start", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
@@ -90,7 +90,7 @@ test("probes a suspended endpoint, and delivers its backlog", async () => {
   expect(await endpointOf(database.em(), lenderId)).toMatchObject({ state: "active" });
 });
 
-test("advances a replay", async () => {
+test("startWebhooks sends the events of a replay again", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await using _running = await start({ pollIntervalMs: 10 });
@@ -126,7 +126,7 @@ test("passes alerts to sendAlert, including an alert that was held back for an h
   expect(new Set(alerts.map(({ facts }) => facts.stream))).toEqual(new Set(["LN-1", "LN-2"]));
 });
 
-test("makes no attempt after the stop", async () => {
+test("makes no attempt after `stop`", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   {
@@ -157,7 +157,7 @@ const ageAlert = statement(
    from earlier where a.lender_id = $1 and a.id = earlier.id`,
 );
 
-describe("startWebhooks rejects", () => {
+describe("startWebhooks", () => {
   const valid = { database: worker, outbound, signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }), pingOf: aPing };
 
   test.each([
@@ -171,7 +171,7 @@ describe("startWebhooks rejects", () => {
     ["keepDays", { keepDays: 7 }, "expected a whole number from 32"],
     ["headerPrefix", { headerPrefix: "X Acme:" }, "expected letters, digits and hyphens, such as X-Acme-"],
     ["userAgent", { userAgent: "Acme\r\nX-Evil: 1" }, "expected visible ASCII characters"],
-  ])("a wrong option %s, and starts nothing: %o", async (option, change, message) => {
+  ])("rejects a wrong option %s, and starts nothing: %o", async (option, change, message) => {
     const rejected = startWebhooks({ ...valid, ...change } as WebhooksOptions);
     await expect(rejected).rejects.toMatchObject({
       code: "INVALID_WEBHOOK_OPTION",
@@ -180,7 +180,7 @@ describe("startWebhooks rejects", () => {
     });
   });
 
-  test("a database that is not migrated, and names the call that migrates it", async () => {
+  test("rejects a database that is not migrated, and names the call that migrates the database", async () => {
     const { url } = await emptyDatabase();
     await using empty = await opened(directUrl(url), true);
     await expect(startWebhooks({ ...valid, database: empty.database })).rejects.toMatchObject({
@@ -190,7 +190,7 @@ describe("startWebhooks rejects", () => {
     });
   });
 
-  test("a process that does not maintain the job queue", async () => {
+  test("rejects a database that was opened without `works: true`", async () => {
     await using idle = await opened(trial.url, false);
     await expect(startWebhooks({ ...valid, database: idle.database })).rejects.toMatchObject({
       code: "JOBS_NOT_MAINTAINED",
@@ -233,7 +233,7 @@ test("a delivery whose process died is attempted again after timeoutMs and lease
   const of = { lenderId, count: 1, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 100, beyondTimeoutMs: 300 };
   expect((await lease(database.em(), of)).deliveries).toHaveLength(1);
   await using _running = await start({ pollIntervalMs: 50 });
-  // With the default of 15 seconds this would exceed the time limit of the test's wait.
+  // With the default `leaseBeyondTimeoutMs` of 15 seconds, this wait would exceed its time limit.
   await receiver.arrived(1);
 });
 
@@ -264,7 +264,7 @@ test("without a log, errors are written to the console", async () => {
   expect(written.mock.calls[0]).toEqual(["webhook attempt not made", expect.objectContaining({ lenderId })]);
 });
 
-test("works in a schema of another name, beside a host's own schema webhooks", async () => {
+test("works in a schema with another name, while the host has its own schema called webhooks", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const schemas = [inSchema(webhooksSchema, "acme_webhooks")];
   const host = await createDatabase({ url, schemas: [] });

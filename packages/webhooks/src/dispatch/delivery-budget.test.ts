@@ -25,7 +25,10 @@ const observed = await createDatabase({
 });
 afterAll(() => observed.close());
 
-/** Returns the queries of a dispatcher that delivers one event for each of `loans` loans of each of `lenders` lenders. */
+/**
+ * Creates `lenders` lenders with `loans` loans each. Returns the queries that a dispatcher needs to deliver one event
+ * of each loan.
+ */
 async function queriesOf(loans: number, lenders = 1, options: Partial<DispatcherOptions> = {}) {
   await using receiver = await openReceiver();
   const lenderIds = await Promise.all(Array.from({ length: lenders }, () => trial.addLender(receiver.url)));

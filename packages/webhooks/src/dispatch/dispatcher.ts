@@ -39,15 +39,18 @@ export interface DispatcherOptions extends WebhookBrand {
   /** The time limit of a whole exchange with a callback. Default 10 seconds. */
   readonly timeoutMs?: number;
   /**
-   * How much longer than `timeoutMs` a delivery stays leased by its process. If the process dies, another process
-   * attempts the delivery after that time. Results must be written within a third of it. Default 15 seconds.
+   * A process leases a delivery for `timeoutMs` plus this time. If the process dies, another process attempts the
+   * delivery after the lease has ended. A third of this time is reserved for writing the result. Default 15 seconds.
    */
   readonly leaseBeyondTimeoutMs?: number;
   /** The most attempts under way in this process. Default 512. */
   readonly maxInFlight?: number;
   /** The most attempts under way to one endpoint, so that an endpoint that hangs cannot hold more slots. Default 32. */
   readonly maxPerEndpoint?: number;
-  /** How often to look for due deliveries without a signal. Default 1 second, and 5 seconds with `oneLenderABatch`. */
+  /**
+   * The interval at which the process polls for due deliveries whose signal was lost. Default 1 second, and 5 seconds
+   * with `oneLenderABatch`.
+   */
   readonly pollIntervalMs?: number;
   /** Whether each transaction is for one tenant only. Set it if tenants' rows are on several nodes. Default false. */
   readonly oneLenderABatch?: boolean;
@@ -130,7 +133,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** A lane with an attempt under way has read its recipient. */
+/**
+ * Returns the number of attempts under way, by tenant. The tenant of each such attempt is known, because a lane reads
+ * its recipient before its first attempt.
+ */
 function inFlightByTenant(lanes: ReadonlyMap<string, Lane>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const [lenderId, { inFlight }] of lanes) {
@@ -140,7 +146,7 @@ function inFlightByTenant(lanes: ReadonlyMap<string, Lane>): Map<string, number>
   return counts;
 }
 
-/** Returns how often a process looks for due deliveries without a signal. */
+/** Returns the interval at which a process polls for due deliveries whose signal was lost. */
 export function pollIntervalOf({ pollIntervalMs, oneLenderABatch = false }: DispatcherOptions): number {
   return pollIntervalMs ?? (oneLenderABatch ? CLUSTER_POLL_INTERVAL_MS : DEFAULT_POLL_INTERVAL_MS);
 }

@@ -40,8 +40,8 @@ export interface LaneOptions {
 
 /**
  * One endpoint's deliveries in this process. A lane leases more deliveries than it has slots, keeps its slots busy, and
- * writes results in batches. An attempt frees its slot as soon as the answer arrives. The next event of its loan can be
- * sent after the result is committed, because the delivery stays leased until then. A lane waits for another lane only
+ * writes results in batches. An attempt frees its slot as soon as the answer arrives. The next event of the same loan
+ * is sent only after the result is committed: until then, the delivery stays leased. A lane waits for another lane only
  * if no slot is free. Lanes with little to do share queries, which skip locked rows.
  */
 export class Lane {
@@ -60,7 +60,7 @@ export class Lane {
    * there are too many of them.
    */
   #unwrittenFailures = 0;
-  /** Read before the first attempt. */
+  /** The tenant and the name of the endpoint. Undefined until the first attempt reads them. */
   #recipient: Recipient | undefined;
   #isAsking = false;
   #isStopped = false;

@@ -26,9 +26,9 @@ export class LeaseAhead {
   }
 
   /**
-   * Returns how many deliveries to lease now. `held` deliveries are leased and their results are not written yet.
-   * `ready` of these wait for one of the `slots`. Returns 0 while enough deliveries are ready, or while too many
-   * results are not written.
+   * Returns how many deliveries to lease now. `held` is the number of leased deliveries whose results are not written
+   * yet. `ready` is the number of these deliveries that wait for one of the `slots`. Returns 0 while enough deliveries
+   * are ready, or while too many results are not written.
    */
   room({ slots, held, ready }: { slots: number; held: number; ready: number }): number {
     const most = slots * this.#perSlot;

@@ -83,7 +83,7 @@ export async function lease(em: EntityManager, request: LeaseRequest): Promise<L
 export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
   const claim = newClaim({
     timeoutMs: Math.max(...requests.map(({ timeoutMs }) => timeoutMs)),
-    // All lanes of a process have the same time.
+    // This option is the same for all lanes of a process.
     beyondTimeoutMs: requests[0]?.beyondTimeoutMs,
   });
   const rows = await query<ScanRow & { readonly place: bigint }>(em, leaseHeadsOfMany, [

@@ -102,8 +102,8 @@ function retriesOf(lenderId: string, rows: readonly Settled[]) {
 }
 
 /**
- * A delivery that was written, and its endpoint after the attempts are counted. `state` is null if the batch did not
- * change the endpoint.
+ * A delivery whose result was written, with its endpoint after the attempts of the batch are counted. `state` is null
+ * if the batch did not change the endpoint.
  */
 interface SettledRow extends Omit<EndpointAfter, "state"> {
   /**

@@ -206,7 +206,7 @@ describe("the wait for a retry", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(1);
   });
 
-  test("is ended by one sweep even for more deliveries than one transaction takes", async () => {
+  test("is ended by one sweep, even if more deliveries wait than fit into one transaction", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 2_001));
     await query(database.em(), loseJobs, [lenderId]);

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { checkName, checkTenantId } from "./endpoint-input.ts";
 
 /**
- * Names an endpoint. A tenant's id means its unnamed endpoint. With `endpoint`, it is the tenant's endpoint of that name.
+ * Identifies an endpoint. A tenant's id alone means the tenant's unnamed endpoint. An object with `endpoint` means the
+ * tenant's endpoint with that name.
  *
  * @example
  * const crm: EndpointRef = { tenantId, endpoint: "crm" };
@@ -10,7 +11,7 @@ import { checkName, checkTenantId } from "./endpoint-input.ts";
  */
 export type EndpointRef = string | { readonly tenantId: string; readonly endpoint?: string | null | undefined };
 
-/** The character of a UUID that is its version. */
+/** The position of the version digit in the text of a UUID. */
 const VERSION_AT = 14;
 
 /**
@@ -25,8 +26,8 @@ export function addressOf(ref: EndpointRef): string {
 }
 
 /**
- * Returns the address of a named endpoint: a UUID of version 8 from the SHA-256 of the tenant and the name. Every process
- * computes the same address, so none has to read it.
+ * Returns the address of a named endpoint: a UUID of version 8 from the SHA-256 of the tenant and the name. Every
+ * process computes the same address, so no process has to read it from the database.
  */
 export function addressOfNamed(tenantId: string, name: string): string {
   checkTenantId(tenantId);
@@ -37,7 +38,7 @@ export function addressOfNamed(tenantId: string, name: string): string {
   return bytes.toString("hex", 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** Whether an id may be the address of a named endpoint. All other ids are tenants. */
+/** Whether an address may belong to a named endpoint. Every other address is a tenant's id. */
 export function mayBeNamed(address: string): boolean {
   return address[VERSION_AT] === "8";
 }

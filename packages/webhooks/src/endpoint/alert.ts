@@ -49,12 +49,12 @@ export interface AlertFacts extends Omit<StoredAlertFacts, "loan"> {
 export interface AlertJob extends Recipient {
   readonly alertId: string;
   readonly cause: AlertCause;
-  /** ISO 8601. `raisedAt` and `alertId` together identify the mail. */
+  /** When the mail was enqueued, in ISO 8601. `raisedAt` and `alertId` together identify the mail. */
   readonly raisedAt: string;
   /** ISO 8601. Earlier than `raisedAt` if the mail was held back. */
   readonly happenedAt: string;
   readonly facts: AlertFacts;
-  /** The number of earlier alerts of this cause that were held back and that no mail has mentioned. */
+  /** The number of earlier alerts of this cause that were held back and not mentioned in an earlier mail. */
   readonly heldBack: number;
   /** The technical contacts that have not received the mail yet. If absent, none has received it. */
   readonly to?: readonly string[];
@@ -103,7 +103,7 @@ export const alertQueue = queue<AlertJob>("webhooks.alert", {
 /**
  * Enqueues a mail to the tenant's technical contacts, in the caller's transaction. If the last mail of the same cause
  * was less than an hour ago, the alert is held back: it is only counted, and `releaseHeldBack` mails it later. The row
- * stays locked until the commit. So raise alerts at the end of the transaction, and several causes always in the same
+ * stays locked until the commit. So raise alerts at the end of the transaction. Always raise several causes in the same
  * order.
  * contract: Retry and suspension
  */
@@ -130,8 +130,9 @@ export async function enqueueMail(tx: Tx, raised: RaisedAlert): Promise<void> {
 }
 
 /**
- * Adds `tenantId` and `stream` to a job. Jobs keep the older names too, because processes of an older version read them.
- * Rows of alerts have only the older names, and so have jobs that an older process has enqueued.
+ * Adds `tenantId` and `stream` to a job. Jobs keep the older names too, because processes of an older version read
+ * them. Rows of alerts have only the older names. Jobs that an older process has enqueued have only the older names
+ * too.
  */
 export function withNewNames(job: StoredAlertJob): AlertJob {
   const { loan } = job.facts;

@@ -79,7 +79,7 @@ describe("makeAttempt returns delivered", () => {
     expect(answer?.body).toBe("half of ");
   });
 
-  test("for a 2xx with a huge body, of which it keeps 2 KB", async () => {
+  test("for a 2xx with a huge body, and keeps only the first 2 KB of the body", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(200).end("₹".repeat(100_000)));
     const { outcome, answer } = await makeAttempt(sender, attemptTo(receiver.url));
     expect(outcome).toBe("delivered");

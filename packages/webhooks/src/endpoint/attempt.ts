@@ -11,9 +11,12 @@ const DEFAULT_USER_AGENT = "Webhooks/1.0";
 const DEFAULT_HEADER_PREFIX = "X-Service-";
 const KEPT_BODY_BYTES = 2_048;
 
-/** How requests to callbacks name their sender. */
+/** The names that identify the sender of requests to callbacks. */
 export interface WebhookBrand {
-  /** The prefix of the names of our headers, such as event and signature. Default: `X-Service-`. */
+  /**
+   * The prefix of the package's own headers, such as `X-Service-Event` and `X-Service-Signature`. Default:
+   * `X-Service-`.
+   */
   readonly headerPrefix?: string | undefined;
   /** Default: `Webhooks/1.0`. */
   readonly userAgent?: string | undefined;
@@ -43,8 +46,8 @@ export type AttemptToMake = OfTenant & {
 };
 
 /**
- * Why an attempt failed. `NON_2XX` and `REDIRECT` come with an answer, and the others without. `BLOCKED_ADDRESS` means that
- * the URL leads to an address where nothing may be sent. contract: Delivery
+ * Why an attempt failed. With `NON_2XX` and `REDIRECT`, the callback has answered. With the other codes, no answer
+ * came. `BLOCKED_ADDRESS`: requests to the address of the URL are not permitted. contract: Delivery
  */
 export type AttemptErrorCode = "TIMEOUT" | "DNS" | "CONNECT" | "TLS" | "NON_2XX" | "REDIRECT" | "BLOCKED_ADDRESS";
 

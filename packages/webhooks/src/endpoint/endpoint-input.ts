@@ -29,14 +29,16 @@ const MAX_TOPICS = 100;
 /** A kind of events that a topic can name: visible ASCII characters without `*`. */
 const TOPIC_KIND = /^[\x21-\x29\x2b-\x7e]{1,100}$/;
 
-/** Checks the form of a tenant's id and of a URL. Whether requests may be sent to the URL is the decision of the outbound client. */
+/**
+ * Checks the form of a tenant's id and of a URL. The outbound client decides whether requests may be sent to the URL.
+ */
 export function checkEndpoint({ tenantId, url }: { readonly tenantId: unknown; readonly url: unknown }): void {
   checkTenantId(tenantId);
   if (url === null || isHttpUrl(url)) return;
   // A URL may contain a secret, so the message does not show it.
   throw new InvalidEndpointError(
     "URL_INVALID",
-    `The url is not an absolute http or https URL of at most ${MAX_URL_CHARS} characters, such as https://example.com/hooks. Null registers none.`,
+    `The url is not an absolute http or https URL of at most ${MAX_URL_CHARS} characters, such as https://example.com/hooks. Pass null to register no URL.`,
   );
 }
 

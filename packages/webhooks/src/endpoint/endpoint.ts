@@ -13,8 +13,8 @@ export const WEBHOOKS_CHANNEL = "webhooks";
 export type EndpointState = "active" | "suspended";
 
 /**
- * A callback URL of a tenant. `lenderId` is the tenant for its unnamed endpoint, and the address of a named endpoint. So it
- * identifies the endpoint alone.
+ * A callback URL of a tenant. `lenderId` is the address of the endpoint: the tenant's id for the unnamed endpoint, and
+ * a derived UUID for a named endpoint. So `lenderId` alone identifies the endpoint.
  */
 export const EndpointEntity = defineEntity({
   name: "Endpoint",
@@ -32,7 +32,7 @@ export const EndpointEntity = defineEntity({
     failingSince: p.datetime().columnType("timestamptz").strictNullable(),
     suspendedAt: p.datetime().columnType("timestamptz").strictNullable(),
     nextProbeAt: p.datetime().columnType("timestamptz").strictNullable(),
-    /** The latest probe of this suspension, and why it failed. No error means that it passed. */
+    /** The time of the latest probe of this suspension. `probeError` is the reason why this probe failed. */
     probedAt: p.datetime().columnType("timestamptz").strictNullable(),
     probeError: p.text().strictNullable(),
     /** The end of the last suspension. */
@@ -125,7 +125,7 @@ export async function endpointOf(em: EntityManager, recipient: EndpointRef): Pro
   const address = addressOf(recipient);
   const [endpoint] = await query<EndpointStatus>(em, selectEndpoint, [address]);
   if (endpoint === undefined || typeof recipient === "string" || address === recipient.tenantId) return endpoint;
-  // The row of an endpoint that was removed remains, because its events do.
+  // The row of a removed endpoint is kept, because its events are kept. Only its subscription is deleted.
   const registered = await subscriptionsOf(em, recipient.tenantId);
   return registered.some(({ id }) => id === address) ? endpoint : undefined;
 }

@@ -71,7 +71,7 @@ test.each([
   await expect(listDeliveries(database.em(), names(tenantId), now)).rejects.toThrow(ConflictingNamesError);
 });
 
-test("a job of an alert keeps the older names, and a job of an older process gets the names of today", async () => {
+test("a new alert job also has the older names, and a job of an older process gets the current names", async () => {
   const lenderId = newId();
   const jobs: AlertJob[] = [];
   const working = database.jobs.work(alertQueue, { concurrency: 1 }, async ({ data }) => {

@@ -25,7 +25,7 @@ const prober: Prober = {
   probeIntervalMs: 60_000,
 };
 
-test("probeDue throws the error of a probe that cannot be made after all other probes are done", async () => {
+test("if a probe cannot be made, probeDue makes all other probes and then throws the error", async () => {
   await using receiver = await openReceiver((response) => void setTimeout(() => response.writeHead(204).end(), 50));
   const lenderIds = await Promise.all(Array.from({ length: 3 }, () => suspended(receiver.url)));
   const pingOf: Prober["pingOf"] = (lenderId) => {

@@ -11,8 +11,8 @@ export interface Recipient extends TenantNames {
 const recipients = new Map<string, Recipient>();
 
 /**
- * Returns the recipient with an address. Reads nothing for a tenant's id, unless the id is a UUID of version 8, and reads
- * each named endpoint once in a process.
+ * Returns the recipient with this address. A tenant's id needs no query, unless it is a UUID of version 8. Each named
+ * endpoint is read only once in a process.
  */
 export function recipientOf(em: EntityManager, address: string): Recipient | Promise<Recipient> {
   return knownRecipient(address) ?? readRecipient(em, address);

@@ -12,8 +12,9 @@ export type NamedEndpointToRegister = EndpointToRegister & {
   /** 1 to 60 characters of a-z, 0-9, `-` and `_`. Default: the unnamed endpoint. */
   readonly name?: string | undefined;
   /**
-   * The kinds of events that a named endpoint receives, 1 to 100: exact, such as `invoice.paid`; every kind below one, such
-   * as `invoice.*`; or `*`. Default: `["*"]` for a new endpoint, and no change for an existing one.
+   * The kinds of events that a named endpoint receives, 1 to 100: an exact kind, such as `invoice.paid`; all kinds with
+   * a prefix, such as `invoice.*`; or all kinds, `*`. Default: `["*"]` for a new endpoint, and no change for an
+   * existing one.
    */
   readonly topics?: readonly string[] | undefined;
 };
@@ -141,13 +142,15 @@ async function hasChanged(tx: Tx, { lenderId, url }: Pick<Endpoint, "lenderId" |
 const REGISTERED = ["lenderId", "id", "url"] as const;
 const REGISTERED_NAMED = [...REGISTERED, "tenantId", "name"] as const;
 
-// Without this lock, an unnamed and a named endpoint that are created at the same time would not see each other.
+// Without this lock, two transactions that create the unnamed and a named endpoint at the same time would not see each
+// other's rows. `has_named` would then stay false.
 const lockEndpoints = statement(
   "webhooks.lock-endpoints",
   `select pg_advisory_xact_lock(hashtextextended('webhooks.endpoints/' || $1::uuid::text, 0))`,
 );
 
-// Tells \`emit\` with the option \`trusted\`, which reads no subscriptions, that the tenant has some.
+// Records in `has_named` whether the tenant has named endpoints. `emit` with the option `trusted` reads this column
+// instead of the subscriptions.
 const noteNamed = statement(
   "webhooks.note-named-endpoints",
   `update webhooks.endpoint e
@@ -180,8 +183,8 @@ const unsubscribe = statement(
   `delete from webhooks.subscription where lender_id = $1 and id = $2 returning id`,
 );
 
-// A delivery in flight keeps its lease, so that its result is still accepted. The two sub-selects use the partial indexes;
-// one condition on the state would read the delivered ones too.
+// A delivery in flight keeps its lease, so that its result is still accepted. The two sub-selects use the partial
+// indexes. A single condition on both states would also read the deliveries that were delivered.
 const parkWaiting = statement(
   "webhooks.park-waiting",
   `with undelivered as materialized (

@@ -30,7 +30,7 @@ describe.each([1, 3])("an endpoint that fails, with %i workers", (workers) => {
     await until(async () => (await endpoint()).state === "suspended");
     expect(await endpoint()).toMatchObject({ suspendedAt: expect.any(Date), nextProbeAt: expect.any(Date) });
 
-    // During the suspension, only one ping per interval is sent, and new events wait with the others.
+    // During the suspension, only one ping per interval is sent, and new events wait with the earlier events.
     await until(async () => (await countLeased(lenderId)) === 0);
     const spent = attempts(receiver.received).length;
     await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 3, 6)));

@@ -43,7 +43,7 @@ export class InvalidWebhookKeyError extends Error {
 
 /** The key id is sent in a header. */
 const KEY_ID = /^[\x21-\x7e]{1,200}$/;
-/** 16 random bytes in hexadecimal or base64 have at least as many characters. */
+/** A secret of 16 random bytes in hexadecimal or base64 is longer than this minimum. */
 const MIN_SECRET_CHARS = 16;
 
 /** The endpoint whose requests a key signs. */

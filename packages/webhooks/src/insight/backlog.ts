@@ -84,8 +84,8 @@ export async function lastFailedAttempt(em: EntityManager, recipient: EndpointRe
   return failed;
 }
 
-// Citus needs the lender's id in each join. The age includes only events that wait for their first attempt, because
-// retries and replays are old in any case.
+// Citus needs the lender's id in each join. The age includes only events that wait for their first attempt, because the
+// events of retries and replays are always old.
 export const selectBacklogs = statement(
   "webhooks.backlogs",
   `select case when e.url is null then 'unregistered' else e.state end as reach, count(*)::int as endpoints,

@@ -47,7 +47,10 @@ export interface DeliveryDetail extends DeliverySummary {
 
 /** A filter of deliveries. An absent field does not restrict the list. `stream` needs `tenantId`. */
 export interface DeliveryFilter {
-  /** Only deliveries to the unnamed endpoint of this tenant, or to its endpoint `endpoint`. */
+  /**
+   * Only deliveries to one endpoint of this tenant: the endpoint with the name `endpoint`, or by default the unnamed
+   * endpoint.
+   */
   readonly tenantId?: string;
   /** The name of an endpoint. It needs `tenantId`. */
   readonly endpoint?: string | null;
@@ -163,8 +166,8 @@ function addressIn(filter: DeliveryFilter): string | undefined {
 }
 
 /**
- * Returns the condition on the endpoint. Parked deliveries are found by an index that begins with the endpoint, because a
- * query by the tenant's id would read delivered ones too.
+ * Returns the condition on the endpoint. For parked deliveries, the condition uses the endpoint's id, because the index
+ * of parked deliveries begins with this id. A condition on the address would also read deliveries in other states.
  */
 async function endpointCondition(
   em: EntityManager,

@@ -45,8 +45,8 @@ export interface WebhookProblem {
 /** An event that has waited this long causes a warning, whatever it waits for. */
 const OLD_EVENT_MS = 900_000;
 /**
- * It is a fault if the partitions end within this time from now. The routine creates them four weeks ahead, and a
- * migration creates them at least one week ahead.
+ * If the partitions end earlier than this time from now, that is a fault. The routine creates them four weeks ahead,
+ * and a migration creates them at least one week ahead.
  */
 const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
 
@@ -67,7 +67,7 @@ export function diagnosePartitions(states: readonly PartitionState[], now: Date)
     .map(({ relation, madeTo, unplaced }) =>
       problem("fault", "PARTITIONS_NOT_MADE", {
         count: unplaced,
-        detail: `webhooks.${relation} has partitions only up to ${iso(madeTo)}; ${unplaced} rows are later.`,
+        detail: `webhooks.${relation} has partitions only up to ${iso(madeTo)}; ${unplaced} rows are after that time.`,
       }),
     );
 }

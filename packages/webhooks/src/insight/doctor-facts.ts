@@ -26,7 +26,7 @@ export interface EndpointFacts extends EndpointRow {
   readonly oldestUndelivered: UndeliveredEvent | undefined;
   /** Deliveries with a lease that has not ended. */
   readonly inFlight: number;
-  /** First attempts that have been due for long and that no process has leased. */
+  /** First attempts that have been due for a long time, and that no process has leased. */
   readonly unleased: Found;
   /** Due deliveries with a lease that ended long ago. */
   readonly stuck: Found;

@@ -31,7 +31,7 @@ export interface WebhookReport {
   readonly tenants: readonly TenantWebhooks[];
   /** @deprecated Use `tenants`. Version 0.2 removes `lenders`. */
   readonly lenders: readonly TenantWebhooks[];
-  /** The problems of each endpoint in turn, then those that belong to no tenant. */
+  /** The problems, in the order of the endpoints. Problems that belong to no tenant come last. */
   readonly problems: readonly WebhookProblem[];
 }
 
@@ -49,7 +49,7 @@ export interface CheckOptions {
   readonly onProgress?: (progress: CheckProgress) => void;
 }
 
-/** The endpoint that is checked next, how many are done, and how many there are. */
+/** The endpoint that is checked next, the number of endpoints already checked, and the number of all endpoints. */
 export interface CheckProgress extends Recipient {
   readonly done: number;
   readonly of: number;
@@ -59,8 +59,8 @@ export interface CheckProgress extends Recipient {
 const LONG_QUERY_MS = 300_000;
 
 /**
- * Finds work that workers have not done in time, rows that contradict each other, and tenants that get no events. It
- * changes nothing, and reads one consistent view of the rows. Takes a few seconds per million events.
+ * Finds work that workers have not done in time, rows that contradict each other, and tenants that get no events. The
+ * check changes nothing, and reads one consistent view of the rows. It takes a few seconds per million events.
  *
  * @example
  * const { problems } = await checkWebhooks(em, { tenantId });

@@ -12,7 +12,10 @@ export interface StoredEvent extends StreamNames {
 /** Identifies an event by its stream and its number in the stream's sequence. */
 export type EventKey = OnStream & { readonly sequence: bigint };
 
-/** The event with a key, if it exists. `isLetGo`: retention has deleted the stream's events up to the key's `sequence`. */
+/**
+ * The event with the requested key, if the event exists. `isLetGo`: retention has deleted the stream's events up to the
+ * key's `sequence`.
+ */
 export interface EventAtKey {
   readonly event: StoredEvent | undefined;
   readonly isLetGo: boolean;

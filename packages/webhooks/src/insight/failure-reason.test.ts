@@ -70,7 +70,7 @@ test.each<[AttemptErrorCode, string, FailureReason | undefined]>([
   ["CONNECT", "The other side's answer was not valid HTTP.", "NOT_HTTP"],
   ["TLS", "The other side's certificate has expired (CERT_HAS_EXPIRED).", "CERTIFICATE_EXPIRED"],
   ["TLS", "No secure connection could be agreed (ERR_SSL_WRONG_VERSION_NUMBER).", "NOT_TLS"],
-  ["TLS", "A sentence that nothing writes.", undefined],
+  ["TLS", "A sentence that no version has written.", undefined],
   ["NON_2XX", "The callback answered 503; any 2xx acknowledges.", undefined],
 ])("reasonInText reads the reason from a row of an earlier version: %s, %s", (code, detail, reason) => {
   expect(reasonInText(code, detail)).toBe(reason);

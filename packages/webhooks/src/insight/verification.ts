@@ -41,8 +41,8 @@ export async function holdEvents(tx: Tx): Promise<void> {
 }
 
 /**
- * Finds gaps and duplicates in the sequences of one endpoint or of all. A sequence begins with 1, or with the number after the
- * last event that retention has deleted. contract: Envelope
+ * Finds gaps and duplicates in the sequences of one endpoint, or of all endpoints. A sequence begins with 1, or with
+ * the number after the last event that retention has deleted. contract: Envelope
  *
  * @example
  * for (const { stream, fault, after, found } of await sequenceProblems(em, tenantId)) {
@@ -65,7 +65,8 @@ export async function sequenceProblems(
 }
 
 /**
- * Counts the deliveries of one endpoint, or of all, by state. One query reads all counts, so that they are consistent with each other.
+ * Counts the deliveries of one endpoint, or of all endpoints, by state. One query reads all counts, so that they are
+ * consistent with each other.
  *
  * @example
  * const { published, delivered, waiting, retrying, parked } = await deliveryTotals(em, tenantId);
@@ -84,8 +85,8 @@ export async function deliveryTotals(
 }
 
 /**
- * Returns the sequence number of the last event of each stream in an endpoint, even if the event has been deleted. A stream that never had
- * an event is not in the map.
+ * Returns the number of each stream's last event in an endpoint, even if the event has been deleted. The map has no
+ * entry for a stream that never had an event.
  *
  * @example
  * const last = await lastSequences(em, tenantId, ["INV-2026-00417"]);

@@ -15,7 +15,7 @@ import { readScope } from "./replay-scope.ts";
 
 /** The most deliveries that one step reads. Reading them takes a few milliseconds, even if few of them match. */
 const ROWS_PER_STEP = 20_000;
-/** The most steps of one call, because a process that stops waits for the end of its call. */
+/** The most steps in one call. A process that stops waits for the end of its call, so a call must be short. */
 const STEPS_AT_A_TIME = 20;
 /** The most replayed deliveries of one endpoint that wait at a time, unless the rate is higher. */
 const MOST_WAITING = 1_000;

@@ -199,7 +199,7 @@ describe("a replay of many events", () => {
     expect(await advanceReplays(() => database.em())).toBe(0);
   });
 
-  test("is not started by the repeat of a request that joined it, even after its end", async () => {
+  test("is not started again by a repeat of a request that joined it, even after its end", async () => {
     const lenderId = await trial.addLender(null);
     await settle(lenderId, await publish(lenderId, "LN-1", 1, 1), "delivered");
     const running = await start(lenderId, { states: ["delivered"] }, { id: newId(), requestedBy: "lk_1" });

@@ -9,7 +9,7 @@ export type ReplayState = "running" | "done" | "cancelled";
 /** The states of events that a replay can send again. An event in another state will be sent without a replay. */
 export type ReplayableState = "delivered" | "parked";
 
-/** Which events to send again. An absent field does not restrict. */
+/** Which events to send again. An absent field does not restrict the events. */
 export interface ReplayFilter {
   readonly stream?: string | undefined;
   /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
@@ -58,10 +58,10 @@ export const ReplayEntity = defineEntity({
   },
 });
 
-/** The row of a replay. A field of its filter that is null does not restrict. */
+/** The row of a replay. A filter field that is null does not restrict the events. */
 export type ReplayRow = InferEntity<typeof ReplayEntity>;
 
-/** A replay and its progress. A field of its filter that is null does not restrict. */
+/** A replay and its progress. A filter field that is null does not restrict the events. */
 export interface Replay extends Omit<ReplayRow, "lenderId" | "loan">, Recipient {
   readonly stream: string | null;
   /** @deprecated Use `stream`. Version 0.2 removes `loan`. */

@@ -79,7 +79,10 @@ export async function startReplay(
   return replay;
 }
 
-/** A request for a replay that may be repeated, and whether it only counts. */
+/**
+ * A request for a replay. The client may repeat the request with the same `id`. With `dryRun`, the events are only
+ * counted.
+ */
 export interface RepeatableReplayRequest extends ReplayRequest {
   readonly id: string;
   readonly dryRun: boolean;

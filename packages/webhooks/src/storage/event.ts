@@ -12,7 +12,10 @@ export const EventEntity = defineEntity({
     id: p.uuid().primary(),
     kind: p.text(),
     sourceLoanNumber: p.text(),
-    /** Counts from 1 without a gap for each stream, because it is taken under a lock of the stream. contract: Envelope */
+    /**
+     * The event's number in its stream: from 1, without a gap. The number is assigned while the stream is locked.
+     * contract: Envelope
+     */
     sequence: p.bigint(),
     body: p.text(),
     occurredAt: p.datetime().columnType("timestamptz"),

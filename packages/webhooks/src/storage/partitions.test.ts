@@ -192,8 +192,8 @@ async function plan({ database }: LongRun, text: string, values: readonly unknow
 }
 
 /**
- * Returns how long ago the middle of the week before last was. For an event in
- * the first hour of a week, the queries would rightly read the previous partition too, because they look back by an hour.
+ * Returns the number of days since the middle of the week before last. For an event in the first hour of a week, the
+ * queries would rightly read the previous partition too, because they look back by an hour.
  */
 function daysSinceMiddleOfWeekBeforeLast(): number {
   const daysSinceEpoch = Date.now() / DAY_MS;

@@ -60,7 +60,7 @@ describe("retention", () => {
     expect(await idsIn(run, "delivery")).toEqual([]);
   });
 
-  test("rejects fewer than 32 days, the time for the ladder and 30 days parked", async () => {
+  test("rejects keepDays below 32, because the retries and 30 days as a parked event take that long", async () => {
     const run = await openLongRun();
     await expect(maintainPartitions(run.database.em(), { keepDays: 31 })).rejects.toThrow(/32 days at least/);
   });
