@@ -6,7 +6,9 @@ import Fastify from "fastify";
 export function createApp({ pool, database }) {
   const app = Fastify();
 
-  /** Runs the application's own SQL and the webhooks' in one transaction of the application's pool. */
+  /**
+   * Runs the application's own queries and those of the webhooks package in one transaction of the application's pool.
+   */
   async function inTransaction(work) {
     const client = await pool.connect();
     try {
@@ -69,7 +71,7 @@ export function createApp({ pool, database }) {
         eventOf(company, number, "invoice.paid", amountMinor),
       ];
       const emitted = await emit(tx, paid);
-      // The constraint of the table refuses an amount below 0. The rollback removes the events too.
+      // The check constraint of the table refuses an amount that is not above 0. The rollback removes the events too.
       await client.query("insert into payment values ($1, $2, $3)", [company, number, amountMinor]);
       return emitted;
     });

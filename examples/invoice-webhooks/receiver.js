@@ -4,7 +4,9 @@ import { createServer } from "node:http";
 
 const FIVE_MINUTES_MS = 300_000;
 
-/** A customer's receiver. It needs no package of ours: the signature is an HMAC-SHA256. */
+/**
+ * A customer's receiver. It needs none of the `@collections` packages, because the signature is a plain HMAC-SHA256.
+ */
 export async function startReceiver(secret) {
   const events = new Map(); // in production: a table, written in the transaction that processes the event
   const server = createServer((request, response) => {
@@ -24,7 +26,7 @@ export async function startReceiver(secret) {
 async function receive(request, secret, events) {
   const body = Buffer.concat(await request.toArray());
   if (!isGenuine(request, body, secret)) return 401;
-  // An event may arrive again, with the same id.
+  // The same event may arrive more than once. Its id is then the same, so the map keeps one event.
   const event = JSON.parse(body);
   events.set(event.eventId, event);
   return 204;
