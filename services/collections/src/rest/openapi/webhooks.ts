@@ -15,10 +15,10 @@ import { dispositionAnswer, fieldPartnerAnswer } from "../v1/get-case.ts";
 import { changeAnswer } from "../v1/import-answer.ts";
 import { importResultExample } from "../v1/import-examples.ts";
 
-/** A kind of event in the document. */
+/** A kind of event, as the OpenAPI document describes it. */
 export interface EventKind {
   readonly kind: string;
-  /** The name of its schema. */
+  /** The name of the event's schema in the OpenAPI document. */
   readonly name: string;
   readonly summary: string;
   readonly schema: z.ZodType;
