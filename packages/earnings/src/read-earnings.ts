@@ -15,7 +15,7 @@ export interface EarningsSummary {
   /** The sum of all earnings: `pendingMinor` + `creditedMinor` + `paidOutMinor`. */
   readonly earnedMinor: bigint;
   readonly pendingMinor: bigint;
-  /** Credited, but not paid out yet. */
+  /** The sum of the earnings that were credited, but not paid out yet. */
   readonly creditedMinor: bigint;
   readonly paidOutMinor: bigint;
 }

@@ -30,7 +30,7 @@ describe.each(TABLES)("ledger.%s", (table) => {
     "rejects %s and says that the table is append-only, even for the table's owner",
     async (act, sql) => {
       const change = database.pool.query(sql(table));
-      // On a cluster, the node names its shard: ledger.transfer_102024.
+      // On a cluster, the error message has the name of the shard, such as ledger.transfer_102024.
       const message = new RegExp(String.raw`ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
       await expect(change).rejects.toThrow(message);
       const { rows } = await database.pool.query<{ count: string }>(`select count(*) from ledger.${table}`);

@@ -17,7 +17,7 @@ export interface FieldPartnerBalance {
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
   readonly pendingMinor: bigint;
-  /** Credited, but not paid out yet. */
+  /** The sum of the earnings that were credited, but not paid out yet. */
   readonly creditedMinor: bigint;
   readonly paidMinor: bigint;
 }

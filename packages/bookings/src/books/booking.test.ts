@@ -58,7 +58,7 @@ describe("a booking", () => {
     expect(await collectedBy(database.em(), newId(), { from: recordedAt, to: later })).toEqual([]);
   });
 
-  test("exists once: a second booking of the same payment fails its whole transaction with a unique violation", async () => {
+  test("fails its whole transaction with a unique violation if its payment is already booked", async () => {
     const lenderId = newId();
     const first = new SampleCase(lenderId, "LN-1").place(1_000n).pay(400n, { reference: "pay_1" });
     await writeBooks(database, [first]);

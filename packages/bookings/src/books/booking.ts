@@ -54,7 +54,7 @@ export interface Booking {
   readonly inBalanceMinor: bigint | null;
 }
 
-/** The key of a booking. */
+/** Identifies a booking by its lender, its loan and the lender's reference of the payment. */
 export interface BookingKey {
   readonly lenderId: string;
   readonly loan: string;

@@ -17,9 +17,9 @@ export interface StatementLine {
   /** `debitMinor` was added to the amount owed, `creditMinor` was subtracted from it. */
   readonly debitMinor: bigint;
   readonly creditMinor: bigint;
-  /** The amount paid beyond the amount owed. */
+  /** The part of a payment that was paid beyond the amount owed. */
   readonly excessMinor: bigint;
-  /** The amount owed after this line. */
+  /** The amount that is owed after this line of the account statement. */
   readonly balanceMinor: bigint;
 }
 

@@ -67,7 +67,8 @@ export async function transfersOf(em: EntityManager, lenderId: string, caseId: s
 }
 
 /**
- * Returns the transfers that paid out earnings on these cases of a lender, ordered by id. Checks use them.
+ * Returns the transfers that paid out earnings on these cases of a lender, ordered by id. The checks of payouts compare
+ * these transfers with the earnings that were paid out.
  *
  * @example
  * const paidOut = await payoutTransfersOf(em, lenderId, [caseId]);

@@ -47,7 +47,7 @@ test("a row goes into the next block if it is committed after rows with higher i
   expect((await problemsOf(sample.lenderId)).filter((problem) => problem.startsWith("ROW_OUTSIDE"))).toEqual([]);
 });
 
-test("verify reports a row that becomes visible after a day, and only a call with `everything` chains it", async () => {
+test("verify reports a row that becomes visible after a day until extendChain is called with `everything`", async () => {
   const sample = new SampleCase(newId()).place(1_000n).pay(1n);
   await writeBooks(database, [sample]);
   await extend(sample.lenderId);
@@ -90,7 +90,7 @@ test(
     const sample = await writeLongBacklog();
     const nextBlocks = namedStatements().find(({ name }) => name === "ledger.next-blocks")!;
     const client = await database.pool.connect();
-    // Switches off other kinds of scan. Otherwise PostgreSQL would read such a small table completely.
+    // Make PostgreSQL use index scans. Otherwise it would read a table as small as this one completely.
     await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
     const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(
       `explain (analyze, timing off) ${nextBlocks.text}`,
