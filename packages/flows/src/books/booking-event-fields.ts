@@ -16,7 +16,7 @@ interface Field {
   readonly booked: (booking: Booking, event: StoredEvent) => unknown;
 }
 
-/** The fields to compare. contract: Event kinds */
+/** The fields of an event that are compared with its booking. contract: Event kinds */
 const FIELDS: readonly Field[] = [
   inBody("eventId", (_, { eventId }) => publicId("evt", eventId)),
   inBody("kind", () => KIND),

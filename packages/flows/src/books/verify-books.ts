@@ -72,7 +72,7 @@ export async function verifyBooks(em: EntityManager, options: VerifyBooksOptions
   const problems: BooksProblem[] = ledger.problems.map(({ code, table, id, book: lenderId, detail }) => {
     return { code, table, id, lenderId, detail };
   });
-  // Some checks count more problems than they list.
+  // Count the problems that were found but not listed, because a check lists only its first problems.
   let unlisted = ledger.totalProblems - BigInt(ledger.problems.length);
   const lenders = (await listLenders(em)).filter(({ id }) => options.lenderId === undefined || id === options.lenderId);
   let cases = 0;
