@@ -124,7 +124,8 @@ export function defineLedger<
   return {
     extendChain: (em, book, options) => extendChain(chain, em, book, options),
     chainHead: (em, book) => chainHead(chain, em, book),
-    // The caller declares the codes of its own checks and the names of its counts. The compiler cannot derive them.
+    // The cast is needed because the compiler cannot derive `OwnCode` and `OwnCount`. The caller of `defineLedger`
+    // declares them: the codes of its own checks, and the names of the counts of its chained tables.
     verify: async (em, options = {}) =>
       (await verify(verification, em, options)) as unknown as LedgerVerification<OwnCode, OwnCount>,
     anchorHeads: (em, options) => anchorHeads(anchors, em, options),

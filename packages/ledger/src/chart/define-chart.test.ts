@@ -67,7 +67,7 @@ function anInvoice(changes: object = {}): ChartPosting<Kind> {
 describe("a ledger with the chart of an invoicing application", () => {
   beforeAll(openBook);
 
-  test("posts an invoice with tax and its receipt; the balances are right, and verify reports no problem", async () => {
+  test("has the right balances and passes verify after an invoice, its tax and its receipt are posted", async () => {
     const ids = await post(
       anInvoice({ memo: "2 hours" }),
       { book, kind: "invoice_tax", debit: receivable, credit: tax, amountMinor: 1_900n, subject: invoiceId },
@@ -175,7 +175,7 @@ describe("invalid arguments of a chart", () => {
     ],
     ["MEMO_INVALID", () => ({ memo: "a\0b" }), "without NUL"],
     ["TIME_INVALID", () => ({ effectiveAt: "today" }), 'effectiveAt is "today"; expected a valid Date.'],
-  ])("post sends nothing and throws %s (%#)", async (code, changes, message) => {
+  ])("post throws %s, and no posting of the call is stored (%#)", async (code, changes, message) => {
     const error = await post(anInvoice(), anInvoice(changes())).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InvalidPostingError);
     expect(error).toMatchObject({ code, index: 1, message: expect.stringContaining(message) as string });
@@ -186,7 +186,7 @@ describe("invalid arguments of a chart", () => {
     ["an empty reason", " "],
     ["a reason with NUL", "a\0b"],
     ["a reason of 1,001 characters", "x".repeat(1_001)],
-  ])("correct sends nothing for %s", async (_name, reason) => {
+  ])("correct rejects %s, and stores no correction", async (_name, reason) => {
     await openBook();
     await post(anInvoice());
     const [wrong] = await invoicing.transfersOf(database.em(), book, invoiceId);
@@ -195,7 +195,7 @@ describe("invalid arguments of a chart", () => {
     expect(await invoicing.transfersOf(database.em(), book, invoiceId)).toHaveLength(1);
   });
 
-  test("open names the position of the account that it rejects", async () => {
+  test("the error of open contains the position of the rejected account", async () => {
     const account = { book, kind: "bank", ownerId: customer, currency: "EUR" } as const;
     const opening = transaction(database.em(), async (tx) =>
       invoicing.open(tx, [account, { ...account, ownerId: "me" }]),

@@ -52,7 +52,7 @@ export interface ChartPosting<Kind extends string = string> {
    * A note on the transfer. It can never be changed or erased, so it must not contain personal data. Default: empty.
    */
   readonly memo?: string;
-  /** When the change happened. Default: now. */
+  /** When the change that the transfer records happened. Default: now. */
   readonly effectiveAt?: Date;
 }
 
@@ -78,7 +78,7 @@ export interface ChartAccount<Account extends string = string> {
   readonly book: string;
   readonly kind: Account;
   readonly ownerId: string;
-  /** ISO 4217, such as EUR. */
+  /** The account's currency, as an ISO 4217 code such as EUR. */
   readonly currency: string;
 }
 

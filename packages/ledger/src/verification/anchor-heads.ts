@@ -26,17 +26,17 @@ export interface AnchorState {
   readonly unanchoredSince: Date | null;
 }
 
-/** The maximum number of heads in one anchor. It keeps a line below 150 KB. */
+/** The maximum number of chain heads in one anchor. It keeps the anchor's line below 150 KB. */
 const HEADS_PER_ANCHOR = 1_000;
 
-/** The statements of one ledger's anchors. */
+/** The SQL statements that read and record the anchors of one ledger. */
 export interface Anchors {
   readonly selectUnanchored: Statement;
   readonly recordAnchored: Statement;
   readonly selectState: Statement;
 }
 
-/** Builds the statements of a ledger's anchors. */
+/** Builds the SQL statements that read and record the anchors of a ledger. */
 export function anchorsOf(tables: LedgerTables): Anchors {
   return {
     selectUnanchored: selectUnanchored(tables),

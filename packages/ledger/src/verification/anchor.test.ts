@@ -58,7 +58,7 @@ test("during a rotation of the master key both public keys are known, and the ne
   expect(during.keyId).toBe(after.keyId);
 });
 
-describe("a changed line", () => {
+describe("a changed line of an anchor", () => {
   const keys = createAnchorKeys({ masterKey: OLD });
   const key = keys.publicKeys.get(keys.keyId)!;
 
@@ -69,7 +69,8 @@ describe("a changed line", () => {
       const changed = line.slice(0, index) + (line[index] === "7" ? "8" : "7") + line.slice(index + 1);
       const read = readAnchorLine(changed);
       if (typeof read === "string") continue;
-      // Skips changes of the key id: no trusted key has the changed id.
+      // Leaves out a line whose key id was changed: no trusted key has such an id, so the line is rejected without a
+      // check of its signature.
       if (read.keyId !== keys.keyId) continue;
       if (key.verifies(read.signedText, read.signature)) accepted.push(changed);
     }

@@ -32,7 +32,7 @@ export interface ChainHead {
 export interface ChainExtension {
   readonly blocks: number;
   readonly rows: number;
-  /** Undefined if the book has no block. */
+  /** The newest block of the book's chain. Undefined if the book has no block. */
   readonly head: ChainHead | undefined;
 }
 
@@ -53,7 +53,7 @@ const LOOK_BACK_MS = 15 * 60_000;
  */
 const LONG_TIMEOUT = { timeoutMs: 35_000 };
 
-/** The statements of one ledger's chains. */
+/** The SQL statements that extend the hash chains of one ledger. */
 export interface Chain {
   readonly chainBlock: LedgerTables["chainBlock"];
   /** For each chained table, the property of `NextBlock` that has the ids of its rows, such as `transferIds`. */
@@ -63,7 +63,7 @@ export interface Chain {
   readonly insertBlock: Statement;
 }
 
-/** Builds the statements of a ledger's chains. */
+/** Builds the SQL statements that extend the hash chains of a ledger. */
 export function chainOf(tables: LedgerTables): Chain {
   const { schema, chainBlock, chained } = tables;
   return {
@@ -267,7 +267,7 @@ export function asInFirst(index: number, name: string): string {
 
 function insertBlock({ schema, chainBlock, chained }: LedgerTables): Statement {
   const table = tableOf(chainBlock as unknown as EntitySchema<Record<string, unknown>>);
-  // `addBlock` sends the parameters in this order.
+  // The columns of a block, in the order in which `addBlock` sends their values.
   const ids = chained.map(idPropertyOf);
   const inserted = [
     "lenderId",

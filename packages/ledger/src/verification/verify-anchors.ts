@@ -88,8 +88,9 @@ export async function verifyAnchors(
   { keys, book }: VerifyAnchorsOptions,
 ): Promise<AnchorVerification> {
   const findings = new AnchorFindings();
-  // Read the recorded anchors before the lines. An anchor that a worker makes between the two reads is then only among the
-  // lines. In the other order it would be recorded but not among the lines, and would be reported as missing.
+  // The recorded anchors are read before the lines, so that no anchor is reported as missing by mistake. An anchor that
+  // a worker makes between the two reads is then only among the lines, which is no problem. If the lines were read
+  // first, this anchor would be recorded without a line.
   const recorded = await recordedAnchors(ledger, em, book);
   let batch: HeadToCompare[] = [];
   for await (const { place, text } of lines) {

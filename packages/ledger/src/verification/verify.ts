@@ -75,7 +75,7 @@ export interface VerifyOptions {
 const MAX_PROBLEMS = 1_000;
 const UNCHAINED_AFTER_MS = 15 * 60_000;
 
-/** The statements of one ledger's verification, and its checks in the order in which they run. */
+/** The SQL statements that verify one ledger, and its checks in the order in which they run. */
 export interface Verification {
   readonly accountsCheck: LedgerCheck;
   readonly checks: readonly LedgerCheck[];
@@ -247,7 +247,8 @@ export const setVerificationLimits = statement(
 export function bookListOf({ schema, chained }: LedgerTables): BookList {
   const tables = [`${schema}.account`, ...chained.map(({ table }) => table.name), `${schema}.chain_block`];
   return {
-    // Jumps from one book to the next in the primary key. SELECT DISTINCT would read every row.
+    // Lists the books without reading every row, as SELECT DISTINCT would: jumps from one book to the next in the
+    // primary key.
     selectBooks: statement(
       statementName(schema, "lenders"),
       tables
@@ -263,7 +264,8 @@ export function bookListOf({ schema, chained }: LedgerTables): BookList {
         )
         .join(" union ") + " order by id",
     ),
-    // Citus rejects a recursive query over the rows of all books.
+    // On a cluster the books are listed by SELECT DISTINCT, because Citus rejects a recursive query over the rows of
+    // all books.
     selectBooksOnCluster: statement(
       statementName(schema, "lenders-on-cluster"),
       tables.map((table) => `select distinct lender_id as id from ${table}`).join(" union ") + " order by id",
