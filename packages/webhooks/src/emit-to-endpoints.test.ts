@@ -88,7 +88,7 @@ test("emit rejects a body that is not JSON, even if no endpoint receives the eve
   await expect(rejected).rejects.toMatchObject({ code: "BODY_INVALID" });
 });
 
-test("emit uses a sequence from the host only for the unnamed endpoint; a named endpoint has its own count", async () => {
+test("emit uses a sequence from the host only for the unnamed endpoint, and counts the events of a named endpoint itself", async () => {
   const tenantId = await addTenant(null);
   await emitAll([anEvent(tenantId)]);
   await addNamed(tenantId, "crm");
@@ -111,7 +111,7 @@ test("emit with `trusted` fails for a tenant with named endpoints, and succeeds 
   const trusted = (sequence: bigint) => emitAll([anEvent(tenantId, { eventId: newId(), sequence })], { trusted: true });
   await addNamed(tenantId, "crm");
   await expect(trusted(1n)).rejects.toMatchObject({ code: "23502" });
-  // The unnamed endpoint is created after the named one.
+  // Here the unnamed endpoint is created after the named one, and `trusted` must fail again.
   await transaction(em(), (tx) => registerEndpoint(tx, { tenantId, url: null }));
   await expect(trusted(1n)).rejects.toMatchObject({ code: "23502" });
   expect(await deliveryTotals(em(), tenantId)).toMatchObject({ published: 0 });

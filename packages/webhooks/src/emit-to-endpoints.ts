@@ -125,7 +125,7 @@ function sendCopies(tx: Tx, written: ReadonlyMap<Target, readonly EventCopy[]>):
   }
 }
 
-// Needs no join with the endpoints, because the caller passes their ids.
+// This query needs no join with the endpoints, because the caller passes their ids.
 const insertCopies = statement(
   "webhooks.emit-copies-of-many",
   `with input as (

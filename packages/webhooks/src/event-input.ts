@@ -5,9 +5,12 @@ export type EventToEmit = OfTenant & OnStream & EventContent;
 
 /** An event without its tenant and stream. */
 export interface EventContent {
-  /** UUIDv7, from `newId()`. Default: a new one. */
+  /** The id of the event: a UUIDv7 from `newId()`. Default: a new one. */
   readonly eventId?: string;
-  /** Sent as the header `X-Service-Event`: 1 to 100 visible ASCII characters. */
+  /**
+   * The type of the event, such as `invoice.paid`: 1 to 100 visible ASCII characters. It is sent as the header
+   * `X-Service-Event`.
+   */
   readonly kind: string;
   /**
    * The event's number in the tenant's unnamed endpoint. It must be one more than the number of the stream's last
@@ -83,7 +86,7 @@ export class InvalidEventError extends Error {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-/** The kind is sent in a header. */
+/** A valid kind of event. It is sent in a header, so only visible ASCII characters are allowed. */
 const KIND = /^[\x21-\x7e]{1,100}$/;
 /** PostgreSQL's bigint. */
 const MAX_SEQUENCE = 2n ** 63n - 1n;

@@ -77,7 +77,7 @@ test("registerEndpoint rejects a name, because it would create the unnamed endpo
   expect(await listEndpoints(em(), endpoint.tenantId)).toEqual([]);
 });
 
-test("lists the endpoints of a tenant, changes them, and does not find an endpoint that was removed", async () => {
+test("named endpoints can be listed and changed until they are removed", async () => {
   const tenantId = await trial.addLender(null);
   await register(tenantId, "crm", "https://crm.example/hooks", ["invoice.*"]);
   await register(tenantId, "books", null);
@@ -98,7 +98,7 @@ test("lists the endpoints of a tenant, changes them, and does not find an endpoi
   await expect(changed).rejects.toMatchObject({ code: "ENDPOINT_NOT_FOUND", tenantId, endpoint: "crm" });
 });
 
-test("signs with the key of each endpoint, and reports the tenant and the name of the endpoint", async () => {
+test("an attempt is signed with the key of its endpoint, and reports the tenant and the name of the endpoint", async () => {
   await using receiver = await openReceiver();
   const tenantId = await trial.addLender(receiver.url);
   await register(tenantId, "crm", receiver.url);
@@ -255,7 +255,7 @@ const suspend = statement(
    where lender_id = $1`,
 );
 
-test("delivers the events of endpoints whose first registration was rolled back", async () => {
+test("the events of endpoints whose first registration was rolled back are delivered", async () => {
   await using receiver = await openReceiver();
   const tenantId = newId();
   const event = { tenantId, kind: "invoice.paid", stream: "INV-1", occurredAt: new Date(), body: '{"loan":"INV-1"}' };

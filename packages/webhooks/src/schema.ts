@@ -124,7 +124,8 @@ export const webhooksSchema: PackageSchema = {
            add column probe_error text`,
         `create index endpoint_suspended on webhooks.endpoint (next_probe_at) where state = 'suspended'`,
         `alter table webhooks.delivery add column replay boolean not null default false`,
-        // After a recovery, each lease checks whether an earlier event of the loan still waits for its retry.
+        // The index serves a check that each lease makes after a recovery: whether an earlier event of the loan still
+        // waits for its retry.
         `create index delivery_retrying_loan on webhooks.delivery (endpoint_id, loan, sequence) where state = 'retrying'`,
         `create table webhooks.alert (
           lender_id uuid not null,
@@ -170,8 +171,8 @@ export const webhooksSchema: PackageSchema = {
     },
     {
       name: "0005-room-for-leases",
-      // Rows of the same page are leased together. With room for a new version of each row, no row moves to another
-      // page.
+      // Leaves room in each page for a new version of each row, so that no row moves to another page when it is leased.
+      // Rows of the same page are leased together.
       statements: [`alter table webhooks.delivery set (fillfactor = 45)`],
     },
     {
@@ -184,7 +185,8 @@ export const webhooksSchema: PackageSchema = {
     },
     {
       name: "0007-replay-requests",
-      // `delivery.replayed_by` holds only the latest request, so a repeat of an earlier request would look new.
+      // Records every request, so that a repeat of any of them is recognized. `delivery.replayed_by` has only the
+      // latest request.
       statements: [
         `create table webhooks.replay_request (
           lender_id uuid not null,

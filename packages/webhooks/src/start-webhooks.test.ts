@@ -57,7 +57,7 @@ async function start(options: Partial<WebhooksOptions> = {}) {
   };
 }
 
-test("delivers an event and processes its retry job", async () => {
+test("startWebhooks delivers an event and processes its retry job", async () => {
   await using receiver = await openReceiver((response, _request, number) => {
     response.writeHead(number === 1 ? 503 : 200).end();
   });
@@ -78,7 +78,7 @@ test("startWebhooks retries an event whose retry job was lost before the start",
   expect(receiver.received.map(({ headers }) => headers["x-service-attempt"])).toEqual(["2"]);
 });
 
-test("probes a suspended endpoint, and delivers its backlog", async () => {
+test("startWebhooks probes a suspended endpoint, and delivers its backlog", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await query(database.em(), suspend, [lenderId]);
@@ -108,7 +108,7 @@ test("startWebhooks sends the events of a replay again", async () => {
   ]);
 });
 
-test("passes alerts to sendAlert, including an alert that was held back for an hour", async () => {
+test("startWebhooks passes alerts to sendAlert, including an alert that was held back for an hour", async () => {
   const lenderId = await trial.addLender(null);
   for (const loan of ["LN-1", "LN-2"]) {
     await transaction(database.em(), (tx) =>
@@ -126,7 +126,7 @@ test("passes alerts to sendAlert, including an alert that was held back for an h
   expect(new Set(alerts.map(({ facts }) => facts.stream))).toEqual(new Set(["LN-1", "LN-2"]));
 });
 
-test("makes no attempt after `stop`", async () => {
+test("startWebhooks makes no attempt after `stop`", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   {
@@ -204,7 +204,7 @@ async function opened(url: string, works: boolean) {
   return { database, [Symbol.asyncDispose]: () => database.close() };
 }
 
-test("sends events with the host's header prefix and user agent", async () => {
+test("startWebhooks sends events with the host's header prefix and user agent", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await using _running = await start({ headerPrefix: "X-Acme-", userAgent: "Acme-Webhooks/2" });
@@ -264,7 +264,7 @@ test("without a log, errors are written to the console", async () => {
   expect(written.mock.calls[0]).toEqual(["webhook attempt not made", expect.objectContaining({ lenderId })]);
 });
 
-test("works in a schema with another name, while the host has its own schema called webhooks", async () => {
+test("startWebhooks works in a schema with another name, while the host has its own schema called webhooks", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const schemas = [inSchema(webhooksSchema, "acme_webhooks")];
   const host = await createDatabase({ url, schemas: [] });

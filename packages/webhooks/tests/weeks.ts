@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 export interface Past {
   readonly daysAgo: number;
   readonly state: "waiting" | "retrying" | "delivered" | "parked";
-  /** Only for a delivered or parked event. */
+  /** How many days ago the event was delivered or parked. Absent for other states. */
   readonly settledDaysAgo?: number;
 }
 

@@ -8,7 +8,10 @@ import { webhooksSchema } from "../schema.ts";
 
 const MANY = 600;
 const LENDERS = 200;
-/** Switches polling off, because its queries belong to no delivery. */
+/**
+ * An interval that switches polling off. The tests count the queries of deliveries, and the queries of a poll belong to
+ * no delivery.
+ */
 const NEVER_MS = 3_600_000;
 const LEASE = "webhooks.lease";
 /** The queries of the transaction that records results. The COMMIT is sent together with the log of the attempts. */

@@ -57,7 +57,7 @@ export interface DispatcherOptions extends WebhookBrand {
   readonly now?: () => Date;
   /** Returns a number in [0, 1), for the ladder's jitter. */
   readonly random?: () => number;
-  /** Default: the console, for errors only. */
+  /** The log. Default: the console, for errors only. */
   readonly log?: Log;
   /** Called for every attempt whose result is written. */
   readonly onAttempt?: (facts: AttemptFacts) => void;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LeaseAhead } from "./lease-ahead.ts";
 
-test("leases four deliveries per slot, but none while enough deliveries are ready or have unwritten results", () => {
+test("a lane leases four deliveries per slot, but none while enough deliveries are ready or have unwritten results", () => {
   const ahead = new LeaseAhead();
   expect(ahead.room({ slots: 32, held: 0, ready: 0 })).toBe(128);
   expect(ahead.room({ slots: 32, held: 100, ready: 16 })).toBe(28);

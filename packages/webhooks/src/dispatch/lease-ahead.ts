@@ -1,8 +1,8 @@
 /** Deliveries leased per slot, so that a slot that becomes free does not wait for the database. */
 const PER_SLOT = 4;
 /**
- * The highest number per slot, for an endpoint that answers quickly. A lease or a batch of results costs little more for
- * 200 rows than for 20.
+ * The highest number of deliveries leased per slot, for an endpoint that answers quickly. A lease or a batch of results
+ * costs little more for 200 rows than for 20.
  */
 const MOST_PER_SLOT = 24;
 const MOST_AT_A_TIME = 256;

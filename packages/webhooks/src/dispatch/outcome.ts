@@ -10,7 +10,7 @@ export interface Outcome {
   readonly delivery: LeasedDelivery;
   readonly result: AttemptResult;
   readonly state: Exclude<StoredState, "waiting">;
-  /** Set when `state` is "retrying". */
+  /** The time of the next attempt. Null unless `state` is "retrying". */
   readonly nextAttemptAt: Date | null;
 }
 

@@ -51,7 +51,7 @@ export interface AlertJob extends Recipient {
   readonly cause: AlertCause;
   /** When the mail was enqueued, in ISO 8601. `raisedAt` and `alertId` together identify the mail. */
   readonly raisedAt: string;
-  /** ISO 8601. Earlier than `raisedAt` if the mail was held back. */
+  /** When the cause of the mail occurred, in ISO 8601. Earlier than `raisedAt` if the mail was held back. */
   readonly happenedAt: string;
   readonly facts: AlertFacts;
   /** The number of earlier alerts of this cause that were held back and not mentioned in an earlier mail. */
@@ -78,7 +78,7 @@ export const AlertEntity = defineEntity({
     facts: p.json<RememberedFacts>(),
     /** When the latest mail was enqueued. */
     raisedAt: p.datetime().columnType("timestamptz"),
-    /** The number of alerts since then that were held back. */
+    /** The number of alerts that were held back since the latest mail was enqueued. */
     heldBack: p.integer(),
   },
 });

@@ -20,7 +20,7 @@ const sender: WebhookSender = {
 };
 const body = '{ "eventId":"evt_1","loan":"LN-1","sequence":1,  "note":"₹" }';
 
-describe("the request", () => {
+describe("the request of an attempt", () => {
   test("has the contract's headers and exactly the event's bytes", async () => {
     await using receiver = await openReceiver();
     const toMake = attemptTo(receiver.url);

@@ -28,7 +28,7 @@ export const EndpointEntity = defineEntity({
     state: p.text().$type<EndpointState>(),
     /** Failed attempts since the last 2xx, over all deliveries. Faults of our own network do not count. */
     consecutiveFailures: p.integer(),
-    /** When the first of these failures was recorded. */
+    /** When the first of the consecutive failures was recorded. */
     failingSince: p.datetime().columnType("timestamptz").strictNullable(),
     suspendedAt: p.datetime().columnType("timestamptz").strictNullable(),
     nextProbeAt: p.datetime().columnType("timestamptz").strictNullable(),

@@ -54,7 +54,7 @@ test("an endpoint whose row is locked is skipped, and probed later", async () =>
   expect(await statesOf([held])).toEqual(["active"]);
 });
 
-test("probes at most 64 endpoints at a time, in the order in which they became due", async () => {
+test("probeDue probes at most 64 endpoints at a time, in the order in which they became due", async () => {
   await using receiver = await openReceiver();
   const lenderIds = await Promise.all(Array.from({ length: 70 }, () => addLender(receiver.url)));
   for (const lenderId of lenderIds) await query(database.em(), suspend, [lenderId]);

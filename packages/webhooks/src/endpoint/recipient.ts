@@ -32,7 +32,7 @@ async function readRecipient(em: EntityManager, address: string): Promise<Recipi
 }
 
 function recipientIn({ tenantId, name }: RecipientRow, address: string): Recipient {
-  // A tenant's own id may be of version 8 too.
+  // Not every UUID of version 8 is the address of a named endpoint: a tenant's own id may be of version 8 too.
   if (tenantId === null || name === null) return tenantNames(address);
   return { ...tenantNames(tenantId), endpoint: name };
 }

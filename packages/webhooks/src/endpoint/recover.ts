@@ -29,8 +29,8 @@ export async function recoverEndpoint(
   return transaction(em, async (tx) => {
     const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [lenderId, newId(), url ?? null]);
     if (!recovered) return false;
-    // Attempts that were under way at the suspension may have failed after the first loop, and may now wait for a
-    // retry.
+    // Ends waits a second time, now in the transaction of the recovery. Attempts that were under way at the suspension
+    // may have failed after the first loop, and their events may now wait for a retry.
     while ((await endWaits(tx, lenderId)) === ROWS_AT_A_TIME);
     await raiseAlert(tx, {
       lenderId,

@@ -216,7 +216,7 @@ const insertIfNone = statement(
    on conflict (lender_id) do nothing`,
 );
 
-// Citus refuses now() within CASE in SET, and accepts it in a WITH.
+// The time is computed in a WITH, because Citus refuses now() within CASE in SET.
 const updateUrl = statement(
   "webhooks.change-endpoint",
   `with clock as materialized (select now() as now)

@@ -41,7 +41,7 @@ export class InvalidWebhookKeyError extends Error {
   }
 }
 
-/** The key id is sent in a header. */
+/** A valid key id. It is sent in a header, so only visible ASCII characters are allowed. */
 const KEY_ID = /^[\x21-\x7e]{1,200}$/;
 /** A secret of 16 random bytes in hexadecimal or base64 is longer than this minimum. */
 const MIN_SECRET_CHARS = 16;

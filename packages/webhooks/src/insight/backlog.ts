@@ -12,9 +12,9 @@ export type EndpointReach = "active" | "suspended" | "unregistered";
 export interface Backlog {
   readonly reach: EndpointReach;
   readonly endpoints: number;
-  /** Due or in flight. */
+  /** The number of deliveries that are due or in flight. */
   readonly waiting: number;
-  /** Waiting for a retry. */
+  /** The number of deliveries that wait for a retry. */
   readonly retrying: number;
   readonly parked: number;
   /** Age of the oldest event that waits for its first attempt. Null if there is none. */

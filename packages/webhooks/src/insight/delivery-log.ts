@@ -63,7 +63,7 @@ export interface DeliveryFilter {
   readonly kind?: string;
   /** Only deliveries that were created at this time or later. */
   readonly since?: Date;
-  /** `nextCursor` of the previous page. */
+  /** The cursor of the page to list: `nextCursor` of the previous page. */
   readonly cursor?: string;
   readonly limit?: number;
 }
@@ -152,7 +152,7 @@ async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date
   if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
   if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
-  // Events have an index by stream, so deliveries need none.
+  // Finds the deliveries of a stream by the ids of its events, because only events have an index by stream.
   if (loan !== undefined) conditions.push({ id: { $in: await idsOfStream(em, lenderId, loan) } });
   return conditions;
 }

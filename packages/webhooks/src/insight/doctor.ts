@@ -45,7 +45,7 @@ export interface CheckOptions {
   readonly lenderId?: string | undefined;
   /** The host's word for a stream, such as `invoice`, for the sentences of the report. Default: `stream`. */
   readonly streamNoun?: string | undefined;
-  /** Called before each endpoint. */
+  /** Called before each endpoint is checked. */
   readonly onProgress?: (progress: CheckProgress) => void;
 }
 

@@ -24,7 +24,7 @@ export interface EventAtKey {
 /** A page of a tenant's events of one kind. An empty page is not always the last page: check `next`. */
 export interface EventPage {
   readonly events: StoredEvent[];
-  /** Pass it as `after` for the next page. Undefined on the last page. */
+  /** The cursor of the next page: pass it as `after`. Undefined on the last page. */
   readonly next: string | undefined;
 }
 

@@ -3,7 +3,10 @@ import { expect, test } from "vitest";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { reasonInText } from "./failure-reason.ts";
 
-/** Maps each reason to its code and to the codes of the underlying errors. Null: there may be no underlying error. */
+/**
+ * For each reason: the code of the failure, and then the possible codes of the underlying error. Null means that there
+ * may be no underlying error.
+ */
 const FAILURES: Record<FailureReason, readonly [FailureCode, ...(string | null)[]]> = {
   URL_NOT_ALLOWED: ["BLOCKED_ADDRESS", null],
   ADDRESS_NOT_PUBLIC: ["BLOCKED_ADDRESS", null],

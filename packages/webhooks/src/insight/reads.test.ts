@@ -149,8 +149,8 @@ describe("verification", () => {
   });
 });
 
-describe("the endpoint", () => {
-  test("is undefined for a lender without an endpoint", async () => {
+describe("a lender without an endpoint", () => {
+  test("has no endpoint to read or to change", async () => {
     expect(await endpointOf(database.em(), newId())).toBeUndefined();
     const change = transaction(database.em(), (tx) => changeEndpoint(tx, { tenantId: newId(), url: null }));
     await expect(change).rejects.toThrow(EndpointNotFoundError);

@@ -79,8 +79,8 @@ describe("a redirect", () => {
   test.each([undefined, "", "javascript:alert(1)", "https://", "mailto:ops@acme.example"])(
     "with the Location %j is explained as a redirect without a readable Location",
     (location) => {
-      // An empty Location resolves to the callback's own URL, which is readable. So the case of an empty Location
-      // leaves the callback's URL unknown.
+      // The callback's URL is unknown in the case of an empty Location. Otherwise the Location would resolve to this
+      // URL, and would be readable.
       const said = remedyFor(redirect(location, location === "" ? { url: null } : {}));
       expect(said.cause).toBe("Your server redirected (302) without a Location that can be read.");
     },

@@ -64,7 +64,7 @@ async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
     upTo,
     settledBy: createdAtText,
     maxRows: ROWS_PER_STEP,
-    // One more than the step may take, to find out whether this is the last step.
+    // Reads one delivery more than the step may take, to find out whether this is the last step.
     count: ratePerSecond + 1,
   });
   const next = ids.slice(0, ratePerSecond);

@@ -34,7 +34,8 @@ export async function replayDelivery(
   if (requestId !== undefined) {
     const isNew = await recordReplayRequest(tx, lenderId, requestId, eventId);
     if (!isNew || locked.isLatestRequest) return { state };
-    // Processes of the previous version recognise a repeat by this column alone.
+    // Also stores the id of the request in the row of the delivery, because processes of the previous version recognise
+    // a repeat only there.
     await query(tx, noteRequest, [lenderId, eventId, requestId]);
   }
   if (locked.state === "waiting") return { state };

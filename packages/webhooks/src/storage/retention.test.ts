@@ -39,7 +39,8 @@ describe("retention", () => {
     const parked = await run.publish("LN-3", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 29 });
     await run.publish("LN-4", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 31 });
     await run.publish("LN-5", 1, { daysAgo: 50, state: "delivered", settledDaysAgo: 50 });
-    // A second call follows below, with a limit one week later. It deletes the events that are settled by then.
+    // A second call of maintainPartitions follows below, with a limit one week later. It deletes the events that this
+    // call keeps.
     await maintainPartitions(run.database.em(), { keepDays: 42 });
 
     expect(await idsIn(run, "event")).toEqual([waiting, retrying, parked].toSorted());
