@@ -17,7 +17,7 @@ export {
 } from "./cluster/distribute.ts";
 export { distributionFaults } from "./cluster/distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./jobs/failed-jobs.ts";
-export { BEFORE_ALL_IDS, newId, parsePublicId, publicId } from "./ids.ts";
+export { BEFORE_ALL_IDS, firstIdAt, newId, parsePublicId, publicId } from "./ids.ts";
 export { inSchema, InvalidSchemaNameError } from "./schema-name.ts";
 export { inTurns } from "./in-turns.ts";
 export { every, type Routine, type RoutineLog } from "./jobs/every.ts";
@@ -60,6 +60,7 @@ export {
   failWhileNodeAway,
   queryReachable,
 } from "./transaction/reachable-lenders.ts";
+export { visibleUntil } from "./transaction/visible-until.ts";
 export { type Signals } from "./transaction/signals.ts";
 export {
   CommitOutcomeUnknownError,
