@@ -33,6 +33,7 @@ export {
   type PaymentsAfterKey,
   paymentsOf,
 } from "./books/booking.ts";
+export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export {
   adjustment,
   type CaseChange,

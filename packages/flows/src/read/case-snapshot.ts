@@ -1,9 +1,11 @@
 import { type Booking, paymentsOf } from "@collections/bookings";
-import { bucketOf, type Case, caseByLoan, type Visit, visitById } from "@collections/cases";
+import { type Case, caseByLoan, type Visit, visitById } from "@collections/cases";
 import { type EntityManager, publicId, readSnapshot } from "@collections/database";
 import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
 import { toWire } from "@collections/money";
 import { liveLink, type PaymentLink } from "@collections/payment-links";
+import { paymentBody } from "./payment-body.ts";
+import { caseStateBody, caseTimesBody } from "./case-body.ts";
 
 const MAX_PAYMENTS = 50;
 
@@ -53,21 +55,7 @@ function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: Rela
   const { currency } = theCase;
   return {
     success: true,
-    sourceLoanNumber: theCase.sourceLoanNumber,
-    caseId: publicId("case", theCase.id),
-    cycle: theCase.cycle,
-    sequence: Number(theCase.sequence),
-    status: theCase.status,
-    statusReason: theCase.statusReason,
-    fieldWork: theCase.fieldWork,
-    currency,
-    placedAmount: toWire(theCase.placedMinor, currency),
-    totalCollected: toWire(theCase.totalCollectedMinor, currency),
-    outstandingAfter: toWire(theCase.outstandingMinor, currency),
-    excessAmount: toWire(theCase.excessMinor, currency),
-    dpd: theCase.dpd,
-    bucket: bucketOf(theCase),
-    assignedFieldPartner: holder ? { id: publicId("fp", holder.id), displayName: holder.displayName } : null,
+    ...caseStateBody(theCase, holder),
     lastVisit: lastVisit && {
       visitId: publicId("vis", lastVisit.id),
       completedAt: lastVisit.completedAt,
@@ -82,14 +70,7 @@ function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: Rela
         }
       : null,
     payments: payments.map(paymentBody),
-    createdAt: theCase.createdAt,
-    updatedAt: theCase.updatedAt,
-    closedAt: theCase.closedAt,
-    closeReason: theCase.closeReason,
+    ...caseTimesBody(theCase),
     serverTime: new Date(),
   };
-}
-
-function paymentBody({ reference, amountMinor, currency, mode, paidAt, linkId, recordedAt }: Booking): object {
-  return { reference, amount: toWire(amountMinor, currency), mode, paidAt, linkId, recordedAt };
 }
