@@ -11,7 +11,8 @@ import {
 } from "../endpoint/answer-parts.ts";
 import { attributionAnswer, capturedPaymentAnswer } from "../v1/captured-payment.ts";
 import { CASE_ID, fieldPartner, paymentCollected, ping, VISIT_ID } from "../v1/examples.ts";
-import { dispositionAnswer, fieldPartnerAnswer } from "../v1/get-case.ts";
+import { fieldPartnerAnswer } from "../v1/case-answer.ts";
+import { dispositionAnswer } from "../v1/get-case.ts";
 import { changeAnswer } from "../v1/import-answer.ts";
 import { importResultExample } from "../v1/import-examples.ts";
 

@@ -2,6 +2,7 @@ import type { Booking } from "@collections/bookings";
 import { PAYMENT_MODES } from "@collections/flows";
 import { z } from "zod";
 import { amountAnswer, instantAnswer } from "../endpoint/answer-parts.ts";
+import { capturedPayment, RECORDED_AT } from "./examples.ts";
 
 export const attributionAnswer = z.enum(["exact", "inferred", "none"] satisfies Booking["attribution"][]).meta({
   description:
@@ -17,3 +18,11 @@ export const capturedPaymentAnswer = {
   paidAt: instantAnswer("When the payment was captured."),
   linkId: z.string().nullable().meta({ description: "The `linkId` in the confirmation, or null." }),
 };
+
+/** A booked payment, in the case snapshot and in the list of payments. */
+export const bookedPaymentAnswer = {
+  ...capturedPaymentAnswer,
+  recordedAt: instantAnswer("When the payment was booked."),
+};
+
+export const bookedPaymentExample = { ...capturedPayment, recordedAt: RECORDED_AT };
