@@ -31,7 +31,7 @@ describe("the isolation matrix finds an endpoint that ignores the caller", () =>
     const { app } = world.service;
     const lender = (await lenderById(app.database.em(), world.b.id))!;
     const handle = endpoint.handle as (request: object, app: App) => Promise<never>;
-    // Every request is handled with B as its caller.
+    // Handle every request as if lender B had sent it.
     const broken: Endpoint = {
       ...endpoint,
       handle: (request: object) => handle({ ...request, lender, keyId: world.b.key.apiKeyId }, app),
