@@ -279,15 +279,24 @@ test("startWebhooks works in a schema with another name, while the host has its 
     await upsertEndpoint(tx, { tenantId: lenderId, url: receiver.url });
     await emit(tx, eventsOn(lenderId, "LN-1", 1, 2));
   });
+  const alerts: AlertJob[] = [];
   {
-    await using _running = await start({ database: own, ladder: parseLadder("0s,50ms") });
+    const sendAlert = async ({ data }: { readonly data: AlertJob }) => void alerts.push(data);
+    await using _running = await start({ database: own, ladder: parseLadder("0s,50ms"), sendAlert });
     await receiver.arrived(3);
     await until(async () => (await deliveryTotals(own.em(), lenderId)).delivered === 2);
+    await transaction(own.em(), (tx) =>
+      raiseAlert(tx, { lenderId, cause: "parked", facts: { since: new Date().toISOString(), loan: "LN-1" } }),
+    );
+    await until(() => alerts.length === 1);
   }
   const { deliveries } = await listDeliveries(own.em(), { tenantId: lenderId }, new Date());
   expect(deliveries.map(({ state }) => state)).toEqual(["delivered", "delivered"]);
   const { rows } = await host.pool.query("select count(*)::int as events from acme_webhooks.event");
   expect(rows).toEqual([{ events: 2 }]);
+  // The job ended the wait, and not the sweep that replaces lost jobs.
+  const { rows: jobs } = await host.pool.query("select state from pgboss.job where name = 'webhooks.retry'");
+  expect(jobs).toEqual([{ state: "completed" }]);
   await own.close();
   await host.close();
 });

@@ -9,7 +9,7 @@ import { onMissingRows } from "../sql/missing-rows.ts";
 import { oneByOne } from "./one-by-one.ts";
 import { ANSWER_TIMEOUT_MS, LOCAL_TIMEOUTS, LOCK_TIMEOUT_ON_WORKERS } from "./pooler.ts";
 import { CommitOutcomeUnknownError, isCommitOutcomeUnknown, isUnavailable } from "../sql/sql-state.ts";
-import { type Statement, statementTypes } from "../sql/statement.ts";
+import { type ForeignStatement, type Statement, statementTypes } from "../sql/statement.ts";
 
 export type { Tx } from "./open-transaction.ts";
 
@@ -217,13 +217,13 @@ export function runAfterCommit(tx: Tx, state: TxState): void {
  * `statementName` then only labels it for `onStatement`.
  */
 function prepared(
-  { name, text }: Statement,
+  { name, text, isForeign }: Statement & Partial<ForeignStatement>,
   values: readonly unknown[],
   { sharesSessions, rename }: Pick<OpenDatabase, "sharesSessions" | "rename">,
   timeoutMs = ANSWER_TIMEOUT_MS,
 ): QueryConfig {
   const config = {
-    text: rename(text),
+    text: isForeign ? text : rename(text),
     values: values.map(parameterOf),
     types: statementTypes,
     query_timeout: timeoutMs,
