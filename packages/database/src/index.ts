@@ -44,13 +44,7 @@ export {
 export { forLenders, type LenderStatement, lenderStatement } from "./sql/lender-statement.ts";
 export { type MigrationLockOptions } from "./migration/migration-lock.ts";
 export { MissingRowsError } from "./sql/missing-rows.ts";
-export {
-  migrate,
-  type MigrateOptions,
-  MigrationNeededError,
-  type ReadRows,
-  RuntimeRoleMissingError,
-} from "./migration/migrate.ts";
+export { migrate, type MigrateOptions, MigrationNeededError, RuntimeRoleMissingError } from "./migration/migrate.ts";
 export { NotReadyError, type NotReadyCode, requireReady } from "./migration/require-ready.ts";
 export { type Database } from "./transaction/open-database.ts";
 export { isPooled, isUnmarkedPooler, SessionNeededError } from "./transaction/pooler.ts";
@@ -77,8 +71,9 @@ export {
   type QueryOptions,
   readSnapshot,
   send,
+  type SendOptions,
   signal,
   transaction,
   type Tx,
 } from "./transaction/transaction.ts";
-export type { PackageMigration, PackageSchema, UndistributedTable } from "./package-schema.ts";
+export type { PackageMigration, PackageSchema, ReadRows, UndistributedTable } from "./package-schema.ts";
