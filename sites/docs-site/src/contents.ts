@@ -58,7 +58,10 @@ export const CHAPTERS: readonly Chapter[] = [
   .map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }))
   .filter(({ pages }) => pages.length > 0);
 
-/** Returns a page for the README of each package, or none if the service is installed without the repository. */
+/**
+ * Returns one page for each package, with its README. Returns no pages if the service is installed without the
+ * repository.
+ */
 function packagePages(): Page[] {
   const packages = new URL("../packages/", DOCS);
   if (!existsSync(packages)) return [];

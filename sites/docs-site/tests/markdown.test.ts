@@ -36,7 +36,7 @@ describe("a document", () => {
     expect(html("```bash run\nexport A=1 # b\n```")).toContain('<span class="hljs-comment"># b</span>');
   });
 
-  test("has an error code as the id of the first table row in which a cell contains only that code", () => {
+  test("uses an error code as the id of the first table row that has a cell with only this code", () => {
     const table =
       "| HTTP | Code |\n| --: | --- |\n| 404 | `LOAN_NOT_FOUND` |\n| 404 | `LOAN_NOT_FOUND` |\n| 401 | see `BAD` |\n";
     const rendered = html(table);

@@ -58,7 +58,7 @@ describe("readPasted with a curl command", () => {
     ["HEAD from -I", "curl -I https://a.example/b", "HEAD"],
     ["POST from --json", "curl --json '{}' https://a.example/b", "POST"],
     ["POST with a body from a file", "curl -d @body.json https://a.example/b", "POST"],
-  ])("returns the method %s", (_, text, method) => {
+  ])("recognizes the method: %s", (_, text, method) => {
     expect(readPasted(text)).toMatchObject({ method, path: "/b" });
   });
 

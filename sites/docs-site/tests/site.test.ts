@@ -57,7 +57,7 @@ describe.each(PAGES)("$path", ({ path, title }) => {
     expect([head.status, head.headers.get("etag")]).toEqual([200, headers.get("etag")]);
   });
 
-  test("may load nothing from other hosts, and run only the site's scripts", async () => {
+  test("forbids content from other hosts by its Content-Security-Policy, and has no inline scripts or styles", async () => {
     const policy = (await fetch(origin + path)).headers.get("content-security-policy")!;
     expect(policy).toContain("default-src 'none'; script-src 'self';");
     expect(policy).not.toMatch(/unsafe|https?:|\*|blob:/);
@@ -101,7 +101,7 @@ test("the type URL of every error leads to its row on the page of errors", async
   }
 });
 
-test("samples are served as text, and the vectors as JSON", async () => {
+test("the code samples are served as text, and the signature vectors as JSON", async () => {
   const sample = await fetch(`${origin}/docs/samples/python/signing.py`);
   expect([sample.status, sample.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
   expect(await sample.text()).toContain("def ");

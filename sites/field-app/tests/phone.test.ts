@@ -101,7 +101,7 @@ test("the app's ids are version 7 UUIDs in the order of time", () => {
   expect(made.map(madeAtMs)).toEqual(made.map((_, index) => now + index));
 });
 
-test("parses a stream of events wherever its chunks are cut", async () => {
+test("eventsIn parses a stream of events wherever its chunks are cut", async () => {
   const text = ':\n\nevent: next\ndata: {"a":\ndata: 1}\n\nevent: complete\ndata:\n\nevent: lost';
   for (let size = 1; size <= text.length; size += 1) {
     const events = await Array.fromAsync(eventsIn(inPieces(text, size)));

@@ -70,7 +70,7 @@ export function serveBrowserModules(modules: BrowserModules): RequestHandler {
 }
 
 async function translated(file: URL, path: string, folders: SourceFolders) {
-  // The source map is not served, so its comment is removed.
+  // Remove the comment that names the source map, because the source map is not served.
   const source = stripTypeScriptTypes(await readFile(file, "utf8")).replace(/^\/\/# sourceMappingURL=.*$/m, "");
   const imported: URL[] = [];
   let text = "";

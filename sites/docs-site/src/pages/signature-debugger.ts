@@ -102,7 +102,10 @@ function base64Of(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** Fills the fields with an example: a payment whose secret was read from a file including the newline at its end. */
+/**
+ * Fills the fields with an example of a frequent mistake: a payment confirmation is signed with a secret that was read
+ * from a file, including the newline at the end of the file.
+ */
 function fillExample(): void {
   const exampleSecret = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
   const timestamp = String(Date.now());

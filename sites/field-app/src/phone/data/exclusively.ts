@@ -1,6 +1,7 @@
 /**
- * For each name, the task that was added last. The next task with the same name waits for it. This map replaces Web
- * Locks, which browsers provide only to pages from https or localhost.
+ * Makes tasks with the same name run one after the other. For each name, the map has the task that was added last; the
+ * next task with that name waits for it. The map replaces Web Locks, which browsers provide only to pages from https or
+ * localhost.
  */
 const waiting = new Map<string, Promise<unknown>>();
 

@@ -6,10 +6,16 @@ export interface Position {
 const ASKED_MS = 10_000;
 const ASIDE_MS = 1_500;
 const FRESH_MS = 60_000;
-/** Four decimals are about eleven metres: exact enough, and the position stays the same for all pages of a list. */
+/**
+ * The number of decimals of a latitude or longitude. Four decimals of a degree are about eleven metres. That is exact
+ * enough, and the rounded position stays the same for all pages of a list.
+ */
 const DIGITS = 4;
 
-/** Returns the phone's position. The browser may ask the user for permission; undefined if it is denied. */
+/**
+ * Returns the phone's position, or undefined if the phone does not report it, for example because the user denies
+ * permission. The browser may ask the user for permission.
+ */
 export async function currentPosition(): Promise<Position | undefined> {
   const found = await located(ASKED_MS);
   return found && { latitude: rounded(found.latitude), longitude: rounded(found.longitude) };

@@ -16,7 +16,7 @@ export interface ListChoice {
   readonly view: keyof typeof VIEWS;
   readonly search: string;
   readonly sort: keyof typeof SORTS;
-  /** The position for `NEAR_ME`. */
+  /** The user's position, for the order `NEAR_ME` (nearest case first). */
   readonly near?: { readonly latitude: number; readonly longitude: number } | undefined;
   /** What the user has typed into each filter; several values are separated by commas. */
   readonly filters: Readonly<Partial<Record<keyof typeof FILTERS, string>>>;

@@ -162,7 +162,10 @@ function history({ visits }: WholeCase): HTMLElement | undefined {
   return entries.length === 0 ? undefined : titledCard("Visits", element("ul", { class: "lines" }, ...entries));
 }
 
-/** Shows the main action of this screen. */
+/**
+ * Shows a button that starts a visit or continues the open visit. Shows no button if visits to this case are not
+ * allowed now.
+ */
 function offerVisit({ actions }: Place, shown: WholeCase): void {
   if (!shown.workable) return fill(actions);
   const { id } = shown;

@@ -65,7 +65,7 @@ async function showGain(place: HTMLElement, caseId: string): Promise<void> {
         element("p", { class: "hint centre after" }, `${outstanding.display} is still owed.`),
     );
   } catch (error) {
-    // The screen already shows the payment; the earning is optional.
+    // Show no error if the earning cannot be loaded: the screen already shows the payment, and the earning is optional.
     if (!(error instanceof NoAnswerError || error instanceof SignedOutError)) throw error;
   }
 }
@@ -153,7 +153,7 @@ function toShow(url: string, amount: string): HTMLElement {
           {
             type: "button",
             class: "secondary small",
-            // Closing the share sheet rejects, which is not an error.
+            // The promise rejects if the user closes the share sheet, which is not an error.
             click: () => void navigator.share({ url }).catch(() => undefined),
           },
           icon("share"),

@@ -1,7 +1,9 @@
 import { renderSVG } from "uqr";
 import { element } from "@collections/web-pages/browser";
 
-/** The standard requires four light modules around a code. */
+/**
+ * The width of the empty margin around a QR code, in modules (the squares of the code). The QR standard requires four.
+ */
 const BORDER_MODULES = 4;
 
 /** Creates a QR code of a text, to be scanned from this screen. */

@@ -9,7 +9,10 @@ import { uuid } from "../data/uuid.ts";
 const DEVICE_NAME = "Browser";
 const CODE_DIGITS = 6;
 
-/** Creates the screen for sign-in by phone and code, or with an operator's access token. Then calls `enter`. */
+/**
+ * Creates the screen for sign-in, by phone number and one-time password or by an operator's access token. Calls `enter`
+ * after the sign-in.
+ */
 export function signInScreen(enter: () => void): Screen {
   return {
     title: "Sign in",

@@ -7,8 +7,8 @@ import { ask, inWords, SignedOutError } from "../data/session.ts";
 import { momentOf } from "./words.ts";
 
 /**
- * Draws the stored answer to a query, then the service's answer. Asks and draws again whenever the answer may have
- * changed. Without a network it shows how old the answer is.
+ * Draws the stored answer to a query, and then the service's answer. Repeats the query and draws its answer again
+ * whenever the answer may have changed. Without a network, shows how old the stored answer is.
  */
 export function follow<Data>({ main, signal }: Place, question: Question<Data>, draw: (data: Data) => Node[]): void {
   const { operation, variables = {} } = question;

@@ -3,7 +3,7 @@ import { icon, type IconName } from "./icon.ts";
 import { inWords, SignedOutError } from "../data/session.ts";
 import type { Label } from "./words.ts";
 
-/** The longest amount that fits on the narrowest phone in large type. */
+/** The greatest number of characters of an amount that fits on the narrowest phone in large type. */
 const LONG_AMOUNT = 12;
 
 type Press = (button: HTMLButtonElement) => unknown;

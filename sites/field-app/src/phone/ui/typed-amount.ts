@@ -1,4 +1,4 @@
-/** The amount that the user typed: minor units in digits, or what to correct. */
+/** An amount that the user typed: its minor units in digits, or a sentence about what to correct. */
 export type TypedAmount = { readonly minor: string } | { readonly fault: string };
 
 const SOME = "Type an amount, such as 2500.";
