@@ -30,9 +30,7 @@ interface Measure {
   readonly name: string;
   /** Undefined if the sample has no value, because nothing was answered in that time. */
   readonly of: (sample: Sample) => number | undefined;
-  /**
-   * How much a measured value may grow: by this share of its first median, or by the number `more` if that is larger.
-   */
+  /** How much a measured value may grow: by `share` times its median in the first third of the samples, plus `more`. */
   readonly share: number;
   readonly more: number;
 }
