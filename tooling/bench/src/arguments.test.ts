@@ -9,21 +9,21 @@ const namesOf = (...args: string[]) => {
   return options === "help" ? options : options.subjects.map(({ name }) => name);
 };
 
-test("measures all parts of the benchmark except those that take an hour, if the command line names no part", () => {
+test("pnpm bench without a subject measures all subjects except those that take an hour", () => {
   expect(namesOf("--quick")).toEqual(["confirmations"]);
   expect(namesOf("growth")).toEqual(["growth"]);
 });
 
-test("--table also shows the parts of the benchmark that take an hour", () => {
+test("pnpm bench --table also shows the subjects that take an hour", () => {
   expect(namesOf("--table")).toEqual(["confirmations", "growth"]);
 });
 
-test("names the unknown subject or option of the command line in the error", () => {
+test("the error of pnpm bench names the unknown subject or option of the command line", () => {
   expect(() => namesOf("confirmation")).toThrow(new UsageError("There is no subject named confirmation. See --help."));
   expect(() => namesOf("--fast")).toThrow(UsageError);
 });
 
-test("reads the URL of a second PostgreSQL server from --beside", () => {
+test("pnpm bench --beside takes the URL of a second PostgreSQL server", () => {
   expect(readArguments(["confirmations", "--beside", "postgres://there/x"], subjects)).toMatchObject({
     beside: "postgres://there/x",
   });

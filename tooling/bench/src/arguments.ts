@@ -71,7 +71,7 @@ ${rows.join("\n")}
 Without a subject: all except growth.
 
   --quick    a first look: fewer and shorter rounds; all subjects in five minutes
-  --resume   skip what the last run of this form has measured
+  --resume   skip what the last quick run (with --quick) or full run has measured
   --table    measure nothing, show the last results
   --json     print one JSON document with everything instead of the tables
 

@@ -43,7 +43,7 @@ export interface GrowthPlan {
 export interface BookSize {
   readonly events: number;
   readonly lenders: number;
-  /** How many of the events are not delivered yet. */
+  /** How many of the database's events are not delivered yet. */
   readonly waiting: number;
 }
 
@@ -107,7 +107,7 @@ export interface Stragglers {
 export interface WebhookPlan {
   readonly rounds: number;
   readonly warmUpRounds: number;
-  /** The number of events of the backlog that a round delivers. */
+  /** How many events of the backlog each round delivers. */
   readonly events: number;
   readonly loans: number;
   /**

@@ -1,11 +1,11 @@
 import type { Line } from "./figures/line.ts";
 import type { Machine } from "./figures/machine.ts";
 
-/** The lines of one subject, and the load of the machine before it. */
+/** The lines of one subject, and the load of the machine before the subject was measured. */
 export interface SummaryPart {
   readonly subject: string;
   readonly lines: readonly Line[];
-  /** The load average of the minute before the subject. */
+  /** The load average of the last minute before the subject was measured. */
   readonly loadBefore: number;
 }
 

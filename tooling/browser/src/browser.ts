@@ -23,7 +23,7 @@ const NO_NETWORK = [
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * Starts Chromium, without its sandbox, which root cannot use; it only opens our own pages. Throws
+ * Starts Chromium. Its sandbox is off, because root cannot use it, and the browser only opens our own pages. Throws
  * ChromiumMissingError.
  */
 export async function startBrowser(): Promise<Browser> {

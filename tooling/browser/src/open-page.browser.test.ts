@@ -43,7 +43,7 @@ afterAll(async () => {
   server.closeAllConnections();
 });
 
-test("loads a page with its picture and its script, and records the requests", async () => {
+test("the browser loads a page with its picture and its script, and records the requests", async () => {
   const { page, requests, requestsElsewhere, errors } = await browser.open(`${origin}/good`);
   expect(await page.getByRole("heading").textContent()).toBe("Good");
   expect(requests.toSorted()).toEqual([`${origin}/good`, `${origin}/picture`, `${origin}/script`]);
@@ -51,7 +51,7 @@ test("loads a page with its picture and its script, and records the requests", a
   expect(errors).toEqual([]);
 });
 
-test("reaches only this machine, and records failed requests", async () => {
+test("the browser reaches only this machine, and records failed requests", async () => {
   const open = await browser.open(`${origin}/elsewhere`);
   await open.page.waitForFunction("document.title !== ''");
   expect(await open.page.title()).toBe("rejected rejected rejected fulfilled fulfilled");
@@ -64,7 +64,7 @@ test("reaches only this machine, and records failed requests", async () => {
   ]);
 });
 
-test("records console errors and uncaught errors", async () => {
+test("the browser records console errors and uncaught errors", async () => {
   const { errors } = await browser.open(`${origin}/bad`);
   await expect.poll(() => errors).toEqual(["said so", "Error: thrown"]);
 });

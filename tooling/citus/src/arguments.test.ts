@@ -3,7 +3,7 @@ import { readArguments, USAGE, UsageError } from "./arguments.ts";
 
 const URL = "postgres://postgres@127.0.0.1:5432/postgres";
 
-test("reads the URL and the options", () => {
+test("pnpm citus:audit reads the URL and the options from the command line", () => {
   expect(readArguments([URL])).toEqual({ url: URL, json: false, record: false });
   expect(readArguments(["--json", "--", "--record", URL])).toEqual({ url: URL, json: true, record: true });
   expect(readArguments(["--help"])).toBe("help");
@@ -14,7 +14,7 @@ test.each([
   ["two URLs", [URL, URL], "Expected one URL, got 2."],
   ["a text that is not a URL", ["coordinator"], "The URL has to begin with postgres://, for example postgres://"],
   ["an unknown option", ["--fast", URL], "Unknown option '--fast'"],
-])("refuses %s", (_case, args, message) => {
+])("pnpm citus:audit rejects a command line with %s", (_case, args, message) => {
   expect(() => readArguments(args)).toThrow(UsageError);
   expect(() => readArguments(args)).toThrow(message);
 });

@@ -20,7 +20,7 @@ test("without arguments, runs every fault that needs no cluster, in the long for
   });
 });
 
-test("reads the names of faults and the options from the command line", () => {
+test("pnpm faults reads the names of faults and the options from the command line", () => {
   const { faults: named, ...rest } = options(
     "kill-servers",
     "--seed",
@@ -35,7 +35,7 @@ test("reads the names of faults and the options from the command line", () => {
   expect(rest).toEqual({ seed: 7, isQuick: true, rounds: 3, atATime: 3, resumes: true, json: true });
 });
 
-test("selects a fault that needs a cluster only if the arguments name it", () => {
+test("pnpm faults selects a fault that needs a cluster only if the command line names it", () => {
   expect(options().faults.map(({ name }) => name)).not.toContain("kill-nodes");
   expect(options("lost-worker", "kill-nodes").faults.map(({ name }) => name)).toEqual(["kill-nodes", "lost-worker"]);
 });
@@ -45,7 +45,7 @@ test.each([
   [["--seed", "x"], '--seed must be a whole number from 0, got "x".'],
   [["--rounds", "0"], '--rounds must be a whole number from 1, got "0".'],
   [["--loud"], "Unknown option '--loud'"],
-])("rejects the arguments %j", (args, message) => {
+])("pnpm faults rejects the arguments %j", (args, message) => {
   expect(() => options(...args)).toThrow(UsageError);
   expect(() => options(...args)).toThrow(message);
 });

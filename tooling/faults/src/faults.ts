@@ -21,8 +21,8 @@ import { slowStatements } from "./faults/slow-statements.ts";
 import { soak } from "./faults/soak.ts";
 
 /**
- * Every fault, in the order in which they start. The first fault needs no database with loans. That database is filled
- * while the first fault runs.
+ * Every fault, in the order in which they start. The first fault needs no database with loans, so the database with
+ * loans for the other faults is filled while the first fault runs.
  */
 export const faults: readonly Fault[] = [
   killMigration,

@@ -96,8 +96,8 @@ function figures({ counts, sent, acknowledged, booked, violations }: Outcome): s
 }
 
 /**
- * Says how many kills hit a commit, if the fault's kills wait for a commit. Only a kill during a commit loses an
- * answer.
+ * Says how many of a fault's kills hit a commit, if the fault waits for a commit before each kill. The number matters,
+ * because only a kill during a commit loses an answer.
  */
 function killsText({ name, counts }: Outcome & { readonly name: string }): string[] {
   return counts.killsTimed === 0 ? [] : [`${name}: ${counts.killsAmidCommit} of ${counts.killsTimed}`];

@@ -9,7 +9,7 @@ type Log = (message: string) => void;
 
 /**
  * Runs the selected faults and reports on them. Each finished leg is kept in `stateFile`, which is deleted at the end
- * of the run. A resumed run takes its seed and form from that file.
+ * of the run. A resumed run takes its seed and its form (quick or long) from that file.
  */
 export async function runFaults(options: Options, stateFile: string, log: Log): Promise<Report> {
   const { isQuick, rounds } = options;

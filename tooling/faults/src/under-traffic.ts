@@ -32,8 +32,8 @@ const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
  */
 export const OUTLASTS_A_KILL = "slow:1000";
 /**
- * How many more times the fault is caused, at most, if it had no effect yet: a count of `mustCount` is still 0 after
- * the given rounds.
+ * The maximum number of additional strikes if the requested strikes had no effect, so that a count of `mustCount` is
+ * still 0.
  */
 const MOST_MORE = 8;
 

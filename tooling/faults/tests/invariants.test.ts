@@ -172,13 +172,13 @@ describe.each([
   });
 });
 
-test("finds an event that counts as delivered but never arrived at the lender", async () => {
+test("eventsAccounted reports an event that counts as delivered but never arrived at the lender", async () => {
   const lender = { ...sound.lender, arrived: new Set<string>() };
   const found = await eventsAccounted.violations({ ...sound, lender });
   expect(found).toContain("event 1 of LN-0 counts as delivered, but the lender never acknowledged it");
 });
 
-test("finds repeated mint calls and links that were never requested", async () => {
+test("linksExplained reports repeated mint calls and links that were never requested", async () => {
   const [key = ""] = sound.lender.mintCalls.keys();
   const lender = { ...sound.lender, mintCalls: new Map([[key, 2]]) };
   const model = { ...sound.model, payments: sound.model.payments, links: sound.model.links.slice(1) };
@@ -188,7 +188,7 @@ test("finds repeated mint calls and links that were never requested", async () =
   ]);
 });
 
-test("finds an unacknowledged import that exists only in part", async () => {
+test("importedWhole reports an unacknowledged import that exists only in part", async () => {
   const imported = (loans: string[]) =>
     importedWhole.violations({ ...sound, model: { ...sound.model, batches: [{ loans, isAcknowledged: false }] } });
   expect(await imported(["LN-8", "LN-9"])).toEqual([]);
@@ -197,12 +197,12 @@ test("finds an unacknowledged import that exists only in part", async () => {
   ]);
 });
 
-test("reports odd answers as violations", async () => {
+test("answersFair reports odd answers as violations", async () => {
   const model = { ...sound.model, oddities: ["a confirmation was answered 500"] };
   expect(await answersFair.violations({ ...sound, model })).toEqual(["a confirmation was answered 500"]);
 });
 
-test("reports the findings of `ledger verify` as violations", async () => {
+test("ledgerVerifies reports the findings of `ledger verify` as violations", async () => {
   await world.rows.query("begin");
   await world.rows.query(
     "set local citus.propagate_set_commands = 'local'; set local session_replication_role = replica",

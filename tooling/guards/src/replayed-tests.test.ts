@@ -12,7 +12,8 @@ interface Plan {
 }
 
 /**
- * Returns turbo's task for the tests, with these additional environment variables. It contains the inputs of the tests.
+ * Returns turbo's plan for the task that runs the tests, which contains the inputs of the tests. `settings` are
+ * additional environment variables.
  */
 async function planOfTests(settings: Record<string, string> = {}): Promise<Plan["tasks"][0]> {
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1", ...settings };

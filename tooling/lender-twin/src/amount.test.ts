@@ -8,7 +8,7 @@ test.each([
   [1, "JPY", 1n, "1"],
   [1.234, "KWD", 1234n, "1.234"],
   [99_999_999_999.99, "INR", 9_999_999_999_999n, "99999999999.99"],
-])("converts %s %s to minor units without floating-point arithmetic", (amount, currency, minor, text) => {
+])("toMinor, toText and toWire convert %s %s without floating-point arithmetic", (amount, currency, minor, text) => {
   expect(toMinor(amount, currency)).toBe(minor);
   expect(toText(minor, currency)).toBe(text);
   expect(toWire(minor, currency)).toBe(Number(amount));
@@ -21,6 +21,6 @@ test.each([
   ["1,000", "INR"],
   ["", "INR"],
   [1e21, "INR"],
-])("rejects %s as an amount of %s", (amount, currency) => {
+])("toMinor rejects %s as an amount of %s", (amount, currency) => {
   expect(() => toMinor(amount, currency)).toThrow(AmountError);
 });

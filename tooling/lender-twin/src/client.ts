@@ -29,7 +29,10 @@ export interface CallOverrides {
   signed?: Partial<SignedParts>;
   /** The secret to sign with instead of the lender's. */
   hmacSecret?: string;
-  /** Applied last, to any header. */
+  /**
+   * Headers to add, replace or (with `null`) omit. They are applied last, so they also change the headers that the
+   * client has set.
+   */
   headers?: Record<string, string | string[] | null>;
   /** The time limit for the complete answer; default 15 seconds. */
   timeoutMs?: number;

@@ -39,7 +39,7 @@ export interface ReportedStatus {
 /** The callback for message statuses, as a lender registers it with Meta. */
 export interface WhatsAppCallback {
   url: string;
-  /** Signs the calls of the callback. */
+  /** The secret that signs the calls to the callback. */
   appSecret: string;
   /** The token that Meta sends to the callback to verify it when it is registered. */
   verifyToken: string;

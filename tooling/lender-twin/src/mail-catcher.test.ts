@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => catcher.close());
 
-test("records the decoded texts and the Message-ID of a mail", async () => {
+test("the mail catcher records the decoded texts and the Message-ID of a mail", async () => {
   const { messageId } = await createTransport(catcher.smtpUrl).sendMail(MAIL);
   expect(catcher.mails).toEqual([
     {
@@ -32,7 +32,7 @@ test("records the decoded texts and the Message-ID of a mail", async () => {
   ]);
 });
 
-test("waitForMail resolves for a mail before or after the call", async () => {
+test("waitForMail resolves for a mail that arrives before or after the call", async () => {
   const waiting = catcher.waitForMail(({ to }) => to.includes("desk@example.com"));
   await createTransport(catcher.smtpUrl).sendMail(MAIL);
   expect(await waiting).toMatchObject({ subject: MAIL.subject });
@@ -50,7 +50,7 @@ test("with behaviour reject the server rejects every recipient permanently", asy
   expect(catcher.mails).toHaveLength(0);
 });
 
-test("rejects the recipients in `refused`, and accepts the mail for the others", async () => {
+test("the mail catcher rejects the recipients in `refused`, and accepts the mail for the others", async () => {
   catcher.refused.set("asha@example.com", 450);
   const { rejected } = await createTransport(catcher.smtpUrl).sendMail(MAIL);
   expect(rejected).toEqual(["asha@example.com"]);
@@ -64,6 +64,6 @@ test("with behaviour hang the server never acknowledges the mail", async () => {
   expect(catcher.mails).toHaveLength(0);
 });
 
-test("fails to start on a port that is in use", async () => {
+test("startMailCatcher rejects if its port is in use", async () => {
   await expect(startMailCatcher({ port: Number(new URL(catcher.smtpUrl).port) })).rejects.toThrow("EADDRINUSE");
 });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
 
-test("prints the URLs to register, serves them, and ends when it is interrupted", async () => {
+test("the lender twin prints the URLs to register, serves them, and ends when it is interrupted", async () => {
   const twin = spawn(process.execPath, [MAIN, "--mint-auth", "X-Gateway: s3cret"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -24,7 +24,7 @@ test.concurrent.each([
   [["--port", "http"], 2, '--port must be a number from 0 to 65535, got "http"'],
   [["--mint-auth", "s3cret"], 2, "--mint-auth takes"],
   [["--prot", "1"], 2, "--prot"],
-])("%j exits with %i and a message", async (args, code, text) => {
+])("the lender twin with the arguments %j exits with %i and a message", async (args, code, text) => {
   const twin = spawn(process.execPath, [MAIN, ...args]);
   let printed = "";
   twin.stdout.on("data", (chunk) => (printed += String(chunk)));

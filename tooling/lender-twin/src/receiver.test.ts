@@ -91,8 +91,8 @@ describe("a delivery is rejected with an empty 401 if", () => {
 test.each([
   ["is not JSON", "{oops", {}],
   ["has no eventId", { kind: "ping" }, {}],
-  ["differs from its header", payment(1, 1), { "X-Service-Event": "case.closed" }],
-  ["differs from its delivery id", payment(1, 1), { "X-Service-Delivery": "evt_2" }],
+  ["has another kind than the header X-Service-Event", payment(1, 1), { "X-Service-Event": "case.closed" }],
+  ["has another event id than the header X-Service-Delivery", payment(1, 1), { "X-Service-Delivery": "evt_2" }],
   ["has a loan without a sequence", { ...payment(1, 1), sequence: null }, {}],
 ])("a correctly signed body that %s is rejected with 400", async (_fault, body, headers) => {
   expect((await deliver(body as WebhookEvent, headers)).status).toBe(400);

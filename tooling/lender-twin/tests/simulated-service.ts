@@ -75,7 +75,7 @@ export async function connectedPair(
   return { service, twin: await startLenderTwin({ credentials, serviceUrl: service.url, ...options }) };
 }
 
-/** Sends a signed POST as the service does. `forged` changes it as a forger or a broken sender would. */
+/** Sends a signed POST as the service does. With `forged`, changes the request as a forger or a broken sender would. */
 export function post(
   url: string,
   body: object | string,

@@ -25,7 +25,10 @@ const WITH_ITS_PARENT = '"$0" -q "$1" & read -r _; kill -KILL $!; wait';
 export interface PoolerOptions {
   /** The maximum of server sessions for each database and role; default 20. */
   sessions?: number;
-  /** Startup settings of clients that the pooler ignores. It would reject a client with any other unknown setting. */
+  /**
+   * The startup settings that the pooler ignores if a client sends them. The pooler rejects a client that sends any
+   * other unknown setting.
+   */
   ignored?: readonly string[];
 }
 

@@ -14,7 +14,7 @@ import { isAlive } from "../src/process-liveness.ts";
 interface Application {
   child: ChildProcess;
   postgres: Postgres;
-  /** The lines of its standard output. */
+  /** The lines that the application has printed on its standard output. */
   printed: string[];
 }
 
@@ -152,7 +152,7 @@ test("startPostgres works with a temporary data directory below a folder that ot
   expect(existsSync(inside)).toBe(false);
 });
 
-test("rejects a folder with other content and does not touch it", async () => {
+test("startPostgres rejects a folder with other content and does not touch it", async () => {
   const photos = join(folder, "photos");
   mkdirSync(photos);
   writeFileSync(join(photos, "dog.png"), "");
@@ -160,7 +160,7 @@ test("rejects a folder with other content and does not touch it", async () => {
   expect(readdirSync(photos)).toEqual(["dog.png"]);
 });
 
-test("reports why a server cannot start", async () => {
+test("the error of startPostgres says why the server cannot start", async () => {
   const start = startPostgres({ dataDir, settings: { work_mem: "a lot" } });
   await expect(start).rejects.toThrow(/invalid value for parameter "work_mem"/);
 });
@@ -199,7 +199,8 @@ async function answers(url: string): Promise<boolean> {
 
 async function query(url: string, text: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
-  // A server that shuts down notifies each connection, also one that is being closed.
+  // Ignore errors of the connection: a server that shuts down notifies each connection, even a connection that is being
+  // closed.
   client.on("error", () => {});
   await client.connect();
   try {

@@ -7,7 +7,7 @@ export type Kind = "function" | "class" | "constant" | "type";
 /** A declaration in a `.d.ts` file. */
 export interface Declaration {
   readonly kind: Kind;
-  /** Its source without comments, `export` and `declare`. Overloads follow each other. */
+  /** The declaration's source without comments, `export` and `declare`. Overloads of a function follow each other. */
   readonly text: string;
   readonly doc: Docstring | undefined;
   /** The names that the declaration refers to, in its own module or in other modules by `import("…").name`. */

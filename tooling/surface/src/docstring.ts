@@ -1,6 +1,6 @@
 /** The parts of a docstring. */
 export interface Docstring {
-  /** Its sentences, in Markdown. */
+  /** The sentences of the docstring, in Markdown. */
   readonly text: string;
   /** For each `@throws`: the name of the error, and when it is thrown. */
   readonly throws: readonly string[];

@@ -33,17 +33,17 @@ test("the service's src has at most 18 entries at its top level, of which at mos
   expect(loose.length).toBeLessThanOrEqual(4);
 });
 
-test("counts an import of a type as an import", () => {
+test("moduleSpecifiers includes imports and re-exports of types", () => {
   const text = 'import type { A } from "./a.ts";\nimport { type B } from "./b.ts";\nexport type { C } from "./c.ts";\n';
   expect(moduleSpecifiers("d.ts", text)).toEqual(["./a.ts", "./b.ts", "./c.ts"]);
 });
 
-test("reports a circular import once", () => {
+test("importCircles reports a circular import once", () => {
   const files = [file("p/src/a.ts", "p/src/b.ts"), file("p/src/b.ts", "p/src/c.ts"), file("p/src/c.ts", "p/src/a.ts")];
   expect(importCircles(files)).toEqual(["p/src: a.ts imports b.ts, b.ts imports c.ts, c.ts imports a.ts"]);
 });
 
-test("reports two folders that import each other, even if no two files import each other", () => {
+test("importCircles reports two folders that import each other, even if no two files import each other", () => {
   const files = [
     file("p/src/low/one.ts"),
     file("p/src/low/two.ts", "p/src/high/one.ts"),
@@ -53,17 +53,17 @@ test("reports two folders that import each other, even if no two files import ea
   expect(importCircles(files)).toEqual(["p/src: high imports low, low imports high"]);
 });
 
-test("reports a folder and a file above it that import each other", () => {
+test("importCircles reports a folder and a file beside it that import each other", () => {
   const files = [file("p/src/index.ts", "p/src/low/one.ts"), file("p/src/low/one.ts", "p/src/index.ts")];
   expect(importCircles(files)).toEqual(["p/src: index.ts imports low, low imports index.ts"]);
 });
 
-test("allows a test to import the entry point of its package", () => {
+test("importCircles allows a test to import the entry point of its package", () => {
   const files = [file("p/src/index.ts", "p/src/low/one.ts"), file("p/src/low/one.test.ts", "p/src/index.ts")];
   expect(importCircles([...files, file("p/src/low/one.ts")])).toEqual([]);
 });
 
-test("reports a folder with 31 source files or 41 test files, but not one with 30 and 40", () => {
+test("largeFolders reports a folder with 31 source files or 41 test files, but not one with 30 and 40", () => {
   const full = [
     ...Array.from({ length: 30 }, (_, index) => file(`p/src/source-${index}.ts`)),
     ...Array.from({ length: 40 }, (_, index) => file(`p/src/source-${index}.test.ts`)),

@@ -114,7 +114,7 @@ test("every declaration in an examples-prelude.ts is used by an example", async 
   }
 });
 
-/** The export with an additional example. */
+/** Adds an example to the export `currency`. Returns any other export unchanged. */
 function withExample(one: Export, example: string): Export {
   if (one.name !== "currency" || !one.doc) return one;
   return { ...one, doc: { ...one.doc, examples: [...one.doc.examples, example] } };

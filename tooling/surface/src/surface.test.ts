@@ -113,7 +113,7 @@ test.each([
   expect(await apiReport(await surfaceOf({ [file]: text }))).not.toBe(await apiReport(await surfaceOf({})));
 });
 
-test("records a type that only the schema entry point uses", async () => {
+test("the surface of a package includes a type that only the schema entry point uses", async () => {
   const files = { "till.d.ts": "export interface Till { readonly cash: bigint; }" };
   const schema = `import type { Till } from "./till.ts";\nexport declare const till: Till;`;
   const { internalTypes } = await surfaceOf(files, schema);
@@ -125,7 +125,7 @@ test("a report does not change if an unused internal type changes", async () => 
   expect(await apiReport(await surfaceOf({ "shelf.d.ts": unseen }))).toBe(await apiReport(await surfaceOf({})));
 });
 
-test("shows a table by its columns", async () => {
+test("a report shows a table by its columns", async () => {
   const builder = (type: string, options = "EmptyOptions") =>
     `Pick<import("@mikro-orm/core").UniversalPropertyOptionsBuilder<${type}, ${options}, "x">, "y">`;
   const properties = `{ readonly id: ${builder("string")}; readonly soldAt: ${builder("Date", "{ nullable: true }")} }`;
@@ -136,7 +136,7 @@ export declare const GoodEntity: import("@mikro-orm/core").EntitySchemaWithMeta<
   );
 });
 
-test("reports missing docstrings, sentences and examples", async () => {
+test("docstringFaults reports missing docstrings, sentences and examples", async () => {
   const bare = `export declare function open(): void;
 /** @example open(); */
 export declare const DOOR: string;
@@ -160,7 +160,7 @@ export type { Pool } from "pg";`;
   ]);
 });
 
-test("throws for an export that it cannot read", async () => {
+test("reading the surface of a package fails for an export that the reader does not support", async () => {
   const index = `${INDEX}\nexport { Nowhere } from "./shop.ts";`;
   await expect(surfaceOf({ "index.d.ts": index })).rejects.toThrow(UnreadableDeclarationError);
   const star = `export * from "./shop.ts";`;

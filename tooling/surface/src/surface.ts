@@ -11,7 +11,7 @@ import type { WorkspacePackage } from "./workspace.ts";
 /** A declaration with its exported name. */
 export interface Export extends Declaration {
   readonly name: string;
-  /** Its name in its own file. */
+  /** The declaration's name in the file that declares it. */
   readonly declaredName: string;
 }
 

@@ -10,7 +10,7 @@ export interface WorkspacePackage {
   /** Such as `@collections/ledger`. */
   readonly name: string;
   readonly description: string;
-  /** Its path below the root, such as `packages/ledger`. */
+  /** The package's path below the root, such as `packages/ledger`. */
   readonly folder: string;
   /** `foundation`, `domain`, `flow`, `site`, `service` or `tooling`. */
   readonly layer: string;

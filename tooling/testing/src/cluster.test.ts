@@ -4,17 +4,21 @@ import { clusterUrls, ClusterError, createClusterDatabase, type NodeFacts, nodeF
 const COORDINATOR = "postgres://postgres:secret@one:5432/postgres";
 const WORKER = "postgres://postgres:secret@two/postgres";
 
-test("reads the coordinator and the workers from CITUS_URLS", () => {
+test("clusterUrls reads the coordinator and the workers from CITUS_URLS", () => {
   expect(clusterUrls({ CITUS_URLS: ` ${COORDINATOR}, ${WORKER},` })).toEqual([COORDINATOR, WORKER]);
 });
 
 test.each([
-  ["no variable", {}, "CITUS_URLS is not set. Example: CITUS_URLS=postgres://"],
-  ["an empty variable", { CITUS_URLS: " , " }, "CITUS_URLS is not set. Example: CITUS_URLS=postgres://"],
+  ["not set", {}, "CITUS_URLS is not set. Example: CITUS_URLS=postgres://"],
+  ["empty", { CITUS_URLS: " , " }, "CITUS_URLS is not set. Example: CITUS_URLS=postgres://"],
   ["a coordinator without workers", { CITUS_URLS: COORDINATOR }, "CITUS_URLS names one node; expected a coordinator"],
-  ["a node named twice", { CITUS_URLS: `${WORKER},${WORKER}` }, "CITUS_URLS names two:5432 twice."],
-  ["no URL", { CITUS_URLS: `${COORDINATOR},two:5432` }, '"two:5432" in CITUS_URLS is not a postgres:// URL.'],
-])("refuses CITUS_URLS with %s", (_case, env, message) => {
+  ["a list with the same node twice", { CITUS_URLS: `${WORKER},${WORKER}` }, "CITUS_URLS names two:5432 twice."],
+  [
+    "a list with a text that is not a URL",
+    { CITUS_URLS: `${COORDINATOR},two:5432` },
+    '"two:5432" in CITUS_URLS is not a postgres:// URL.',
+  ],
+])("clusterUrls rejects CITUS_URLS if it is %s", (_case, env, message) => {
   expect(() => clusterUrls(env)).toThrow(message);
   expect(() => clusterUrls(env)).toThrow(ClusterError);
 });
@@ -44,17 +48,21 @@ test.each<[string, Partial<NodeFacts>, string[]]>([
 });
 
 // Nothing listens on port 1.
-test("names a node that does not answer, without showing the password of its URL", async () => {
+test("createClusterDatabase names a node that does not answer, without showing the password of its URL", async () => {
   const creation = createClusterDatabase(["postgres://postgres:secret@127.0.0.1:1/postgres"], "never_made");
   await expect(creation).rejects.toThrow(
     /cluster:\n {2}127\.0\.0\.1:1: cannot connect \(connect ECONNREFUSED 127\.0\.0\.1:1\)\. Check CITUS_URLS\.$/,
   );
 });
 
-test("rejects a PostgreSQL without the extension, and creates nothing", { tags: "without-citus" }, async () => {
-  const url = inject("adminUrl");
-  const creation = createClusterDatabase([url], "never_made");
-  await expect(creation).rejects.toThrow("the extension citus is not installed on this server.");
-  const found = await onNode(url, (client) => client.query("select from pg_database where datname = 'never_made'"));
-  expect(found.rowCount).toBe(0);
-});
+test(
+  "createClusterDatabase rejects a PostgreSQL without the extension citus, and creates nothing",
+  { tags: "without-citus" },
+  async () => {
+    const url = inject("adminUrl");
+    const creation = createClusterDatabase([url], "never_made");
+    await expect(creation).rejects.toThrow("the extension citus is not installed on this server.");
+    const found = await onNode(url, (client) => client.query("select from pg_database where datname = 'never_made'"));
+    expect(found.rowCount).toBe(0);
+  },
+);

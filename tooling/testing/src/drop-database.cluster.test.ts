@@ -2,7 +2,7 @@ import { expect, inject, test } from "vitest";
 import { onNode } from "./cluster.ts";
 import { emptyDatabase } from "./index.ts";
 
-test("drops a database that has an unfinished prepared transaction", async () => {
+test("a test database is dropped even if it has an unfinished prepared transaction", async () => {
   const database = await emptyDatabase();
   await onNode(database.url, async (client) => {
     await client.query("begin");

@@ -12,7 +12,7 @@ const AFTER = "0123456789abcdef";
 
 /**
  * Makes the files that turbo writes for a passed run: they are named by `hashes`, the hashes of the tree at the start
- * of the run. Without hashes, the run failed.
+ * of the run. Pass no hashes for a failed run, for which turbo writes no files.
  */
 function runOf(name: string, ...hashes: string[]): { written: string; cache: string } {
   const written = join(folder, name, "written");
@@ -23,20 +23,20 @@ function runOf(name: string, ...hashes: string[]): { written: string; cache: str
   return { written, cache: join(folder, name, "cache") };
 }
 
-test("caches the result of a passed run if the tree has not changed since the start", () => {
+test("keepPass caches the result of a passed run if the tree has not changed since the start", () => {
   const { written, cache } = runOf("same", BEFORE);
   expect(keepPass(written, cache, BEFORE)).toBe(true);
   expect(readdirSync(cache).toSorted()).toEqual([`${BEFORE}-meta.json`, `${BEFORE}.tar.zst`]);
 });
 
-test("does not cache the result of a passed run if the tree changed during the run", () => {
+test("keepPass does not cache the result of a passed run if the tree changed during the run", () => {
   const { written, cache } = runOf("changed", BEFORE);
   mkdirSync(cache);
   expect(keepPass(written, cache, AFTER)).toBe(false);
   expect(readdirSync(cache)).toEqual([]);
 });
 
-test("caches nothing of a failed run", () => {
+test("keepPass caches nothing of a failed run", () => {
   const { written, cache } = runOf("failed");
   expect(keepPass(written, cache, AFTER)).toBe(true);
   expect(readdirSync(cache)).toEqual([]);

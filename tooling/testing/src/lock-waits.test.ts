@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { expect, test } from "vitest";
 import { directUrl, emptyDatabase, sessionsWaitingForLocks } from "./index.ts";
 
-test("counts the sessions of one database that wait for a lock", async () => {
+test("sessionsWaitingForLocks counts the sessions of one database that wait for a lock", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const clients = [url, url, directUrl((await emptyDatabase()).url)].map((at) => new Client({ connectionString: at }));
   const [holder, waiter, elsewhere] = clients as [Client, Client, Client];

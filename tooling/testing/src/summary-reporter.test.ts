@@ -39,7 +39,7 @@ test("the last line of a run without failures has two numbers: passed and failed
   });
 });
 
-test("lists tests that a tag excluded, with the tag's reason, separately from skipped tests", async () => {
+test("the summary lists tests that a tag excluded, with the tag's reason, separately from skipped tests", async () => {
   const { output } = await vitest({
     "tagged.test.js": `
       test("passes", () => {});

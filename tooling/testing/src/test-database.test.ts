@@ -11,7 +11,7 @@ test("changes in one test database do not affect other copies of the same templa
   expect(await query(database.url, "select name from dogs")).toEqual([{ name: "Rex" }]);
 });
 
-test("makes a template once, even if several tests request it at the same time", async () => {
+test("testDatabase makes a template once, even if several tests request it at the same time", async () => {
   let made = 0;
   const migrate = async (url: string): Promise<void> => {
     made += 1;

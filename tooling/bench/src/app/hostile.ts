@@ -35,8 +35,8 @@ const UNKNOWN_TOKEN = `fpt_${"A".repeat(43)}`;
 const REGISTERED = "{ viewer { id } }";
 
 /**
- * Measures what GraphQL queries cost that are expensive to validate. Sends them in turn to a service with the usual
- * settings and to a service that accepts only registered operations.
+ * Measures the processor time of GraphQL queries that are expensive to validate. Sends such queries in turn to a
+ * service with the usual settings and to a service that accepts only registered operations.
  */
 export async function measureHostile(bench: HostileBench): Promise<HostileFigures[]> {
   const { databaseUrl, rounds, roundMs, server, accessToken, onProgress } = bench;

@@ -51,8 +51,8 @@ export async function measureBudget(databaseUrl: string, key: LenderKey, loans: 
 
 /**
  * Makes the service write 32 confirmations in one batch. The service runs at most `BATCHES_UNDER_WAY` batches at once.
- * So the proxy first holds back that many batches of a single confirmation, and the next 32 confirmations have to
- * gather in one batch. The service's count of batches shows whether they did.
+ * So the proxy between the service and PostgreSQL first holds back that many batches, each of one confirmation. The
+ * next 32 confirmations then have to gather in one batch. The service's count of batches shows whether they did.
  */
 async function largeBatch(proxy: CountingProxy, service: Service, confirm: Confirm): Promise<CountedTransaction> {
   for (let tries = 0; tries < TRIES; tries += 1) {
@@ -81,7 +81,7 @@ async function gather(proxy: CountingProxy, confirm: Confirm): Promise<void> {
   await Promise.all(answers);
 }
 
-/** Returns the transactions that book payments while `act` runs. */
+/** Runs `act`. Returns the transactions that booked payments while `act` ran. */
 async function batchesOf(proxy: CountingProxy, act: () => Promise<void>): Promise<CountedTransaction[]> {
   const before = proxy.transactions.length;
   await act();

@@ -21,7 +21,7 @@ const TRIES_PER_ROUND = 2;
 
 /**
  * Measures `count` rounds, and further rounds if other processes disturb some of them. Other processes make a
- * comparison unfair: on a busy machine, of two compared programs the one with more processes gets a larger share of the
+ * comparison unfair: on a busy machine, the compared program that has more processes gets a larger share of the
  * machine. `pids` are the benchmark's own processes; their children are included.
  */
 export async function leastDisturbed<Round>(

@@ -101,7 +101,7 @@ async function openPlace(server: GivenServer, loans: Loans): Promise<Place> {
 
 let rounds = 0;
 
-/** Measures once on each server. Every other round begins with the last server. */
+/** Measures once on each server. Every second round measures the servers in reverse order. */
 async function round(places: readonly Place[], loans: Loans, clients: number, durationMs: number): Promise<Measured[]> {
   rounds += 1;
   const measured = new Map<Place, Measured>();

@@ -95,7 +95,7 @@ async function openPlace(server: GivenServer, plan: WebhookPlan): Promise<Place>
   };
 }
 
-/** Delivers one backlog on each server. Every other round begins with the last server. */
+/** Delivers one backlog on each server. Every second round takes the servers in reverse order. */
 async function round(places: readonly Place[], events: number, count: number): Promise<Drained[]> {
   const drained = new Map<Place, Drained>();
   for (const place of count % 2 === 0 ? places : places.toReversed()) {

@@ -60,8 +60,8 @@ interface Pace {
 }
 
 /**
- * The most events of a database that is checked by `ledger verify`. Larger databases are not checked, because the same
- * SQL fills them as the smaller ones.
+ * The largest database that `ledger verify` checks, as its number of events. Larger databases are not checked, because
+ * the same SQL fills them as the smaller ones.
  */
 const MOST_VERIFIED = 400_000;
 /** How long to wait after the lender's callback URL was removed, so that the worker has released its leases. */
@@ -179,7 +179,10 @@ async function openSide(books: GrownBooks, receiver: Child): Promise<GrowthSide>
   };
 }
 
-/** Runs `act`, which returns its duration in milliseconds. */
+/**
+ * Runs `act`, which does `count` operations and returns how many milliseconds they took. Returns the operations per
+ * second, and the processor time per operation.
+ */
 async function paced(
   count: number,
   [service, postgresPid]: readonly [Service, number],

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { Client } from "pg";
 
 /**
- * The tables that an import of new cases fills, each with a condition for the rows that the import wrote. The lender's
- * own accounts existed before. The row of the import itself is left out.
+ * The tables that an import of new cases fills, each with an SQL condition for the rows that the import wrote. The
+ * condition for `ledger.account` excludes the lender's own accounts, because they existed before the import. The row
+ * that records the import itself is left out.
  */
 const ROWS: Readonly<Record<string, string>> = {
   "cases.collection_case": "true",

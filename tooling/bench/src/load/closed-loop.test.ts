@@ -17,7 +17,7 @@ test("each client waits for an answer before it sends its next request", async (
   expect(result.perSecond).toBeCloseTo((100 / result.elapsedMs) * 1_000);
 });
 
-test("counts requests that are still open at the end of the load", async () => {
+test("a load counts the requests that are still open at its end", async () => {
   let done = 0;
   const client = async () => {
     await turn();

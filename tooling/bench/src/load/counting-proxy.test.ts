@@ -17,7 +17,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-test("counts pipelined statements as one round trip, and a prepared statement each time it is executed", async () => {
+test("the proxy counts pipelined statements as one round trip, and a prepared statement each time it is executed", async () => {
   const prepared = { name: "one", text: "select $1::integer as one" };
   await client.query("select 'outside'");
   const begun = client.query("begin");
@@ -29,7 +29,7 @@ test("counts pipelined statements as one round trip, and a prepared statement ea
   ]);
 });
 
-test("remembers the last values of a prepared statement", async () => {
+test("the proxy remembers the last values of a prepared statement", async () => {
   const text = "select $1::text as a, $2::text as b";
   await client.query({ name: "two", text, values: ["first", "é"] });
   await client.query({ name: "two", text, values: ["second", null] });
@@ -37,7 +37,7 @@ test("remembers the last values of a prepared statement", async () => {
   expect(proxy.latest("unknown")).toBeUndefined();
 });
 
-test("holds statements back until `release` is called", async () => {
+test("the proxy holds statements back until `release` is called", async () => {
   proxy.hold();
   const answer = client.query("select 5 as five");
   await expect.poll(() => proxy.heldConnections()).toBe(1);

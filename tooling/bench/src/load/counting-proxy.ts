@@ -102,7 +102,10 @@ class Passage {
   readonly #statements = new StatementReader();
   readonly #answers = new MessageReader("server");
   #held: Buffer[] | undefined;
-  /** Starts at 1, because the server's greeting ends with ReadyForQuery too. */
+  /**
+   * The number of client messages whose answers PostgreSQL has not finished. Starts at 1, because ReadyForQuery ends
+   * not only each answer but also the server's greeting.
+   */
   #unanswered = 1;
   #isWaitedFor = false;
   #open: { texts: string[]; roundTrips: number } | undefined;

@@ -25,7 +25,7 @@ const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 afterAll(() => server.close());
 
-test("sends several signed requests on one connection, which a server can parse and verify", async () => {
+test("HttpConnection sends several signed requests on one connection, and the server can parse and verify them", async () => {
   const connection = await HttpConnection.open(url);
   for (const body of ['{"amount":125.5}', '{"borrower":"Ravi ₹"}']) {
     const { status, body: answer } = await connection.send(signedPost(signer, url.host, "/confirm", body, 1_700));
@@ -35,14 +35,14 @@ test("sends several signed requests on one connection, which a server can parse 
   connection.close();
 });
 
-test("returns an answer only when it is complete", () => {
+test("readAnswer returns an answer only when it is complete", () => {
   const whole = Buffer.from("HTTP/1.1 409 Conflict\r\nX-A: 1\r\ncontent-length: 5\r\n\r\nhello");
   for (let length = 0; length < whole.length; length += 1)
     expect(readAnswer(whole.subarray(0, length))).toBeUndefined();
   expect(readAnswer(whole)).toEqual({ status: 409, body: "hello" });
 });
 
-test("rejects an answer without a Content-Length", () => {
+test("readAnswer rejects an answer without a Content-Length", () => {
   expect(() => readAnswer(Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))).toThrow(
     "Content-Length",
   );

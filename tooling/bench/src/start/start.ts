@@ -13,7 +13,9 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { milliseconds, ratioText, table, whole } from "../figures/text-table.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** The time from exec to the first "ready" answer, and memory, of a server process on a migrated database. */
+/**
+ * How a server process starts on a migrated database: its memory, and the time from exec to the first "ready" answer.
+ */
 export interface StartReport {
   readonly serviceMs: Spread;
   readonly bareMs: Spread;
@@ -47,8 +49,8 @@ const LOANS = { lenderCodes: ["START"], perLender: 1_000 };
 const REST_MS = 2_000;
 
 /**
- * Measures how fast the service starts and how much memory it needs. Starts a minimal process of Express and `pg` and
- * the service in turn. Then loads the service for a while.
+ * Measures how fast the service starts and how much memory it needs. Starts the service and a minimal process (Express
+ * and `pg`) in turn, for comparison. Then loads the service for a while.
  */
 export async function measureStart({ plan, server, onProgress }: StartBench): Promise<StartReport> {
   onProgress("filling the database");

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { pollUntil } from "./sender.ts";
 
-/** An event as the program posts it that only posts, without a database. */
+/** An event for the program that only posts, without a database. */
 export interface WaitingEvent {
   readonly deliveryId: string;
   readonly body: string;

@@ -103,7 +103,7 @@ async function pullsRows(client: Client, text: string, samples: readonly Sample[
     const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${written}`);
     return rows.some((row) => Object.values(row)[0]?.includes("INSERT/SELECT method: pull to coordinator"));
   } catch {
-    // The cluster refuses this statement, so it cannot plan it either. `runEach` reports the refusal.
+    // The cluster refuses this statement, so EXPLAIN fails too. `runEach` reports the refusal.
     return false;
   } finally {
     await client.query("rollback");

@@ -37,7 +37,8 @@ const CONTROLS =
   /^(begin|commit|rollback|savepoint|release|prepare transaction|set |select (pg_catalog\.)?(assign_distributed|citus_check_|citus_internal))/i;
 
 /**
- * Records the commands that the coordinator sends for statements of a connection. Execute `LOG_COMMANDS` on it first.
+ * Records the commands that the coordinator sends for statements of a connection. Execute `LOG_COMMANDS` on that
+ * connection first.
  *
  * @example
  * await client.query(LOG_COMMANDS);

@@ -46,7 +46,7 @@ test.each<[string, Partial<Finding>, boolean]>([
   expect(isFault({ ...routed, ...finding })).toBe(expected);
 });
 
-test("rejects a PostgreSQL without Citus", { tags: "without-citus" }, async () => {
+test("makeScratchDatabase rejects a PostgreSQL without Citus", { tags: "without-citus" }, async () => {
   const attempt = makeScratchDatabase(url);
   await expect(attempt).rejects.toThrow(UnusableClusterError);
   await expect(attempt).rejects.toThrow("The extension citus is not installed in this database");

@@ -73,8 +73,8 @@ function hasLimit({ select }: Query): boolean {
 }
 
 /**
- * Yields pairs of columns or parameters that the query's conditions make equal. The third item is true if one of the
- * two belongs to an outer query.
+ * Yields pairs of columns or parameters that the query's conditions make equal. Each pair has a flag, which is true if
+ * one of the two belongs to an outer query.
  */
 function* equalities(query: Query): Generator<[string, string, boolean]> {
   for (const [left, right] of query.equalColumns) yield [keyOf(left), keyOf(right), false];

@@ -48,7 +48,7 @@ test("the registry contains the statements of every package that has a schema", 
   for (const { name } of registry.schemas.filter(({ name }) => name !== "flows")) expect(packages).toContain(name);
 });
 
-test("reports a function with exists (select from …), also inside format()", async () => {
+test("the linter reports a function with exists (select from …), also inside format()", async () => {
   const body = `begin execute format('select exists (select from webhooks.%I where id >= %L)', parent, below); end`;
   const definition = `create function webhooks.look(parent text, below uuid) returns void language plpgsql as $$ ${body} $$`;
   const bodies = [{ name: "webhooks.look", definition }];

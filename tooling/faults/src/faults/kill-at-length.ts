@@ -2,7 +2,7 @@ import { amidCommit } from "../stage/amid-commit.ts";
 import type { Fault } from "../fault.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-/** The length of a cycle: two strikes kill the service, the third stops PostgreSQL. */
+/** The number of strikes in a cycle: the first two strikes kill the service, the third stops PostgreSQL. */
 const CYCLE = 3;
 
 export const killAtLength: Fault = {

@@ -8,8 +8,8 @@ import type { Stage } from "../stage/stage.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 /**
- * The number of rows in the imported file. An import applies a thousand rows at a time, so it can be killed between two
- * thousands.
+ * The number of rows in the imported file. An import applies its rows in batches of a thousand, so a kill can hit it
+ * between two batches.
  */
 const ROWS = 4_000;
 const MOST_KILLS = 3;

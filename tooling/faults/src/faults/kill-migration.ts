@@ -10,7 +10,8 @@ import { ownFolder } from "../processes/run-folder.ts";
 
 const KILLS = 4;
 /**
- * How many times the requested rounds the fault is caused at most, if no kill has hit a migration between its steps.
+ * How often the fault is caused at most, as a multiple of the requested rounds. The additional rounds take place only
+ * while no kill has hit a migration between its steps.
  */
 const MOST_TIMES = 5;
 

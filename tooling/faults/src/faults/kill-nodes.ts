@@ -8,8 +8,8 @@ const NODES = 3;
 const COORDINATOR = 0;
 /**
  * How long the coordinator is suspended before it is killed. During this time the worker nodes execute the COMMITs that
- * the coordinator has sent, but no lender gets an answer. The lender repeats such a payment,
- * and it must not be booked again.
+ * the coordinator has sent, but no lender gets an answer. A lender then repeats a payment that is committed already,
+ * and the payment must not be booked again.
  */
 const COMMITS_WITHIN_MS = 50;
 /**

@@ -9,7 +9,7 @@ import { gatherEvidence, settle } from "../invariants/settle.ts";
 import { openStage, type Stage } from "../stage/stage.ts";
 import { bookedOf } from "../under-traffic.ts";
 
-/** A round takes a minute in the long form and 20 seconds in the short one. */
+/** A round of the fault `soak` takes a minute in the long form and 20 seconds in the short one. */
 const FORMS = {
   quick: { roundMs: 20_000, warmsUpMs: 3_000, measuredMs: 3_000, sampleEveryMs: 2_000, linkEveryMs: 400 },
   long: { roundMs: 60_000, warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },

@@ -1,6 +1,6 @@
 import type { Model } from "../traffic/model.ts";
 
-/** A connection or a pool. The invariants only read. */
+/** The connection or pool from which the invariants read. They do not write. */
 export interface Rows {
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- like the type of `pg`: the caller names the columns that the text selects
   query<Row extends object>(text: string, values?: unknown[]): Promise<{ rows: Row[] }>;

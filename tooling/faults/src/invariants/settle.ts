@@ -11,9 +11,9 @@ import { unsettled } from "./unsettled.ts";
  */
 const CALM_MS = 4_000;
 /**
- * How long to wait for the delivery of another event. In this time a sweep finds the unfinished work of dead processes:
- * after the death of a process its call to the mint endpoint counts as lost after a minute, and its message after two
- * minutes.
+ * How long to wait for the delivery of another event. The time is long enough for a sweep to find the unfinished work
+ * of dead processes. A dead process's call to the mint endpoint counts as lost after a minute, and its message after
+ * two minutes.
  */
 const GOES_ON_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 500;

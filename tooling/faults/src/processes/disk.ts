@@ -22,7 +22,7 @@ export interface Disk {
   readonly environment: Readonly<Record<string, string>>;
   fill(): void;
   free(): void;
-  /** Call it after the server has ended. */
+  /** Removes the files. Call it only after the PostgreSQL server has ended. */
   close(): void;
 }
 
@@ -37,7 +37,7 @@ export function mountUnavailable(): string | undefined {
   rmSync(place, { recursive: true });
   return isMounted
     ? undefined
-    : "it needs the right to mount a filesystem; full-disk-shim simulates the same without it";
+    : "mounting a filesystem needs a right that this process lacks; full-disk-shim simulates a full disk without that right";
 }
 
 /** Returns a disk that is a small filesystem in memory. A large file fills it. */

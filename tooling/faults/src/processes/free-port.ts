@@ -9,7 +9,7 @@ const PORTS = 10_000;
 
 const given = new Set<number>();
 
-/** A port that is free now and that this process returns only once. */
+/** Returns a port that is free now. Never returns the same port twice in one process. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);

@@ -9,7 +9,7 @@ export interface LyingFront {
   close(): void;
 }
 
-/** The last lines of wrong responses: a body that is longer or shorter than its headers announce. */
+/** The ends of wrong answers: the last header lines, and a body that is longer or shorter than these lines announce. */
 const LIES = [
   "Content-Length: 4096\r\n\r\n{}",
   "Content-Length: 1\r\n\r\n{}{}{}",

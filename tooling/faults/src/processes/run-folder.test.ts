@@ -19,7 +19,7 @@ function leftFolder(name: string): string {
   return folder;
 }
 
-test("keeps the folder of a run whose process is running, and removes the folder of a dead run", () => {
+test("clearLeftovers keeps the folder of a run whose process is running, and removes the folder of a dead run", () => {
   const own = ownFolder(dataDir);
   const left = leftFolder("faults-left");
   const beforeOwners = join(dataDir, "faults-without-owner");
@@ -37,7 +37,7 @@ test("a new process with the id of a dead run does not own that run's folder", (
   expect(clearLeftovers(dataDir)).toEqual([folder]);
 });
 
-test("does not touch other entries of the data folder", () => {
+test("clearLeftovers does not touch other entries of the data folder", () => {
   mkdirSync(join(dataDir, "postgres"));
   writeFileSync(join(dataDir, "faults-run.json"), "{}");
   expect(clearLeftovers(dataDir)).toEqual([]);
@@ -45,7 +45,7 @@ test("does not touch other entries of the data folder", () => {
 });
 
 test.runIf(process.platform === "linux")(
-  "ends the processes of a dead run, but not processes that only mention its folder",
+  "clearLeftovers ends the processes of a dead run, but not processes that only mention its folder",
   async () => {
     const folder = leftFolder("faults-with-processes");
     const start = (env: Record<string, string>, ...args: string[]) =>

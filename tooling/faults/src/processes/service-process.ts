@@ -103,8 +103,8 @@ export function startMigration(settings: Settings): Command {
 }
 
 /**
- * Starts the service's main program and does not wait until the service is ready. For a program with arguments, or for
- * a service that is expected to end by itself.
+ * Starts the service's main program and does not wait until the service is ready. Use it to start the program with
+ * arguments, or if the service is expected to end by itself.
  */
 export function startMain(settings: Settings, ...args: string[]): Command {
   return command([builtService().main, ...args], settings);

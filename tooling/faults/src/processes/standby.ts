@@ -8,9 +8,9 @@ const NAME = "faults_standby";
 const IN_STEP_WITHIN_MS = 60_000;
 
 /**
- * Adds a synchronous standby: from now on only commits that are on the standby's disk are acknowledged. The data folder
- * is copied while the primary runs, as `pg_basebackup` does; the npm packages of PostgreSQL do not contain that
- * program.
+ * Adds a synchronous standby: from now on only commits that are on the standby's disk are acknowledged. Copies the data
+ * folder while the primary runs, as `pg_basebackup` does. The npm packages of PostgreSQL do not contain
+ * `pg_basebackup`.
  */
 export async function addStandby(primary: OwnPostgres, dataDir: string): Promise<OwnPostgres> {
   await copyRunning(primary, dataDir);
@@ -29,7 +29,7 @@ export async function addStandby(primary: OwnPostgres, dataDir: string): Promise
   return standby;
 }
 
-/** Makes the standby the primary; resolves when it accepts writes. It has no standby of its own. */
+/** Makes the standby the primary; resolves when it accepts writes. The new primary has no standby of its own. */
 export async function promote(standby: OwnPostgres): Promise<void> {
   await standby.pool.query("select pg_promote(true, 60)");
   await until("the standby accepts writes", IN_STEP_WITHIN_MS, async () => {

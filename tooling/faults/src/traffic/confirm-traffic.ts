@@ -75,8 +75,8 @@ async function confirmUntilAnswered(
       return;
     }
     if (answer?.status === 503) model.counts.refused += 1;
-    // Treat only a lost answer and a 5xx as doubtful. Any other rejected payment was not booked, but a 503 may follow a
-    // commit whose result the server did not receive.
+    // The payment may have been booked if the answer was lost or is a 5xx: a 503 may follow a commit whose result the
+    // server did not receive. After any other rejection the payment is not booked.
     const isNewlyDoubtful = !payment.isDoubtful && (answer === undefined || answer.status >= 500);
     if (isNewlyDoubtful) payment.isDoubtful = true;
     if (isNewlyDoubtful && random() < GIVEN_UP) return;

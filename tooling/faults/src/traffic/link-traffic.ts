@@ -89,7 +89,7 @@ interface GraphqlAnswer {
 
 /**
  * Repeats a query while the service is unavailable. Any other answer without data is reported as odd. Throws
- * UnansweredError long after the end.
+ * UnansweredError if the query still has no answer long after the end of the traffic.
  */
 export async function queryUntilAnswered(
   stage: FieldPartnerScene,

@@ -7,9 +7,9 @@ const CASES = `{
 const DELIVERIES = "/api/v1/partner/webhooks/deliveries?limit=50";
 
 /**
- * Reads two lists in turn: as a field partner the list of cases, and as the lender the list of deliveries. Calls
- * `onDeliveries` for each list of deliveries that is not empty, so that the caller notices if the load has tested
- * nothing. A single list may be rejected or empty.
+ * Reads two lists in turn: as a field partner the list of cases, and as the lender the list of deliveries. A single
+ * list of deliveries may be rejected or empty. Calls `onDeliveries` for each list of deliveries that is not empty, so
+ * that the caller notices if all of them were empty and the load has tested nothing.
  */
 export async function readLists(stage: Scene, pace: Pace, onDeliveries: () => void): Promise<void> {
   const { isOver, rest, onAnswer } = pace;
