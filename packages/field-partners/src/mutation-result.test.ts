@@ -22,7 +22,9 @@ function hash(input: string): Buffer {
   return createHash("sha256").update(input).digest();
 }
 
-/** Runs a mutation as a flow does: claims the key, does the work if the key is new, and saves the result. */
+/**
+ * Runs a mutation as a flow does: claims the idempotency key, does the work if the key is new, and saves the result.
+ */
 function run(mutation: ReturnType<typeof aMutation>, work: () => unknown, now = NOW) {
   return transaction(database.em(), async (tx: Tx) => {
     const claim = await claimMutation(tx, mutation, now);
@@ -38,7 +40,7 @@ test("a repeat gets the stored result and does not do the work again", async () 
   expect(repeated).toEqual({ kind: "repeat", result: { visitId: "v1", seen: [1, null] } });
 });
 
-test("a used key is a conflict only for the same field partner and the same mutation with another input", async () => {
+test("a used idempotency key is a conflict only for the same field partner and the same mutation with another input", async () => {
   const mutation = aMutation();
   await run(mutation, () => null);
   expect(await run({ ...mutation, inputHash: hash("another") }, () => 1)).toEqual({ kind: "conflict" });
@@ -79,7 +81,7 @@ test("if a mutation fails, a concurrent repeat that waited for it does the work"
   expect(await run(mutation, () => 1)).toEqual({ kind: "repeat", result: "second" });
 });
 
-test("a key is new again after 7 days, even if the row with its result is not deleted yet", async () => {
+test("an idempotency key is new again after 7 days, even if the row with its result is not deleted yet", async () => {
   const mutation = aMutation();
   await run(mutation, () => "first");
   const atDay = (days: number) => new Date(NOW.getTime() + days * DAY_MS);

@@ -8,7 +8,7 @@ import { query, send, statement, type Tx } from "@collections/database";
  */
 export const MUTATION_RESULT_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** The identity of a mutation. The client makes `key`, a new UUID for each intended change. */
+/** The identity of a mutation. The client makes the idempotency key `key`, a new UUID for each intended change. */
 export interface MutationKey {
   readonly fieldPartnerId: string;
   /** The mutation's name, such as `startVisit`. */
@@ -16,13 +16,13 @@ export interface MutationKey {
   readonly key: string;
 }
 
-/** The outcome of claiming a mutation's key. */
+/** The outcome of claiming a mutation's idempotency key. */
 export type MutationClaim =
-  /** The key is new: do the work. */
+  /** The idempotency key is new: do the work. */
   | { readonly kind: "new" }
   /** The mutation was done with the same input: answer with its result, and do nothing. */
   | { readonly kind: "repeat"; readonly result: unknown }
-  /** The key was used with another input. */
+  /** The idempotency key was used with another input. */
   | { readonly kind: "conflict" };
 
 /** The insert is also the lock: a concurrent repeat waits here until the first transaction has committed or failed. */
@@ -54,9 +54,9 @@ const deleteResult = statement(
 );
 
 /**
- * Claims the key of a mutation. Call it first in the mutation's transaction. After `new`, do the work and call
- * `saveMutationResult` in the same transaction, so that a rollback undoes both. `inputHash` is a digest of the input without
- * the key.
+ * Claims the idempotency key of a mutation. Call it first in the mutation's transaction. After `new`, do the work and
+ * call `saveMutationResult` in the same transaction, so that a rollback undoes both. `inputHash` is a digest of the
+ * input without the key.
  *
  * @example
  * const mutation = { fieldPartnerId, mutation: "startVisit", key: idempotencyKey };
@@ -81,8 +81,8 @@ export async function claimMutation(
 }
 
 /**
- * Replaces the result that is kept for a mutation's repeats. A result that was already deleted stays deleted. If `result` is
- * undefined, the claim is deleted too, and a repeat is executed again.
+ * Replaces the result that is kept for a mutation's repeats. A result that was already deleted stays deleted. If
+ * `result` is undefined, the result and the claim of its key are deleted, so a repeat is executed as a new mutation.
  *
  * @example
  * const mutation = { fieldPartnerId, mutation: "completeVisit", key: idempotencyKey };

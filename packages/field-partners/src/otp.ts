@@ -94,7 +94,7 @@ const assignOtp = statement(
    ) as "usedChannels"`,
 );
 
-/** A request for a code. A request with the same key and phone is a repeat. */
+/** A request for a code. A request with the same idempotency key and phone is a repeat. */
 export interface OtpRequest {
   /** The phone number in E.164, such as `+919800000001`. */
   readonly phone: string;
@@ -104,9 +104,9 @@ export interface OtpRequest {
 }
 
 /**
- * Requests a code for a phone. A phone gets at most 3 codes in 15 minutes and 10 in a day, and none for a day after 15 wrong
- * tries. A device that was signed in before has limits of its own, which strangers cannot use up. A repeat with
- * the same key and phone gets the same code, which is sent once.
+ * Requests a code for a phone. A phone gets at most 3 codes in 15 minutes and 10 in a day, and none for a day after 15
+ * wrong tries. A device that was signed in before has limits of its own, which strangers cannot use up. A repeat with
+ * the same idempotency key and phone gets the same code, which is sent once.
  *
  * Only the job checks whether a field partner has the phone. So the answer and its timing are the same for every phone.
  *
@@ -121,7 +121,7 @@ export async function requestOtp(tx: Tx, request: OtpRequest, now: Date): Promis
   // Requests for one phone run one after the other. Otherwise concurrent requests could exceed the limit.
   await query(tx, lockPhone, [phone]);
   const known = await tx.findOne(OtpEntity, { idempotencyKey });
-  // A repeat after the code has expired is a conflict: the app needs a new code, with a new key.
+  // A repeat after the code has expired is a conflict: the app needs a new code, with a new idempotency key.
   const isRepeat = known?.phone === phone && now < known.expiresAt;
   if (known) {
     return isRepeat ? { kind: "requested", otpId: known.id, expiresAt: known.expiresAt } : { kind: "conflict" };
@@ -137,7 +137,7 @@ export async function requestOtp(tx: Tx, request: OtpRequest, now: Date): Promis
   const otpId = newId();
   const otp = { id: otpId, phone, idempotencyKey, requestedAt: now, expiresAt, fromKnownDevice: isKnownDevice };
   const [inserted] = await query(tx, insert, table.values(otp, INSERTED));
-  // A concurrent request has used the key for another phone.
+  // A concurrent request has used the idempotency key for another phone.
   if (!inserted) return { kind: "conflict" };
   await enqueue(tx, otpQueue, { otpId });
   return { kind: "requested", otpId, expiresAt };
@@ -272,7 +272,8 @@ function wrongCodeOutcome({ verifiedAt, wrongTries }: OtpState): OtpVerification
 }
 
 /**
- * Returns whether the code is right under any key. Always compares with all keys, so that the duration reveals nothing.
+ * Returns whether the code is right under any of the sign-in keys. Always compares with all of them, so that the
+ * duration reveals nothing.
  */
 function isCodeOf(keys: SignInKeys, otpId: string, given: string): boolean {
   const typed = Buffer.from(given);

@@ -29,7 +29,10 @@ export function createSignInKeys(masterKeys: { masterKey: string; previous?: str
   return { otp: derived("otp"), tokens: derived("tokens") };
 }
 
-/** Returns the code of a one-time password. It is derived from the row's id and the key, so it need not be stored. */
+/**
+ * Returns the code of a one-time password. It is derived from the row's id and a secret sign-in key, so it need not be
+ * stored.
+ */
 export function otpCode(key: KeyObject, otpId: string): string {
   // Taking the remainder of a 48-bit number makes some codes more likely than others, by a factor of about 1 + 2^-28.
   // That does not help an attacker.

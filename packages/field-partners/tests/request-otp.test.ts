@@ -17,7 +17,7 @@ describe("a request for a code", () => {
     expect(await request(phone, minutesLater(15))).toMatchObject({ kind: "requested" });
   });
 
-  test("that repeats a key gets the same code for the same phone, and a conflict for another phone", async () => {
+  test("that repeats an idempotency key gets the same code for the same phone, and a conflict for another phone", async () => {
     const [phone, key] = [aPhone(), randomUUID()];
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => request(phone, NOW, key)));
     const [first] = outcomes;
@@ -30,7 +30,7 @@ describe("a request for a code", () => {
     expect(race.map(({ kind }) => kind).toSorted()).toEqual(["conflict", "requested"]);
   });
 
-  test("with the key of an expired code is a conflict", async () => {
+  test("with the idempotency key of an expired code is a conflict", async () => {
     const [phone, key] = [aPhone(), randomUUID()];
     await request(phone, NOW, key);
     expect(await request(phone, minutesLater(4), key)).toMatchObject({ kind: "requested" });

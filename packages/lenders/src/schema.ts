@@ -7,7 +7,9 @@ import { PermitWindowEntity } from "./permit-window.ts";
 
 /** Whether a lender may use the service. */
 export type LenderState = "active" | "suspended";
-/** The state of a key. A `retiring` key is valid until its retirement date. A `revoked` key is never valid again. */
+/**
+ * The state of an API key. A `retiring` key is valid until its retirement date. A `revoked` key is never valid again.
+ */
 export type ApiKeyState = "active" | "retiring" | "revoked";
 
 /** A bank account to which a borrower can pay without a link. IFSC is for Indian accounts, SWIFT for others. */
@@ -128,7 +130,7 @@ export const MasterKeySentinelEntity = defineEntity({
 
 /**
  * Adds the missing rows of `lenders.lender_of_key`. A process of an older version, which does not know this table,
- * creates keys without such a row. Older versions do not run on clusters.
+ * creates API keys without such a row. Older versions do not run on clusters.
  */
 const ADD_LENDERS_OF_KEYS = `insert into lenders.lender_of_key (key_id, lender_id)
   select id, lender_id from lenders.api_key on conflict do nothing`;

@@ -27,7 +27,7 @@ test("the mail server receives the sender, recipient, subject, text and HTML of 
   expect(received?.mail.headers).toContainEqual(expect.objectContaining({ key: "auto-submitted" }));
 });
 
-test("the same key gives the same Message-ID, and different keys give different ones", async () => {
+test("mails with the same idempotency key have the same Message-ID, and mails with different keys have different ones", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url, from: FROM });
   for (const messageId of ["alert:ACME/1", "alert:ACME/1", "alert%3aACME/1", "क"])
@@ -76,13 +76,16 @@ test("send returns the recipients that the server rejected, if the server accept
 test.each([
   [550, false],
   [451, true],
-])("a rejection with status %i is retryable: %s, and its error contains no address", async (status, retryable) => {
-  await using server = await openSmtpServer({ refuse: { "asha@lender.example": status } });
-  const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
-  expect(error).toMatchObject({ code: "REFUSED", retryable });
-  expect(error.detail).toContain(String(status));
-  expect(`${error.detail}${error.message}`).not.toContain("asha");
-});
+])(
+  "the error for a rejection with status %i has the property retryable = %s, and contains no address",
+  async (status, retryable) => {
+    await using server = await openSmtpServer({ refuse: { "asha@lender.example": status } });
+    const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
+    expect(error).toMatchObject({ code: "REFUSED", retryable });
+    expect(error.detail).toContain(String(status));
+    expect(`${error.detail}${error.message}`).not.toContain("asha");
+  },
+);
 
 test("the mailer uses the user name and password of the URL, and does not show them in an error", async () => {
   await using server = await openSmtpServer({ login: { user: "us@er", pass: "p:w/d" } });

@@ -41,8 +41,8 @@ export type SentMail = {
 /** Sends mail through one SMTP server, with one connection for each message. */
 export type Mailer = {
   /**
-   * Resolves when the server has accepted the mail for at least one recipient. Otherwise throws `MailNotSentError`. After
-   * `TIMEOUT` or `UNREACHABLE` the mail may have been sent, so send it again with the same key.
+   * Resolves when the server has accepted the mail for at least one recipient. Otherwise throws `MailNotSentError`.
+   * After `TIMEOUT` or `UNREACHABLE` the mail may have been sent, so send it again with the same idempotency key.
    */
   send(mail: Mail): Promise<SentMail>;
   /** Rejects new mail and waits for the running sends. Aborts the sends that are still running after `graceMs`. */
@@ -167,8 +167,8 @@ function toRecipient(address: string): { name: string; address: string } {
 }
 
 /**
- * Returns the Message-ID for a key. Escapes all characters except letters, digits, - and _ as `%` and their bytes in
- * hex, so that different keys get different ids.
+ * Returns the Message-ID for an idempotency key. Escapes all characters except letters, digits, - and _ as `%` and
+ * their bytes in hex, so that different keys get different ids.
  */
 function messageIdOf(key: string, senderDomain: string): string {
   assert.ok(key !== "" && key.length <= MAX_MESSAGE_KEY_CHARS, "messageId must have 1 to 128 characters");

@@ -47,7 +47,7 @@ test.each([
   [429, "RATE_LIMITED", true],
   [503, "TEMPORARY", true],
 ])(
-  "the error for HTTP %i is %s, retryable: %s, and contains no text of the answer",
+  "the error for HTTP %i has the code %s and the property retryable = %s, and contains no text of the answer",
   async (status, code, retryable) => {
     await using gateway = await openGateway((response) =>
       response.writeHead(status).end(`no to ${SMS.to} ${SMS.text}`),

@@ -93,7 +93,7 @@ test.each<[number, number, string, boolean]>([
   [999_999, 500, "TEMPORARY", true],
   [999_999, 400, "INVALID_REQUEST", false],
 ])(
-  "sendTemplate reports Meta's error %i with HTTP %i as %s, retryable: %s",
+  "sendTemplate reports Meta's error %i with HTTP %i as %s, with the property retryable = %s",
   async (metaCode, status, code, retryable) => {
     const message = `(#${metaCode}) Recipient +919800000001 with token EAAtest.token`;
     await using api = await openCloudApi(() => [

@@ -46,7 +46,8 @@ export function equalDigests(one: Uint8Array, other: Uint8Array): boolean {
 }
 
 /**
- * An HMAC whose key is already hashed. The state is a private field, so that printing the key does not show the state.
+ * A prepared HMAC key: the state of an HMAC after its key was hashed. The state is a private field, so that printing
+ * the prepared key does not show it.
  */
 class PortableKey {
   readonly #keyed: ReturnType<typeof hmac.create>;

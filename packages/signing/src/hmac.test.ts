@@ -132,7 +132,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     expect(() => equalDigests(digest, digest.subarray(1))).toThrow(RangeError);
   });
 
-  test("printing a prepared key shows nothing of the secret", () => {
+  test("printing a prepared signing key shows nothing of the secret", () => {
     const key = prepareKey(Buffer.from("sk_live_secret"));
     const printed = `${inspect(key, { depth: 9, showHidden: true })} ${JSON.stringify(key)}`;
     expect(printed).not.toMatch(/sk_live|115, 107|736b|Uint8Array|Uint32Array/);

@@ -119,7 +119,7 @@ describe("diagnose reveals nothing about the secret", () => {
         const changed = `sk_sandbox_${digits.slice(0, index)}${other}${digits.slice(index + 1)}`;
         return key(changed) === key(SECRET);
       });
-      // The last digit is not compared, because decoding the secret from base64 drops two of its bits.
+      // The last digit is not compared, because decoding from base64 drops two bits of that digit.
       expect(same.slice(0, -1).filter(Boolean).length, cause).toBeOneOf([0, digits.length - 1]);
     }
   });

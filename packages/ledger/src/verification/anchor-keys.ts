@@ -16,9 +16,9 @@ export type AnchorPublicKeys = ReadonlyMap<string, AnchorPublicKey>;
 /** An Ed25519 public key that verifies anchors. */
 export interface AnchorPublicKey {
   readonly keyId: string;
-  /** The 32 bytes of the key in base64. */
+  /** The 32 bytes of the public key in base64. */
   readonly text: string;
-  /** Returns whether this key made the base64 `signature` over the text `signed`. */
+  /** Returns whether the private key of this public key made the base64 `signature` over the text `signed`. */
   verifies(signed: string, signature: string): boolean;
 }
 

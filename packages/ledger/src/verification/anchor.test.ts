@@ -69,8 +69,8 @@ describe("a changed line of an anchor", () => {
       const changed = line.slice(0, index) + (line[index] === "7" ? "8" : "7") + line.slice(index + 1);
       const read = readAnchorLine(changed);
       if (typeof read === "string") continue;
-      // Leaves out a line whose key id was changed: no trusted key has such an id, so the line is rejected without a
-      // check of its signature.
+      // Leaves out a line in which the id of the signing key was changed: no trusted public key has such an id, so the
+      // line is rejected without a check of its signature.
       if (read.keyId !== keys.keyId) continue;
       if (key.verifies(read.signedText, read.signature)) accepted.push(changed);
     }

@@ -29,7 +29,10 @@ const reason = "needed for the test";
 const DAY_MS = 86_400_000;
 let lendersMade = 0;
 
-/** Creates a lender with `count` keys, oldest first. The returned functions act on the keys from one of two processes. */
+/**
+ * Creates a lender with `count` keys, oldest first. The returned functions act on these keys. The argument
+ * `processNumber`, where a function has it, selects which of two simulated processes acts.
+ */
 async function aLenderWithKeys(count: number) {
   lendersMade += 1;
   const lender = { code: `KEYS${lendersMade}`, name: "Acme", currency: "INR", environment: "sandbox" };
@@ -68,7 +71,7 @@ async function aLenderWithKeys(count: number) {
   };
 }
 
-test("if two new keys are first used at the same time, the newer key signs, whichever use is recorded first", async () => {
+test("if two new API keys of a lender are first used at the same time, the newer key signs, whichever use is recorded first", async () => {
   for (const order of [
     [1, 2],
     [2, 1],
@@ -80,7 +83,7 @@ test("if two new keys are first used at the same time, the newer key signs, whic
   }
 });
 
-test("the first use of an older key does not make it the signing key, but setSigningKey does", async () => {
+test("the first use of an older API key does not make it the signing key, but setSigningKey does", async () => {
   const { keyIds, use, choose, signer } = await aLenderWithKeys(2);
   await use(keyIds[1]);
   await use(keyIds[0]);
@@ -118,7 +121,7 @@ test("after the signing key's retirement date the next key signs, and a key crea
   expect(await signer(new Date(on.getTime() + 4))).toBe(later);
 });
 
-test("the last valid key cannot be revoked or retired by mistake, even if two keys are revoked concurrently", async () => {
+test("a lender's last valid API key cannot be revoked or retired by mistake, even if two keys are revoked concurrently", async () => {
   const { lenderId, keyIds, revoke, retire, signer } = await aLenderWithKeys(2);
   const revoked = await Promise.allSettled([revoke(keyIds[0], 0), revoke(keyIds[1], 1)]);
   expect(revoked.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
@@ -133,7 +136,7 @@ test("the last valid key cannot be revoked or retired by mistake, even if two ke
   expect(await signer()).toBeUndefined();
 });
 
-test("a key cannot be retired at a date when no other key is valid", async () => {
+test("an API key cannot be retired at a date when no other key is valid", async () => {
   const { keyIds, retire } = await aLenderWithKeys(2);
   const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
   await retire(keyIds[0], inDays(2));
@@ -141,7 +144,7 @@ test("a key cannot be retired at a date when no other key is valid", async () =>
   await retire(keyIds[1], inDays(1));
 });
 
-test("after concurrent actions on keys in two processes, exactly one valid key signs", async () => {
+test("after concurrent actions on a lender's API keys in two processes, exactly one valid key signs", async () => {
   const { keyIds, newKey, use, choose, revoke, signer, lenderId } = await aLenderWithKeys(3);
   const concurrentActs = Array.from({ length: 24 }, (_, index) => {
     const keyId = keyIds[index % 3]!;
@@ -154,7 +157,7 @@ test("after concurrent actions on keys in two processes, exactly one valid key s
   expect(keys.find(({ id }) => id === signing)?.state).toBe("active");
 });
 
-test("each action on a key is recorded in the audit with its reason, and lenderOfKey returns the key's lender", async () => {
+test("each action on an API key is recorded in the audit with its reason, and lenderOfKey returns the key's lender", async () => {
   const { lenderId, keyIds, use, choose, revoke, retire } = await aLenderWithKeys(3);
   await use(keyIds[1]);
   await choose(keyIds[0]);

@@ -13,34 +13,36 @@ export interface ApiKey {
   readonly id: string;
   readonly state: ApiKeyState;
   readonly retiresAt: Date | null;
-  /** Whether the key signs the service's requests to the lender. */
+  /** Whether this API key signs the service's requests to the lender. */
   readonly signing: boolean;
   readonly createdAt: Date;
-  /** When the key was last used. The recorded time may be up to a minute before the actual last use. */
+  /** When the API key was last used. The recorded time may be up to a minute before the actual last use. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
-  /** In environments where the signature debugger is closed by default, it is open for this key until this time. */
+  /** In environments where the signature debugger is closed by default, it is open for this API key until this time. */
   readonly debugUntil: Date | null;
 }
 
 /**
- * A new key and its secret. Show the secret to the lender now: it is stored only encrypted and cannot be shown later.
+ * A new API key and its secret. Show the secret to the lender now: it is stored only encrypted and cannot be shown
+ * later.
  */
 export interface IssuedKey {
   readonly apiKeyId: string;
   readonly hmacSecret: string;
 }
 
-/** Returns the state of a key at `now`. A retiring key is revoked from its retirement date on. */
+/** Returns the state of an API key at `now`. A retiring key is revoked from its retirement date on. */
 export function stateAt(key: { state: ApiKeyState; retiresAt: Date | null }, now: Date): ApiKeyState {
   const isOver = key.state === "retiring" && key.retiresAt !== null && key.retiresAt <= now;
   return isOver ? "revoked" : key.state;
 }
 
 /**
- * Returns the key that signs at `now`. `keys` must be sorted oldest first. The order of preference is: the key marked as
- * signing; active before retiring keys; keys that the lender has used before unused ones; newer before older keys.
- * `BEST_SIGNER_FIRST` in key-reads.ts is the same rule in SQL, for the hot path.
+ * Returns the API key that signs requests to the lender at `now`. `keys` are the lender's API keys, sorted oldest
+ * first. The order of preference is: the key marked as signing; active before retiring keys; keys that the lender has
+ * used before unused ones; newer before older keys. `BEST_SIGNER_FIRST` in key-reads.ts is the same rule in SQL, for
+ * the hot path.
  */
 function signingKeyAt(keys: readonly ApiKeyRow[], now: Date): ApiKeyRow | undefined {
   const usable = keys.filter((key) => stateAt(key, now) !== "revoked").reverse();
@@ -52,7 +54,7 @@ function signingKeyAt(keys: readonly ApiKeyRow[], now: Date): ApiKeyRow | undefi
 }
 
 /**
- * Returns all keys of a lender, oldest first.
+ * Returns all API keys of a lender, oldest first.
  *
  * @example
  * const keys = await keysOf(em, lenderId);
@@ -74,7 +76,8 @@ export async function keysOf(em: EntityManager, lenderId: string, now: Date = ne
 }
 
 /**
- * Returns the id of the lender that a key belongs to, whatever the state of the key, or undefined if there is no such key.
+ * Returns the id of the lender that an API key belongs to, whatever the state of the key, or undefined if there is no
+ * such key.
  *
  * @example
  * const lenderId = await lenderOfKey(em, "lk_4f1c09d7a2b84e63905b7d1e");
@@ -82,14 +85,15 @@ export async function keysOf(em: EntityManager, lenderId: string, now: Date = ne
 export async function lenderOfKey(em: EntityManager, keyId: string): Promise<string | undefined> {
   const lenderId = await readLenderOfKey(em, keyId);
   if (lenderId !== undefined) return lenderId;
-  // A process of an older version may have created the key without a row in lenders.lender_of_key.
+  // A process of an older version may have created the API key without a row in lenders.lender_of_key.
   const row = await em.findOne(ApiKeyEntity, { id: keyId });
   return row?.lenderId;
 }
 
 /**
- * Creates another key for a lender. The new key becomes the signing key when it is first used or when `setSigningKey`
- * chooses it. It becomes the signing key at once if no other key of the lender signs. Throws LenderNotFoundError.
+ * Creates another API key for a lender. The new key becomes the signing key when it is first used or when
+ * `setSigningKey` chooses it. It becomes the signing key at once if no other key of the lender signs. Throws
+ * LenderNotFoundError.
  *
  * @example
  * const { apiKeyId, hmacSecret } = await createKey(tx, vault, { lenderId, environment: "live" });
@@ -123,9 +127,9 @@ export async function createKey(
 }
 
 /**
- * Retires a key: it is valid until `on`. If it is the signing key, it signs until then. If the lender has no other key
- * that is valid after `on`, the key is retired only with `evenIfLast`. Throws InvalidLenderError, ApiKeyNotUsableError,
- * LenderNotFoundError.
+ * Retires an API key: it is valid until `on`. If it is the signing key, it signs until then. If the lender has no other
+ * key that is valid after `on`, the key is retired only with `evenIfLast`. Throws InvalidLenderError,
+ * ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example
  * const on = new Date(now.getTime() + 7 * 24 * 60 * 60_000);
@@ -150,9 +154,9 @@ export async function retireKey(
 }
 
 /**
- * Revokes a key: within a second every process rejects it. If it was the signing key, another key signs from now on. The last
- * valid key is revoked only with `evenIfLast`. Revoking a revoked key does nothing.
- * Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ * Revokes an API key: within a second every process rejects it. If it was the signing key, another key signs from now
+ * on. The last valid key is revoked only with `evenIfLast`. Revoking a revoked key does nothing. Throws
+ * InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example
  * await transaction(em, (tx) => revokeKey(tx, { lenderId, keyId, reason: "The secret was in a public repository" }));
@@ -175,7 +179,8 @@ export async function revokeKey(
 }
 
 /**
- * Makes an active key the one that signs webhooks and mint calls. Throws ApiKeyNotUsableError, LenderNotFoundError.
+ * Makes an active API key the signing key, which signs webhooks and mint calls. Throws ApiKeyNotUsableError,
+ * LenderNotFoundError.
  *
  * @example
  * await setSigningKey(tx, { lenderId, keyId, reason: "Acme has the new secret" });
@@ -195,7 +200,7 @@ export async function setSigningKey(
 }
 
 /**
- * Records that a key was used at `at`. The first use of a key proves that the lender has its secret. If the key is
+ * Records that an API key was used at `at`. The first use of a key proves that the lender has its secret. If the key is
  * newer than the current signing key, its first use therefore makes it the signing key. If two keys have their first
  * use concurrently, the newer key signs, whichever use is recorded first. Call this function outside the request, and
  * at most once a minute per key (see `createKeyUses`).
@@ -249,8 +254,8 @@ export async function lockKey(tx: Tx, lenderId: string, keyId: string): Promise<
 }
 
 /**
- * Locks the lender. Returns the key with this id (`chosen`), all other keys, oldest first (`others`), and the keys that
- * are newer than `chosen` (`newer`).
+ * Locks the lender. Returns the API key with this id (`chosen`), all other keys, oldest first (`others`), and the keys
+ * that are newer than `chosen` (`newer`).
  */
 async function lockKeys(tx: Tx, lenderId: string, keyId: string) {
   await lockLender(tx, lenderId);

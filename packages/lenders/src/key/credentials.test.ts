@@ -47,7 +47,7 @@ function aKey(lenderId: string) {
   return transaction(elsewhere.em(), (tx) => createKey(tx, vault, { lenderId, environment: "sandbox" }));
 }
 
-test("byKeyId returns the lender, and a key that verifies a signature made with the secret", async () => {
+test("byKeyId returns the lender, and an API key that verifies a signature made with the secret", async () => {
   const { lender, apiKeyId, hmacSecret } = await aLender("ACME");
   const credential = await credentialsNow().byKeyId(apiKeyId);
   const { id, code, state, currency, commission } = lender;
@@ -66,7 +66,7 @@ test("byKeyId returns undefined for an unknown key id and for a text that is not
   }
 });
 
-test("a thousand requests with one key and a thousand with an unknown key are answered by one query", async () => {
+test("a thousand requests with one API key and a thousand with an unknown API key are answered by one query", async () => {
   const { apiKeyId, lender } = await aLender("HERD");
   const credentials = credentialsNow();
   statements.length = 0;
@@ -77,7 +77,7 @@ test("a thousand requests with one key and a thousand with an unknown key are an
   expect(statements).toEqual(["lenders.keys-by-id"]);
 });
 
-test("concurrent requests for keys of several lenders take one query, and each request gets the lender of its key", async () => {
+test("concurrent requests for API keys of several lenders take one query, and each request gets the lender of its key", async () => {
   const lenders = await Promise.all(["MANYA", "MANYB", "MANYC"].map(aLender));
   const credentials = credentialsNow();
   statements.length = 0;
@@ -88,7 +88,7 @@ test("concurrent requests for keys of several lenders take one query, and each r
   expect(statements).toEqual(["lenders.keys-by-id", "lenders.signing-keys"]);
 });
 
-test("a secret that cannot be decrypted fails only the read of its own key", async () => {
+test("if the secret of an API key cannot be decrypted, only the read of that key fails", async () => {
   const [sound, broken] = [await aLender("SOUND"), await aLender("BROKEN")];
   const secret = createVault({ masterKey: "0b".repeat(32) }).seal("sk", "elsewhere");
   await query(elsewhere.em(), breakSecret, [broken.lender.id, secret]);
@@ -98,7 +98,7 @@ test("a secret that cannot be decrypted fails only the read of its own key", asy
   expect(bad).toMatchObject({ status: "rejected", reason: expect.any(SealedValueError) as unknown });
 });
 
-test("a process notices within a second that another process has revoked a key or suspended a lender", async () => {
+test("a process notices within a second that another process has revoked an API key or suspended a lender", async () => {
   const [revoked, suspended] = [await aLender("REVOKED"), await aLender("STOPPED")];
   const credentials = credentialsNow();
   expect(await credentials.byKeyId(revoked.apiKeyId)).toMatchObject({ keyState: "active" });
@@ -112,7 +112,7 @@ test("a process notices within a second that another process has revoked a key o
   expect(await credentials.byKeyId(suspended.apiKeyId)).toMatchObject({ lender: { state: "suspended" } });
 });
 
-test("a retiring key is valid before its date and revoked at its date, even if it is cached", async () => {
+test("a retiring API key is valid before its retirement date and revoked from that date on, even if it is cached", async () => {
   const { lender, apiKeyId } = await aLender("RETIRING");
   const on = new Date(Date.now() + 60_000);
   const key = { lenderId: lender.id, keyId: apiKeyId };
@@ -129,7 +129,7 @@ test("a retiring key is valid before its date and revoked at its date, even if i
   await expect(chosen).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });
 
-test("a new key does not sign until setSigningKey chooses it, and after concurrent choices exactly one key signs", async () => {
+test("a new API key does not sign until setSigningKey chooses it, and after concurrent choices exactly one key signs", async () => {
   const { lender, apiKeyId } = await aLender("CHOOSING");
   const others = [await aKey(lender.id), await aKey(lender.id), await aKey(lender.id)];
   expect(await credentialsNow().signingKeyOf(lender.id)).toMatchObject({ keyId: apiKeyId });
@@ -160,7 +160,7 @@ test("after the signing key is revoked, the newest remaining key signs, or the n
   expect(states).toEqual(["revoked", "revoked", "revoked", "active"]);
 });
 
-test("the first use of a new key makes it the signing key, and later uses do not", async () => {
+test("the first use of a new API key makes it the signing key, and later uses do not", async () => {
   const { lender, apiKeyId } = await aLender("FIRSTUSE");
   const { apiKeyId: fresh } = await aKey(lender.id);
   const use = (keyId: string, at: Date) =>
@@ -176,7 +176,7 @@ test("the first use of a new key makes it the signing key, and later uses do not
   expect(used?.lastUsedAt).toEqual(new Date("2026-11-21T09:05:00Z"));
 });
 
-test("the collector of key uses returns each key at most once a minute, with its latest use", () => {
+test("the collector of the uses of API keys returns each key at most once a minute, with its latest use", () => {
   const uses = createKeyUses();
   const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21, 9, 0, seconds));
   const note = (keyId: string, seconds: number) => uses.note({ lenderId: "1", keyId, at: at(seconds) });
@@ -193,7 +193,7 @@ test("the collector of key uses returns each key at most once a minute, with its
   expect(uses.take()).toMatchObject([{ keyId: "lk_a" }]);
 });
 
-test("invalid actions on keys are rejected with an error code", async () => {
+test("invalid actions on API keys are rejected with an error code", async () => {
   const [{ lender, apiKeyId }, other] = [await aLender("REFUSALS"), await aLender("STRANGER")];
   const act = (work: Parameters<typeof transaction<void>>[1]) => transaction(elsewhere.em(), work);
   const [on, past] = [new Date(Date.now() + 60_000), new Date(Date.now() - 1)];
@@ -210,7 +210,7 @@ test("invalid actions on keys are rejected with an error code", async () => {
   await expect(act((tx) => retireKey(tx, { ...key, on }))).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });
 
-test("secretsFor returns a key's secret and the secrets of the same lender's other keys, newest first", async () => {
+test("secretsFor returns an API key's secret and the secrets of the same lender's other keys, newest first", async () => {
   const [first, stranger] = [await aLender("SECRETS"), await aLender("SECRETS2")];
   const lenderId = first.lender.id;
   const [second, third] = [await aKey(lenderId), await aKey(lenderId)];
@@ -231,7 +231,7 @@ test("secretsFor returns a key's secret and the secrets of the same lender's oth
   expect(await secretsFor("lk_nobody")).toBeUndefined();
 });
 
-test("an operator can open the debugger for one key for an hour, with a reason", async () => {
+test("an operator can open the signature debugger for one API key for an hour, with a reason", async () => {
   const { lender, apiKeyId } = await aLender("DEBUGGED");
   const other = await aKey(lender.id);
   const key = { lenderId: lender.id, keyId: apiKeyId, reason };
@@ -254,7 +254,7 @@ const breakSecret = statement(
   "update lenders.api_key set secret = $2 where lender_id = $1",
 );
 
-test("a key whose secret cannot be decrypted does not sign, and is listed as an unreadable secret", async () => {
+test("an API key whose secret cannot be decrypted does not sign, and is listed as an unreadable secret", async () => {
   const { lender, apiKeyId } = await aLender("SKIP");
   const { apiKeyId: second } = await aKey(lender.id);
   const spoil = (keyId: string, state = "active") =>

@@ -10,7 +10,7 @@ import { apiKeySecretContext } from "../secret/sealed-context.ts";
 import { SealedValueError, tryOpen, type Vault } from "../secret/vault.ts";
 
 /**
- * The maximum age of a cached key, in milliseconds. A read of the key may take another 200 ms. So this process
+ * The maximum age of a cached API key, in milliseconds. A read of the key may take another 200 ms. So this process
  * rejects a key or a lender within one second after any process has revoked the key or suspended the lender.
  *
  * @example
@@ -21,36 +21,38 @@ const MAX_CREDENTIALS = 20_000;
 const MAX_UNKNOWN_KEYS = 2_000;
 const MAX_KEYS_WITH_SECRETS = 1_000;
 
-/** A key and its lender, to authenticate a request. The caller must check `keyState` and `lender.state`. */
+/** An API key and its lender, to authenticate a request. The caller must check `keyState` and `lender.state`. */
 export interface Credential {
   readonly lender: LenderProfile;
   readonly keyId: string;
   /**
-   * The current state of the key. An `active` or `retiring` key is valid. A retiring key is `revoked` from its
+   * The current state of the API key. An `active` or `retiring` key is valid. A retiring key is `revoked` from its
    * retirement date on.
    */
   readonly keyState: ApiKeyState;
   readonly signingKey: SigningKey;
-  /** In environments where the signature debugger is closed by default, it is open for this key until this time. */
+  /** In environments where the signature debugger is closed by default, it is open for this API key until this time. */
   readonly debugUntil: Date | null;
 }
 
-/** The plain secrets of a key and of its lender's newest other keys. Only the signature debugger may use them. */
+/** The plain secrets of an API key and of its lender's newest other keys. Only the signature debugger may use them. */
 export interface KeySecrets {
   readonly keyId: string;
   readonly secret: string;
   readonly others: readonly { readonly keyId: string; readonly secret: string }[];
 }
 
-/** The key that signs requests to a lender. */
+/** The API key that signs requests to a lender. */
 export interface LenderSigningKey {
   readonly keyId: string;
   readonly signingKey: SigningKey;
 }
 
-/** Looks up keys: by the key id of a request, or by the lender that a request goes to. */
+/** Looks up API keys: by the key id of a request, or by the lender that a request goes to. */
 export interface Credentials {
-  /** Returns the key with this id, or undefined if there is none. Throws SealedValueError. contract: Authentication */
+  /**
+   * Returns the API key with this id, or undefined if there is none. Throws SealedValueError. contract: Authentication
+   */
   byKeyId(keyId: string): Promise<Credential | undefined>;
   /**
    * Returns the lender's signing key, or undefined if the lender has no valid key. A key whose secret cannot be
@@ -59,27 +61,28 @@ export interface Credentials {
    */
   signingKeyOf(lenderId: string): Promise<LenderSigningKey | undefined>;
   /**
-   * Returns the secrets of this key and of its lender's other keys, newest first, or undefined if there is no such key.
-   * The other keys include revoked keys, because one of them may have signed by mistake. They do not include keys whose
-   * secret cannot be decrypted. Throws SealedValueError if this key's secret cannot be decrypted. contract: Signature
-   * debugger
+   * Returns the secrets of this API key and of its lender's other keys, newest first, or undefined if there is no such
+   * key. The other keys include revoked keys, because one of them may have signed by mistake. They do not include keys
+   * whose secret cannot be decrypted. Throws SealedValueError if this key's secret cannot be decrypted. contract:
+   * Signature debugger
    */
   secretsFor(keyId: string): Promise<KeySecrets | undefined>;
 }
 
-/** How `createCredentials` reads keys. */
+/** How `createCredentials` reads API keys. */
 export interface CredentialOptions {
-  /** The clock that decides whether the retirement date of a key has passed. Default: this machine's clock. */
+  /** The clock that decides whether the retirement date of an API key has passed. Default: this machine's clock. */
   readonly now?: () => Date;
   /**
-   * Whether the tables are distributed over a cluster. If so, each query reads the keys of one lender. Default: false.
+   * Whether the tables are distributed over a cluster. If so, each query reads the API keys of one lender. Default:
+   * false.
    */
   readonly isDistributed?: boolean;
 }
 
 /**
- * Creates a cache of keys and lenders for the hot path. Cached values are at most `CREDENTIAL_MAX_AGE_MS` old. `em` must
- * return a new EntityManager for each read. Create one cache per process.
+ * Creates a cache of API keys and lenders for the hot path. Cached values are at most `CREDENTIAL_MAX_AGE_MS` old. `em`
+ * must return a new EntityManager for each read. Create one cache per process.
  *
  * @example
  * const credentials = createCredentials(() => database.em(), vault);
@@ -125,7 +128,8 @@ function openKey(vault: Vault, row: KeyRow | undefined) {
 }
 
 /**
- * Returns the first key whose secret can be decrypted. `rows` must be sorted by the order in which the keys may sign.
+ * Returns the first API key whose secret can be decrypted. `rows` must be sorted by the order in which the keys may
+ * sign.
  */
 function openSigningKey(vault: Vault, rows: readonly SecretRow[]): LenderSigningKey | undefined {
   let fault: SealedValueError | undefined;

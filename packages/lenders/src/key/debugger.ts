@@ -5,7 +5,7 @@ import { checkReason, recordAct } from "../lender/audit.ts";
 import { ApiKeyNotUsableError } from "../lender/lender-fault.ts";
 
 /**
- * How long the signature debugger is open for a key after an operator has opened it. contract: Signature debugger
+ * How long the signature debugger is open for an API key after an operator has opened it. contract: Signature debugger
  *
  * @example
  * const openMs = Math.min(15 * 60_000, DEBUGGER_OPEN_MS);
@@ -13,9 +13,9 @@ import { ApiKeyNotUsableError } from "../lender/lender-fault.ts";
 export const DEBUGGER_OPEN_MS = 60 * 60 * 1000;
 
 /**
- * Opens the signature debugger for one key for `openMs`, at most an hour. This call is needed only in environments where
- * the debugger is closed by default. A second call restarts the time. Returns the time at which the debugger closes.
- * Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ * Opens the signature debugger for one API key for `openMs`, at most an hour. This call is needed only in environments
+ * where the debugger is closed by default. A second call restarts the time. Returns the time at which the debugger
+ * closes. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
  *
  * @example
  * const reason = "Acme's signatures are rejected since its release";

@@ -100,7 +100,7 @@ test("a failed load is not cached, and only callers without a cached value get i
   await expect(learn({ cache, loads, clock }, "a", "back")).resolves.toBe("back");
 });
 
-test("an absent key is cached as absent until the maximum age", async () => {
+test("the cache remembers that a key has no value, until the maximum age", async () => {
   const { cache, loads, clock } = aCache();
   expect(await learn({ cache, loads, clock }, "a")).toBeUndefined();
   clock.nowMs = MAX_AGE_MS - 1;
@@ -110,7 +110,7 @@ test("an absent key is cached as absent until the maximum age", async () => {
   expect(await learn({ cache, loads, clock }, "a", "created later")).toBe("created later");
 });
 
-test("many absent keys evict older absent keys, but no present key", async () => {
+test("many cache keys without a value evict older keys without a value, but no key with a value", async () => {
   const setting = aCache({ maxAbsent: 2 });
   await learn(setting, "present", "value");
   for (const key of ["x1", "x2", "x3"]) await learn(setting, key);

@@ -29,20 +29,20 @@ function onCluster() {
   return createCredentials(() => database.em(), vault, { isDistributed: true });
 }
 
-test("on a cluster a key is read by lender and key id, after a look-up in lenders.lender_of_key", async () => {
+test("on a cluster an API key is read by its lender and its id, after a look-up in lenders.lender_of_key", async () => {
   const { apiKeyId, lender } = await aLender();
   const credential = await onCluster().byKeyId(apiKeyId);
   expect(credential).toMatchObject({ keyId: apiKeyId, keyState: "active", lender: { id: lender.id } });
   expect(statements).toEqual(["lenders.lenders-of-keys", "lenders.key-of-lender"]);
 });
 
-test("on a cluster an unknown key id is looked up only in lenders.lender_of_key", async () => {
+test("on a cluster the unknown id of an API key is looked up only in lenders.lender_of_key", async () => {
   expect(await onCluster().byKeyId(unknownKey)).toBeUndefined();
   expect(await onCluster().secretsFor(unknownKey)).toBeUndefined();
   expect(new Set(statements)).toEqual(new Set(["lenders.lenders-of-keys"]));
 });
 
-test("on a cluster the keys of several lenders are read one lender at a time", async () => {
+test("on a cluster the API keys of several lenders are read one lender at a time", async () => {
   const [one, other] = [await aLender(), await aLender()];
   const credentials = onCluster();
   await Promise.all([one, other].map(({ apiKeyId }) => credentials.byKeyId(apiKeyId)));
@@ -57,7 +57,7 @@ test("on a cluster the keys of several lenders are read one lender at a time", a
   ]);
 });
 
-test("the debugger gets the key's own secret, then those of the lender's other keys, newest first", async () => {
+test("the signature debugger gets an API key's own secret, then those of the lender's other keys, newest first", async () => {
   const { apiKeyId, hmacSecret, lender } = await aLender();
   const aKey = () =>
     transaction(database.em(), (tx) => createKey(tx, vault, { lenderId: lender.id, environment: "sandbox" }));
@@ -75,7 +75,7 @@ test("the debugger gets the key's own secret, then those of the lender's other k
   }
 });
 
-test("a new key is added to lenders.lender_of_key in the same transaction", async () => {
+test("a new API key is added to lenders.lender_of_key in the same transaction", async () => {
   const { lender } = await aLender();
   let keyId = "";
   const failed = transaction(database.em(), async (tx) => {
@@ -93,7 +93,7 @@ test("a new key is added to lenders.lender_of_key in the same transaction", asyn
   expect(rows).toEqual([{ lender_id: lender.id }]);
 });
 
-test("lenderOfKey finds keys created before the migration, and keys created later by an older process", async () => {
+test("lenderOfKey finds API keys created before the migration, and keys created later by an older process", async () => {
   const { url: old } = await emptyDatabase();
   const before = { ...lendersSchema, migrations: lendersSchema.migrations.slice(0, 7) };
   await migrate({ url: old, schemas: [before] });

@@ -4,10 +4,10 @@ import { type LenderProfile, profileColumns } from "../lender/lender.ts";
 import { ApiKeyEntity, type ApiKeyState } from "../schema.ts";
 
 const MAX_BATCH_SIZE = 200;
-/** The maximum number of a lender's keys that the signature debugger tries. */
+/** The maximum number of a lender's API keys that the signature debugger tries. */
 const MAX_SECRETS_OF_LENDER = 10;
 
-/** A key and its lender. */
+/** An API key and its lender. */
 export interface KeyRow extends LenderProfile {
   readonly keyId: string;
   readonly keyState: ApiKeyState;
@@ -16,18 +16,18 @@ export interface KeyRow extends LenderProfile {
   readonly secret: string;
 }
 
-/** The sealed secret of a key. */
+/** The sealed secret of an API key. */
 export interface SecretRow {
   readonly keyId: string;
   readonly lenderId: string;
   readonly secret: string;
 }
 
-/** Reads keys from the database. */
+/** Reads API keys from the database. */
 export interface KeyReads {
-  /** Returns the key with this id, or undefined if there is none. */
+  /** Returns the API key with this id, or undefined if there is none. */
   key(keyId: string): Promise<KeyRow | undefined>;
-  /** Returns the keys that may sign for the lender, in order of preference. */
+  /** Returns the API keys that may sign requests to the lender, in order of preference. */
   signingKeys(lenderId: string): Promise<readonly SecretRow[]>;
 }
 
@@ -66,7 +66,8 @@ const lendersOfKeys = statement(
 );
 
 /**
- * Returns `KeyReads` for a database on one server. One query reads all keys requested in one turn of the event loop.
+ * Returns `KeyReads` for a database on one server. One query reads all API keys requested in one turn of the event
+ * loop.
  */
 export function readsOfOneServer(em: () => EntityManager, now: () => Date): KeyReads {
   const keys = batchedReads(
@@ -84,7 +85,7 @@ export function readsOfOneServer(em: () => EntityManager, now: () => Date): KeyR
 }
 
 /**
- * Returns `KeyReads` for a cluster. Each lender's keys are read by a query of their own, on the node that has the
+ * Returns `KeyReads` for a cluster. Each lender's API keys are read by a query of their own, on the node that has the
  * lender's rows. So an unavailable node fails only the reads of its own lenders. The lender of a key is read from the
  * coordinator's copy of `lenders.lender_of_key`.
  */
@@ -104,12 +105,12 @@ export function readsOfCluster(em: () => EntityManager, now: () => Date): KeyRea
   };
 }
 
-/** Returns the key's own secret first, then those of its lender's other keys, newest first. */
+/** Returns the API key's own secret first, then those of its lender's other keys, newest first. */
 export function readSecretsOfLender(em: EntityManager, key: { lenderId: string; keyId: string }): Promise<SecretRow[]> {
   return query<SecretRow>(em, secretsOfLender, [key.lenderId, key.keyId, MAX_SECRETS_OF_LENDER]);
 }
 
-/** Returns the lender of a key from `lenders.lender_of_key`, or undefined if the table has no such key. */
+/** Returns the lender of an API key from `lenders.lender_of_key`, or undefined if the table has no such key. */
 export async function readLenderOfKey(em: EntityManager, keyId: string): Promise<string | undefined> {
   const [owner] = await query<{ lenderId: string }>(em, lendersOfKeys, [[keyId]]);
   return owner?.lenderId;

@@ -1,22 +1,23 @@
 const RECORD_EVERY_MS = 60_000;
 
-/** The use of a key by a request. */
+/** The use of an API key by a request. */
 export interface KeyUse {
   readonly lenderId: string;
   readonly keyId: string;
   readonly at: Date;
 }
 
-/** Collects key uses in memory, so that a request does not write to the database. */
+/** Collects the uses of API keys in memory, so that a request does not write to the database. */
 export interface KeyUses {
   /** Notes a use. Call it after a request's signature was verified. */
   note(use: KeyUse): void;
-  /** Returns the uses to pass to `recordKeyUse` now: each key at most once a minute. */
+  /** Returns the uses to pass to `recordKeyUse` now: each API key at most once a minute. */
   take(): KeyUse[];
 }
 
 /**
- * Creates a collector of key uses. If the process ends before a use is recorded, the key's next use is recorded instead.
+ * Creates a collector of the uses of API keys. If the process ends before a use is recorded, the key's next use is
+ * recorded instead.
  *
  * @example
  * const keyUses = createKeyUses();

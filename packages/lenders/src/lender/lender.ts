@@ -128,16 +128,16 @@ export async function listLenders(em: EntityManager): Promise<Lender[]> {
 }
 
 /**
- * Locks a lender until the transaction ends, and returns its row. So transactions that change one lender or its keys run one
- * after the other. Flushes the transaction's own changes first: reading the row again would overwrite them.
- * Throws LenderNotFoundError.
+ * Locks a lender until the transaction ends, and returns its row. So transactions that change one lender or its API
+ * keys run one after the other. Flushes the transaction's own changes first: reading the row again would overwrite
+ * them. Throws LenderNotFoundError.
  */
 export async function lockLender(tx: Tx, lenderId: string): Promise<LenderRow> {
   await tx.flush();
   await query(tx, lockLenderById, [lenderId]);
-  // Also locks the row, except on a cluster, because processes of the previous version lock only the row. No such
-  // process runs on a cluster. A row lock would be harmful there: in a reference table it locks the table on every
-  // node, and two transactions that each inserted a lender would deadlock.
+  // Locks the row too, because processes of the previous version know only this lock. On a cluster the row is not
+  // locked: no process of the previous version runs there, and the lock would be harmful. In a reference table, a row
+  // lock locks the table on every node, and two transactions that each inserted a lender would deadlock.
   const lockMode = isOnCluster(tx) ? LockMode.NONE : LockMode.PESSIMISTIC_WRITE;
   const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode, refresh: true });
   if (!row) throw new LenderNotFoundError(lenderId);

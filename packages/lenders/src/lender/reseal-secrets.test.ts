@@ -92,7 +92,7 @@ test("a database dump does not contain a secret in any encoding", async () => {
   }
 });
 
-test("after a rotation the new key opens every secret, and the database does not contain the old key's id", async () => {
+test("after a rotation the new master key opens every secret, and the database does not contain the old master key's id", async () => {
   const lenders = await onlyLenders(["ACME", "BETA", "CETA"]);
   const secrets = await secretsBy(before, lenders);
   expect(secrets[0]?.slice(0, 2)).toEqual(["mint-s3cret-ACME", "wa-s3cret-ACME"]);
@@ -102,7 +102,7 @@ test("after a rotation the new key opens every secret, and the database does not
   expect(await resealSecrets(database.em(), during), "a second call").toEqual({ resealed: 0, unreadable: [] });
 });
 
-test("during a rotation, both keys together open every secret, and the old key alone opens those not yet resealed", async () => {
+test("during a rotation, both master keys together open every secret, and the old master key alone opens those not yet resealed", async () => {
   const lenders = await onlyLenders(["ACME", "BETA"]);
   const secrets = await secretsBy(before, lenders);
   const [acme, beta] = lenders.map(({ lender }) => lender.id) as [string, string];
@@ -119,7 +119,7 @@ test("during a rotation, both keys together open every secret, and the old key a
   expect(await resealSecrets(database.em(), during)).toMatchObject({ resealed: 9 });
 });
 
-test("two concurrent rotations lose no secret, even while lenders are updated and keys are created", async () => {
+test("two concurrent rotations of the master key lose no secret, even while lenders are updated and API keys are created", async () => {
   const codes = Array.from({ length: 8 }, (_, index) => `RACE${index}`);
   const lenders = await onlyLenders(codes);
   const rotations = [resealSecrets(database.em(), during), resealSecrets(database.em(), during)];
@@ -138,7 +138,7 @@ test("two concurrent rotations lose no secret, even while lenders are updated an
   expect(read.flat()).not.toContain(undefined);
 });
 
-test("a rotation reports each secret that cannot be decrypted, with the reason, and reseals all others", async () => {
+test("a rotation of the master key reports each secret that cannot be decrypted, with the reason, and reseals all others", async () => {
   const lenders = await onlyLenders(["ACME", "BETA"]);
   const [acme, beta] = lenders.map(({ lender }) => lender.id) as [string, string];
   await database.pool.query(
@@ -159,7 +159,7 @@ test("a rotation reports each secret that cannot be decrypted, with the reason, 
   expect(new Set(nothing.unreadable.map(({ code }) => code))).toEqual(new Set(["UNKNOWN_MASTER_KEY"]));
 });
 
-test("a rotation does not report the secrets of revoked and retired keys that cannot be decrypted", async () => {
+test("a rotation of the master key does not report the secrets of revoked and retired API keys that cannot be decrypted", async () => {
   const [acme, beta] = await onlyLenders(["ACME", "BETA"]);
   await database.pool.query(
     `update lenders.lender set mint_auth_header = null, whatsapp_token = null, whatsapp_app_secret = null,

@@ -19,7 +19,7 @@ const lendersToReseal = statement(
 );
 
 /**
- * Returns the SQL condition that the secret in `column` is sealed under a key other than $1. A null secret never
+ * Returns the SQL condition that the secret in `column` is sealed under a master key other than $1. A null secret never
  * matches.
  */
 function isUnderAnotherKey(column: string): string {
@@ -29,15 +29,15 @@ function isUnderAnotherKey(column: string): string {
 /** The result of a rotation. Keep the old master key while `unreadable` has entries. */
 export interface ResealReport {
   readonly resealed: number;
-  /** The secrets in use that stay sealed under another key, unchanged, because they could not be decrypted. */
+  /** The secrets in use that stay sealed under another master key, unchanged, because they could not be decrypted. */
   readonly unreadable: readonly SealedValueError[];
 }
 
 /**
- * Seals every secret again under the vault's master key. Secrets sealed under another key are opened with the vault's
- * previous key. Each lender has its own transaction, so that processes that know both keys keep working. After an
- * interruption, a second call continues. The secrets of revoked and retired keys are resealed too, but are not reported if
- * they cannot be decrypted.
+ * Seals every secret again under the vault's master key. Secrets sealed under another master key are opened with the
+ * vault's previous key. Each lender has its own transaction, so that processes that know both keys keep working. After
+ * an interruption, a second call continues. The secrets of revoked and retired API keys are resealed too, but are not
+ * reported if they cannot be decrypted.
  *
  * @example
  * const vault = createVault({ masterKey: nextMasterKey, previous: masterKey });
@@ -54,10 +54,11 @@ export async function resealSecrets(em: EntityManager, vault: Vault): Promise<Re
     }
     last = lenders.at(-1)?.id;
   }
-  // The sentinel is resealed last: until then a process that knows only the new key does not start.
+  // The sentinel is resealed last: until then a process that knows only the new master key does not start.
   await resealSentinel(em, vault);
   const faults = (await unreadableSecrets(em, vault)).map(({ fault }) => fault);
-  // Unreadable secrets that are sealed under the new key are not reported: keeping the old key would not help.
+  // Unreadable secrets that are sealed under the new master key are not reported: keeping the old master key would not
+  // help.
   return { resealed, unreadable: faults.filter(({ masterKeyId }) => masterKeyId !== vault.masterKeyId) };
 }
 

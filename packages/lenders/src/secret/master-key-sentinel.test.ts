@@ -53,7 +53,7 @@ test("the first master key on an empty database is accepted, and any other key i
   expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
 });
 
-test("if two processes first start concurrently with different keys, exactly one key is accepted", async () => {
+test("if two processes first start concurrently with different master keys, exactly one of the keys is accepted", async () => {
   for (let round = 0; round < 10; round += 1) {
     await database.pool.query("truncate lenders.master_key_sentinel");
     const ended = await Promise.allSettled([
@@ -70,7 +70,7 @@ test("if two processes first start concurrently with different keys, exactly one
   }
 });
 
-test("in a database with secrets but no sentinel, only a key that opens the secrets is accepted", async () => {
+test("in a database with secrets but no sentinel, only a master key that opens the secrets is accepted", async () => {
   await aLender("ACME", old);
   await expect(check(fresh)).rejects.toThrow(WrongMasterKeyError);
   expect(await sentinel()).toBeUndefined();
@@ -78,7 +78,7 @@ test("in a database with secrets but no sentinel, only a key that opens the secr
   expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
 });
 
-test("a first start during a rotation seals the sentinel under the key that opens the secrets", async () => {
+test("a first start during a rotation seals the sentinel under the master key that opens the secrets", async () => {
   await aLender("ACME", old);
   await check(both);
   await check(both);
@@ -97,7 +97,7 @@ test("without a sentinel, a master key that opens only a minority of the secrets
   await check(old);
 });
 
-test("the right key is accepted even if one secret was altered", async () => {
+test("the right master key is accepted even if one secret was altered", async () => {
   await aLender("ACME", old);
   const { apiKeyId } = await aLender("BETA", old);
   const alter = "update lenders.api_key set secret = overlay(secret placing 'AAAA' from 20) where id = $1";
@@ -106,7 +106,7 @@ test("the right key is accepted even if one secret was altered", async () => {
   expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
 });
 
-test("during a rotation both keys are accepted, and afterwards only the new key", async () => {
+test("during a rotation both master keys are accepted, and afterwards only the new one", async () => {
   await check(old);
   await aLender("ACME", old);
   await check(both);
@@ -120,14 +120,14 @@ test("during a rotation both keys are accepted, and afterwards only the new key"
   await check(fresh);
 });
 
-test("a rotation with two wrong keys does not change the sentinel", async () => {
+test("a rotation with two wrong master keys does not change the sentinel", async () => {
   await check(old);
   const before = await sentinel();
   await resealSecrets(database.em(), createVault({ masterKey: NEW, previous: "0c".repeat(32) }));
   expect(await sentinel()).toBe(before);
 });
 
-test("after a lost key is replaced, the new key is accepted, and older secrets are listed as unreadable", async () => {
+test("after a lost master key is replaced, the new one is accepted, and older secrets are listed as unreadable", async () => {
   await check(old);
   const { lender } = await aLender("ACME", old);
   await transaction(database.em(), (tx) => replaceLostMasterKey(tx, fresh));

@@ -34,7 +34,7 @@ export class WrongMasterKeyError extends Error {
 
 /** The text that the sentinel contains. It has no meaning: the check is only whether it can be decrypted. */
 const PLAIN = "collections";
-/** The number of secrets to try before a key counts as wrong, because a single secret may have been altered. */
+/** The number of secrets to try before a master key counts as wrong, because a single secret may have been altered. */
 const MAX_TRIED = 5;
 
 /**
@@ -51,7 +51,7 @@ export async function checkMasterKey(em: EntityManager, vault: Vault): Promise<v
   if (await opensSentinel(em, vault)) return;
   const masterKeyId = (await masterKeyOfSecrets(em, vault)) ?? vault.masterKeyId;
   await transaction(em, (tx) => query(tx, insertSentinel, [sealedSentinel(vault, masterKeyId)]));
-  // Another process may have sealed the sentinel first, under another key.
+  // Another process may have sealed the sentinel first, under another master key.
   await opensSentinel(em, vault);
 }
 

@@ -67,7 +67,7 @@ test("the error for a value sealed under an unknown master key names that key an
   expect(() => other.open(sealed, CONTEXT)).toThrow(new RegExp(`${oldId}.*${other.masterKeyId}`));
 });
 
-test("during a rotation, a vault opens values of both keys and seals under the new key", () => {
+test("during a rotation, a vault opens values that are sealed under either master key, and seals under the new one", () => {
   const [before, during] = [createVault({ masterKey: OLD }), createVault({ masterKey: NEW, previous: OLD })];
   const [old, fresh] = [before.seal("old", CONTEXT), during.seal("fresh", CONTEXT)];
   expect([during.open(old, CONTEXT), during.open(fresh, CONTEXT)]).toEqual(["old", "fresh"]);

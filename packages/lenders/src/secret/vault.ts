@@ -16,7 +16,8 @@ const KEY_ID_HEX_DIGITS = 8;
 /** Encrypts secrets for storage. A sealed value can be decrypted only with the same master key and the same context. */
 export interface Vault {
   /**
-   * The id of the key that `seal` uses: the first 8 hex digits of the key's SHA-256. Each sealed value contains the id.
+   * The id of the master key that `seal` uses: the first 8 hex digits of the key's SHA-256. Each sealed value contains
+   * the id.
    */
   readonly masterKeyId: string;
   /**

@@ -2,7 +2,7 @@ import { digestOf } from "#hmac";
 import type { SignatureCause } from "./diagnose-cause.ts";
 import type { DigestAlgorithm } from "../digest-algorithm.ts";
 
-/** How a digest is computed from the key and the message. Only `hmac` is correct. */
+/** How a digest is computed from the HMAC key and the message. Only `hmac` is correct. */
 export type Scheme = "hmac" | "swapped" | "hash" | "hash-secret-first" | "hash-secret-last";
 
 /** All values from which a client computes its signature. Each value is either correct or changed by a mistake. */
@@ -31,7 +31,10 @@ export type Mistake = { [Part in RecipePart]: MistakeIn<Part> }[RecipePart];
 export interface MistakeIn<Part extends RecipePart> {
   readonly cause: SignatureCause;
   readonly part: Part;
-  /** Two mistakes in one part can occur together if their steps differ. The mistake with the lower step comes first. */
+  /**
+   * When a client makes this mistake, relative to other mistakes in the same part. The mistake with the lower step is
+   * made first. Two mistakes in one part cannot occur together if they have the same step.
+   */
   readonly step: number;
   /** Returns the changed part, or undefined if the mistake is not possible with this value. */
   readonly change: (value: Recipe[Part]) => Recipe[Part] | undefined;

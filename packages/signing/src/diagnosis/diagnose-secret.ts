@@ -4,9 +4,9 @@ import { type MistakeIn, ways } from "./diagnose-recipe.ts";
 /** The correct secret, and other secrets that the client may have used by mistake. */
 export interface SecretsToTry {
   readonly secret: string;
-  /** The id of the key. Some clients use it as the secret by mistake. */
+  /** The id of the API key. Some clients use it as the secret by mistake. */
   readonly keyId?: string;
-  /** Other secrets of the same lender, such as those of older and revoked keys. */
+  /** Other secrets of the same lender, such as those of older and revoked API keys. */
   readonly others?: readonly { readonly keyId: string; readonly secret: string }[];
 }
 
