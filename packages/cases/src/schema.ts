@@ -216,7 +216,8 @@ export const casesSchema: PackageSchema = {
     // No migration was ever numbered 0008.
     {
       name: "0009-repeated-requests",
-      // The first use of an import id fixes `dry_run` and `atomic`, even if that import changed no row.
+      // `dry_run` and `atomic` store the options of the first use of an import id, even if that import changed no row. A
+      // repeat of the id uses the same options.
       statements: [
         `alter table cases.import_run
            add column applied boolean not null default true,

@@ -349,7 +349,8 @@ test("up to maxLateUncounted late batches do not count towards maxUnderWay, so t
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1"]);
   arrivals.get("c1")!();
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1", "d1"]);
-  // One late batch is not counted, so three batches run at most, and "a2" starts only after "a1" has ended.
+  // The limit is two batches, and one late batch is not counted. So at most three batches run at a time, and "a2"
+  // starts only after "a1" has ended.
   arrivals.get("a1")!();
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1", "d1", "a2"]);
   for (const arrive of arrivals.values()) arrive();

@@ -73,8 +73,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const orm = await MikroORM.init({
     driver: BoundDriver,
     clientUrl: url,
-    // MikroORM looks up the current transaction under this name. If a host used the same name, our EntityManager would
-    // join the host's transaction inside the host's `transactional`.
+    // MikroORM uses this name to look up the current transaction. If a host's MikroORM had the same name, our
+    // EntityManager would join the host's transaction inside the host's `transactional`.
     contextName: "@collections/database",
     entities: schemas.flatMap(({ entities }) => [...entities]),
     ensureDatabase: false,

@@ -15,8 +15,8 @@ export interface Answer {
 }
 
 /**
- * The lender and key that the service identified, and how far your clock differs from the service's. contract: Health
- * response
+ * The lender and API key that the service identified, and how far your clock differs from the service's. contract:
+ * Health response
  */
 export interface Health {
   readonly ok: boolean;

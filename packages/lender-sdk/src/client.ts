@@ -80,7 +80,7 @@ export class CollectionsClient {
     this.#onWarning = options.onWarning;
   }
 
-  /** Checks that the service accepts your signature. Returns the lender and the key that the service identified. */
+  /** Checks that the service accepts your signature. Returns the lender and the API key that the service identified. */
   health(options?: CallOptions): Promise<Health> {
     return this.#get(`${API}/health`, options);
   }
@@ -283,7 +283,7 @@ function segment(text: string): string {
 
 function queryOf(filter: object): string {
   const query = new URLSearchParams();
-  // An array becomes a text with commas.
+  // String() joins the elements of an array with commas, as the API expects a list.
   type Value = string | number | Date | readonly string[] | undefined;
   for (const [name, value] of Object.entries(filter) as [string, Value][]) {
     if (value !== undefined) query.set(name, value instanceof Date ? value.toISOString() : String(value));

@@ -1,6 +1,9 @@
 import { checkTimestamp, HEADERS, type Secret, type TimestampVerdict, verify } from "@collections/signing";
 
-/** Your secrets by key id. During a key rotation give both keys. A function may read them from a vault. */
+/**
+ * Your secrets by the id of the API key. During a key rotation, pass the secrets of both keys. A function may read the
+ * secrets from a vault.
+ */
 export type Secrets =
   | Readonly<Record<string, Secret>>
   | ((keyId: string) => Secret | undefined | Promise<Secret | undefined>);

@@ -259,7 +259,7 @@ test("eachDelivery loads page after page with the same filter", async () => {
   ]);
 });
 
-test("payments loads page after page with the same filter, retries a page, and repeats one without progress after a pause", async () => {
+test("client.payments loads page after page with the same filter, and requests a page again if it failed or had no new item", async () => {
   const page = (references: string[], nextCursor: string | null) => ({
     status: 200,
     body: { success: true, payments: references.map((reference) => ({ reference, amount: 0.1 })), nextCursor },
@@ -277,7 +277,7 @@ test("payments loads page after page with the same filter, retries a page, and r
   expect(service.seen.map(({ url, isSigned }) => [url, isSigned])).toEqual(paths.map((path) => [path, true]));
 });
 
-test("cases lists several statuses, and ends its pause when the signal aborts", async () => {
+test("client.cases sends several statuses as one filter, and rejects during its pause when the signal aborts", async () => {
   const page = (nextCursor: string | null) => ({ status: 200, body: { success: true, cases: [], nextCursor } });
   service.answerWith(page("c1"), page("c1"));
   const updatedSince = new Date("2026-11-20T00:00:00Z");

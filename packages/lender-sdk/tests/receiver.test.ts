@@ -84,7 +84,7 @@ test("the receiver accepts a timestamp up to five minutes in the past or the fut
   }
 });
 
-test("the receiver accepts both keys during a rotation, and reads keys from a vault", async () => {
+test("the receiver accepts both API keys during a key rotation, also if a function reads their secrets from a vault", async () => {
   const secrets = new Map([
     ["lk_old", "sk_old"],
     ["lk_new", "sk_new"],

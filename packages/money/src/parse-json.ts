@@ -193,8 +193,8 @@ class JsonReader {
     let end = start + 1;
     let isEscaped = false;
     for (let code = text.charCodeAt(end); code !== QUOTE; code = text.charCodeAt(end)) {
-      // Stops at a control character, and at the end of the text, where the code is NaN. `code < 0x20` would be false
-      // for NaN.
+      // Stops at a control character and at the end of the text. There the code is NaN, so the condition is negated:
+      // `code < 0x20` would be false for NaN.
       if (!(code >= 0x20)) {
         this.#at = end;
         this.#fail("the end of the string");

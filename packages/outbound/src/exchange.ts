@@ -69,7 +69,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (limits.signal?.aborted === true) this.#onAbort();
   }
 
-  /** Called right before the request is written. An exchange that is already over is not sent. */
+  /**
+   * Called right before the request is written. Aborts the request if its exchange is already over, for example after a
+   * timeout.
+   */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.isOver) controller.abort(ENDED_BY_US);
     else this.#controller = controller;

@@ -6,7 +6,7 @@ import { forbiddenRange } from "./address-rule.ts";
 import { type AllowList, isListed } from "./allow-list.ts";
 import { NameNotResolvedError, type ResolvedAddress, type ResolveName } from "./name-resolution.ts";
 
-/** An attempt to connect ends after this time, even if the request that started it has already ended. */
+/** The time limit of an attempt to connect. The attempt may outlast the request that started it. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
  * For a host with several addresses: how long one attempt to connect runs before an attempt with the next address starts
@@ -73,7 +73,8 @@ function createConnector(lookup: LookupFunction, ca: string | undefined): buildC
   return buildConnector({
     lookup,
     timeout: CONNECT_TIMEOUT_MS,
-    // HTTP/2 resends requests when a connection is lost, but only the caller may send a request again.
+    // HTTP/2 is switched off, because it resends requests when a connection is lost. Only the caller may send a request
+    // again.
     allowH2: false,
     rejectUnauthorized: true,
     autoSelectFamily: true,

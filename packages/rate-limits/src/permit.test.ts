@@ -59,7 +59,7 @@ test("takePermits counts each subject and each limit separately", async () => {
   ]);
 });
 
-test("prefetched permits, 1 % of the remaining ones, count as used until a minute after they expire, or until they are given back", async () => {
+test("a prefetched permit counts as used until it is given back, or until a minute after it expires", async () => {
   const many = (fields: Partial<PermitRequest>) => aRequest("ahead", { quota: 6_000, ahead: 1_000, ...fields });
   const first = await take(many({}));
   expect(first).toMatchObject({ granted: 1, ahead: 59, remaining: 5_940 });

@@ -111,7 +111,8 @@ test("emit with `trusted` fails for a tenant with named endpoints, and succeeds 
   const trusted = (sequence: bigint) => emitAll([anEvent(tenantId, { eventId: newId(), sequence })], { trusted: true });
   await addNamed(tenantId, "crm");
   await expect(trusted(1n)).rejects.toMatchObject({ code: "23502" });
-  // Here the unnamed endpoint is created after the named one, and `trusted` must fail again.
+  // The unnamed endpoint is created after the named one. `emit` with `trusted` must still fail, because the tenant has
+  // a named endpoint.
   await transaction(em(), (tx) => registerEndpoint(tx, { tenantId, url: null }));
   await expect(trusted(1n)).rejects.toMatchObject({ code: "23502" });
   expect(await deliveryTotals(em(), tenantId)).toMatchObject({ published: 0 });

@@ -98,7 +98,7 @@ test("named endpoints can be listed and changed until they are removed", async (
   await expect(changed).rejects.toMatchObject({ code: "ENDPOINT_NOT_FOUND", tenantId, endpoint: "crm" });
 });
 
-test("an attempt is signed with the key of its endpoint, and reports the tenant and the name of the endpoint", async () => {
+test("an attempt is signed with the signing key of its endpoint, and reports the tenant and the name of the endpoint", async () => {
   await using receiver = await openReceiver();
   const tenantId = await trial.addLender(receiver.url);
   await register(tenantId, "crm", receiver.url);

@@ -113,8 +113,8 @@ export async function paymentsOf(
 }
 
 /**
- * Returns the payments of each loan that were paid later than the key's `after`, in the order of their sequence. A balance
- * as of that time does not include them.
+ * Returns the payments that were paid after a time, in the order of their sequence. Each element of `keys` names a loan
+ * and its own time, `after`. A balance as of that time does not include these payments.
  *
  * @example
  * const outstandingAsOf = new Date("2026-11-20T00:00:00Z");

@@ -21,13 +21,19 @@ export interface BookingsAfter {
 /** The maximum number of rows that `listBookings` reads in the order of ids. It limits the duration of the query. */
 const MOST_READ = 20_000;
 
-/** A reference on more loans than this is common: its bookings are read in the order of ids. */
+/**
+ * If more loans than this have a booking with the same reference, the reference is common. The bookings of a common
+ * reference are not looked up by the reference, but read in the order of ids.
+ */
 const MOST_LOANS = 500;
 
-/** The first bookings of a list. */
+/** The bookings that one search of `listBookings` found, and where the search ended. */
 export interface ListedBookings {
   readonly bookings: readonly Booking[];
-  /** The id at which the search ended. Undefined if it reached the end of the list, or the limit. */
+  /**
+   * The id at which the search ended. Undefined if the search reached the end of the list, or found as many items as
+   * the limit allows.
+   */
   readonly searchedTo: string | undefined;
 }
 
@@ -84,9 +90,10 @@ const IS_LISTED = `($3::timestamptz is null or b.paid_at >= $3::timestamptz)
      and ($4::timestamptz is null or b.paid_at < $4::timestamptz)
      and ($5::text[] is null or b.reference = any ($5::text[]))`;
 
-// The inner LIMIT bounds the work of a page, however few rows match, and the outer LIMIT ends the search when the page is
-// full. PostgreSQL plans a LIMIT with a sub-select for a tenth of the rows. So it prefers the index that returns the rows in
-// the requested order, also without statistics. With a constant it may read and sort all rows of the lender.
+// The inner LIMIT bounds the work of a page, however few rows match, and the outer LIMIT ends the search when the page
+// is full. The number of the inner LIMIT is in a sub-select, so that PostgreSQL prefers the index that returns the rows
+// in the requested order, also without statistics. PostgreSQL does not evaluate the sub-select when it plans, and
+// assumes that a tenth of the rows is needed. With a constant it may read and sort all rows of the lender.
 export const selectListed = statement(
   "ledger.list-bookings",
   `select ${bookings.selected("b")}
@@ -97,7 +104,8 @@ export const selectListed = statement(
    order by b.id limit $6::bigint`,
 );
 
-// Only the unique index on loan and reference returns the rows in this order without a sort.
+// The inner ORDER BY makes PostgreSQL use the unique index on loan and reference, because no other index returns the
+// rows in that order without a sort.
 export const selectListedOfLoan = statement(
   "ledger.list-bookings-of-loan",
   `select ${bookings.selected("b")}

@@ -112,10 +112,10 @@ export const migration0001: readonly string[] = [
      primary key (lender_id, number)
    )`,
 
-  // A digest is the SHA-256 of a row's columns. The columns of fixed width come first, in binary. A nullable one has 01
-  // before its value, or is only 00 if it is null. The texts follow, quoted as SQL literals, after a tag. The functions
-  // call only immutable functions, and their bodies are parsed here. So no session setting changes a digest, and the
-  // planner inlines the call. (convert_to is not used, because it is only stable.)
+  // A digest is the SHA-256 of a row's columns. The columns of fixed width come first, in binary. A column that may be
+  // null is hashed as 01 and its value, or as 00 if it is null. The texts follow, quoted as SQL literals, after a tag.
+  // The functions call only immutable functions, and their bodies are parsed here. So no session setting changes a
+  // digest, and the planner inlines the call. (convert_to is not used, because it is only stable.)
   `create function ledger.transfer_digest(
      lender_id uuid, id uuid, debit_account text, credit_account text, amount_minor bigint, currency text, kind text,
      case_id uuid, booking_id uuid, corrects uuid, sequence bigint, memo text,

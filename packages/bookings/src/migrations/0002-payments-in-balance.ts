@@ -1,6 +1,7 @@
 /**
  * Adds a column for payments that the lender's balance already included when they were confirmed. Processes of the
- * previous version write null into it. Their bookings satisfy the new check, because they satisfied the dropped one.
+ * previous version write null into this column. Their bookings satisfy the new check, because they satisfy the check
+ * that it replaces.
  */
 export const migration0002: readonly string[] = [
   // A cluster can add a constraint to a distributed table only in a separate statement.

@@ -265,7 +265,7 @@ describe("verifyAnchors", () => {
     ]);
   });
 
-  test("does not trust a line that was signed with an unknown key, and reports the id of the key", async () => {
+  test("does not trust a line that was signed with an unknown signing key, and reports the id of the key", async () => {
     const stranger = createAnchorKeys({ masterKey: "b1".repeat(32) });
     await payAndChain();
     await anchor(stranger);

@@ -17,8 +17,8 @@ export function appliedOf({ totalCollectedMinor, excessMinor }: Money): bigint {
  * Processes of older versions do not know the column. They leave it null on a new case, and do not raise it when they
  * raise the balance. So the result is at least the outstanding amount.
  *
- * The applied amount is not added to a stored peak. A payment that the balance already includes raises the applied
- * amount, but must not raise the limit for the next such payment.
+ * If the case has a stored peak, the applied amount is not added to the outstanding amount. Otherwise each payment that
+ * the balance already includes would raise the applied amount, and so the limit for the next such payment.
  */
 export function peakOf(theCase: Money): bigint {
   const { peakMinor, placedMinor, outstandingMinor } = theCase;

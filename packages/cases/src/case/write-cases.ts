@@ -138,9 +138,9 @@ export function writeBalanceDates(tx: Tx, casesAfter: readonly LockedCase[]): vo
 }
 
 /**
- * Inserts new cases. The locked cases that they replace are first marked as not current. Returns the cases that were
- * not inserted, because another transaction has just inserted a case of the same loan. Lock that case and plan the row
- * again.
+ * Inserts new cases. The locked cases that they replace are first marked as not current. A case is not inserted if
+ * another transaction has just inserted a case of the same loan. Returns the cases that were not inserted. For each of
+ * them, lock the case that the other transaction inserted, and plan the row again.
  *
  * @example
  * const missed = await insertCases(tx, [importedCase], [], now);

@@ -45,10 +45,13 @@ export interface CasesAfter {
 /** The maximum number of rows that `listCases` reads, also those of earlier cycles. It limits the query's duration. */
 const MOST_READ = 20_000;
 
-/** The first cases of a list. */
+/** The cases that one search of `listCases` found, and where the search ended. */
 export interface ListedCases {
   readonly cases: readonly LenderCase[];
-  /** The id at which the search ended. Undefined if it reached the end of the list, or the limit. */
+  /**
+   * The id at which the search ended. Undefined if the search reached the end of the list, or found as many items as
+   * the limit allows.
+   */
   readonly searchedTo: string | undefined;
 }
 
@@ -74,10 +77,11 @@ export async function listCases(
   return { cases: last ? found.filter(({ id }) => id <= last.id) : found, searchedTo: last?.id };
 }
 
-// There is no index on the status or on the time of the last change: with one, the update by a confirmation would not be
-// heap-only (HOT). So the inner LIMIT bounds the work of a page, however few rows match. PostgreSQL plans a LIMIT with a
-// sub-select for a tenth of the rows. So it prefers the primary key, which returns the rows in the requested order, also
-// without statistics. With a constant it may read and sort all cases of the lender.
+// There is no index on the status or on the time of the last change: with one, the update by a confirmation would not
+// be heap-only (HOT). So the inner LIMIT bounds the work of a page, however few rows match. The number of this LIMIT is
+// in a sub-select, so that PostgreSQL prefers the primary key, which returns the rows in the requested order, also
+// without statistics. PostgreSQL does not evaluate the sub-select when it plans, and assumes that a tenth of the rows
+// is needed. With a constant it may read and sort all cases of the lender.
 export const selectListed = statement(
   "cases.list-of-lender",
   `select ${caseTable.selectList("c", LISTED)}

@@ -15,7 +15,7 @@ import { selectOwnCases, selectOwnCasesOnCluster } from "./select-own-cases.ts";
  * the first page was read, in the borrower's time zone.
  * - `dpd`: most days past due first; unknown values last.
  * - `amount`: highest outstanding amount first, grouped by currency.
- * - `near`: nearest first; unknown places last. It needs `near`.
+ * - `near`: nearest first; unknown places last. This order needs the option `near`.
  *
  * @example
  * const sort = CASE_SORTS.find((known) => known === "near") ?? "priority";

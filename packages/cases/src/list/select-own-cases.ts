@@ -133,8 +133,8 @@ export const selectOwnCases = statement(
  * cannot push down a LIMIT in a subquery. A single PostgreSQL takes twice as long for this query, because it ranks
  * whole rows.
  *
- * The range and the ORDER BY make the lookup of a promise use the index, also on a node without statistics. No
- * parameter may switch this lookup off: Citus then rejects the join.
+ * The range and the ORDER BY make the lookup of a promise use the index, also on a node without statistics. The lookup
+ * is always made, even if no promise is needed: Citus rejects the join if a parameter decides whether it is made.
  */
 export const selectOwnCasesOnCluster = statement(
   "cases.list-own-on-cluster",

@@ -49,8 +49,8 @@ function answersOf(service: StandIn, endpoint: Exchange["endpoint"]): Exchange[]
 }
 
 /**
- * Returns how long the endpoint took, as the contract measures it. The time ends with the status line of a receiver's
- * answer, and with the end of the body of a mint endpoint's answer.
+ * Returns how long the endpoint took, as the contract measures it. A receiver's time ends when the status line of its
+ * answer has arrived. A mint endpoint's time ends when the body of its answer is complete.
  */
 export function answerTimeMs({ endpoint, outcome }: Exchange): number {
   if (outcome.kind === "failure") return outcome.totalMs;

@@ -5,8 +5,9 @@ import type { Exchange } from "../stand-in/stand-in.ts";
 const EXCERPT_CHARS = 160;
 
 /**
- * Reports a failure unless the answer is a 2xx. `mend` is the advice that the finding gives. For a timeout, a redirect
- * and a 429, and if `mend` is missing, the finding gives advice that fits the answer instead. contract: Delivery
+ * Reports a failure unless the answer is a 2xx. The finding gives the advice `mend`. If the answer is a timeout, a
+ * redirect or a 429, or if `mend` is missing, the finding gives general advice for that kind of answer instead.
+ * contract: Delivery
  */
 export function expectAcknowledged(made: Exchange, mend?: string): Finding[] {
   const { outcome } = made;

@@ -137,7 +137,10 @@ async function deliverAfterGap(service: StandIn, what: string, event: Event): Pr
   return hasFailed && service.cases === null ? [UNREADABLE_CASE] : expectAcknowledged(made);
 }
 
-/** Waits for the receiver's request for a loan's case and returns the last one, or null after the time limit. */
+/**
+ * Waits until the receiver has requested a loan's case, and returns the latest of these requests. Returns null if no
+ * request comes within the time limit.
+ */
 async function caseRead({ cases, settings }: StandIn, loan: string): Promise<CaseRead | null> {
   const until = Date.now() + settings.stateLagMs;
   for (;;) {

@@ -17,7 +17,7 @@ export interface LinkRequestDetails {
   readonly extra?: object;
 }
 
-/** Returns a link request with a new key and a new visit. */
+/** Returns a link request with a new Idempotency-Key and a new visit. */
 export function linkRequestFor(loan: string, currency: string, details: LinkRequestDetails = {}): LinkRequest {
   const { amount = amountsOf(currency)[0]!, borrowerName = "Ravi Kumar", extra = {} } = details;
   const body = JSON.stringify({

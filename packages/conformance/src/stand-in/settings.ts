@@ -31,7 +31,7 @@ export interface Settings {
   readonly timeoutMs: number;
 }
 
-/** A key that signs the calls. `secret` is complete, with its prefix. */
+/** An API key that signs the calls. `secret` is complete, with its prefix. */
 export interface Key {
   readonly keyId: string;
   readonly secret: string;

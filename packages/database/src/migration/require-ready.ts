@@ -138,7 +138,10 @@ function migrateCall(schema: PackageSchema): string {
   return `migrate({ url, schemas: [${exportOf(schema)}], jobs: true })`;
 }
 
-/** The expression for a schema in code: our packages export `rateLimitsSchema` for `rate_limits`. */
+/**
+ * Returns the TypeScript expression for a package's schema, to show in an error: `rateLimitsSchema` for the schema
+ * `rate_limits`.
+ */
 function exportOf({ name, renamedFrom, exportedAs }: PackageSchema): string {
   if (exportedAs !== undefined) return exportedAs;
   const own = (renamedFrom ?? name).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -11,8 +11,9 @@ export interface LenderStatement {
 }
 
 /**
- * Makes both SQL texts. `text` receives the condition on `lender_id`. In `ofOne` the condition compares `lender_id`
- * with an additional last parameter. In `ofMany` it compares `lender_id` with the lender of each key.
+ * Makes both SQL texts. `text` is called for each SQL text with its condition on `lender_id`, and returns the SQL text.
+ * In `ofOne` the condition compares `lender_id` with an additional last parameter. In `ofMany` it compares `lender_id`
+ * with the lender of each key.
  *
  * @example
  * const settleInvoices = lenderStatement(

@@ -150,7 +150,8 @@ function columnOf(property: string, options: EntityProperty): Column {
 function arrayParameterOf(name: string, type: string): Column["arrayParameter"] {
   if (type === "jsonb") return (values) => values.map(asJson);
   if (type.endsWith("[]")) return (values) => arraysParameter(name, values as readonly (readonly string[] | null)[]);
-  // Only these columns can have Dates. The values of other columns are sent unchanged, without copying the array.
+  // Only columns of dates and times can have a Date as a value. The values of all other columns are sent unchanged,
+  // without copying the array.
   if (!/^(?:date|timestamp)/.test(type)) return (values) => values;
   return (values) => values.map((value) => (value instanceof Date ? value.toISOString() : value));
 }

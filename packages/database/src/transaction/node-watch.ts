@@ -128,8 +128,8 @@ export class NodeWatch {
       const nowMs = performance.now();
       const isSilent = nowMs - this.#askedAtMs >= NODE_ANSWERS_WITHIN_MS;
       const hasNew = [...(found?.unreachable ?? [])].some((lenderId) => !before?.unreachable.has(lenderId));
-      // Suspect connections that are acquired within the next CONNECT_TIMEOUT_MS too: a statement that passed `check`
-      // before the node was found silent may wait that long for a connection of the pool.
+      // Also suspects connections that are acquired within the next CONNECT_TIMEOUT_MS. A statement may have passed
+      // `check` before the node was found silent, and may still wait that long for a connection of the pool.
       const hangingBeforeMs = hasNew && isSilent ? nowMs + CONNECT_TIMEOUT_MS : (before?.hangingBeforeMs ?? 0);
       this.#away = found && { ...found, hangingBeforeMs };
       this.#endHanging(nowMs);

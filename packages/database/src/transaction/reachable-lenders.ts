@@ -12,9 +12,9 @@ export interface AllLendersStatement {
 }
 
 /**
- * Makes both queries. `text` receives the condition on the lenders: `true` for all lenders, or the condition `ofSome`
- * for some lenders. `ofSome` compares `lender_id` with the array of ids, so that a cluster sends the query only to the
- * nodes of these lenders.
+ * Makes both queries. `text` is called for each query with its condition on the lenders, and returns the SQL text. The
+ * condition is `true` for all lenders, and `ofSome` for some lenders. `ofSome` compares `lender_id` with the array of
+ * ids, so that a cluster sends the query only to the nodes of these lenders.
  *
  * @example
  * const dueInvoices = allLendersStatement(

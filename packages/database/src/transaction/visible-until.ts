@@ -4,23 +4,27 @@ import { isDistributed } from "./is-distributed.ts";
 import { databaseOf } from "./open-database.ts";
 import { query } from "./transaction.ts";
 
-/** The greatest difference that is assumed between the clock of a process, which makes ids, and PostgreSQL's clock. */
+/**
+ * The greatest difference that is assumed between PostgreSQL's clock and the clock of a process. The process makes ids
+ * with its own clock.
+ */
 const CLOCKS_DIFFER_MS = 5_000;
 
 /**
- * The same on a cluster, with the time in which Citus completes a commit that lost its connection to a node:
- * `citus.recover_2pc_interval`, a minute. Until then the coordinator's transaction has ended, and its rows are not visible.
+ * `CLOCKS_DIFFER_MS` on a cluster, plus the time in which Citus completes a commit that lost its connection to a node:
+ * `citus.recover_2pc_interval`, a minute. Until the commit is complete, the transaction has ended on the coordinator,
+ * but its rows are not visible yet.
  */
 const CLOCKS_DIFFER_ON_CLUSTER_MS = CLOCKS_DIFFER_MS + 70_000;
 
 /**
- * Returns a time in the past. Every row whose id was made before this time is visible to the queries that start after this
- * function has returned, or it will never be visible. Call it before you read a page in the order of ids: a row of a
- * transaction that is still open may get visible later, with a lower id than the rows of the page. So a list that continues
- * after a page must not pass the first id of this time.
+ * Returns a time in the past. Every row whose id was made before this time is visible to the queries that start after
+ * this function has returned, or it will never be visible. Call it before you read a page in the order of ids: a row of
+ * a transaction that is still open may become visible later, with a lower id than the rows of the page. So a list that
+ * continues after a page must not pass the first id of this time.
  *
- * `table` is a table with its schema. A transaction must lock or write a row of it before it makes the ids of its rows. The
- * rows may be in other tables.
+ * `table` is a table with its schema. A transaction must lock or write a row of this table before it makes the ids of
+ * the rows that it inserts. The inserted rows may be in other tables.
  *
  * @example
  * const end = firstIdAt(await visibleUntil(em, "billing.invoice"));
@@ -34,10 +38,12 @@ export async function visibleUntil(em: EntityManager, table: string): Promise<Da
   return new Date(row!.oldest.getTime() - toleranceMs);
 }
 
-// A transaction holds the table's lock until it has ended, and its rows are visible before it releases the lock. The start
-// of the transaction is unknown if its session belongs to a role that this role may not watch, if PostgreSQL does not track
-// sessions, or if it is a prepared transaction. Such a transaction is assumed to be 15 minutes old: no transaction of the
-// service takes longer. A session that is idle or has disappeared has ended its transaction between the two reads.
+// A transaction holds the table's lock until it has ended, and its rows are visible before it releases the lock. The
+// start of a transaction is unknown in three cases: this role may not watch the role of the transaction's session,
+// PostgreSQL does not track sessions, or the transaction is a prepared one. Such a transaction is assumed to be 15
+// minutes old: no transaction of the service takes longer. The query does not read the locks and the sessions at the
+// same moment. If a session that holds a lock is idle or has disappeared, its transaction has ended between the two
+// reads.
 const selectOldestWriter = statement(
   "database.oldest-writer",
   `select coalesce(min(case

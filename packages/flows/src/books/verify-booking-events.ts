@@ -181,8 +181,8 @@ class Pairs {
       const reference = references[index];
       const booking = isBookable(reference) ? byKey.get(keyOf(loan, reference)) : undefined;
       if (booking) {
-        // A booking that has the event's sequence, and is among the bookings that are read page by page, is compared
-        // with the event when its page is read. A second comparison would report each difference twice.
+        // Do not compare a pair twice, because each difference would then be reported twice. A booking with the event's
+        // sequence is compared when its page is read, if it is new enough to be among the pages.
         const isCompared = booking.sequence === event.sequence && booking.id > this.#keptFrom;
         if (!isCompared) this.#compare(booking, event);
       } else {

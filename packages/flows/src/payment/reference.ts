@@ -10,8 +10,9 @@ export function bookedReference(reference: string): string {
 }
 
 /**
- * Returns the references under which a payment may already be booked, the likeliest first. Earlier versions booked the
- * text as it was sent, so that form is looked up too. So is the decomposed form (NFD), which some systems write.
+ * Returns the references under which a payment may already be booked, the likeliest first. Three forms are looked up:
+ * the text as it was sent, which earlier versions booked, the form in which payments are booked now (NFC), and the
+ * decomposed form (NFD), which some systems write.
  */
 export function possibleReferences(reference: string): string[] {
   return [...new Set([reference, bookedReference(reference), reference.normalize("NFD")])];

@@ -10,17 +10,21 @@ export interface StablePage<Item> {
   readonly next: string | null;
 }
 
-/** The first rows after an id, in the order of ids. */
+/** The rows that one search after an id found, in the order of ids, and where the search ended. */
 export interface FirstRows<Row> {
   readonly rows: readonly Row[];
-  /** The id at which the search ended. Undefined if it reached the end of the list, or the limit. */
+  /**
+   * The id at which the search ended. Undefined if the search reached the end of the list, or found as many items as
+   * the limit allows.
+   */
   readonly searchedTo: string | undefined;
 }
 
 /**
  * Reads a page of a list that misses and repeats no row while rows are added. Ids are made before the commit, so a row
- * may get visible after a row with a higher id. Therefore a page after which the list continues ends before the ids that
- * an open transaction may still commit. The last page contains everything that is visible, because no page follows it.
+ * may become visible after a row with a higher id. If the next page began after the higher id, it would miss that row.
+ * So every page except the last ends before the lowest id that an open transaction may still commit. The last page
+ * contains everything that is visible, because no page follows it.
  *
  * Transactions must lock or write a row of `cases.collection_case` before they make the ids of the list's rows.
  */

@@ -18,8 +18,8 @@ export function changedLinks(
   return query(em, selectChanged, [fieldPartnerId, since, after ?? null, limit]);
 }
 
-// Reads only the messages of each link, by max(). The planner may turn EXISTS into a hash join over the messages of all
-// field partners.
+// The sub-select with max() makes every plan read only the messages of the field partner's links. The planner may turn an
+// EXISTS into a hash join over the messages of all field partners.
 export const selectChanged = statement(
   "payment-links.changed",
   `select ${linkColumns} from payment_links.payment_link l

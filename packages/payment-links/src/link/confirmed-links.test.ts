@@ -59,8 +59,8 @@ describe("linksByLenderLinkId", () => {
       await linksByLenderLinkId(database.em(), keys);
       const { text } = sent.find(({ name }) => name === sentAs)!;
       const client = await database.pool.connect();
-      // One transaction, because a prepared statement belongs to a session, and a pooler may use another session for
-      // the next transaction. The rollback removes the table.
+      // All statements run in one transaction, because a prepared statement belongs to a session, and a pooler may use
+      // another session for the next transaction. The rollback removes the empty table that the transaction creates.
       await client.query("begin");
       await client.query("create table payment_links.other (like payment_links.payment_link including all)");
       await client.query("set local plan_cache_mode = force_generic_plan");

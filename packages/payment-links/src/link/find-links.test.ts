@@ -90,8 +90,8 @@ test.each([
   async ({ text, finds }) => {
     const parameters = new Set(text.match(/\$\d+/g)).size;
     const client = await database.pool.connect();
-    // One transaction, because a prepared statement belongs to a session, and a pooler may use another session for the
-    // next transaction. The rollback removes the tables.
+    // All statements run in one transaction, because a prepared statement belongs to a session, and a pooler may use
+    // another session for the next transaction. The rollback removes the empty tables that the transaction creates.
     await client.query("begin");
     await client.query("create schema other");
     await client.query("create table other.payment_link (like payment_links.payment_link including all)");

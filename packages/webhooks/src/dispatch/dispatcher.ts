@@ -27,7 +27,7 @@ const CLUSTER_POLL_INTERVAL_MS = 5_000;
  */
 const LAST_WRITES_MS = 2_000;
 
-/** The options of a dispatcher. It needs the database, the outbound client, and the key that signs each tenant's events. */
+/** The options of a dispatcher. It needs the database, the outbound client, and the signing key of each tenant. */
 export interface DispatcherOptions extends WebhookBrand {
   readonly database: Database;
   readonly outbound: Outbound;

@@ -83,7 +83,8 @@ export async function lease(em: EntityManager, request: LeaseRequest): Promise<L
 export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
   const claim = newClaim({
     timeoutMs: Math.max(...requests.map(({ timeoutMs }) => timeoutMs)),
-    // The option of the first request applies to all, because it is the same for all lanes of a process.
+    // All lanes of a process have the same `beyondTimeoutMs`, so the value of the first request applies to all
+    // requests.
     beyondTimeoutMs: requests[0]?.beyondTimeoutMs,
   });
   const rows = await query<ScanRow & { readonly place: bigint }>(em, leaseHeadsOfMany, [
@@ -276,8 +277,8 @@ export const releaseLeases = statement(
    where d.lender_id = $1 and d.id = any ($2) and d.id = held.id and d.claim_id = held.claim_id`,
 );
 
-// With ORDER BY and LIMIT this is one index probe per endpoint. PostgreSQL could run an EXISTS as a join that reads the
-// whole backlog.
+// The lateral query with ORDER BY and LIMIT takes one index probe per endpoint. PostgreSQL could run an EXISTS in its
+// place as a join that reads the whole backlog.
 export const selectBacklogs = allLendersStatement(
   "webhooks.lenders-with-backlog",
   { ofSome: "e.lender_id = any ($1::uuid[])" },

@@ -41,7 +41,7 @@ test.each([
   [["invoice.*"], "invoices.paid", false],
   [["payment.received", "invoice.*"], "invoice.paid", true],
   [["payment.received"], "invoice.paid", false],
-])("the topics %o contain the kind %s: %s", (topics, kind, expected) => {
+])("contains() for the topics %o and the kind %s returns %s", (topics, kind, expected) => {
   expect(contains(topics, kind)).toBe(expected);
 });
 

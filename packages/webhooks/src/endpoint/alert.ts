@@ -130,9 +130,9 @@ export async function enqueueMail(tx: Tx, raised: RaisedAlert): Promise<void> {
 }
 
 /**
- * Adds `tenantId` and `stream` to a job. Jobs keep the older names too, because processes of an older version read
- * them. Rows of alerts have only the older names. Jobs that an older process has enqueued have only the older names
- * too.
+ * Adds `tenantId` and `stream` to a job. A job keeps the older names `lenderId` and `loan` too, because processes of an
+ * older version read them. Two kinds of input have only the older names: rows of alerts, and jobs that a process of an
+ * older version has enqueued.
  */
 export function withNewNames(job: StoredAlertJob): AlertJob {
   const { loan } = job.facts;

@@ -41,18 +41,18 @@ export class InvalidWebhookKeyError extends Error {
   }
 }
 
-/** A valid key id. It is sent in a header, so only visible ASCII characters are allowed. */
+/** A valid id of a signing key. It is sent in a header, so only visible ASCII characters are allowed. */
 const KEY_ID = /^[\x21-\x7e]{1,200}$/;
 /** A secret of 16 random bytes in hexadecimal or base64 is longer than this minimum. */
 const MIN_SECRET_CHARS = 16;
 
-/** The endpoint whose requests a key signs. */
+/** The endpoint that a signing key belongs to: the key signs the requests to it. */
 export interface KeyOwner {
   readonly tenantId: string;
   readonly endpoint?: string | undefined;
 }
 
-/** Checks the key of an endpoint. The length of a prepared secret is unknown, so only texts are measured. */
+/** Checks the signing key of an endpoint. The length of a prepared secret is unknown, so only texts are measured. */
 export function checkKey(key: WebhookKey, owner: KeyOwner): void {
   const { keyId, secret } = (key ?? {}) as { readonly keyId?: unknown; readonly secret?: unknown };
   if (typeof keyId !== "string" || !KEY_ID.test(keyId)) {

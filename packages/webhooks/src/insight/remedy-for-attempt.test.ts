@@ -79,7 +79,7 @@ describe("a redirect", () => {
   test.each([undefined, "", "javascript:alert(1)", "https://", "mailto:ops@acme.example"])(
     "with the Location %j is explained as a redirect without a readable Location",
     (location) => {
-      // The callback's URL is unknown in the case of an empty Location. Otherwise the Location would resolve to this
+      // For an empty Location, the callback's URL is left out. With a URL, the empty Location would resolve to that
       // URL, and would be readable.
       const said = remedyFor(redirect(location, location === "" ? { url: null } : {}));
       expect(said.cause).toBe("Your server redirected (302) without a Location that can be read.");

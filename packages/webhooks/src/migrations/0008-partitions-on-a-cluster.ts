@@ -117,8 +117,8 @@ export const migration0008: readonly string[] = [
 ];
 
 /**
- * Declares a function that runs with the rights of the role that migrates. So the function uses no setting of its
- * caller, and waits at most half a second for a lock.
+ * Declares a function that runs with the rights of the role that migrates. The settings of a caller must not change
+ * what such a function does, so the function has settings of its own. It waits at most half a second for a lock.
  */
 function definerFunction(signature: string, body: string): string {
   return `create or replace function ${signature} language plpgsql security definer

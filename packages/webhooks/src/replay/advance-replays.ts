@@ -108,8 +108,8 @@ const claimDue = statement(
    for update of r skip locked`,
 );
 
-// A step that found nothing to send is followed by the next step at once. `total` was counted before the rows were
-// locked. Deliveries may have been settled in between, so `done` may exceed the counted total.
+// A step that found nothing to send is followed by the next step at once. `total` is raised if `done` exceeds it: it
+// was counted before the rows were locked, and more deliveries may have been settled in between.
 const move = statement(
   "webhooks.replay-move",
   `with clock as materialized (

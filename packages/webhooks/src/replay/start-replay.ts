@@ -27,7 +27,7 @@ export const MAX_REPLAY_RATE = 1_000;
 export interface ReplayRequest {
   /** Events per second, 1 to 1,000. Default 50. */
   readonly ratePerSecond?: number | undefined;
-  /** The id of the key that requested the replay, or the operator. It is only recorded. */
+  /** The id of the API key that requested the replay, or the operator. It is only recorded. */
   readonly requestedBy: string;
   /** A UUID that identifies the request. A repeat of the request has the same UUID. Default: a new UUID. */
   readonly id?: string | undefined;
@@ -89,8 +89,8 @@ export interface RepeatableReplayRequest extends ReplayRequest {
 }
 
 /**
- * Starts a replay, or only counts the events that it would send. The request may be repeated. The first use of its
- * id decides between the two: a repeat gets the same replay, or a count, whatever its own `dryRun` is.
+ * Starts a replay, or only counts the events that it would send. The request may be repeated. The first use of its id
+ * decides whether a replay is started or the events are only counted. The `dryRun` of a repeat is ignored.
  * contract: Repeating a call
  *
  * @example
