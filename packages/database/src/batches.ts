@@ -110,7 +110,7 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   const { maxUnderWayOfKind = maxUnderWay, maxLateUncounted = 0 } = options;
   /** The waiting items of each kind. An entry is removed when it has no items, no running batches and no timer. */
   const lanes = new Map<unknown, Lane<Item, Outcome>>();
-  /** The keys that running batches have locked, each with the items that wait for it. */
+  /** The keys of the locks that running batches hold, each with the items that wait for the lock. */
   const locked = new Map<unknown, Waiting<Item, Outcome>[]>();
   /** All waiting items, including those that wait for a lock. */
   let allWaiting = 0;

@@ -55,8 +55,8 @@ export function otpWaitMs(recent: readonly RecentOtp[], now: Date): number {
   const newestFirst = recent.toSorted((a, b) => b.requestedAt.getTime() - a.requestedAt.getTime());
   const waitForLimit = (limit: number, periodMs: number, countOf: (otp: RecentOtp) => number): number => {
     let count = 0;
-    // Counting back from the newest code, `last` is the code that reaches the limit. The wait ends when `last` is older
-    // than the period.
+    // `last` is the code with which the limit is reached, counted back from the newest code. The wait ends when `last`
+    // is older than the period.
     const last = newestFirst.find((otp) => (count += countOf(otp)) >= limit);
     return last ? last.requestedAt.getTime() + periodMs - now.getTime() : 0;
   };

@@ -25,7 +25,7 @@ test("parseExact parses JSON without amounts like JSON.parse, and rejects invali
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(undefined, 1, 2), (json, indent) => {
       const text = JSON.stringify(JSON.parse(json), null, indent);
-      // JSON.parse gives the expected value, because random keys practically never end in "amount".
+      // JSON.parse gives the expected value, because the random names of members practically never end in "amount".
       expect(parseExact(text)).toEqual(JSON.parse(text));
     }),
   );

@@ -24,8 +24,9 @@ const SCHEMA = await readFile(new URL("../sql/receiver.sql", import.meta.url), "
 const LOANS = 3;
 const PROCESSES = 2;
 /**
- * The maximum number of attempts per event at the end of a scenario, when the service sends every event that is not
- * lost until it is acknowledged. It exceeds the number of failures that the scenario can still cause.
+ * At the end of a scenario, the service sends every event that is not lost, again and again until the event is
+ * acknowledged. This is the maximum number of these attempts per event. It exceeds the number of failures that the
+ * scenario can still cause.
  */
 const LAST_ATTEMPTS = 30;
 

@@ -263,8 +263,8 @@ function changes(part: "body" | "path", one: Mistaken, other: Mistaken): boolean
 }
 
 /**
- * Returns whether the timestamps differ by more than a few milliseconds. Such a mistake is not found
- * together with a second mistake.
+ * Returns whether the signed and the sent timestamp differ by more than a few milliseconds. `diagnose` does not find
+ * such a mistake together with a second mistake.
  */
 function isFarInTime({ name }: Mistaken): boolean {
   return [

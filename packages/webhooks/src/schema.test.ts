@@ -20,7 +20,7 @@ const byKey = String.raw`pkey Index Cond: \(\(lender_id = .* AND \(id (?:= |>= .
 const byEndpoint = String.raw`waiting Index Cond: \(+endpoint_id = `;
 const byLoan = String.raw`retrying_loan Index Cond: \(\(endpoint_id = .* AND \(loan = .* AND \(sequence < `;
 
-// The worst case: with empty tables, every index looks as good to the planner as the right one.
+// Empty tables are the worst case: every index then looks as good to the planner as the right one.
 test.each([
   { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32, false, 5000` },
   { ...leaseHeadsOfMany, values: `'{}', '${uuid}', 25000, '{}', '{}', '{}', 5000` },

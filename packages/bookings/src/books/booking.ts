@@ -84,7 +84,8 @@ export function bookPayments(tx: Tx, newBookings: readonly Booking[]): void {
 }
 
 /**
- * Returns the bookings that exist for the keys, in no particular order. contract: Errors (409 carries the original booking)
+ * Returns the bookings that exist for the keys (lender, loan and reference), in no particular order. contract: Errors
+ * (409 carries the original booking)
  *
  * @example
  * const [original] = await bookingsFor(tx, [{ lenderId, loan: "LN-2026-00417", reference: "UTR402812345678" }]);

@@ -2,8 +2,8 @@
  * Adds triggers that compute the digest of a row that is inserted without one. On a cluster an INSERT cannot call the
  * digest function for each of its rows, because Citus evaluates functions before it sends the rows.
  *
- * The tables are in the order in which a confirmation writes them, because `create trigger` locks a table until the
- * migration commits. In the other order, the migration and a confirmation could wait for each other.
+ * The triggers are created in the order in which a confirmation writes the tables. `create trigger` locks its table
+ * until the migration commits, so in another order the migration and a confirmation could wait for each other.
  */
 export const migration0004: readonly string[] = [
   ...digestBeforeInsert("payment_booking", [

@@ -92,7 +92,7 @@ export const mintRepeatChecks: readonly Check[] = [
 function sameLinks(links: readonly (Link | null)[]): Finding[] {
   const texts = new Set(links.filter((link) => link !== null).map(({ shown }) => shown));
   if (texts.size <= 1) return [];
-  return [fail(`One key got different links: ${[...texts].join(" and ")}.`, ONE_PER_KEY)];
+  return [fail(`One Idempotency-Key got different links: ${[...texts].join(" and ")}.`, ONE_PER_KEY)];
 }
 
 function busy(made: Exchange): Finding {

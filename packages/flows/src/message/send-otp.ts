@@ -100,8 +100,8 @@ type ChannelFault = WhatsAppNotSentError | SmsNotSentError;
 
 /**
  * Sends the code over the first channel that accepts it. Channels that recently sent a code to this person are tried
- * last: a person who requests another code may not have received the first one. For example, the service cannot find
- * out whether a person has WhatsApp. In a sandbox without channels, the log counts as the channel.
+ * last: a person who requests another code may not have received the first one, for example because the person has no
+ * WhatsApp. The service cannot find that out. In a sandbox without channels, the log counts as the channel.
  */
 async function sendOver(
   { channels, showsCodes }: OtpDeps,

@@ -60,8 +60,8 @@ export async function linksOfFieldPartner(
 }
 
 /**
- * Returns the links with these keys, in one query. A key is left out if its link is unknown, or if another field
- * partner than its `fieldPartnerId` requested the link.
+ * Returns the links with these keys (lender, link and field partner), in one query. A key is left out if its link is
+ * unknown, or if another field partner than its `fieldPartnerId` requested the link.
  *
  * @example
  * const [own] = await ownLinks(em, [{ lenderId, id: link.id, fieldPartnerId }]);

@@ -54,8 +54,9 @@ export async function resendLink(
 }
 
 /**
- * Returns the first channel that has reached its maximum. Suppressed deliveries count too, because asking again does
- * not change the borrower's consent. Deliveries whose link was no longer live do not count.
+ * Returns the first of `channels` over which the link already has the maximum number of messages. Suppressed messages
+ * count too, because asking again does not change the borrower's consent. Messages that were not sent because their link
+ * was no longer live do not count.
  */
 function usedUpChannel(deliveries: readonly LinkDelivery[], channels: readonly Channel[]): Channel | undefined {
   const counted = deliveries.filter(({ failureCode }) => failureCode !== LINK_NOT_LIVE);

@@ -102,7 +102,7 @@ describe("a delivery that fails", () => {
     await receiver.arrived(2);
     await query(database.em(), endWaits, [lenderId]);
     await retryDue(database.em(), { lenderId, deliveryId: events[0]!.eventId, attempts: 1 });
-    // The delivery of another loan shows that the dispatcher has looked for due deliveries.
+    // When an event of another loan has been delivered, the dispatcher has looked for due deliveries.
     await trial.publish(eventsOn(lenderId, "LN-2", 1, 1));
     await until(async () => (await countIn(database, lenderId, "delivered")) === 1);
     answerSecond();

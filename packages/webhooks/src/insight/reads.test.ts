@@ -132,7 +132,7 @@ describe("verification", () => {
     expect([...first, ...second]).toEqual(
       events.map(({ eventId, stream, sequence, body }) => ({ eventId, stream, loan: stream, sequence, body })),
     );
-    // A page of three events of other kinds is empty, and not the last.
+    // A page reads three events. If all of them are of other kinds, the page is empty, although it is not the last one.
     const others = await eventPage(database.em(), lenderId, "case.closed", undefined, 3);
     expect(others).toEqual({ events: [], next });
 

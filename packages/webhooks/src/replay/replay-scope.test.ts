@@ -17,7 +17,7 @@ const BY_KEY = /^pkey Index Cond: \(\(lender_id = \$1\) AND \(id (> \$2\) AND \(
 const PARKED =
   /^parked Index Cond: \(\(ROW\(endpoint_id, id\) > ROW\(.*, \$2\)\) AND \(ROW\(endpoint_id, id\) <= ROW\(.*, \$3\)\)\)$/;
 
-// The worst case: with empty tables, every index looks as good to the planner as the right one.
+// Empty tables are the worst case: every index then looks as good to the planner as the right one.
 test.each([
   { ...COUNT.all, values: stretch, way: BY_KEY },
   { ...COUNT.parked, values: stretch, way: PARKED },
