@@ -5,13 +5,16 @@ import { Client } from "pg";
 /** The database of the demo. */
 export interface DemoDatabase {
   readonly url: string;
-  /** Whether the extension citus is installed, so that the tables have to be distributed. */
+  /** Whether the extension citus is installed. If it is, the tables have to be distributed. */
   readonly hasCitus: boolean;
-  /** Stops and removes the demo's own PostgreSQL. Does nothing to a given database. */
+  /**
+   * Stops and removes the PostgreSQL that the demo has started. Does nothing if the demo uses a database that it was
+   * given.
+   */
   release(): Promise<void>;
 }
 
-/** The given database cannot be used. The message says what to give instead. */
+/** The database that was given to the demo cannot be used. The message says what to do. */
 export class DemoDatabaseError extends Error {
   override readonly name = "DemoDatabaseError";
 }

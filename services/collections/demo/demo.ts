@@ -334,7 +334,7 @@ async function askForLink({ step }: Timeline, phone: Phone, visitId: string, min
   );
 }
 
-/** Watches a link until it has one of the states, and returns that update. */
+/** Watches a link until its status is one of `states`, and returns the update with that status. */
 async function lastUpdate(phone: Phone, id: string, states: string[]): Promise<Link> {
   const subscription = `subscription ($id: ID!) { paymentLinkUpdated(id: $id) { ${LINK_FIELDS} } }`;
   const seen: string[] = [];

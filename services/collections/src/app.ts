@@ -19,7 +19,7 @@ import type { Metrics } from "./metrics/metrics.ts";
 import type { RateLimiter } from "./http/rate-limiter.ts";
 import type { Config } from "./settings/config.ts";
 
-/** The parts of the service, created once per process. Functions receive the parts that they need by name. */
+/** The parts of the service, created once per process. A function lists in its first parameter the parts that it uses. */
 export interface App {
   readonly config: Config;
   readonly log: Logger;

@@ -63,9 +63,10 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
 }
 
 /**
- * Reads a moment. Text without a time zone is in the lender's local time. A day without a time does not say which
- * payments its balance includes. Such a day is therefore read as `asOf` (the moment of the whole file) or, without
- * `asOf`, as the lender's balance cut-off on that day.
+ * Reads the moment of a balance, up to which captured payments are included in the balance. Text without a time zone is
+ * in the lender's local time. A day without a time does not say which payments of that day are included. Such a day is
+ * therefore read as `asOf` (the moment of the whole file) or, without `asOf`, as the lender's balance cut-off on that
+ * day.
  */
 export function readMomentCell(
   text: string,

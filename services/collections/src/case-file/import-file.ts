@@ -22,7 +22,7 @@ export interface FileImport {
   readonly dryRun: boolean;
   /** The progress of the earlier run to resume; undefined to start with the first row. */
   readonly from: FileProgress | undefined;
-  /** The reason, for the audit log. */
+  /** The operator's reason for the import, for the audit log. */
   readonly reason: string | undefined;
   em(): EntityManager;
   /** Called with the number of rows that have been processed. */

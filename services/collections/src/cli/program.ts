@@ -25,7 +25,7 @@ export function createProgram(): Command {
     .addHelpText(
       "after",
       `
-Uses the database in DATABASE_URL. Without DATABASE_URL it uses the embedded database of this checkout.
+Uses the database in DATABASE_URL. Without DATABASE_URL it uses the embedded database of this working copy.
 
 Exit codes: 0 done · 1 refused, nothing was changed · 2 wrong arguments or settings · 3 not found · 4 the database is unavailable · 5 internal error · 6 done, but some rows were rejected
 

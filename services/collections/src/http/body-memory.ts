@@ -9,7 +9,7 @@ export interface BodyMemoryLimits {
 
 /** Counts the memory of bodies whose senders are not authenticated yet, over all connections and by address. */
 export interface BodyMemory {
-  /** Starts counting one request. The caller must call `release` in any case. */
+  /** Starts counting the body of one request. The caller must call `release` at the end, even after an error. */
   hold(address: string): HeldBody;
   /** Bytes that all requests hold now. */
   readonly heldBytes: number;

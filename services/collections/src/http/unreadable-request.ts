@@ -12,7 +12,10 @@ const PROBLEMS: Readonly<Record<string, () => Problem>> = {
   HPE_HEADER_OVERFLOW: () =>
     new Problem("HEADERS_TOO_LARGE", "Request line and headers may have 16 KiB together; send less."),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: () =>
-    new Problem("MALFORMED_HTTP", "The chunks of the body have extensions of more than 16 KiB; send them without."),
+    new Problem(
+      "MALFORMED_HTTP",
+      "The chunks of the body have extensions of more than 16 KiB; send chunks without extensions.",
+    ),
   ERR_HTTP_REQUEST_TIMEOUT: tooSlow,
 };
 

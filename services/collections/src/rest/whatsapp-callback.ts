@@ -86,7 +86,8 @@ async function recordReports(app: App, request: Request, response: Response): Pr
 }
 
 /**
- * Finds the WhatsApp webhook of the lender in the path. Id and secrets are absent if the lender has registered none.
+ * Finds the WhatsApp webhook of the lender in the path. `lenderId` is absent if there is no such lender. A secret is
+ * absent if the lender has not registered it.
  */
 async function registeredBy({ database, vault }: App, request: Request) {
   const { lenderCode } = request.params as { lenderCode: string };

@@ -74,7 +74,7 @@ export function allowHostOf(url: string): AllowList | undefined {
   }
 }
 
-/** Combines the target with the headers; undefined if anchoring is not set up. */
+/** Combines the target of the anchors with the HTTP headers for it; undefined if anchoring is not set up. */
 export function anchorPlace(
   target: AnchorTarget | undefined,
   headers: Record<string, string>,

@@ -24,7 +24,7 @@ export interface Essentials {
 
 /**
  * Returns the database and the master key. Without settings, these are an embedded PostgreSQL and a development key
- * under `.data/`, which all processes of this checkout share.
+ * under `.data/`, which all processes of this working copy share.
  */
 export async function essentials(config: Config, onLog?: (message: string) => void): Promise<Essentials> {
   const masterKey = config.masterKey ?? (await developmentMasterKey(DATA_DIR));

@@ -32,7 +32,8 @@ export const DEFAULT_RATE_LIMITS = {
   "failed-authentication": 60,
   // Sign-ins from one address. The limit is high, because many phones share the address of their mobile network.
   "sign-in": 120,
-  // Requests for a code from one device that was signed in before. Also the attempts to enter one such code.
+  // Requests for a code from one device that was signed in before. For each code that such a device requested, also the
+  // attempts to enter that code.
   "known-device": 20,
   // Refreshes of one session. A phone needs one every 15 minutes, and repeats it while the signal is weak.
   refresh: 30,

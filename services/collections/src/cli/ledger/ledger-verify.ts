@@ -106,7 +106,10 @@ async function verify(
   if (!report.json.ok) process.exitCode = EXIT.refused;
 }
 
-/** Reports the results of both verifications. `codes` maps lender ids to lender codes. */
+/**
+ * Reports the results of verifying the books and, if anchors were given, of verifying the anchors. `codes` maps lender
+ * ids to lender codes.
+ */
 function reportOf(
   books: BooksVerification,
   anchors: AnchorVerification | undefined,

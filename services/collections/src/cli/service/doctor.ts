@@ -42,7 +42,7 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   const { em, config, vault } = operator;
   const health = await clusterHealth(em());
   const ofCluster = health ? problemsOfCluster(health) : [];
-  // The other checks read the rows of all lenders, so they would fail while a node does not answer.
+  // Stop here while a node does not answer: all further checks read the rows of all lenders, so they would fail.
   if (health && health.away.length > 0) return answerFound(ofCluster, { at: new Date(), lenders: [] }, NOT_CHECKED);
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));

@@ -7,7 +7,7 @@ import { isUuid } from "./with-database.ts";
 
 const REASON_CHARACTERS = 500;
 
-/** Returns the moment that an option names, given the time zone of its local time. */
+/** Returns the moment that an option names. A local time in the option is read in `timeZone`. */
 export type LocalMoment = (timeZone: string) => Date;
 
 /**

@@ -38,7 +38,7 @@ function contentOf(option: string, source: string | 0, name: string): string {
     throw unusable(`${option}: ${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
   const secret = content.replace(/^\uFEFF/, "").replace(/\r?\n$/, "");
-  // An empty value would remove the setting. A person who names a file does not intend this.
+  // Reject an empty file. An empty value would remove the setting, and a person who names a file does not intend this.
   if (secret === "") throw unusable(`${option}: ${name} is empty.`);
   return secret;
 }

@@ -40,7 +40,7 @@ export function parseWithinLimits(source: string | Source, options?: ParseOption
   const text = typeof source === "string" ? source : source.body;
   if (text.length > DOCUMENT_LIMITS.characters) throw tooLarge("characters");
   const outline = outlineOf(text, DOCUMENT_LIMITS);
-  // Leave a document with too many tokens to `parse`, which has the same limit and throws its own error.
+  // `parse` rejects a document that has too many tokens: it has the same limit, and throws its own error.
   if (outline?.exceeded !== undefined && outline.exceeded !== "tokens") throw tooLarge(outline.exceeded);
   const document = parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens });
   if (!outline) throw badInput("A document may define operations and fragments only, no types or directives.");

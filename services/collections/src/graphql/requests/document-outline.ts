@@ -9,8 +9,8 @@ export interface DocumentOutline {
   /** Fields of operations and of fragments on root types, without their aliases: `Mutation.requestOtp`. */
   readonly rootFields: ReadonlySet<string>;
   /**
-   * The limit that the document exceeds, at which the reading stopped; undefined if it exceeds none. The outline does
-   * not cover the rest of the document.
+   * The limit that the document exceeds; undefined if it exceeds none. The reading stopped at this limit, so the other
+   * fields of the outline leave out the rest of the document.
    */
   readonly exceeded: keyof OutlineLimits | undefined;
 }

@@ -29,8 +29,8 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
     void stop.then(close);
     let releaseSlot = () => {};
     try {
-      // When a newer subscription takes the slot, end this stream at once with `stop`: a push over a dead connection
-      // never resolves.
+      // A newer subscription may take this slot. End the stream at once with `stop` then: over a dead connection,
+      // `push` never resolves, so `close` alone would not end the stream.
       releaseSlot = context.subscriptionSlots.take(viewer(context).id, () => {
         close();
         stop();
@@ -41,8 +41,8 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
         const seen = await readUnlessUnavailable(context, { lenderId, id: linkId });
         if (seen && seen.fingerprint !== shown) {
           shown = seen.fingerprint;
-          // `push` resolves when the client asks for the next update, so no resolver runs while the loaders are
-          // replaced.
+          // Wait until the client asks for the next update: `push` resolves then. So no resolver of this update is
+          // running when the next reading replaces the loaders.
           await push(seen.link);
         }
         if (seen && FINAL.has(seen.link.status)) break;

@@ -139,8 +139,8 @@ function checkedTimestamp(timestamp: string, signature: string, nowMs: number): 
   const hint = verdict.hint === undefined ? "" : ` The value ${verdict.hint}.`;
   throw new Problem("TIMESTAMP_OUT_OF_RANGE", `Sign with a clock within 5 minutes of server time.${hint}`, {
     serverTime: new Date(nowMs).toISOString(),
-    // For a huge timestamp, whose exact difference cannot be computed, answer the smallest safe integer: the timestamp
-    // is ahead of server time by about this much or more.
+    // The exact difference from a huge timestamp cannot be computed. Answer the smallest safe integer in this case: it
+    // says that the timestamp is ahead of server time by about this much or more.
     skewMs: verdict.skewMs ?? Number.MIN_SAFE_INTEGER,
   });
 }

@@ -48,7 +48,10 @@ interface Route {
   /** The path as Express writes it: `/cases/:loan`. */
   readonly pattern: string;
   readonly endpoints: ReadonlyMap<string, Endpoint>;
-  /** The endpoint that handles authentication, rate limit and metrics for a method that the path does not support. */
+  /**
+   * The endpoint for requests with a method that the path does not support: its authentication, rate limit and metrics
+   * apply to such requests.
+   */
   readonly first: Endpoint;
 }
 

@@ -11,7 +11,9 @@ export const CURSOR: Parameter = {
   schema: { type: "string" },
 };
 
-/** How a list that is read during an import behaves. A part of the descriptions of its operation. */
+/**
+ * The part of a list operation's description that says what clients see if they read the list while items are added.
+ */
 export const STABLE_ORDER = [
   "The list is in the order in which its items were created. It misses and repeats none, also while items are added: a page",
   "ends before items that another request may still be adding. So a page can have fewer than 500 items, or none, and",

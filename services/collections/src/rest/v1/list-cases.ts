@@ -87,7 +87,7 @@ function readList({ query, lender }: SignedRequest) {
   const statuses = readParameter(query, "status", faults, readStatuses);
   const updatedSince = readParameter(query, "updatedSince", faults, readTime);
   const owner = [NAME, lender.id, statuses ?? null, updatedSince ?? null];
-  // With a wrong parameter, the cursor cannot be compared with the parameters.
+  // A cursor is valid only with the other parameters of its page. So it cannot be checked if one of them is wrong.
   const isWrong = faults.length > 0;
   const after = isWrong ? undefined : readParameter(query, "cursor", faults, (text) => readCursor(owner, text));
   if (faults.length > 0) throw validationProblem(faults, warnings);

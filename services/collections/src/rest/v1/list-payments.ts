@@ -113,7 +113,7 @@ function readList({ query, lender }: SignedRequest) {
   const reference = readParameter(query, "reference", faults, readReference);
   const filter: PaymentFilter = { from, to, loan, reference };
   const owner = [NAME, lender.id, from ?? null, to ?? null, loan ?? null, reference ?? null];
-  // With a wrong parameter, the cursor cannot be compared with the parameters.
+  // A cursor is valid only with the other parameters of its page. So it cannot be checked if one of them is wrong.
   const isWrong = faults.length > 0;
   const after = isWrong ? undefined : readParameter(query, "cursor", faults, (text) => readCursor(owner, text));
   if (faults.length > 0) throw validationProblem(faults, warnings);
