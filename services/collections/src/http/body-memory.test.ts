@@ -22,7 +22,7 @@ function refusalOf(act: () => unknown): string {
 }
 
 describe("the memory of bodies", () => {
-  test("counts the largest size of a body until the first release", () => {
+  test("counts each body with its largest size until the first release", () => {
     const memory = createBodyMemory(LIMITS);
     const held = hold(memory, "a", 10);
     held.grow(25);

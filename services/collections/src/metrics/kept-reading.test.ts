@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { keepReading } from "./kept-reading.ts";
 
-/** Creates a cached reading. In `state`, the test sets its clock, its duration, and whether it fails or hangs. */
+/**
+ * Creates a cached reading. By `state`, a test sets the clock and the duration of a reading, and makes readings fail or
+ * hang.
+ */
 function aReading() {
   const state = { now: 0, reads: 0, tookMs: 0, fails: false, hangs: false, errors: 0 };
   const kept = keepReading(

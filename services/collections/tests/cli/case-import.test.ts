@@ -383,7 +383,7 @@ describe("an imported balance whose as-of column has a day without a time", () =
     expect(await storedAsOf("CUT-5")).toBe("2026-11-20T12:30:00.000Z");
   });
 
-  test("cannot get a cut-off of 24:00: `lender update` rejects it, and removes the cut-off for an empty value", async () => {
+  test("gets no cut-off from `lender update` with 24:00, which is rejected, or with an empty value, which removes the cut-off", async () => {
     const refused = await update("24:00");
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "INVALID_TIME" } });

@@ -10,7 +10,9 @@ import { operatorsCli } from "../fixtures/processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** No database listens at this URL: a wrong command line is reported before the database is used. */
+/**
+ * No database listens at this URL, and none is needed: a wrong command line is reported before the database is used.
+ */
 const cli = operatorsCli({ DATABASE_URL: "postgres://127.0.0.1:1/nowhere" });
 
 test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command] as const))(

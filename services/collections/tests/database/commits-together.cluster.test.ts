@@ -15,7 +15,10 @@ import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 // TRANSACTION and COMMIT PREPARED.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
 
-/** A limit that is higher than the number of messages of a mutation on either connection. */
+/**
+ * A limit above the number of messages that a mutation sends on the connection from the service to the coordinator, or
+ * on the connection from the coordinator to a worker node.
+ */
 const MOST_MESSAGES = 120;
 
 let admin: Client;
@@ -118,7 +121,8 @@ async function endProcessesOfTheService(): Promise<void> {
   const { rowCount } = await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'collections-all'`);
   ended += rowCount!;
-  // Give the terminated sessions time to end. A transaction that has already committed is not undone.
+  // Give the terminated sessions time to end before the next message is delivered. Otherwise a session could still
+  // execute a COMMIT, which nothing undoes.
   await pause(20);
 }
 

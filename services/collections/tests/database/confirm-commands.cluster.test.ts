@@ -100,7 +100,7 @@ describe("commands that a cluster's coordinator sends for a batch of confirmatio
 
   test("are one for each SQL query, go only to the lender's node, use no COPY, and commit in one phase", async () => {
     await importLoans(["LN-1"]);
-    // The first batch of a session also reads values that the process then caches.
+    // Do not count the queries of this first batch: it also reads values that the process then caches.
     await confirm(["LN-1"], "pay_1");
     const { queries, commands, onWorkers } = await confirm(["LN-1"], "pay_2");
     expect(commands).toBe(queries.length);

@@ -10,7 +10,7 @@ import { execute, type PlanMode, prepare, type Scan } from "./fixtures/unanalyse
 // The tests of this file take seconds, and much longer on a busy machine.
 vi.setConfig({ hookTimeout: 120_000 });
 
-/** The number of cases, and of payments, of the lender. It has nearly all rows of the tables. */
+/** The number of rows in the table of cases, and in the table of payments. LENDER has 99 of 100 rows. */
 const ROWS = 100_000;
 const LENDER = newId();
 /** The most rows that a page may read: `MOST_READ` of the lists. */
@@ -98,8 +98,8 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(clients.map((client) => client.end())));
 
-describe.each(PLANS)("with a plan that is %s", (plan) => {
-  test.each(QUERIES)("the query for %s reads by its index, and no more rows than its limit", (...query) => {
+describe.each(PLANS)("with this kind of plan: %s", (plan) => {
+  test.each(QUERIES)("the query for %s uses its index, and reads at most as many rows as its limit", (...query) => {
     const [title, , , index, most] = query;
     const scans = found.get(`${plan}: ${title}`)!;
     expect(scans.filter((scan) => scan.index !== index || scan.rows > most)).toEqual([]);
@@ -132,7 +132,7 @@ async function executeAll(client: Client, plan: string): Promise<void> {
 /** Inserts the lender's rows, and a few rows of other lenders. */
 async function fill(client: Client): Promise<void> {
   const lender = "case when n % 100 = 0 then gen_random_uuid() else $1::uuid end";
-  // A UUIDv7 of the start, with the number of the row in its last digits.
+  // Each id is a UUIDv7 of the time of START. Its last 8 digits are replaced by the number of the row.
   const id = "overlay($2::text placing lpad(to_hex(n), 8, '0') from 29)::uuid";
   await client.query(
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,

@@ -179,8 +179,8 @@ function readReleased(): Released {
 }
 
 /**
- * Returns the record of released migrations after a release of the migrations in `now`. Throws if a recorded migration
- * was changed or removed.
+ * Returns the new record of released migrations for a release that contains the migrations in `now`. Throws if a
+ * recorded migration was changed or removed.
  */
 function withNew(before: Released, now: readonly Step[]): Released {
   const faults = faultsOfReleased(before, now);

@@ -9,7 +9,8 @@ import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
 import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
 
 /**
- * Queries that each take keys of several lenders. They are fast on one PostgreSQL and must not be sent to a cluster.
+ * Queries that each can name rows of several lenders in their parameters. They are fast on one PostgreSQL and must not
+ * be sent to a cluster.
  */
 const OF_MANY = [
   "cases.lock-free-of-many",
@@ -28,8 +29,8 @@ test("on one PostgreSQL, concurrent payments of several lenders share a transact
   const story = await aStory({ DATABASE_URL: await aDatabase() });
   expect(await isDistributed(story.service.app.database.em())).toBe(false);
   const sent = await textsSentDuring(() => lendersPayAtOnce(story));
-  // Leave out the queries of webhooks: some of them take keys of both lenders, but only if events of both are due at
-  // the same time.
+  // Leave out the queries of webhooks: some of them name rows of both lenders, but only if events of both lenders are
+  // due at the same time.
   expect(namesOfMany(sent).filter((name) => !name.startsWith("webhooks."))).toEqual(OF_MANY);
 });
 

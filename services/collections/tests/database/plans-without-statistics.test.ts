@@ -92,7 +92,7 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
     },
   );
 
-  test("a plan that was made while the tables were empty still uses the index of each hot SQL query after ANALYZE", async () => {
+  test("each hot SQL query that was planned while the tables were empty still uses its index after ANALYZE", async () => {
     await filled.query("analyze");
     expect(await excessiveScans(plannedWhenEmpty, filled, hot)).toEqual([]);
   });

@@ -71,8 +71,8 @@ describe("the OpenAPI document", () => {
     expect(PROBLEM_CODES.filter((code) => !shown.has(code))).toEqual([]);
     const answered = new Set(ENDPOINTS.flatMap(problemCodesOf));
     const elsewhere = PROBLEM_CODES.filter((code) => !answered.has(code));
-    // No operation has the first two codes, because they are about unknown paths and methods. The others belong only to
-    // rows of an import.
+    // No operation has ROUTE_NOT_FOUND or METHOD_NOT_ALLOWED, because these are about unknown paths and methods. The
+    // other codes in this list belong only to rows of an import.
     expect(elsewhere).toEqual<ProblemCode[]>([
       "ROUTE_NOT_FOUND",
       "METHOD_NOT_ALLOWED",

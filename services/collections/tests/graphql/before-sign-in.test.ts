@@ -16,8 +16,8 @@ const SIGN_IN = "requestOtp(input: $input) { __typename }";
 const ASK = `mutation Ask($input: RequestOtpInput!) { ${SIGN_IN} }`;
 const VIEWER_QUERY = "{ viewer { displayName } }";
 /**
- * Makes any GraphQL document a syntax error. If the answer is not BAD_INPUT, the service has rejected the request
- * without parsing its document.
+ * Makes any GraphQL document a syntax error when it is appended. If the service then answers with another code than
+ * BAD_INPUT, it has rejected the request without parsing the document.
  */
 const BROKEN_END = " } ] ?";
 

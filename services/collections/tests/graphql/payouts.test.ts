@@ -87,11 +87,11 @@ test("a page of earnings takes as many SQL queries for 100 lines of ten payouts 
     expect(nodes.at(-1)).toMatchObject({ status: "PAID_OUT", payout: { amount: { display: "₹10.00" } } });
     counts.push(queries.length);
   }
-  // One query each: the token, the sums, the lines, and the payouts of the lines.
+  // The four queries read the token, the sums, the lines, and the payouts of the lines.
   expect(counts).toEqual([4, 4, 4]);
 });
 
-test("a period includes its first moment and excludes its end, in the field partner's time zone", async () => {
+test("a period of earnings includes its first moment and excludes its end, in the field partner's time zone", async () => {
   const { id, accessToken } = await aFieldPartnerIn("Europe/Berlin");
   const app = new AppClient(service.url, accessToken);
   const PERIODS = ["TODAY", "YESTERDAY", "THIS_WEEK", "LAST_WEEK", "THIS_MONTH", "LAST_MONTH"];

@@ -72,7 +72,7 @@ test("unknown refresh tokens are limited by address, without affecting valid one
 
   expect(codesOf([await renew("203.0.113.7", refreshToken)])).toEqual({ RefreshSessionPayload: 1 });
   expect(codesOf([await renew("203.0.113.8", aGuess())])).toEqual({ SessionEnded: 1 });
-  // The limit does not affect sign-ins from that address either.
+  // The limit on unknown refresh tokens does not prevent sign-ins from another address.
   expect(await aRefreshToken()).toMatch(/^fpr_/);
 });
 

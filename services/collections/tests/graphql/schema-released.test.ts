@@ -31,7 +31,7 @@ const BEFORE = `
   directive @slow(ms: Int) repeatable on FIELD | QUERY
 `;
 
-/** Compares the schema above with a copy in which each `from` is replaced by its `to`. */
+/** Compares the schema BEFORE with a copy in which each `from` is replaced by its `to`. */
 function changed(...replacements: [string, string][]) {
   const text = replacements.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`There is no ${from}.`);

@@ -143,7 +143,7 @@ describe("signing in", () => {
     const tokens = await signIn((await aPerson()).phone);
     const deviceName = "\u0301".repeat(60_000) + "\u0323".repeat(60_000);
     const input = { idempotencyKey: randomUUID(), otpId: randomUUID(), code: "123456", deviceName };
-    // The service runs in this process, so the spy sees its calls.
+    // The service runs in this process, so the spy on `normalize` sees the calls of the service.
     const normalize = vi.spyOn(String.prototype, "normalize");
     onTestFinished(() => normalize.mockRestore());
     const answer = await fetch(`${service.url}/graphql`, {

@@ -92,7 +92,7 @@ describe("SQL queries of the list of cases", () => {
   });
 });
 
-test("a sync takes the same number of SQL queries for any page length, and one more if it is not the first", async () => {
+test("a sync takes the same number of SQL queries for any page length, and a later sync takes one more than the first sync", async () => {
   const SYNC = `query ($since: String, $first: Int) { sync(since: $since, first: $first) { cursor goneCaseIds
     cases { id workable openPromise { dueOn } activeLink { id } } paymentLinks { id deliveries { status } } } }`;
   const me = await aCaseHolder(service);

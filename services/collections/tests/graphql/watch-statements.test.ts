@@ -76,7 +76,7 @@ test(`a poll of the watched links takes ${POLL.length} SQL queries for 1 watcher
   expect(next).toHaveLength(WATCHERS / PEOPLE);
   for (const { value } of next) expect(value).toMatchObject({ errors: [{ extensions: { code: "UNAUTHENTICATED" } }] });
 
-  // The other streams have not ended: they get the updates of their links.
+  // The streams of the people who did not sign out go on: they get the updates of their links.
   const others = streams.filter((_, at) => !isEnded(watched[at]!)).map((stream) => stream.next());
   await service.app.database.pool.query("update payment_links.payment_link set updated_at = now()");
   startPoll();

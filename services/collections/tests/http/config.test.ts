@@ -262,7 +262,7 @@ test.each([
   ["prod", false],
   ["live-eu", false],
   ["sandboxes", false],
-])("the environment %s is a sandbox: %s", (environment, isSandbox) => {
+])("the environment %s gets the setting isSandbox=%s", (environment, isSandbox) => {
   const given = { DATABASE_URL: "postgres://db/x", MASTER_KEY: "a".repeat(64), ENVIRONMENT: environment };
   expect(readConfig(given)).toMatchObject({ environment, isSandbox });
 });

@@ -42,7 +42,8 @@ test("idle connections are closed at MAX_CONNECTIONS, so that new connections ar
   const { url } = await startTestService({ hasWorker: false, settings });
   const idle = await openSilentSockets(url, 10);
   await Promise.all(idle.map((socket) => (socket.write(KEPT_ALIVE), once(socket, "data"))));
-  // The connection that arrives at the limit is closed, and the next one is served.
+  // The first new connection is closed, because it arrives at the limit. It makes the server close idle connections, so
+  // the next new connection is served.
   await expect.poll(() => answerTo(url, READY).catch(() => undefined)).toMatchObject({ status: 200 });
   expect(countOpen(idle)).toBe(0);
 });

@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /**
  * A command line with lender A's code and something that belongs to lender B, such as a loan number or an event id. The
- * command must answer as if it did not exist.
+ * command must answer as if lender B's loan or event did not exist.
  */
 interface Trial {
   readonly args: (world: World) => readonly string[];

@@ -32,7 +32,8 @@ beforeAll(async () => {
 });
 
 /**
- * Runs `work` while one field lacks its authorisation: it resolves for every caller as if the caller were the owner.
+ * Runs `work` while one field lacks its authorisation. Until then, the field resolves for every caller as if the caller
+ * were the owner.
  */
 async function withoutAuthorisation<Done>(field: Field, work: () => Promise<Done>): Promise<Done> {
   const { resolve, subscribe } = field;

@@ -54,7 +54,9 @@ describe("the isolation matrix finds an SQL query without its condition on the l
   });
 });
 
-/** Returns the findings at an endpoint whose queries no longer have their condition on the lender. */
+/**
+ * Returns what the isolation matrix finds at an endpoint whose queries no longer have their condition on the lender.
+ */
 async function findingsWithoutLender(name: string): Promise<string[]> {
   const { app, databaseUrl } = world.service;
   const careless = await testApp(databaseUrl);

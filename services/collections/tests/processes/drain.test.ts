@@ -24,8 +24,8 @@ const BACKLOG_PER_LOAN = 8;
 const MIN_INTERRUPTED = 2;
 const MOST_KILLS = 25;
 /**
- * Answers that are so slow that a kill interrupts attempts even if the signal arrives late, and that come well before
- * the timeout.
+ * Answers that come late, but well before the timeout. A kill interrupts attempts with such answers, even if the signal
+ * arrives late.
  */
 const LONG = "slow:1200";
 /**
@@ -63,7 +63,8 @@ test(`kill -9 of workers during attempts, retries and the drain of a backlog los
   const [steady, flaky, drained] = await threeLenders(settings, server.url);
   const rows = webhookRows(settings["DATABASE_URL"]!);
 
-  // STEADY answers slowly now and then, FLAKY rejects many first attempts, and DRAINED fails until it is suspended.
+  // The lender STEADY answers slowly now and then, the lender FLAKY rejects many first attempts, and the lender DRAINED
+  // fails until its endpoint is suspended.
   let isUp = false;
   let isOver = false;
   const interrupted: InterruptedDeliveries = { drained: [], retries: [], attempts: [] };
@@ -79,7 +80,7 @@ test(`kill -9 of workers during attempts, retries and the drain of a backlog los
   await payEach(drained, BACKLOG_PER_LOAN - 1);
   await expect.poll(async () => (await rows.endpoint("DRAINED")).state, { timeout: 30_000 }).toBe("suspended");
 
-  // DRAINED accepts events again, and its backlog drains. Workers are killed at random moments and replaced.
+  // The lender DRAINED accepts events again, and its backlog drains. Workers are killed at random moments and replaced.
   const payments = [steady, flaky].map((lender) => keepPaying(lender, () => isOver));
   try {
     isUp = true;

@@ -68,7 +68,7 @@ describe("a wrong MASTER_KEY", () => {
     expect(await asOwner(applied)).toBe(1);
   });
 
-  test("makes one of two concurrent first starts with different keys fail", async () => {
+  test("makes one of two first starts fail if they are concurrent and have different keys", async () => {
     const started = await Promise.allSettled([startProcess(settings(RIGHT)), startProcess(settings(WRONG))]);
     expect(started.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect(started.find(({ status }) => status === "rejected")).toMatchObject({

@@ -39,7 +39,8 @@ test(`delivery continues by itself after PostgreSQL restarts under load (SEED=${
   const lenders = { HEALTHY: healthy, FLAKY: flaky, BROKEN: broken };
   const rows = webhookRows(postgres.url);
 
-  // HEALTHY accepts every event, FLAKY accepts every second event only at a retry, and BROKEN is suspended.
+  // The lender HEALTHY accepts every event, the lender FLAKY accepts every second event only at a retry, and the
+  // endpoint of the lender BROKEN is suspended.
   flaky.receiverBehaviour = ({ attempt, sequence }) => (attempt === 1 && sequence! % 2 === 0 ? "error500" : "ok");
   broken.receiverBehaviour = "error500";
   for (const lender of Object.values(lenders)) await lender.importCases(LOANS.map((loan) => aLoan(loan, 1_000_000)));

@@ -84,7 +84,8 @@ beforeAll(async () => {
   await whatsapp.waitForMessages((messages) => messages.length === 1);
   await mail.waitForMail(({ to }) => to.includes(BORROWER_EMAIL));
 
-  // The first attempt to deliver a payment's event fails, so that a job retries it. A later call has a wrong signature.
+  // The first attempt to deliver a payment's event fails, so that a job retries it. Below, the lender also sends a
+  // request with a wrong signature.
   lender.receiverBehaviour = ({ kind, attempt }) => (kind === "payment.collected" && attempt === 1 ? "error500" : "ok");
   await lender.pay([...lender.links.keys()][0]!);
   await lender.confirm("LN-1", { amount: 2_500, reference: "cash_1", paidAt: new Date().toISOString(), mode: "cash" });

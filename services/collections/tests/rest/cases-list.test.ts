@@ -7,7 +7,10 @@ type Lender = Awaited<ReturnType<typeof aLender>>;
 type ListedCase = Record<string, unknown> & { sourceLoanNumber: string; caseId: string; updatedAt: string };
 
 const CASES = "/api/v1/partner/cases";
-/** The fields of the case snapshot that the list leaves out, and those of the answer as a whole. */
+/**
+ * Fields of the answer to GET cases/{loan} that a case in the list does not have. `success` and `serverTime` are fields
+ * of the whole answer, and the list leaves out the others.
+ */
 const ONLY_IN_SNAPSHOT = new Set(["success", "lastVisit", "activeLink", "payments", "serverTime"]);
 
 let service: TestService;

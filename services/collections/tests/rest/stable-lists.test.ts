@@ -32,7 +32,8 @@ test(`walking ${MANY} cases during an import misses no case and repeats none`, a
   const lender = await newLender();
   await addCases(lender, { count: MANY, prefix: "OLD", at: new Date(Date.now() - HOUR_MS) });
   let [imported, isOver] = [0, false];
-  // Fewer cases than a page has, so that the walk need not wait for them at its end.
+  // Import fewer cases than one page holds. So the test, which reads page after page, need not wait for new cases on
+  // the last page.
   async function importMore(): Promise<void> {
     for (; !isOver && imported < 400; imported += 10) {
       const rows = Array.from({ length: 10 }, (_, index) => aRow(`NEW-${imported + index}`));
@@ -61,7 +62,7 @@ test("a page ends before the items that an open transaction may still commit, an
   const lender = await newLender();
   const anHourAgo = new Date(Date.now() - HOUR_MS);
   for (const add of [addCases, addPayments]) await add(lender, { count: 700, prefix: "OLD", at: anHourAgo });
-  // The held transaction makes its ids now. It commits after items with higher ids.
+  // The open transaction makes the ids of its items now. It commits after other items, which have higher ids.
   await session.query("begin");
   await session.query("select from cases.collection_case limit 1 for no key update");
   for (const add of [addCases, addPayments]) await add(lender, { count: 1, prefix: "HELD", client: session });
@@ -107,7 +108,7 @@ test("a case that changes while the list with updatedSince is read is listed onc
   const since = `updatedSince=${new Date(Date.now() - 2 * HOUR_MS).toISOString()}`;
   const pages = pagesOf(lender, "cases", since);
   const first = (await pages.next()).value!;
-  // One case was listed before its change, the other one is listed after it.
+  // The case OLD-1 was listed before it changes. The case OLD-900 is listed after it has changed.
   const changedAt = new Date();
   for (const loan of ["OLD-1", "OLD-900"]) {
     await lender.importCases([aRow(loan, { outstandingAmount: 1 })]);
@@ -230,7 +231,7 @@ async function newLender(): Promise<Lender> {
 interface Added {
   readonly count: number;
   readonly prefix: string;
-  /** When the ids are made; by default now. */
+  /** The time in the ids of the rows to add; by default now. */
   readonly at?: Date;
   readonly client?: Pick<Client, "query">;
   readonly reference?: string;
@@ -270,7 +271,10 @@ async function addPayments(
   );
 }
 
-/** Returns an id of this time, or a new id. Its last 8 digits are replaced by the number of the row. */
+/**
+ * Returns an id of this time, or a new id if no time is given. The ids of the rows to add are made from it: its last 8
+ * digits are replaced by the number of the row.
+ */
 function idsFrom(at: Date | undefined): string {
   return at ? firstIdAt(at) : newId();
 }

@@ -8,7 +8,7 @@ import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
 test("a lender whose hash chain cannot be extended is logged and does not delay other lenders", async () => {
   const service = await startTestService({ hasWorker: false });
   const { database } = service.app;
-  // Lenders are read in the order of their codes.
+  // Lenders are processed in the order of their codes, so BROKEN comes before NEXT.
   const broken = await aLender(service, { code: "BROKEN" });
   const next = await aLender(service, { code: "NEXT" });
   for (const lender of [broken, next]) {

@@ -16,7 +16,7 @@ test("docs/operations.md explains every problem code of doctor", async () => {
   for (const code of PROBLEM_CODES) expect(section).toContain(`\`${code}\``);
 });
 
-test("shows the lender code instead of the lender id, also in the remedy", () => {
+test("a problem of doctor shows the lender code instead of the lender id, also in its remedy", () => {
   const problem: WebhookProblem = {
     severity: "warning",
     code: "SUSPENDED",

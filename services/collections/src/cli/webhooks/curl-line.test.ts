@@ -26,7 +26,7 @@ test.each([
   ],
   ["characters that control a terminal", '{"reason":"\u001b]0;x\u0007 \u202e%s\u009b1m \u200f"}'],
   ["text of several lines that begins like a file name", "@/etc/passwd\r\n'second'\n\tthird & `id`\n"],
-])("sends %s byte for byte, with the given headers and no others", async (_what, body) => {
+])("the curl line sends %s byte for byte, with the given headers and no others", async (_what, body) => {
   const received: { url: string; headers: string[]; body: string }[] = [];
   const server = createServer((request, response) => {
     const names = request.rawHeaders.filter((_, index) => index % 2 === 0);
