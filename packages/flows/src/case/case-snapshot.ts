@@ -1,4 +1,4 @@
-import { type Booking, paymentsOf } from "@collections/bookings";
+import { type Booking, paymentsOf, type Reversal, reversalsOf } from "@collections/bookings";
 import { bucketOf, type Case, caseByLoan, type Visit, visitById } from "@collections/cases";
 import { type EntityManager, publicId, readSnapshot } from "@collections/database";
 import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
@@ -31,7 +31,8 @@ export async function caseSnapshot(
     const link = await liveLink(tx, { lenderId, caseId: theCase.id });
     // Only the payments of this cycle, which add up to its totalCollected.
     const payments = (await paymentsOf(tx, lenderId, loan, MAX_PAYMENTS)).filter(({ caseId }) => caseId === theCase.id);
-    const body = snapshotBody(theCase, { holder: holders.get(holderId ?? ""), lastVisit, link, payments });
+    const reversals = await reversalsOf(tx, lenderId, loan);
+    const body = snapshotBody(theCase, { holder: holders.get(holderId ?? ""), lastVisit, link, payments, reversals });
     return { sequence: theCase.sequence, body };
   });
 }
@@ -47,10 +48,12 @@ interface RelatedFacts {
   readonly lastVisit: Visit | null;
   readonly link: PaymentLink | undefined;
   readonly payments: readonly Booking[];
+  readonly reversals: readonly Reversal[];
 }
 
-function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: RelatedFacts): object {
+function snapshotBody(theCase: Case, { holder, lastVisit, link, payments, reversals }: RelatedFacts): object {
   const { currency } = theCase;
+  const reversalsOfPayment = Map.groupBy(reversals, ({ bookingId }) => bookingId);
   return {
     success: true,
     sourceLoanNumber: theCase.sourceLoanNumber,
@@ -63,6 +66,7 @@ function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: Rela
     currency,
     placedAmount: toWire(theCase.placedMinor, currency),
     totalCollected: toWire(theCase.totalCollectedMinor, currency),
+    totalReversed: toWire(theCase.totalReversedMinor, currency),
     outstandingAfter: toWire(theCase.outstandingMinor, currency),
     excessAmount: toWire(theCase.excessMinor, currency),
     dpd: theCase.dpd,
@@ -81,7 +85,7 @@ function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: Rela
           createdAt: link.createdAt,
         }
       : null,
-    payments: payments.map(paymentBody),
+    payments: payments.map((payment) => paymentBody(payment, reversalsOfPayment.get(payment.id) ?? [])),
     createdAt: theCase.createdAt,
     updatedAt: theCase.updatedAt,
     closedAt: theCase.closedAt,
@@ -90,6 +94,14 @@ function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: Rela
   };
 }
 
-function paymentBody({ reference, amountMinor, currency, mode, paidAt, linkId, recordedAt }: Booking): object {
-  return { reference, amount: toWire(amountMinor, currency), mode, paidAt, linkId, recordedAt };
+function paymentBody(
+  { reference, amountMinor, currency, mode, paidAt, linkId, recordedAt }: Booking,
+  reversals: readonly Reversal[],
+): object {
+  const amount = toWire(amountMinor, currency);
+  return { reference, amount, mode, paidAt, linkId, recordedAt, reversals: reversals.map(reversalBody) };
+}
+
+function reversalBody({ reversalReference, amountMinor, currency, reason, reversedAt, recordedAt }: Reversal): object {
+  return { reversalReference, amount: toWire(amountMinor, currency), reason, reversedAt, recordedAt };
 }

@@ -34,6 +34,11 @@ function confirm(fields: object, overrides?: CallOverrides): Promise<Answer> {
   return lender.call("POST", CONFIRM, payment(fields), overrides);
 }
 
+function reverse(fields: object): Promise<Answer> {
+  const reversal = { reference: "booked", reversalReference: "rev_1", reversedAt: new Date().toISOString(), ...fields };
+  return lender.call("POST", CONFIRM.replace("confirm", "reverse"), { reason: "bounced", ...reversal });
+}
+
 function importRow(fields: object): Promise<Answer> {
   return lender.importCases([aRow("LN-9", fields as Record<string, unknown>)]);
 }
@@ -92,6 +97,14 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   REPLAY_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/webhooks/replays/replay_1"),
   METHOD_NOT_ALLOWED: () => lender.call("POST", "/api/v1/partner/health"),
   UNSUPPORTED_MEDIA_TYPE: () => confirm({}, { contentType: "text/plain" }),
+  PAYMENT_NOT_FOUND: () => reverse({ reference: "unknown" }),
+  DUPLICATE_REVERSAL: async () => {
+    await reverse({ reversalReference: "twice", amount: 1 });
+    return reverse({ reversalReference: "twice", amount: 1 });
+  },
+  REVERSAL_EXCEEDS_PAYMENT: () => reverse({ amount: 11 }),
+  REVERSED_BEFORE_PAID: () => reverse({ amount: 1, reversedAt: "2020-01-01T00:00:00Z" }),
+  REVERSED_AT_IN_FUTURE: () => reverse({ amount: 1, reversedAt: new Date(Date.now() + 6 * 60_000).toISOString() }),
   DUPLICATE_CONFIRMATION: () => confirm({ reference: "booked", amount: 10 }),
   CALLBACK_NOT_CONFIGURED: async () => (await aLender(service, { callbackUrl: null } as never)).testWebhook(),
   PAYLOAD_TOO_LARGE: () => confirm({ note: "x".repeat(16 * 1024) }),

@@ -9,6 +9,7 @@ import { importCases } from "./import-cases.ts";
 import { listDeliveries } from "./list-deliveries.ts";
 import { replayDeliveries } from "./replay-deliveries.ts";
 import { replayDelivery } from "./replay-delivery.ts";
+import { reversePayment } from "./reverse-payment.ts";
 import { testWebhook } from "./test-webhook.ts";
 
 /**
@@ -20,6 +21,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   importCases,
   getCase,
   confirmPayment,
+  reversePayment,
   debugSignature,
   testWebhook,
   listDeliveries,

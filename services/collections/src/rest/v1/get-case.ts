@@ -16,6 +16,7 @@ import {
 import type { SignedEndpoint } from "../endpoint/endpoint.ts";
 import { capturedPaymentAnswer } from "./captured-payment.ts";
 import { CASE_ID, capturedPayment, fieldPartner, RECORDED_AT, VISIT_ID } from "./examples.ts";
+import { paymentReversalAnswer } from "./payment-reversal.ts";
 import { couldBeLoan, LOAN, loanNotFound } from "./loan-in-path.ts";
 
 export const fieldPartnerAnswer = z
@@ -46,8 +47,22 @@ const link = z
   })
   .meta({ description: "The link with which the borrower can pay." });
 
+const reversal = z
+  .object({
+    reversalReference: paymentReversalAnswer.reversalReference,
+    amount: paymentReversalAnswer.amount,
+    reason: paymentReversalAnswer.reason,
+    reversedAt: paymentReversalAnswer.reversedAt,
+    recordedAt: instantAnswer("When the reversal was recorded."),
+  })
+  .meta({ description: "A reversal of the payment, or of a part of it." });
+
 const payment = z
-  .object({ ...capturedPaymentAnswer, recordedAt: instantAnswer("When the payment was booked.") })
+  .object({
+    ...capturedPaymentAnswer,
+    recordedAt: instantAnswer("When the payment was booked."),
+    reversals: z.array(reversal).meta({ description: "The reversals of the payment, in their order; mostly empty." }),
+  })
   .meta({ description: "A payment of the current case." });
 
 /** The answer to a request for a case, with the same field names as an event (contract: GET cases/{loan}). */
@@ -68,7 +83,8 @@ const caseAnswer = z
       .meta({ description: "Whether field partners may visit the borrower." }),
     currency: z.string().meta({ description: "The ISO 4217 code of the currency of all amounts in this object." }),
     placedAmount: amountAnswer("The amount that was owed when the case was created."),
-    totalCollected: amountAnswer("The total that was ever captured on the case."),
+    totalCollected: amountAnswer("Everything that was captured on the case, minus everything that was reversed."),
+    totalReversed: amountAnswer("Everything that was reversed on the case."),
     outstandingAfter: amountAnswer("The amount that is owed now."),
     excessAmount: amountAnswer("The part of the captured total that was not owed."),
     dpd: countAnswer("The number of days past due.").nullable(),
@@ -103,6 +119,7 @@ const caseExample = {
   currency: "INR",
   placedAmount: 6000,
   totalCollected: 4200,
+  totalReversed: 0,
   outstandingAfter: 1800,
   excessAmount: 0,
   dpd: 45,
@@ -110,7 +127,7 @@ const caseExample = {
   assignedFieldPartner: fieldPartner,
   lastVisit: { visitId: VISIT_ID, completedAt: "2026-12-03T05:31:02.000Z", disposition: "PAID_VIA_LINK" },
   activeLink: null,
-  payments: [{ ...capturedPayment, recordedAt: RECORDED_AT }],
+  payments: [{ ...capturedPayment, recordedAt: RECORDED_AT, reversals: [] }],
   createdAt: "2026-11-30T21:30:02.117Z",
   updatedAt: RECORDED_AT,
   closedAt: null,
