@@ -46,6 +46,13 @@ export {
   ReferenceConflictError,
 } from "./payment-confirmation.ts";
 export {
+  type OriginalReversal,
+  type ReturnedPayment,
+  type Reversal,
+  ReversalConflictError,
+  type ReversalReason,
+} from "./payment-reversal.ts";
+export {
   type PooledSqlClient,
   PostgresStorage,
   postgresStorage,
