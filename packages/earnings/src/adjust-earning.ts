@@ -33,7 +33,7 @@ export interface EarningAdjustment {
  * @example
  * const lines = await lockEarningsOfBookings(tx, lenderId, [bookingId]);
  * const change = { reversalId, appliedBeforeMinor: 10_000n, caseHasEnded: false, commission };
- * const { added, reversed } = adjustEarning(lines, { ...payment, appliedMinor: 6_000n }, change, now);
+ * const { added, reversed } = adjustEarning(lines, { ...earning, appliedMinor: 6_000n }, change, now);
  * if (added) addEarnings(tx, [added]);
  * reverseEarnings(tx, reversed);
  */

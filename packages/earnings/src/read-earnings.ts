@@ -160,7 +160,7 @@ const selectTotals = statement(
  * Returns the earnings on these bookings of a lender, ordered by id. Checks compare them with what is applied.
  *
  * @example
- * const lines = await earningsOfBookings(em, lenderId, [booking.id]);
+ * const lines = await earningsOfBookings(em, lenderId, [bookingId]);
  */
 export async function earningsOfBookings(
   em: EntityManager,

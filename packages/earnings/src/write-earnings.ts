@@ -61,7 +61,7 @@ export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date):
  * order, so that the two cannot deadlock.
  *
  * @example
- * const lines = await lockEarningsOfBookings(tx, lenderId, [booking.id]);
+ * const lines = await lockEarningsOfBookings(tx, lenderId, [bookingId]);
  */
 export async function lockEarningsOfBookings(
   tx: Tx,
@@ -75,7 +75,9 @@ export async function lockEarningsOfBookings(
  * Writes that these earnings are reversed. Lock them with `lockEarningsOfBookings` first.
  *
  * @example
- * const { reversed } = adjustEarning(lines, payment, change, now);
+ * const lines = await lockEarningsOfBookings(tx, lenderId, [bookingId]);
+ * const change = { reversalId, appliedBeforeMinor: 10_000n, caseHasEnded: false, commission };
+ * const { reversed } = adjustEarning(lines, { ...earning, appliedMinor: 0n }, change, now);
  * reverseEarnings(tx, reversed);
  */
 export function reverseEarnings(tx: Tx, reversed: readonly Earning[]): void {

@@ -77,6 +77,7 @@ export interface EarningChange {
  *
  * @example
  * const transfers = await transfersOfBookings(tx, reversal, [reversal.bookingId]);
+ * const change = { ...earning, pendingChangeMinor: -1_250n, creditedChangeMinor: 0n };
  * postTransfers(tx, earningChangePostings(change, reversal, transfers));
  */
 export function earningChangePostings(
@@ -113,6 +114,7 @@ export function earningChangePostings(
  *
  * @example
  * const transfers = await transfersOfBookings(tx, earning, [earning.bookingId]);
+ * const paidAt = new Date("2026-12-01T00:00:00Z");
  * postTransfers(tx, [payoutDeduction(earning, transfers, { reference: "UTR402812345678", paidAt, now })]);
  */
 export function payoutDeduction(

@@ -100,7 +100,8 @@ export const reversals = appendOnlyTable(PaymentReversalEntity);
  *
  * @example
  * recordReversal(tx, reversal);
- * postTransfers(tx, reversalPostings(reversal, await transfersOfBookings(tx, reversal, [reversal.bookingId])));
+ * const transfers = await transfersOfBookings(tx, reversal, [reversal.bookingId]);
+ * postTransfers(tx, reversalPostings(reversal, transfers, null));
  */
 export function recordReversal(tx: Tx, reversal: Reversal): void {
   send(tx, ...insertFor(reversals.insert, reversals.values([reversal])));

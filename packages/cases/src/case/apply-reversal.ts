@@ -60,8 +60,9 @@ export interface ReversalEffect {
  * amounts change. If the case is not the current one, number the events with the loan's current case.
  *
  * @example
- * const payment = remainingOf(booking, reversals);
- * const returned = { amountMinor: 8_000n, reversedAt, payment, excessIsInBalance: false, held: [], keepsHolder: true };
+ * const payment = { appliedMinor: 10_000n, excessMinor: 0n };
+ * const of = { payment, excessIsInBalance: false, held: [], keepsHolder: true };
+ * const returned: ReturnedMoney = { amountMinor: 8_000n, reversedAt: now, ...of };
  * const { caseAfter, reapplied, events } = applyReversal({ ...lockedCase, totalReversedMinor: 0n }, returned, now);
  * writeReversedCase(tx, caseAfter, now);
  */

@@ -116,7 +116,10 @@ export function writeCases(tx: Tx, casesAfter: readonly LockedCase[], now: Date)
  * Writes what a reversal changed on a locked case.
  *
  * @example
- * const { caseAfter } = applyReversal(lockedCase, reversal, now);
+ * const payment = { appliedMinor: 10_000n, excessMinor: 0n };
+ * const of = { payment, excessIsInBalance: false, held: [], keepsHolder: true };
+ * const returned: ReturnedMoney = { amountMinor: 8_000n, reversedAt: now, ...of };
+ * const { caseAfter } = applyReversal({ ...lockedCase, totalReversedMinor: 0n }, returned, now);
  * writeReversedCase(tx, caseAfter, now);
  */
 export function writeReversedCase(tx: Tx, caseAfter: ReversedCase, now: Date): void {

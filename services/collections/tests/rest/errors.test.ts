@@ -21,9 +21,10 @@ beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   other = await aLender(service);
-  await lender.importCases([aRow("LN-1"), aRow("LN-2"), aRow("PAID", { outstandingAmount: 100 })]);
+  await lender.importCases([aRow("LN-1"), aRow("LN-2"), aRow("LN-3"), aRow("PAID", { outstandingAmount: 100 })]);
   await lender.confirm("PAID", payment({ amount: 100 }));
   await lender.confirm("LN-1", payment({ reference: "booked", amount: 10 }));
+  await lender.confirm("LN-3", payment({ reference: "booked", amount: 10 }));
 });
 
 function payment(fields: object = {}): never {
@@ -36,7 +37,7 @@ function confirm(fields: object, overrides?: CallOverrides): Promise<Answer> {
 
 function reverse(fields: object): Promise<Answer> {
   const reversal = { reference: "booked", reversalReference: "rev_1", reversedAt: new Date().toISOString(), ...fields };
-  return lender.call("POST", CONFIRM.replace("confirm", "reverse"), { reason: "bounced", ...reversal });
+  return lender.call("POST", "/api/v1/partner/cases/LN-3/payments/reverse", { reason: "bounced", ...reversal });
 }
 
 function importRow(fields: object): Promise<Answer> {
