@@ -15,7 +15,7 @@ export function createApp({ pool, database, company }) {
   const app = Fastify();
   const account = (kind, ownerId = company) => ({ book: company, kind, ownerId, currency: "EUR" });
 
-  /** Runs the application's own SQL and the ledger's postings in one transaction of the application's pool. */
+  /** Runs the application's own queries and posts to the ledger in one transaction of the application's pool. */
   async function inTransaction(work) {
     const client = await pool.connect();
     try {
@@ -32,7 +32,7 @@ export function createApp({ pool, database, company }) {
     }
   }
 
-  // An invoice: its lines in minor units, each with a rate of tax in percent.
+  // Creates an invoice from its lines. Each line has a net amount in minor units and a rate of tax in percent.
   app.post("/invoices", async (request, reply) => {
     const { customer, lines } = request.body;
     const invoice = { id: randomUUID(), customer };

@@ -1,6 +1,8 @@
 import { defineChart } from "@collections/ledger";
 
-/** The books of a company that writes invoices. The database refuses every other transfer. */
+/**
+ * The chart of accounts of a company that writes invoices. The database refuses transfers that the chart does not list.
+ */
 export const invoicing = defineChart({
   accounts: ["receivable", "revenue", "tax_standard", "tax_reduced", "bank"],
   kinds: {

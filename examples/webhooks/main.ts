@@ -14,12 +14,12 @@ const at = { url, schemas: [webhooksSchema] };
 await migrate({ ...at, jobs: true });
 const database = await createDatabase({ ...at, works: true });
 
-// For the webhooks package, a merchant of this shop is a lender, and an order is a loan. The merchant's endpoint
+// For the webhooks package, a merchant of this shop is a tenant, and an order is a stream. The merchant's endpoint
 // answers the first five requests with 503.
 const merchantId = newId();
 const key = { keyId: "wk_2026_11", secret: randomBytes(32).toString("hex") }; // keep your secret sealed, out of code and logs
 const receiver = await startReceiver(key.secret, { down: 5 });
-await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId: merchantId, url: receiver.url }));
+await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: merchantId, url: receiver.url }));
 const outbound = createOutbound({ allow: "127.0.0.1:*" }); // for this example's receiver; the default allows only public https
 const webhooks = await startWebhooks({
   database,
@@ -29,20 +29,20 @@ const webhooks = await startWebhooks({
   ladder: parseLadder("0s,100ms,200ms"), // default: seven attempts in about 31 hours
   suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // default: 20 failures in a row, and 15 minutes
   pollIntervalMs: 300, // how often to look for pings and replays that are due; default: 1 s
-  onAttempt: ({ loan, sequence, attempt, replay, state }) =>
-    console.log(`${loan}/${sequence}, attempt ${attempt}${replay ? " of a replay" : ""}: ${state}`),
+  onAttempt: ({ stream, sequence, attempt, replay, state }) =>
+    console.log(`${stream}/${sequence}, attempt ${attempt}${replay ? " of a replay" : ""}: ${state}`),
   onProbe: ({ passed }) => console.log(`suspended, ping: ${passed ? "answered" : "not answered"}`),
 });
 
 const shop = new Client({ connectionString: url });
 await shop.connect();
 await shop.query("create temp table shop_order (id uuid primary key, name text)");
-async function book(loan: string, sequence: bigint, isInStock = true): Promise<void> {
-  const event = { lenderId: merchantId, eventId: newId(), kind: "order.paid", loan, sequence };
-  const told = { eventId: publicId("evt", event.eventId), kind: event.kind, order: loan, sequence: Number(sequence) };
+async function book(stream: string, sequence: bigint, isInStock = true): Promise<void> {
+  const event = { tenantId: merchantId, eventId: newId(), kind: "order.paid", stream, sequence };
+  const told = { eventId: publicId("evt", event.eventId), kind: event.kind, order: stream, sequence: Number(sequence) };
   await shop.query("begin");
   try {
-    await shop.query("insert into shop_order values ($1, $2)", [newId(), `${loan}/${sequence}`]);
+    await shop.query("insert into shop_order values ($1, $2)", [newId(), `${stream}/${sequence}`]);
     const { committed } = await joinTransaction(database, shop, async (tx) => {
       await emit(tx, [{ ...event, occurredAt: new Date(), body: JSON.stringify(told) }]);
     });
@@ -63,7 +63,7 @@ await book("ORDER-2", 1n); // the fourth failure in a row: the endpoint is suspe
 await until(async () => (await endpointOf(database.em(), merchantId))?.state === "suspended");
 await book("ORDER-2", 2n); // waits until the first event of ORDER-2 is delivered
 await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 2);
-const { deliveries } = await listDeliveries(database.em(), { lenderId: merchantId, states: ["parked"] }, new Date());
+const { deliveries } = await listDeliveries(database.em(), { tenantId: merchantId, states: ["parked"] }, new Date());
 for (const { eventId } of deliveries) await transaction(database.em(), (tx) => replayDelivery(tx, merchantId, eventId));
 await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 3);
 
@@ -75,9 +75,9 @@ console.log(`${orders} orders, ${published} events: ${delivered} delivered, ${re
 receiver.close();
 await Promise.all([shop.end(), database.close()]);
 
-function pingOf(lenderId: string) {
+function pingOf(tenantId: string) {
   const eventId = newId();
-  return { lenderId, eventId, body: JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping" }) };
+  return { tenantId, eventId, body: JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping" }) };
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {

@@ -22,7 +22,8 @@ afterAll(() => database.close());
 const byLoan = /lender_id = .*source_loan_number = /;
 const byReference = /lender_id = .*source_loan_number = .*reference = /;
 
-// The plans are prepared on empty tables, where a sequential scan seems to cost no more than an index scan.
+// Each plan is prepared on empty tables. This is the worst case, because PostgreSQL then expects a sequential scan to
+// cost no more than an index scan.
 test.each([
   { ...selectBookings.ofOne, values: "'{}', '{}', '{}', null", searchedBy: byReference },
   { ...selectBookings.ofMany, values: "'{}', '{}', '{}'", searchedBy: byReference },

@@ -81,7 +81,7 @@ export const held: Held[] = LENDERS.flatMap(({ id: lenderId }, lender) =>
   }),
 );
 
-/** The parts of a request, each with the values to try. */
+/** The parts of a request for a list of cases, each with the values to try. */
 const PARTS: readonly (readonly Request[])[] = [
   [
     { filter: { statuses: ["assigned"] } },
@@ -116,8 +116,8 @@ const PAIRS = PARTS.flatMap((part, index) =>
   ),
 );
 /**
- * The requests to test: every part alone with every sort, and every pair of parts with one sort. With the environment
- * variable LISTS=all, every pair is tested with every sort.
+ * The requests for lists of cases to test: every part of a request alone with every sort, and every pair of parts with
+ * one sort. With the environment variable LISTS=all, every pair is tested with every sort.
  */
 export const REQUESTS: readonly Request[] = CASE_SORTS.flatMap((sort, order) => {
   const pairs = PAIRS.filter((_, index) => process.env["LISTS"] === "all" || index % CASE_SORTS.length === order);

@@ -21,7 +21,7 @@ export interface Portfolios {
   list(me: string, request: Partial<CaseListRequest>, now?: Date): Promise<Page<ListedCase>>;
   /** Reads all pages of a list, and returns the ids of each page. */
   allPages(me: string, request: Partial<CaseListRequest>): Promise<string[][]>;
-  /** Reads a list in pages of two, and returns the index of each listed case in `held`. */
+  /** Reads a list in pages of two, and returns the position of each listed case in the array `held`. */
   order(me: string, request: Partial<CaseListRequest>, held: readonly ImportedCase[]): Promise<number[]>;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { command } from "./command/command.ts";
 
-// The reader of stdout may close it early, as `head` does.
+// If the reader of stdout closes it early, as `head` does, exit with code 2 instead of crashing.
 process.stdout.on("error", () => process.exit(2));
 
 process.exitCode = await command(process.argv.slice(2), process).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promi
 import { expect, test } from "vitest";
 import { inBatches } from "./batches.ts";
 
-test("inBatches starts a batch for a single item at once; items that arrive during that batch form one next batch", async () => {
+test("items that arrive while a single item is processed form the next batch together", async () => {
   const batches: number[][] = [];
   const double = inBatches<number, number>({
     maxItems: 64,
@@ -21,7 +21,7 @@ test("inBatches starts a batch for a single item at once; items that arrive duri
   expect(batches).toEqual([[1], [2, 3, 4]]);
 });
 
-test("a batch has at most maxItems items, and at most maxUnderWay batches run at a time", async () => {
+test("inBatches limits the items of a batch to maxItems and the batches that run at a time to maxUnderWay", async () => {
   let underWay = 0;
   const seen: { items: number; underWay: number }[] = [];
   const echo = inBatches<number, number>({
@@ -41,7 +41,7 @@ test("a batch has at most maxItems items, and at most maxUnderWay batches run at
   expect(Math.max(...seen.map((batch) => batch.underWay))).toBe(2);
 });
 
-test("fewer than minItems items wait for the running batch, and minItems items start a second batch", async () => {
+test("while a batch runs, a second batch starts only when minItems items wait", async () => {
   const batches: number[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<number, number>({
@@ -109,7 +109,7 @@ test("a single item does not wait for a batch that takes longer than usual", asy
   expect(await stuck).toBe(1);
 });
 
-test("items of different kinds never share a batch, and the kind whose item has waited longest runs first", async () => {
+test("a batch has only items of one kind, namely of the kind whose item has waited longest", async () => {
   const batches: string[][] = [];
   const echo = inBatches<string, string>({
     maxItems: 2,
@@ -139,7 +139,7 @@ test("items with the same lock never run in two batches at a time, and do not de
       return items;
     },
   });
-  // "a3" waits when the batch starts, "a4" arrives while the batch runs.
+  // "a3" is waiting when the batch of "a1" and "a2" starts. "a4" arrives while that batch runs.
   const answers = ["a1", "a2", "a3", "b1"].map(echo);
   await delay(1);
   answers.push(echo("a4"), echo("b2"));

@@ -108,7 +108,7 @@ interface Lane<Item, Outcome> {
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   const { run, maxItems, maxUnderWay, minItems = 1, kindOf, lockOf } = options;
   const { maxUnderWayOfKind = maxUnderWay, maxLateUncounted = 0 } = options;
-  /** Lanes by kind. A lane is removed when it has no items, no running batches and no timer. */
+  /** The waiting items of each kind. An entry is removed when it has no items, no running batches and no timer. */
   const lanes = new Map<unknown, Lane<Item, Outcome>>();
   /** The keys that running batches have locked, each with the items that wait for it. */
   const locked = new Map<unknown, Waiting<Item, Outcome>[]>();
@@ -138,7 +138,7 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     for (let lane = nextLane(); lane; lane = nextLane()) void runBatch(lane, lane.waiting.splice(0, maxItems));
   }
 
-  /** Returns the lane whose first item has waited longest, among the lanes that may start a batch. */
+  /** Returns the kind whose first item has waited longest, among the kinds that may start a batch. */
   function nextLane(): Lane<Item, Outcome> | undefined {
     let next: Lane<Item, Outcome> | undefined;
     for (const lane of lanes.values()) {
@@ -185,11 +185,14 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     const locks = new Set(batch.map(({ item }) => lockOf(item)));
     const freed = [...locks].flatMap((key) => locked.get(key) ?? []);
     for (const key of locks) locked.delete(key);
-    // Freed items go to the end of their lane. Otherwise many items for one lock would delay all other items.
+    // Items that waited for a lock go behind the other waiting items of their kind. Otherwise many items for one lock
+    // would delay all other items.
     for (const waiting of freed) laneOf(waiting.item).waiting.push({ ...waiting, arrival: (arrivals += 1) });
   }
 
-  /** Queues an item: behind its lock if a running batch holds that lock, otherwise in its lane. */
+  /**
+   * Adds an item to the items that wait for its lock if a running batch holds the lock, otherwise to those of its kind.
+   */
   function addWaiting(waiting: Waiting<Item, Outcome>): void {
     (locked.get(lockOf?.(waiting.item)) ?? laneOf(waiting.item).waiting).push(waiting);
   }

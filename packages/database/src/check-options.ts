@@ -25,7 +25,7 @@ const EXAMPLE_URL = "expected a URL such as postgres://app@localhost:5432/billin
 /** The options that `createDatabase` and `migrate` share. The caller may be JavaScript, so their types are unknown. */
 type SharedOptions = Readonly<Partial<Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax", unknown>>>;
 
-/** Checks the options of `caller`. */
+/** Checks the options that were passed to `createDatabase` or `migrate`. `caller` is the name of that function. */
 export function checkOptions(caller: string, options: object): void {
   const given: SharedOptions = options ?? {};
   const fail = (option: string, problem: string): never => {

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { newId, parsePublicId, publicId } from "./index.ts";
 
 /**
- * A separate copy of the module. Another test in this process may have set the clock ahead. The shared copy would then
- * continue from the times of that test, because ids keep ascending when the clock goes back.
+ * Imports a separate copy of the module that makes ids. Another test in this process may have set the clock ahead. The
+ * shared copy would then continue from the times of that test, because ids keep ascending when the clock goes back.
  */
 const FRESH_IDS = "./ids.ts?fresh";
 

@@ -17,7 +17,7 @@ import {
 import { billingSchema, insertReceipt, Invoice, receiptById, reminders } from "./shop.ts";
 import { type SilentWire, silentWire } from "./silent-wire.ts";
 
-/** Longer than all our time limits for an answer. */
+/** A time that is longer than all our time limits for an answer of PostgreSQL. */
 const LONG_MS = 60_000;
 
 let direct: string;

@@ -11,7 +11,7 @@ function at(seconds: number): Date {
   return new Date(NOW.getTime() + seconds * 1_000);
 }
 
-// Not sorted by credit time.
+// The earnings are in another order than their credit times.
 const lines = [due(3, 9n), due(1, 2n), due(2, 3n), due(2, 4n), due(1, 1n)];
 
 test.each([

@@ -16,7 +16,7 @@ export interface EarningsSummary {
   /** The sum of all earnings that are not reversed: `pendingMinor` + `creditedMinor` + `paidOutMinor`. */
   readonly earnedMinor: bigint;
   readonly pendingMinor: bigint;
-  /** Credited, but not paid out yet. */
+  /** The sum of the earnings that were credited, but not paid out yet. */
   readonly creditedMinor: bigint;
   readonly paidOutMinor: bigint;
 }

@@ -13,7 +13,8 @@ const noOtherColumns = Array.from({ length: 19 }, () => "'{}'").join(", ");
 
 const byCase = /using earning_pending .*\n.*lender_id = .*case_id = /;
 
-// The plans are prepared on empty tables, where a sequential scan seems to cost no more than an index scan.
+// Each plan is prepared on empty tables. This is the worst case, because PostgreSQL then expects a sequential scan to
+// cost no more than an index scan.
 test.each([
   { ...selectPending.ofOne, values: "'{}', '{}', null", finds: byCase },
   { ...selectPending.ofMany, values: "'{}', '{}'", finds: byCase },

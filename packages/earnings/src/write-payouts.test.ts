@@ -179,8 +179,8 @@ describe("a payout", () => {
 
 describe("the consistency checks of payouts", () => {
   /**
-   * Runs a query with triggers and foreign keys disabled. With them, the constraints would reject such changes: see the
-   * last test of this group.
+   * Runs a query with triggers and foreign keys disabled. The constraints would reject the changes that these tests
+   * make, as the last test of this group shows.
    */
   const forge = (text: string, values: unknown[]) =>
     withoutTriggers(database.pool, (client) => client.query(text, values));

@@ -26,7 +26,8 @@ export async function issueAccessToken(
   options: { ttlMs?: number; now?: Date } = {},
 ): Promise<{ accessToken: string; expiresAt: Date }> {
   const { ttlMs = OPERATOR_TOKEN_TTL_MS, now = new Date() } = options;
-  // The caller may have registered the field partner in this transaction. The SQL below sees only flushed rows.
+  // Flush first: the caller may have registered the field partner in this transaction, and the SQL below sees only
+  // flushed rows.
   await tx.flush();
   const expiresAt = new Date(now.getTime() + ttlMs);
   const sessionId = await openSession(tx, { fieldPartnerId, deviceName: null, expiresAt, by: "operator" }, now);

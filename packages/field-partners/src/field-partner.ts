@@ -46,7 +46,7 @@ export type FieldPartner = Readonly<FieldPartnerRow>;
  * country has only one, or else UTC.
  */
 export interface NewFieldPartner {
-  /** 1 to 80 characters. */
+  /** The name that is shown, 1 to 80 characters. */
   displayName: string;
   /** The phone number in E.164. No other active field partner may have it, because it is used to sign in. */
   phone: string;

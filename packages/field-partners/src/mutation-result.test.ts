@@ -38,7 +38,7 @@ test("a repeat gets the stored result and does not do the work again", async () 
   expect(repeated).toEqual({ kind: "repeat", result: { visitId: "v1", seen: [1, null] } });
 });
 
-test("another input with the same key is a conflict; the same input with another key, mutation or field partner is new", async () => {
+test("a used key is a conflict only for the same field partner and the same mutation with another input", async () => {
   const mutation = aMutation();
   await run(mutation, () => null);
   expect(await run({ ...mutation, inputHash: hash("another") }, () => 1)).toEqual({ kind: "conflict" });
@@ -79,7 +79,7 @@ test("if a mutation fails, a concurrent repeat that waited for it does the work"
   expect(await run(mutation, () => 1)).toEqual({ kind: "repeat", result: "second" });
 });
 
-test("a result is kept for 7 days; then the key is new again, even before the row is deleted", async () => {
+test("a key is new again after 7 days, even if the row with its result is not deleted yet", async () => {
   const mutation = aMutation();
   await run(mutation, () => "first");
   const atDay = (days: number) => new Date(NOW.getTime() + days * DAY_MS);

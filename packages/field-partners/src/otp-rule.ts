@@ -11,7 +11,7 @@ export const OTP_WRONG_TRIES_PER_DAY = 15;
 export const OTP_DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a code is valid after it was requested. */
 export const OTP_TTL_MS = 5 * 60 * 1000;
-/** For this time after a sign-in, a repeat of the same request gets the same tokens again. */
+/** How long after a sign-in a repeat of the same request gets the same tokens again. */
 export const OTP_REPEAT_MS = 15 * 60 * 1000;
 
 /** The facts about a code that decide the answer. */

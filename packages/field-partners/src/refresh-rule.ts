@@ -1,7 +1,7 @@
 /**
- * For this time after a refresh, a repeat of the same request gets the same tokens again. The time is long because a
- * phone may have no network for most of a day. This adds little risk: a stolen copy of an unused refresh token is valid
- * for 30 days anyway.
+ * How long after a refresh a repeat of the same request gets the same tokens again. The time is long because a phone
+ * may have no network for most of a day. The long time adds little risk, because a stolen copy of an unused refresh
+ * token is valid for 30 days anyway.
  */
 export const REFRESH_REPEAT_MS = 24 * 60 * 60 * 1000;
 

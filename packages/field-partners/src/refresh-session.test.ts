@@ -68,7 +68,7 @@ async function isValid({ accessToken }: Tokens, now = NOW): Promise<boolean> {
   return (await signedInBy(accessToken, now)) !== undefined;
 }
 
-/** Returns the tokens of the outcomes that are valid. */
+/** Returns those tokens in the outcomes that are still valid. */
 async function validTokensOf(outcomes: RefreshOutcome[]): Promise<Tokens[]> {
   const issued = outcomes.flatMap((outcome) => (outcome.kind === "refreshed" ? [outcome.tokens] : []));
   const validity = await Promise.all(issued.map((tokens) => isValid(tokens)));

@@ -12,7 +12,7 @@ const MAX_SESSIONS_SHOWN = 100;
 export interface Session {
   readonly id: string;
   readonly fieldPartnerId: string;
-  /** The name that the app gave. */
+  /** The name of the device, as the app sent it. */
   readonly deviceName: string | null;
   readonly issuedAt: Date;
   /** When the session's tokens were last refreshed. */

@@ -56,7 +56,7 @@ describe("a code", () => {
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
-  test("that is wrong counts as one try, even if its request is repeated; another wrong code counts as a further try", async () => {
+  test("that is wrong counts as one try, however often its request is repeated", async () => {
     const { otpId, code } = await aSentCode();
     const idempotencyKey = randomUUID();
     const repeats = Array.from({ length: 10 }, () => verify(otpId, anotherThan(code), { idempotencyKey }));
@@ -127,7 +127,7 @@ describe("a code", () => {
 });
 
 describe("for a phone without a field partner", () => {
-  test("no code is accepted, not even the one derived from its id, and wrong tries are counted as usual", async () => {
+  test("every code counts as a wrong try, even the code that is derived from the id of the one-time password", async () => {
     const otpId = await aRequested(aPhone());
     const derivedCode = otpCode(keys.otp[0]!, otpId);
     expect(await otpToSend(database.em(), keys, otpId, NOW)).toBeUndefined();
@@ -140,7 +140,7 @@ describe("for a phone without a field partner", () => {
   test("a request sends the same queries and jobs as for a phone of a field partner", async () => {
     const statements: string[] = [];
     const onStatement = ({ text }: { text: string }) => void statements.push(text);
-    // One connection: the queries that are sent once per connection are then sent before the comparison.
+    // With a single connection, the queries that are sent once per connection are sent before the comparison begins.
     const traced = await createDatabase({ url, schemas, poolMax: 1, onStatement });
     await traced.jobs.start();
     const person = await aPerson();
@@ -165,7 +165,7 @@ describe("for a phone without a field partner", () => {
   });
 });
 
-test("the database contains neither a code nor a token, and the job contains only an id", async () => {
+test("after a sign-in, neither the tables nor the job contain the code or a token", async () => {
   const { otpId, code } = await aSentCode();
   const signedIn = await verify(otpId, code);
   if (signedIn.kind !== "signed_in") throw new Error(signedIn.kind);

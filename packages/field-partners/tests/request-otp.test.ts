@@ -17,7 +17,7 @@ describe("a request for a code", () => {
     expect(await request(phone, minutesLater(15))).toMatchObject({ kind: "requested" });
   });
 
-  test("with the same key and phone gets the same code and one job; with another phone it is a conflict", async () => {
+  test("that repeats a key gets the same code for the same phone, and a conflict for another phone", async () => {
     const [phone, key] = [aPhone(), randomUUID()];
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => request(phone, NOW, key)));
     const [first] = outcomes;

@@ -52,7 +52,7 @@ export async function onboardLender(
   return transaction(em, async (tx) => {
     const now = new Date();
     const created = await createLender(tx, vault, { ...input, environment }, now);
-    await registerEndpoint(tx, { lenderId: created.lender.id, url: callbackUrl });
+    await registerEndpoint(tx, { tenantId: created.lender.id, url: callbackUrl });
     openAccounts(tx, lenderAccounts(created.lender.id, created.lender.currency), now);
     return created;
   });
@@ -76,7 +76,7 @@ export async function changeLender(
   return transaction(em, async (tx) => {
     const now = new Date();
     const lender = await updateLender(tx, vault, lenderId, changes, now);
-    if (callbackUrl !== undefined) await changeEndpoint(tx, { lenderId, url: callbackUrl });
+    if (callbackUrl !== undefined) await changeEndpoint(tx, { tenantId: lenderId, url: callbackUrl });
     openAccounts(tx, lenderAccounts(lender.id, lender.currency), now);
     return lender;
   });

@@ -131,8 +131,8 @@ export function anyRepeats(facts: readonly Fact[]): fc.Arbitrary<RepeatedArrival
 }
 
 /**
- * Computes the excess by its definition. The facts in `order` arrive one by one and are not repeated, the first fact is
- * a balance, and no payment clears the case.
+ * Computes the excess by its definition. Assumes that the facts in `order` arrive one by one and without repeats, that
+ * the first fact is a balance, and that no payment clears the case.
  */
 export function excessOf(order: readonly Fact[]): number {
   let [asOf, outstanding, applied, peak] = [-Infinity, 0, 0, 0];

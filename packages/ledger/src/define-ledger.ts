@@ -26,7 +26,10 @@ import {
 import type { LedgerCheck } from "./verification/verify-checks.ts";
 import { type LedgerVerification, verificationOf, verify, type VerifyOptions } from "./verification/verify.ts";
 
-/** The hash chains, the verification and the anchors of a ledger. A book is the UUID of one of its tenants. */
+/**
+ * Extends and anchors the hash chains of a ledger, and verifies the ledger. Each tenant has one book, and the parameter
+ * `book` is the tenant's UUID.
+ */
 export interface Ledger<OwnCode extends string = never, OwnCount extends string = never> {
   /**
    * Adds a book's new rows to its hash chain. If there are none, it writes nothing. A block lists the ids of its rows, so
@@ -37,8 +40,9 @@ export interface Ledger<OwnCode extends string = never, OwnCount extends string 
   /** Returns the newest block of a book's chain, or undefined if the chain has no block. */
   chainHead(em: EntityManager, book: string): Promise<ChainHead | undefined>;
   /**
-   * Recomputes everything in the ledger and reports each row that does not match: contents and their digests, balances,
-   * the accounts of transfers, corrections, and the hash chain.
+   * Checks the whole ledger and reports each problem: a row that differs from its digest, debits that differ from
+   * credits, a transfer with a missing account or another currency than its accounts, a correction of a transfer that
+   * does not exist, and a block that does not match its rows or the previous block.
    *
    * It only reads. It may run while the ledger is in use, because each query reads one consistent state of the database.
    */
@@ -47,10 +51,10 @@ export interface Ledger<OwnCode extends string = never, OwnCount extends string 
    * Signs the newest block of each chain that has grown since its last anchor, and passes the signed line to `append`.
    * Returns the number of chains anchored. Without new blocks it appends nothing.
    *
-   * If `append` fails, the call fails. The next call anchors the block that is the newest by then, which covers the same
-   * rows. If the process dies after `append` and before the anchor is recorded in the database, the next call makes the
-   * same anchor again, which is harmless. If some chains cannot be read, the call anchors all others first and then
-   * throws the first error.
+   * If `append` fails, the call fails. The next call then anchors the newest block, which covers the same rows too. If
+   * the process dies after `append` and before the anchor is recorded in the database, the next call anchors the same
+   * chains again, which is harmless. If some chains cannot be read, the call anchors all others first and then throws
+   * the first error.
    */
   anchorHeads(em: EntityManager, options: AnchorHeadsOptions): Promise<number>;
   /** Returns when the chains of these books were last anchored, and when their oldest unanchored block was created. */
@@ -82,10 +86,12 @@ export interface LedgerDefinition<Block extends ChainBlockColumns, Anchor extend
 }
 
 /**
- * Defines a ledger on tables of one's own, for a package that has more tables than a chart. The PostgreSQL schema of
- * `chainBlock` also has a table `account`, a table `transfer`, and a function `chain_block_hash`. A book is the
- * `lender_id` of its rows, because `@collections/database` distributes tables by this column. Most hosts need only
- * `defineChart`. The type of the result names the codes of its own checks and the counts of its other chained tables.
+ * Defines a ledger for a package that has its own tables. Most hosts need only `defineChart`.
+ *
+ * The PostgreSQL schema of `chainBlock` must also have a table `account`, a table `transfer` and a function
+ * `chain_block_hash`. The column `lender_id` of each table has the id of the book, because `@collections/database`
+ * distributes tables by this column. Declare the type of the result as in the example: first the codes of your own
+ * checks, then the names of the counts of the chained tables other than `transfer`.
  *
  * @example
  * const shopLedger: Ledger<"NOT_SHIPPED", "shipments"> = defineLedger({
@@ -118,7 +124,8 @@ export function defineLedger<
   return {
     extendChain: (em, book, options) => extendChain(chain, em, book, options),
     chainHead: (em, book) => chainHead(chain, em, book),
-    // The rows of the checks and of the counts have the codes and the names that the caller declares.
+    // The cast is needed because the compiler cannot derive `OwnCode` and `OwnCount`. The caller of `defineLedger`
+    // declares them: the codes of its own checks, and the names of the counts of its chained tables.
     verify: async (em, options = {}) =>
       (await verify(verification, em, options)) as unknown as LedgerVerification<OwnCode, OwnCount>,
     anchorHeads: (em, options) => anchorHeads(anchors, em, options),

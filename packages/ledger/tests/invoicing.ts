@@ -24,7 +24,7 @@ export async function invoicingDatabase(): Promise<Database> {
   return database;
 }
 
-/** A book with a customer, whose invoices are posted by `invoice`. */
+/** A book with one customer. `invoice` posts invoices for this customer. */
 export class SampleBook {
   readonly id = newId();
   readonly customerId = newId();

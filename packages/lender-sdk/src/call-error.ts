@@ -16,7 +16,7 @@ export abstract class CollectionsError extends Error {
   abstract readonly retryable: boolean;
   /** The service's id of the request; give it to the operator. Undefined if no answer arrived. */
   readonly requestId: string | undefined;
-  /** How long the service asked to wait. */
+  /** How long the service asked to wait before the next attempt. Undefined if it did not ask. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, about: { requestId?: string; retryAfterMs?: number; cause?: unknown } = {}) {

@@ -74,6 +74,8 @@ export interface CaseSnapshot extends LoanState, Answer {
   readonly closedAt: string | null;
   readonly closeReason: string | null;
   readonly serverTime: string;
-  /** Pass it to `getCaseIfChanged`. */
+  /**
+   * Identifies this state of the case. Pass it to `getCaseIfChanged`, which returns the case only if it has changed.
+   */
   readonly etag: string;
 }

@@ -40,7 +40,7 @@ export interface ImportOptions extends CallOptions {
 
 /** Options of a replay. */
 export interface ReplayOptions extends CallOptions {
-  /** 1 to 1,000; default 50. */
+  /** How many events per second the service sends: 1 to 1,000, by default 50. */
   readonly ratePerSecond?: number;
 }
 

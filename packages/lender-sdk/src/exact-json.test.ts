@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { AmountLiteral } from "./amount.ts";
 import { parseExact, stringifyExact } from "./exact-json.ts";
 
-test("parses amounts to text with all digits, and other numbers to numbers", () => {
+test("parseExact parses amounts to text with all digits, and other numbers to numbers", () => {
   const text = `{"amount": 90071992547409.93, "sequence": 14, "outstandingAfter":-0.10, "emiAmount":2.5E3,
     "changes": [{"field": "outstandingAmount", "from": 1.10, "to": null}, {"field": "dpd", "from": 1, "to": 2}],
     "note": "amount\\": 5", "from": 7}`;
@@ -21,11 +21,11 @@ test("parses amounts to text with all digits, and other numbers to numbers", () 
   });
 });
 
-test("parses all other JSON like JSON.parse, and rejects invalid JSON", () => {
+test("parseExact parses JSON without amounts like JSON.parse, and rejects invalid JSON", () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(undefined, 1, 2), (json, indent) => {
       const text = JSON.stringify(JSON.parse(json), null, indent);
-      // Random keys practically never end in "amount".
+      // JSON.parse gives the expected value, because random keys practically never end in "amount".
       expect(parseExact(text)).toEqual(JSON.parse(text));
     }),
   );
@@ -38,7 +38,7 @@ test("parses all other JSON like JSON.parse, and rejects invalid JSON", () => {
   );
 });
 
-test("writes an amount as a number with exactly its digits, and everything else like JSON.stringify", () => {
+test("stringifyExact writes an amount as a number with exactly its digits, and everything else like JSON.stringify", () => {
   const value = {
     amount: new AmountLiteral("90071992547409.930", "amount"),
     paidAt: new Date(0),

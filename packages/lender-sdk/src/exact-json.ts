@@ -1,6 +1,6 @@
 import { AmountLiteral } from "./amount.ts";
 
-// Matches whole strings too, so that a number inside a string is not matched by itself.
+// Finds the numbers in a JSON text. It matches whole strings too, so that it does not find digits inside a string.
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected", "totalReversed", "inBalance"]);
 
@@ -11,8 +11,9 @@ const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected", "t
  */
 export function parseExact(text: string): unknown {
   const literals: string[] = [];
-  // Replaces each number with its index in `literals` and looks it up again below, because Node 20 does not give a
-  // reviver the source text. The space keeps invalid JSON such as 01 invalid.
+  // Gives the reviver the exact text of each number, because Node 20 does not pass it. JSON.parse gets a text in which
+  // each number is replaced with its index in `literals`, and the reviver looks up the number's text by this index. The
+  // space before each index keeps invalid JSON such as 01 invalid.
   const indexed = text.replaceAll(STRING_OR_NUMBER, (token) =>
     token.startsWith('"') ? token : ` ${literals.push(token) - 1}`,
   );

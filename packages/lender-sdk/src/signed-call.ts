@@ -45,7 +45,7 @@ export interface CallerOptions {
   readonly pauses?: RetryPauses;
   /** Called before each retry; use it for logs. */
   readonly onRetry?: (retry: Retry) => void;
-  /** Used instead of the global fetch. */
+  /** The function that sends requests, instead of the global fetch. */
   readonly fetch?: typeof fetch;
   /** The current time in Unix milliseconds. Default: Date.now. */
   readonly now?: () => number;

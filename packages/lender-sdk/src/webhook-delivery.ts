@@ -40,7 +40,7 @@ export interface DeliveryFilter {
   readonly since?: string | Date;
   /** Deliveries per page, 1 to 200. */
   readonly limit?: number;
-  /** `nextCursor` of the previous page. */
+  /** The cursor of the page to list: `nextCursor` of the previous page. */
   readonly cursor?: string;
 }
 

@@ -71,7 +71,7 @@ describe("a call without a successful answer", () => {
     ]);
   });
 
-  test("is signed again before its signature becomes too old, and a second call gets a signature of its own", async () => {
+  test("is signed again before its signature becomes too old, and its signature is not used for another call", async () => {
     let nowMs = Date.now();
     service.answerWith("reset", "reset", BOOKED, BOOKED);
     const client = aClient({ now: () => (nowMs += 100_000) });
@@ -268,7 +268,7 @@ test("a retried replay keeps its signature, so that the service recognizes the r
   expect(service.seen[1]).toMatchObject({ body: '{"loan":"LN-1","ratePerSecond":10}', isSigned: true });
 });
 
-test("reports a deprecated API version as a warning", async () => {
+test("the client reports a deprecated API version as a warning", async () => {
   const headers = { Deprecation: "@1795167667", Sunset: "Sat, 20 Nov 2027 00:00:00 GMT" };
   service.answerWith({ status: 200, body: { ok: true }, headers });
   const warnings: Warning[] = [];
@@ -284,17 +284,20 @@ test("debugSignature sends its request without a signature", async () => {
   expect(service.seen[0]!.headers.authorization).toBe(`Bearer ${KEY_ID}`);
 });
 
-test("signs the path prefix of the base URL too", async () => {
+test("the client signs the path prefix of the base URL too", async () => {
   service.answerWith({ status: 200, body: { ok: true } });
   await aClient({ baseUrl: `${service.url}/collections/` }).health();
   expect(service.seen[0]).toMatchObject({ url: "/collections/api/v1/partner/health", isSigned: true });
 });
 
-test.each([".", "..", "", "\ud800"])("rejects the loan number %j, which cannot be part of a path", async (loan) => {
-  await expect(aClient().getCase(loan)).rejects.toThrow("cannot be part of a path");
-});
+test.each([".", "..", "", "\ud800"])(
+  "the client rejects the loan number %j, which cannot be part of a path",
+  async (loan) => {
+    await expect(aClient().getCase(loan)).rejects.toThrow("cannot be part of a path");
+  },
+);
 
-test("sends loan numbers with special characters unchanged, percent-encoded in the path", async () => {
+test("the client sends loan numbers with special characters unchanged, percent-encoded in the path", async () => {
   service.answerWith({ status: 200, body: { success: true } });
   const loans = ["MUM/2023/00123", "a b", "ü%2F", "x?y#z", "...", "'!()*~", "\\", "LN+1;,"];
   for (const loan of loans) await aClient().getCase(loan);
@@ -302,11 +305,11 @@ test("sends loan numbers with special characters unchanged, percent-encoded in t
   expect(seen).toEqual(loans.map((loan) => [loan, true]));
 });
 
-test.each(["collections.example", "ftp://x", "https://x/?a=b"])("rejects the base URL %s", (baseUrl) => {
+test.each(["collections.example", "ftp://x", "https://x/?a=b"])("the client rejects the base URL %s", (baseUrl) => {
   expect(() => aClient({ baseUrl })).toThrow("is invalid: expected a URL from the operator");
 });
 
-test("does not show the secret when a client or its errors are printed", async () => {
+test("printing a client or its errors does not show the secret", async () => {
   service.answerWith(problem(401, "BAD_SIGNATURE"));
   const client = aClient();
   const error = await errorOf(client.health());

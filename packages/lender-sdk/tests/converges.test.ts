@@ -24,8 +24,8 @@ const SCHEMA = await readFile(new URL("../sql/receiver.sql", import.meta.url), "
 const LOANS = 3;
 const PROCESSES = 2;
 /**
- * The number of attempts per remaining event at the end of a scenario. It exceeds the number of failures that the
- * scenario can still cause.
+ * The maximum number of attempts per event at the end of a scenario, when the service sends every event that is not
+ * lost until it is acknowledged. It exceeds the number of failures that the scenario can still cause.
  */
 const LAST_ATTEMPTS = 30;
 
@@ -67,7 +67,7 @@ type Scenario = typeof scenarios extends fc.Arbitrary<infer Value> ? Value : nev
 /** The data that a lender has stored: the log of its commits, and its current state. */
 interface Stored {
   readonly loans: Map<string, Pick<LoanState, "sequence" | "totalCollected">>;
-  /** In the order of commits. */
+  /** The applied events, in the order in which they were committed. */
   readonly log: { loan: string; eventId: string; sequence: number; isLate: boolean }[];
 }
 
@@ -78,7 +78,7 @@ interface Lender {
   stored(): Promise<Stored>;
 }
 
-/** How often each outcome has occurred. */
+/** How often each outcome of a request has occurred, such as `healed`, `late` or `refused`. */
 type Seen = Map<string, number>;
 
 interface Hooks {
@@ -89,7 +89,8 @@ interface Hooks {
 let runs = 0;
 
 /**
- * Runs a scenario, delivers the remaining events, and compares the lender with the service. Counts outcomes in `seen`.
+ * Runs a scenario, then delivers every event that is not lost, and checks that the lender has the state of the service.
+ * Counts the outcomes of the requests in `seen`.
  */
 async function converges(scenario: Scenario, lenderOf: (hooks: Hooks) => Lender, seen: Seen): Promise<void> {
   runs += 1;
@@ -136,8 +137,8 @@ async function converges(scenario: Scenario, lenderOf: (hooks: Hooks) => Lender,
     }
   }
 
-  // The service sends the remaining events, all at once, until each is acknowledged. The last event of a loan is never
-  // lost.
+  // The service sends every event that is not lost, all at once, until each is acknowledged. The last event of a loan
+  // is never lost.
   await Promise.all(
     loans.flatMap((loan) => {
       const last = sequences.get(loan)!;
@@ -201,7 +202,8 @@ function lenderInMemory(hooks: Hooks): Lender {
   }
   return {
     receivers: Array.from({ length: PROCESSES }, () => receiverOver(storage, hooks, store)),
-    // Does nothing: this storage would not survive the death of its process.
+    // Does nothing: the death of a process is not simulated for a MemoryStorage, because the storage would be lost with
+    // the process.
     kill: () => {},
     stored: async () => stored,
   };
@@ -297,7 +299,8 @@ test("a process that dies at any query of an event stores all of the event or no
   const seen: Seen = new Map();
   const delivery = { loan: 0, which: 0, process: 0 };
   const twice = { what: "deliver", deliveries: [delivery, delivery], trouble: null, changesMeanwhile: false } as const;
-  // Applying an event takes 8 queries: begin, lock, find, two queries of the lender, remember, move, commit.
+  // Applying an event takes 8 queries: begin, lock the loan, find the event, two queries of the lender, insert the
+  // event, update the sequence of the loan, commit.
   for (let statementsLeft = 0; statementsLeft < 8; statementsLeft += 1) {
     for (const dies of ["before", "after"] as const) {
       const kill = { what: "kill", process: 0, statementsLeft, dies } as const;

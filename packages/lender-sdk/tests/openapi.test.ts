@@ -97,7 +97,7 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   expect(called.toSorted()).toEqual(known.toSorted());
 });
 
-/** Returns a program that compiles only if the SDK's types match the document. */
+/** Returns a program that compiles only if the SDK's types match the OpenAPI document. */
 function checks(): string {
   const { schemas } = OPENAPI.components;
   const kinds = Object.keys(OPENAPI.webhooks).filter((kind) => kind !== "ping" && kind !== "mint-link");
@@ -128,7 +128,7 @@ function checks(): string {
 
 function answerChecks(schema: string, type: string, added: readonly string[]): string[] {
   const names = added.map((name) => JSON.stringify(name));
-  // Every answer may have warnings; the document lists them only where some exist today.
+  // Every answer may have warnings. The OpenAPI document lists them only for the answers that can have one today.
   const keys = [`keyof ${schema}`, ...names].join(" | ");
   return [
     `check<Omit<${type}, ${names.join(" | ") || "never"}>>({} as ${schema});`,

@@ -10,7 +10,10 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 const PACKAGES = ["lender-sdk", "signing"].map((name) => fileURLToPath(new URL(`../../${name}`, import.meta.url)));
-/** Installed from this folder, because the test uses no registry. */
+/**
+ * The folder of @noble/hashes, which `signing` needs. The test installs it from this folder, because it uses no
+ * registry.
+ */
 const HASHES = fileURLToPath(new URL("../../signing/node_modules/@noble/hashes", import.meta.url));
 const TSC = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
 

@@ -48,7 +48,7 @@ test("postgresStorage accepts a pool of pg, and apply gets the client that has t
   expect(await positionOf("LN-1")).toBe("1");
 });
 
-test("rolls back if a query inside apply failed, even if apply catches the error", async () => {
+test("PostgresStorage rolls back if a query inside apply failed, even if apply catches the error", async () => {
   const { receive } = aReceiver({
     storage: postgresStorage<PoolClient>(pool),
     apply: async (_, tx) => {

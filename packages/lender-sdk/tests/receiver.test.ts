@@ -34,7 +34,7 @@ function aSnapshot(loan: string, sequence: number): CaseSnapshot {
   return { ...state, ...amounts } as unknown as CaseSnapshot;
 }
 
-describe("rejects without applying anything:", () => {
+describe("the receiver rejects, without applying anything:", () => {
   const event = anEvent("LN-1", 1);
   const tampered = { ...aWebhook(event), body: aWebhook(anEvent("LN-1", 1, { status: "closed" })).body };
   const without = (name: string) => {
@@ -76,7 +76,7 @@ describe("rejects without applying anything:", () => {
   });
 });
 
-test("accepts a timestamp up to five minutes in the past or the future", async () => {
+test("the receiver accepts a timestamp up to five minutes in the past or the future", async () => {
   const { receive } = aReceiver();
   for (const distanceMs of [-FIVE_MINUTES_MS + 30_000, FIVE_MINUTES_MS - 30_000]) {
     const request = aWebhook({ eventId: "evt_1", kind: "ping" }, { timestampMs: Date.now() + distanceMs });
@@ -84,7 +84,7 @@ test("accepts a timestamp up to five minutes in the past or the future", async (
   }
 });
 
-test("accepts both keys during a rotation, and reads keys from a vault", async () => {
+test("the receiver accepts both keys during a rotation, and reads keys from a vault", async () => {
   const secrets = new Map([
     ["lk_old", "sk_old"],
     ["lk_new", "sk_new"],
@@ -101,13 +101,13 @@ test("accepts both keys during a rotation, and reads keys from a vault", async (
   }
 });
 
-test("verifies against the option `path` if a proxy changes the path", async () => {
+test("the receiver verifies against the option `path` if a proxy changes the path", async () => {
   const { receive } = aReceiver({ path: "/public/hooks" });
   const request = aWebhook({ eventId: "evt_1", kind: "ping" }, { path: "/public/hooks" });
   expect((await receive({ ...request, path: "/hooks" })).status).toBe(200);
 });
 
-test("acknowledges a ping and events of unknown kinds without a loan", async () => {
+test("the receiver acknowledges a ping and events of unknown kinds without a loan", async () => {
   const { receive, reports, updates } = aReceiver();
   const none = { sourceLoanNumber: null, sequence: null, version: 1 };
   expect((await receive(aWebhook({ eventId: "evt_1", kind: "ping", test: true, ...none }))).status).toBe(200);
@@ -116,13 +116,13 @@ test("acknowledges a ping and events of unknown kinds without a loan", async () 
   expect(updates).toEqual([]);
 });
 
-test("applies an event of an unknown kind, because it contains the loan's state", async () => {
+test("the receiver applies an event of an unknown kind, because it contains the loan's state", async () => {
   const { receive, updates } = aReceiver();
   expect((await receive(aWebhook(anEvent("LN-1", 1, { kind: "case.polished" })))).status).toBe(200);
   expect(updates).toMatchObject([{ state: { sequence: 1 }, event: { kind: "case.polished" } }]);
 });
 
-test("applies each event once, with exact amounts", async () => {
+test("the receiver applies each event once, with exact amounts", async () => {
   const { receive, updates, reports } = aReceiver();
   const text = JSON.stringify(anEvent("LN-1", 1)).replace('"amount":10.1', '"amount":90071992547409.93');
   for (let time = 0; time < 3; time += 1) expect((await receive(aWebhook(text))).status).toBe(200);
@@ -133,7 +133,7 @@ test("applies each event once, with exact amounts", async () => {
   expect(reports.map(({ outcome }) => outcome)).toEqual(["applied", "duplicate", "duplicate"]);
 });
 
-test("reads and applies the case if events are missing, and treats those events as late when they arrive", async () => {
+test("the receiver reads and applies the case if events are missing, and treats those events as late when they arrive", async () => {
   const reads: string[] = [];
   const { receive, updates, late, reports } = aReceiver({
     client: {
@@ -167,14 +167,17 @@ test.each([
   ["cannot be read", () => Promise.reject(new Error("ECONNREFUSED")), "CASE_NOT_READ"],
   ["is older than the event", (loan: string) => Promise.resolve(aSnapshot(loan, 2)), "CASE_TOO_OLD"],
   ["is that of another loan", () => Promise.resolve(aSnapshot("LN-2", 9)), "CASE_TOO_OLD"],
-])("if events are missing and the case %s, applies nothing and asks for a retry", async (_, getCase, code) => {
-  const { receive, updates, errors } = aReceiver({ client: { getCase } });
-  expect(await receive(aWebhook(anEvent("LN-1", 3)))).toMatchObject({ status: 503, body: { code } });
-  expect(updates).toEqual([]);
-  expect(errors).toMatchObject([{ code }]);
-});
+])(
+  "the receiver applies nothing and asks for a retry if events are missing and the case %s",
+  async (_, getCase, code) => {
+    const { receive, updates, errors } = aReceiver({ client: { getCase } });
+    expect(await receive(aWebhook(anEvent("LN-1", 3)))).toMatchObject({ status: 503, body: { code } });
+    expect(updates).toEqual([]);
+    expect(errors).toMatchObject([{ code }]);
+  },
+);
 
-test("processes other deliveries while it reads a case, and does not overwrite a newer state with that case", async () => {
+test("the receiver processes other deliveries while it reads a case, and does not overwrite a newer state with that case", async () => {
   let answer: (snapshot: CaseSnapshot) => void = () => {};
   const reads = [new Promise<CaseSnapshot>((resolve) => (answer = resolve)), Promise.resolve(aSnapshot("LN-1", 7))];
   const { receive, updates, late } = aReceiver({ client: { getCase: () => reads.shift()! } });
@@ -187,7 +190,7 @@ test("processes other deliveries while it reads a case, and does not overwrite a
   expect(late.map(({ sequence }) => sequence)).toEqual([3]);
 });
 
-test("answers 500 without the reason if apply fails, and applies the event when it is sent again", async () => {
+test("the receiver answers 500 without the reason if apply fails, and applies the event when it is sent again", async () => {
   const applied: number[] = [];
   let isBroken = true;
   const { receive, errors } = aReceiver({

@@ -7,8 +7,8 @@ export interface Span {
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Returns the local time in a time zone (IANA name) at the moment `at`. The result is in milliseconds. Formatted in
- * UTC, it shows the local time.
+ * Returns the local time in a time zone (IANA name) at the moment `at`, as the milliseconds of a Date that shows this
+ * local time when it is formatted in UTC.
  *
  * @example
  * new Date(wallClock(new Date("2026-11-20T09:41:07Z"), "Asia/Kolkata")).toISOString(); // 2026-11-20T15:11:07.000Z
@@ -32,7 +32,8 @@ export function wallClock(at: Date, timeZone: string): number {
  * instantShowing(Date.UTC(2026, 10, 20), "Asia/Kolkata"); // 2026-11-19T18:30:00Z
  */
 export function instantShowing(wallMs: number, timeZone: string): Date {
-  // Clocks change at most once within these two days, so one of the two offsets is the right one.
+  // Tries the offsets of one day before and one day after the local time. Clocks change at most once between these two
+  // moments, so one of the two offsets is right.
   const candidates = [wallMs - DAY_MS, wallMs + DAY_MS].map(
     (ms) => new Date(wallMs - (wallClock(new Date(ms), timeZone) - ms)),
   ) as [Date, Date];
@@ -86,7 +87,8 @@ export function spanOfDay(day: string, timeZone: string): Span {
   return { from: midnight(date), to: midnight(date + 1) };
 }
 
-// Creating a DateTimeFormat costs a hundred times as much as using it. There are only a few hundred time zones.
+// A cache of one DateTimeFormat per time zone, because creating one costs a hundred times as much as using it. The
+// cache needs no limit, because there are only a few hundred time zones.
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 function formatterOf(timeZone: string): Intl.DateTimeFormat {

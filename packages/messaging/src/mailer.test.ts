@@ -58,14 +58,14 @@ test.each([
   "asha",
   "",
   `${"a".repeat(250)}@lender.example`,
-])("rejects %j as a recipient, and sends nothing", async (to) => {
+])("the mailer rejects %j as a recipient, and sends nothing", async (to) => {
   await using server = await openSmtpServer();
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send({ ...MAIL, to }));
   expect(error).toMatchObject({ code: "REFUSED", retryable: false });
   expect(server.received).toEqual([]);
 });
 
-test("returns the recipients that the server rejected, and sends the mail to the others", async () => {
+test("send returns the recipients that the server rejected, if the server accepts the mail for others", async () => {
   await using server = await openSmtpServer({ refuse: { "gone@lender.example": 550 } });
   const mailer = createMailer({ smtpUrl: server.url, from: FROM });
   const sent = await mailer.send({ ...MAIL, to: ["asha@lender.example", "gone@lender.example"] });
@@ -84,7 +84,7 @@ test.each([
   expect(`${error.detail}${error.message}`).not.toContain("asha");
 });
 
-test("uses the user name and password of the URL, and does not show them in an error", async () => {
+test("the mailer uses the user name and password of the URL, and does not show them in an error", async () => {
   await using server = await openSmtpServer({ login: { user: "us@er", pass: "p:w/d" } });
   const right = createMailer({ smtpUrl: server.url.replace("//", "//us%40er:p%3Aw%2Fd@"), from: FROM });
   expect(await right.send(MAIL)).toMatchObject({ refused: [] });
@@ -99,7 +99,7 @@ test("send fails with NOT_CONFIGURED without an SMTP URL", async () => {
   expect(error).toMatchObject({ code: "NOT_CONFIGURED", retryable: false });
 });
 
-test("reports UNREACHABLE if no mail server is running", async () => {
+test("send fails with UNREACHABLE if no mail server is running", async () => {
   const server = await openSmtpServer();
   await server[Symbol.asyncDispose]();
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
@@ -110,14 +110,14 @@ test("reports UNREACHABLE if no mail server is running", async () => {
   });
 });
 
-test("sends neither mail nor password to a server with an untrusted certificate", async () => {
+test("the mailer sends neither mail nor password to a server with an untrusted certificate", async () => {
   await using server = await openSmtpServer({ startTls: true });
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
   expect(error).toMatchObject({ code: "UNREACHABLE", retryable: true, detail: expect.stringContaining("secure") });
   expect(server.received).toEqual([]);
 });
 
-test("reports UNREACHABLE if an smtps URL leads to a server without TLS", async () => {
+test("send fails with UNREACHABLE if an smtps URL leads to a server without TLS", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url.replace("smtp:", "smtps:"), from: FROM });
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({
@@ -129,13 +129,13 @@ test("reports UNREACHABLE if an smtps URL leads to a server without TLS", async 
 test.each<[string, (socket: Socket) => void]>([
   ["sends nothing", () => undefined],
   ["sends its greeting very slowly", sendSlowly],
-])("reports TIMEOUT for a server that %s", async (_what, behave) => {
+])("send fails with TIMEOUT for a server that %s", async (_what, behave) => {
   await using server = await openRawServer(behave);
   const mailer = createMailer({ smtpUrl: server.url, from: FROM, timeoutMs: 100 });
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({ code: "TIMEOUT", retryable: true });
 });
 
-test("reports UNREACHABLE if the server closes the connection", async () => {
+test("send fails with UNREACHABLE if the server closes the connection", async () => {
   await using server = await openRawServer((socket) => socket.end("220 hello\r\n"));
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
   expect(error).toMatchObject({ code: "UNREACHABLE", retryable: true });

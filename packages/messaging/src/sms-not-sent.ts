@@ -33,7 +33,7 @@ export class SmsNotSentError extends Error {
   }
 }
 
-/** Converts a failure, or an answer other than 2xx, to an error. */
+/** Converts a failed request to the SMS gateway, or an answer other than 2xx, to an error. */
 export function explainSmsAnswer(answer: OutboundAnswer): SmsNotSentError {
   if (answer.kind === "failure") {
     if (answer.requestSent) {

@@ -10,7 +10,7 @@ import { SmsNotSentError } from "./sms-not-sent.ts";
 const SMS = { to: "+919800000001", text: 'Code "123456" & {to}\nat 5 %', key: "otp-1" };
 const JSON_BODY = '{"mobile":"{to}","flow":{"message":"{text}"}}';
 
-test("sends the operator's JSON body, headers and an idempotency key, and escapes the text for JSON", async () => {
+test("an SMS is sent with the operator's JSON body and headers and an idempotency key, and its text is escaped for JSON", async () => {
   await using gateway = await openGateway((response) => response.writeHead(202).end());
   await gateway.sms(JSON_BODY).send(SMS);
   expect(gateway.requests).toEqual([
@@ -24,7 +24,7 @@ test("sends the operator's JSON body, headers and an idempotency key, and escape
   ]);
 });
 
-test("sends a body that is not JSON as a form", async () => {
+test("an SMS is sent as a form if the operator's body is not JSON", async () => {
   await using gateway = await openGateway((response) => response.end("OK"));
   await gateway.sms("To={to}&Body={text}").send(SMS);
   const [request] = gateway.requests;
@@ -36,7 +36,7 @@ test.each([
   ['{"to":"{to}"}', "has no place for {text}"],
   ["text={text}", "has no place for {to}"],
   ['{"to":{to},"text":"{text}"}', "begins with { but is not valid JSON"],
-])("rejects the body %s: it %s", (body, reason) => {
+])("createSmsGateway rejects the body %s: it %s", (body, reason) => {
   const make = () => createSmsGateway({ url: "http://127.0.0.1:1", headers: {}, body, outbound: createOutbound() });
   expect(make).toThrow(new InvalidSmsBodyError(reason));
 });
@@ -46,18 +46,23 @@ test.each([
   [302, "REFUSED", false],
   [429, "RATE_LIMITED", true],
   [503, "TEMPORARY", true],
-])("reports HTTP %i as %s, retryable: %s, without any text of the answer", async (status, code, retryable) => {
-  await using gateway = await openGateway((response) => response.writeHead(status).end(`no to ${SMS.to} ${SMS.text}`));
-  const error = await gateway
-    .sms(JSON_BODY)
-    .send(SMS)
-    .catch((caught: unknown) => caught);
-  expect(error).toBeInstanceOf(SmsNotSentError);
-  expect(error).toMatchObject({ code, retryable, status });
-  expect(`${String(error)}${(error as Error).stack}`).not.toMatch(/9800000001|123456/);
-});
+])(
+  "the error for HTTP %i is %s, retryable: %s, and contains no text of the answer",
+  async (status, code, retryable) => {
+    await using gateway = await openGateway((response) =>
+      response.writeHead(status).end(`no to ${SMS.to} ${SMS.text}`),
+    );
+    const error = await gateway
+      .sms(JSON_BODY)
+      .send(SMS)
+      .catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(SmsNotSentError);
+    expect(error).toMatchObject({ code, retryable, status });
+    expect(`${String(error)}${(error as Error).stack}`).not.toMatch(/9800000001|123456/);
+  },
+);
 
-test("reports OUTCOME_UNKNOWN if the gateway does not answer, and UNREACHABLE if no gateway is running", async () => {
+test("an SMS fails with OUTCOME_UNKNOWN if the gateway does not answer, and with UNREACHABLE if no gateway is running", async () => {
   await using gateway = await openGateway(() => {});
   const silent = gateway.sms(JSON_BODY, 100).send(SMS);
   await expect(silent).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false });

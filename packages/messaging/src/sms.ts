@@ -93,7 +93,7 @@ function readBody(body: string): (to: string, text: string) => { contentType: st
   const escape = isJson ? (text: string) => JSON.stringify(text).slice(1, -1) : encodeURIComponent;
   return (to, text) => {
     const values: Record<string, string> = { "{to}": escape(to), "{text}": escape(text) };
-    // Both placeholders are replaced in one pass, so that a placeholder in a text is not replaced.
+    // Both placeholders are replaced in one pass, so that a {to} inside the message itself is not replaced.
     return { contentType, body: body.replaceAll(/\{to\}|\{text\}/g, (placeholder) => values[placeholder]!) };
   };
 }

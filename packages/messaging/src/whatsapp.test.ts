@@ -58,7 +58,7 @@ test("a template without parameters has no components, and line breaks in parame
   expect(templates[1]).toMatchObject({ components: [{ parameters: [{ type: "text", text: "A B C" }] }] });
 });
 
-test("sends callbackData with the message", async () => {
+test("sendTemplate sends callbackData with the message", async () => {
   await using api = await openCloudApi(() => [200, ACCEPTED]);
   await api.whatsApp.sendTemplate({ ...MESSAGE, callbackData: "0199a2b4-0000-7000-8000-000000000001" });
   expect(api.requests[0]!.body).toMatchObject({ biz_opaque_callback_data: "0199a2b4-0000-7000-8000-000000000001" });
@@ -92,13 +92,19 @@ test.each<[number, number, string, boolean]>([
   [131_016, 503, "TEMPORARY", true],
   [999_999, 500, "TEMPORARY", true],
   [999_999, 400, "INVALID_REQUEST", false],
-])("reports Meta's error %i with HTTP %i as %s, retryable: %s", async (metaCode, status, code, retryable) => {
-  const message = `(#${metaCode}) Recipient +919800000001 with token EAAtest.token`;
-  await using api = await openCloudApi(() => [status, { error: { message, type: "OAuthException", code: metaCode } }]);
-  const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
-  expect(error).toMatchObject({ code, retryable, status, detail: expect.stringContaining(`${metaCode}`) });
-  expect(`${error.detail}${error.stack}`).not.toMatch(/9800000001|EAAtest/);
-});
+])(
+  "sendTemplate reports Meta's error %i with HTTP %i as %s, retryable: %s",
+  async (metaCode, status, code, retryable) => {
+    const message = `(#${metaCode}) Recipient +919800000001 with token EAAtest.token`;
+    await using api = await openCloudApi(() => [
+      status,
+      { error: { message, type: "OAuthException", code: metaCode } },
+    ]);
+    const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
+    expect(error).toMatchObject({ code, retryable, status, detail: expect.stringContaining(`${metaCode}`) });
+    expect(`${error.detail}${error.stack}`).not.toMatch(/9800000001|EAAtest/);
+  },
+);
 
 test.each<[number, string, boolean]>([
   [500, "OUTCOME_UNKNOWN", false],
@@ -108,13 +114,13 @@ test.each<[number, string, boolean]>([
   [401, "TOKEN_INVALID", false],
   [403, "NOT_PERMITTED", false],
   [302, "INVALID_REQUEST", false],
-])("reports HTTP %i without Meta's error body as %s", async (status, code, retryable) => {
+])("sendTemplate reports HTTP %i without Meta's error body as %s", async (status, code, retryable) => {
   await using api = await openCloudApi(() => [status, "<html>gateway</html>"]);
   expect(await failureOf(api.whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code, retryable, status });
 });
 
 test.each(["accepted", {}, { messages: [] }, { messages: [{ id: "" }] }, { messages: "x" }, null])(
-  "reports a 200 without a message id (%j) as OUTCOME_UNKNOWN, which is not retryable",
+  "sendTemplate reports a 200 without a message id (%j) as OUTCOME_UNKNOWN, which is not retryable",
   async (body) => {
     await using api = await openCloudApi(() => [200, body]);
     const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
@@ -122,21 +128,21 @@ test.each(["accepted", {}, { messages: [] }, { messages: [{ id: "" }] }, { messa
   },
 );
 
-test("reports OUTCOME_UNKNOWN if there is no answer, because WhatsApp may have received the message", async () => {
+test("sendTemplate reports OUTCOME_UNKNOWN if there is no answer, because WhatsApp may have received the message", async () => {
   await using api = await openCloudApi(() => undefined);
   const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
   expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false, status: undefined });
   expect(api.requests).toHaveLength(1);
 });
 
-test("reports a retryable UNREACHABLE if the connection is refused, because WhatsApp has not received the message", async () => {
+test("sendTemplate reports a retryable UNREACHABLE if the connection is refused, because WhatsApp has not received the message", async () => {
   const api = await openCloudApi(() => undefined);
   await api.closeServer();
   expect(await failureOf(api.whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: true });
   await api[Symbol.asyncDispose]();
 });
 
-test("does not connect to an address that the operator does not allow", async () => {
+test("sendTemplate does not connect to an address that the operator does not allow", async () => {
   await using outbound = closing(createOutbound());
   const whatsApp = createWhatsApp({ baseUrl: "http://127.0.0.1:9", outbound });
   expect(await failureOf(whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: false });
@@ -149,7 +155,7 @@ test.each<[Partial<TemplateMessage>, string]>([
   [{ to: "+91 98000 00001" }, "INVALID_REQUEST"],
   [{ accessToken: "" }, "TOKEN_INVALID"],
   [{ accessToken: "EAA\r\nX-Evil: 1" }, "TOKEN_INVALID"],
-])("rejects %j before anything is sent", async (part, code) => {
+])("sendTemplate rejects %j before anything is sent", async (part, code) => {
   await using api = await openCloudApi(() => [200, ACCEPTED]);
   const error = await failureOf(api.whatsApp.sendTemplate({ ...MESSAGE, ...part }));
   expect(error).toMatchObject({ code, retryable: false });

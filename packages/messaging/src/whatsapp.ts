@@ -19,7 +19,7 @@ export type TemplateMessage = {
    */
   phoneNumberId: string;
   accessToken: string;
-  /** E.164, for example `+919800000001`. */
+  /** The recipient's phone number in E.164, for example `+919800000001`. */
   to: string;
   template: {
     name: string;
@@ -30,7 +30,10 @@ export type TemplateMessage = {
     /** The code that the button of an authentication template copies. */
     buttonCode?: string;
   };
-  /** Data that Meta returns with every status of the message, even if its id was never received. At most 512 characters. */
+  /**
+   * Data that Meta returns with every status of the message. It can identify the message even if the answer with its id
+   * was lost. At most 512 characters.
+   */
   callbackData?: string;
 };
 

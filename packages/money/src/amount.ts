@@ -101,7 +101,8 @@ function decompose(source: string): Decimal | undefined {
   };
 }
 
-// Loops, not /0+$/: that expression takes quadratic time on a long run of zeros before another digit.
+// The zeros are counted in loops, because the regular expression /0+$/ takes quadratic time on a long run of zeros
+// before another digit.
 function countLeadingZeros(digits: string): number {
   let count = 0;
   while (digits[count] === "0") count += 1;

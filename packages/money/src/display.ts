@@ -4,7 +4,7 @@ import type { Money } from "./money.ts";
 
 const FALLBACK_LOCALE = "en";
 const MAX_FORMATS = 500;
-/** Long enough for all usual language tags (RFC 5646, 4.4.1). */
+/** The longest locale that is used. All usual language tags are at most this long (RFC 5646, 4.4.1). */
 const MAX_LOCALE_CHARS = 35;
 
 // A cache, because making a NumberFormat costs far more than using it. Clients choose the locales, so the cache limits
@@ -48,7 +48,7 @@ function supported(locale: string): string {
   try {
     return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? FALLBACK_LOCALE;
   } catch {
-    // A RangeError: the text is not a language tag.
+    // Intl throws a RangeError for a text that is not a language tag.
     return FALLBACK_LOCALE;
   }
 }

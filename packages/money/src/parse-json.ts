@@ -193,7 +193,8 @@ class JsonReader {
     let end = start + 1;
     let isEscaped = false;
     for (let code = text.charCodeAt(end); code !== QUOTE; code = text.charCodeAt(end)) {
-      // Not `code < 0x20`, because the code is NaN after the end of the text.
+      // Stops at a control character, and at the end of the text, where the code is NaN. `code < 0x20` would be false
+      // for NaN.
       if (!(code >= 0x20)) {
         this.#at = end;
         this.#fail("the end of the string");

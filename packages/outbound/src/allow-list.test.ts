@@ -35,7 +35,7 @@ test.each([
   ["localhost:", "PORT_MISSING"],
   ["[::1]", "PORT_MISSING"],
   ["::1:8080", "UNBRACKETED_IPV6"],
-])("rejects %s as %s and says what to write", (text, code) => {
+])("parseAllowList rejects %s as %s and says what to write", (text, code) => {
   const parse = (): unknown => parseAllowList(text);
   expect(parse).toThrow(InvalidAllowListError);
   expect(parse).toThrow(expect.objectContaining({ code, message: expect.stringContaining("OUTBOUND_ALLOW entry") }));

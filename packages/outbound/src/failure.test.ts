@@ -45,7 +45,7 @@ test.each<[string, Error, string, FailureReason, boolean]>([
   ["a closed connection", new errors.SocketError("other side closed"), "CONNECT", "CONNECTION_CLOSED", false],
   ["bytes that are not HTTP", new errors.HTTPParserError("bad"), "CONNECT", "NOT_HTTP", false],
   ["an unknown error", new Error("odd"), "CONNECT", "CONNECTION_FAILED", false],
-])("explains %s (%s) as %s with the reason %s", (_what, error, code, reason, ownFault) => {
+])("explainFailure explains %s (%s) as %s with the reason %s", (_what, error, code, reason, ownFault) => {
   const cause = explainFailure(error);
   expect(cause).toMatchObject({ code, reason, ownFault });
   expect(describeFailure(cause)).toMatch(/^[A-Z][^.]*\.$/);

@@ -34,7 +34,7 @@ test.each(hostileUrls)(
   },
 );
 
-test.each(hostileAddresses)("opens no connection to %j (%s)", async (address) => {
+test.each(hostileAddresses)("a request opens no connection to %j (%s)", async (address) => {
   using sockets = stopSockets();
   for (const host of [address, `[${address}]`]) {
     const got = await ask(open({ resolve: async () => [resolved(address)] }), `https://${host}/`);
@@ -65,7 +65,7 @@ test.each(hostileNames)("%s is rejected because it resolves to %s (%s)", async (
   expect([names.asked, sockets.addresses]).toEqual([1, []]);
 });
 
-test("connects to the checked address even if the name resolves to a private one afterwards", async () => {
+test("a request connects to the checked address even if the name resolves to a private one afterwards", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
   using sockets = stopSockets();
   const names = answerInTurn([PUBLIC], [LOOPBACK]);
@@ -77,7 +77,7 @@ test("connects to the checked address even if the name resolves to a private one
   expect([names.asked, sockets.addresses, origin.connections]).toEqual([2, [PUBLIC.address], 0]);
 });
 
-test("tries only ten of a name's hundreds of addresses, but checks all of them", async () => {
+test("a request tries only ten of a name's hundreds of addresses, but checks all of them", async () => {
   const closed = await openOrigin(() => undefined);
   await closed[Symbol.asyncDispose]();
   const many = Array<ResolvedAddress>(300).fill(LOOPBACK);
@@ -91,7 +91,7 @@ test("tries only ten of a name's hundreds of addresses, but checks all of them",
   expect(await ask(hidden)).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS" });
 });
 
-test("follows no redirect in an answer, not even to a host in the allow list", async () => {
+test("a request follows no redirect, not even to a host in the allow list", async () => {
   await using inside = await openOrigin((socket) => socket.write(answer("200 OK")));
   const elsewhere = ["Location", "Content-Location", "Refresh", "Alt-Svc", "Link"].map(
     (name) => `${name}: ${{ Refresh: "0; url=", "Alt-Svc": 'http/1.1=":1", ' }[name] ?? ""}${inside.url}/`,
@@ -112,7 +112,7 @@ test("follows no redirect in an answer, not even to a host in the allow list", a
   expect([origin.requests.length, inside.connections]).toEqual([statuses.length + 1, 0]);
 });
 
-test("does not cache long URLs that were rejected", async () => {
+test("rejected URLs are not cached, because they may be long", async () => {
   const outbound = open({});
   const before = await heldBytes();
   for (let asked = 0; asked < 20; asked += 1) {

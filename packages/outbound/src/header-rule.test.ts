@@ -4,7 +4,7 @@ import { checkHeader } from "./header-rule.ts";
 test.each([
   ["Authorization", "Bearer abc.def-123"],
   ["X-Api-Key", "k 1"],
-])("accepts the header %s with the value %s", (name, value) => {
+])("checkHeader accepts the header %s with the value %s", (name, value) => {
   expect(checkHeader(name, value)).toEqual({ ok: true });
 });
 
@@ -23,7 +23,7 @@ test.each([
   ["X-Key", " padded "],
   ["X-Key", "s\u00e9cret"],
   ["X-Key", "x".repeat(4097)],
-])("rejects the header %j with the value %j, and gives a reason", (name, value) => {
+])("checkHeader rejects the header %j with the value %j, and gives a reason", (name, value) => {
   const verdict = checkHeader(name, value);
   expect(verdict).toEqual({ ok: false, reason: expect.stringMatching(/^The .*\.$/) });
 });

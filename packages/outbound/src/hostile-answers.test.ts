@@ -164,7 +164,7 @@ test.concurrent.each<[what: string, script: OriginScript]>([
   expect(await askOnce(script, { timeoutMs: DEADLINE_MS })).toMatchObject(timeout(DEADLINE_MS));
 });
 
-// Not concurrent, because the origin runs in this process and a flood takes most of its time.
+// These tests do not run at the same time, because the server runs in this process and a flood takes most of its time.
 test.each<[what: string, script: OriginScript]>([
   ["sends early hints as fast as it can", (socket) => pour(socket, "", "HTTP/1.1 103 Early\r\n\r\n".repeat(500))],
   ["sends empty lines as fast as it can", (socket) => pour(socket, "", "\r\n".repeat(5_000))],

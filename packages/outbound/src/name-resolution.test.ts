@@ -11,7 +11,7 @@ const AAAA = 28;
 
 type Zone = Record<number, { code: number; data?: number[] }>;
 
-test("finds IPv4 and IPv6 addresses of a name", async () => {
+test("the DNS resolver finds IPv4 and IPv6 addresses of a name", async () => {
   await using dns = await openDnsServer({
     [A]: { code: NO_ERROR, data: [93, 184, 216, 34] },
     [AAAA]: { code: NO_ERROR, data: [0x26, 6, 0x47, 0, ...Array<number>(11).fill(0), 1] },
@@ -22,7 +22,7 @@ test("finds IPv4 and IPv6 addresses of a name", async () => {
   ]);
 });
 
-test("returns the addresses of one family if the query for the other fails", async () => {
+test("the DNS resolver returns the IPv4 addresses if the query for IPv6 addresses fails", async () => {
   await using dns = await openDnsServer({
     [A]: { code: NO_ERROR, data: [93, 184, 216, 34] },
     [AAAA]: { code: SERVER_FAILED },
@@ -34,12 +34,12 @@ test.each([
   ["ENOTFOUND", NO_SUCH_NAME],
   ["ENODATA", NO_ERROR],
   ["ESERVFAIL", SERVER_FAILED],
-])("rejects with %s if neither query finds an address", async (errno, code) => {
+])("the DNS resolver rejects with %s if neither the IPv4 nor the IPv6 query finds an address", async (errno, code) => {
   await using dns = await openDnsServer({ [A]: { code }, [AAAA]: { code } });
   await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: errno });
 });
 
-test("rejects with ECONNREFUSED, not with ENOTFOUND, if no DNS server runs", async () => {
+test("the DNS resolver rejects with ECONNREFUSED, not with ENOTFOUND, if no DNS server runs", async () => {
   const dns = await openDnsServer({});
   await dns[Symbol.asyncDispose]();
   await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: "ECONNREFUSED" });

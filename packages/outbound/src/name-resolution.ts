@@ -40,8 +40,8 @@ export function createDnsResolver(servers?: string[]): ResolveName {
   if (servers !== undefined) resolver.setServers(servers);
   return async function resolveByDns(hostname) {
     const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-    // One of the two queries may fail, because a host can have addresses of one family only. Sockets connect only to
-    // the addresses returned here, after a check.
+    // The query for IPv4 or the query for IPv6 may fail, because a host can have addresses of one family only. Sockets
+    // connect only to the addresses returned here, after a check.
     if (ipv4.status === "rejected" && ipv6.status === "rejected") throw ipv4.reason;
     return [
       ...(ipv4.status === "fulfilled" ? ipv4.value.map((address) => ({ address, family: 4 })) : []),

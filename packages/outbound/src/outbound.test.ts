@@ -8,7 +8,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((outbound) => outbound.close()));
 });
 
-test("sends the request byte for byte as it was given, and returns the answer", async () => {
+test("a request is sent byte for byte as it was given, and its answer is returned", async () => {
   await using origin = await openOrigin((socket) => {
     socket.write(
       answer("201 Created", '{"received":true}', ["X-Trace: one", "X-Trace: two", "Content-Type: text/plain"]),
@@ -40,7 +40,7 @@ test("a User-Agent header of the caller replaces the default one", async () => {
   expect(origin.requests[0]).not.toContain("PartnerCollections");
 });
 
-test("returns a body of exactly maxBodyBytes in full, and cuts a longer one", async () => {
+test("an answer's body of exactly maxBodyBytes is returned in full, and a longer one is cut", async () => {
   await using origin = await openOrigin((socket, _request, number) => {
     socket.write(answer("200 OK", "x".repeat(999 + number)));
   });
@@ -58,7 +58,7 @@ test("a request to a port without a server fails with CONNECT, and nothing was s
   expect(got).toMatchObject({ kind: "failure", ...cause, requestSent: false });
 });
 
-test("rejects the promise for a header that cannot be sent", async () => {
+test("a request with a header that cannot be sent is rejected", async () => {
   await using origin = await openOrigin(() => undefined);
   await expect(post(origin, { headers: { "x-key": "a\r\nx-evil: 1" } })).rejects.toThrow(/header/);
   await expect(post(origin, { headers: { expect: "100-continue" } })).rejects.toThrow(/header/);

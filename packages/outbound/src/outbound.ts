@@ -140,7 +140,7 @@ function createAgent(allow: AllowList, options: OutboundOptions): Agent {
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
-    // The deadline of the exchange covers headers and body.
+    // Switches off undici's own time limits, because the deadline of the exchange covers headers and body.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

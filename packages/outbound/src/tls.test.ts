@@ -35,7 +35,7 @@ test("a request to an origin that requires a client certificate fails without an
   expect(origin.requests).toEqual([]);
 });
 
-test("uses HTTP/1.1 with an origin that prefers HTTP/2", async () => {
+test("a request uses HTTP/1.1 with an origin that prefers HTTP/2", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
   expect(await ask(`https://lender.test:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
   expect(origin.requests[0]).toContain("HTTP/1.1\r\n");

@@ -20,7 +20,7 @@ test.each([
   expect(checkUrl(text, parseAllowList(""))).toMatchObject({ ok: true });
 });
 
-test("accepts plain http and private addresses for a host in the allow list, on its port only", () => {
+test("checkUrl accepts plain http and private addresses for a host in the allow list, on its port only", () => {
   const allow = parseAllowList("localhost:4000,10.0.0.5:*,plain.test:80");
   expect(checkUrl("http://localhost:4000/hooks", allow)).toMatchObject({ ok: true });
   expect(checkUrl("https://localhost:4000/hooks", allow)).toMatchObject({ ok: true });

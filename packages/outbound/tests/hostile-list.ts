@@ -183,6 +183,7 @@ export const hostileUrls: [url: string, what: string, words: string][] = [
   ["https://api.default.svc.cluster.local/", "a service inside a cluster", "never reachable"],
   ["https://printer.local/", "multicast DNS", "never reachable"],
   ["https://router.home.arpa/", "a home network", "never reachable"],
+  // Hosts that are not full domain names, and a URL that is too long
   ["https://metadata/", "a single label, to which a resolver may add a search domain", "not a full domain name"],
   ["https://instance-data/", "a single label", "not a full domain name"],
   ["https://ip6-localhost/", "a single label that is in many hosts files", "not a full domain name"],
@@ -193,7 +194,7 @@ export const hostileUrls: [url: string, what: string, words: string][] = [
   [`https://${`${LONGEST_LABEL}.`.repeat(4)}example/`, "a name of more than 253 characters", "not a full domain name"],
   [`https://lender.example/${"a".repeat(2048)}`, "more than 2048 characters", "longer than 2048"],
 
-  // URLs in which other parsers find another host
+  // URLs that parsers read in different ways, so that another parser may find another host
   ["https://user:secret@lender.example/", "a user name and a password", "user name or password"],
   ["https://lender.example@127.0.0.1/", "a user name that looks like the host", "user name or password"],
   ["https://lender.example:443@127.0.0.1:80/", "a user name and a port", "user name or password"],

@@ -106,7 +106,8 @@ export const paymentLinksSchema: PackageSchema = {
     {
       name: "0004-wishes-that-have-passed",
       statements: [
-        // NOT VALID: the existing rows passed the old check, whose list was shorter, so they need no new check.
+        // NOT VALID leaves the existing rows unchecked. They passed the old check, and the new check allows every
+        // reason that the old one allowed.
         `alter table payment_links.payment_link
            drop constraint payment_link_unavailable_reason_check,
            add constraint payment_link_unavailable_reason_check

@@ -34,7 +34,7 @@ async function pass(subject: string, ms: number): Promise<void> {
   ]);
 }
 
-test("grants exactly the quota, and more only a minute after the first use", async () => {
+test("takePermits grants exactly the quota, and more only a minute after the first use", async () => {
   for (const remaining of [5, 4, 3, 2, 1, 0]) {
     expect(await take(aRequest("six"))).toMatchObject({ granted: 1, ahead: 0, remaining });
     await pass("six", 1_000);
@@ -49,7 +49,7 @@ test("grants exactly the quota, and more only a minute after the first use", asy
   expect(await take(aRequest("six", { need: 2 }))).toMatchObject({ granted: 1, remaining: 0 });
 });
 
-test("counts each subject and each limit separately", async () => {
+test("takePermits counts each subject and each limit separately", async () => {
   const requests = [aRequest("b", { need: 6 }), aRequest("a"), aRequest("b", { limit: "health" })];
   const grants = await takePermits(database.em(), requests, MINUTE);
   expect(grants.map(({ granted, remaining }) => [granted, remaining])).toEqual([
@@ -59,7 +59,7 @@ test("counts each subject and each limit separately", async () => {
   ]);
 });
 
-test("prefetches 1 % of the remaining permits, which count until a minute after they expire unless they are given back", async () => {
+test("prefetched permits, 1 % of the remaining ones, count as used until a minute after they expire, or until they are given back", async () => {
   const many = (fields: Partial<PermitRequest>) => aRequest("ahead", { quota: 6_000, ahead: 1_000, ...fields });
   const first = await take(many({}));
   expect(first).toMatchObject({ granted: 1, ahead: 59, remaining: 5_940 });

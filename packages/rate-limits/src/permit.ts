@@ -42,8 +42,8 @@ export interface PermitRules {
 }
 
 /**
- * Added to the window, because times are stored in whole milliseconds: the time between two uses can be up to 1 ms
- * shorter than the difference of their stored times.
+ * The window is lengthened by this time, because times are stored in whole milliseconds: the time between two uses can
+ * be up to 1 ms shorter than the difference of their stored times.
  */
 const ROUNDING_MS = 1;
 

@@ -95,7 +95,7 @@ test("three processes never exceed the quota in a window, even if one of them is
   }
 });
 
-test("gives unused permits back when the subject sends no more requests, and when the process stops", async () => {
+test("a process gives unused permits back when the subject sends no more requests, and when the process stops", async () => {
   const process = await aProcess({ ...MINUTE, aheadMs: 100 });
   for (let sent = 0; sent < 50; sent += 1) await process.take("quiet", "confirm", QUOTA);
   await expect.poll(() => remainingOf(process, "quiet")).toBe(QUOTA - 50);
@@ -107,7 +107,7 @@ test("gives unused permits back when the subject sends no more requests, and whe
   expect(await remainingOf(stopping, "stopping")).toBe(QUOTA - 50);
 });
 
-test("prefetches nothing for a subject with few uses, nor for a small quota", async () => {
+test("a process prefetches no permits for a subject with few uses, nor for a small quota", async () => {
   const process = await aProcess();
   await process.take("rare", "confirm", QUOTA);
   for (let sent = 0; sent < 60; sent += 1) await process.take("small", "import", 60);
@@ -163,7 +163,7 @@ test("uses that arrive during a query share the next query, and are answered in 
   expect(queries).toHaveLength(2);
 });
 
-test("caches a denial for 250 ms, or until the quota is raised", async () => {
+test("a process caches a denial for 250 ms, or until the quota is raised", async () => {
   const { permits, query, queries, clock } = scriptedPermits();
   const denied = permits.take("a", "confirm", 6);
   (await query(1)).answer([aGrant({})]);
@@ -176,7 +176,7 @@ test("caches a denial for 250 ms, or until the quota is raised", async () => {
   expect(await raised).toMatchObject({ granted: true });
 });
 
-test("uses prefetched permits without a query until they expire, and gives the unused ones back once", async () => {
+test("a process uses prefetched permits without a query until they expire, and gives the unused ones back once", async () => {
   const { permits, query, queries, clock } = scriptedPermits();
   const first = permits.take("a", "confirm", 6_000);
   (await query(1)).answer([aGrant({ granted: 1, ahead: 8, aheadAt: 77n, remaining: 5_991 })]);

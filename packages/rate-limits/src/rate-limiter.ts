@@ -20,7 +20,10 @@ export interface Use {
   readonly limit: string;
   /** The maximum number of uses of this limit by the subject in any window. */
   readonly quota: number;
-  /** Each lane sends its own queries, so that many uses in one lane do not slow down another lane. */
+  /**
+   * The name of a group of uses that share queries. Each lane has its own queries, so that many uses in one lane do not
+   * slow down another lane.
+   */
   readonly lane: string;
 }
 

@@ -142,8 +142,8 @@ function isOver({ left, usableUntilMs }: Prefetched, nowMs: number): boolean {
 }
 
 /**
- * Returns whether the window can be removed: it has no waiting uses and no permits, and has sent no request for some
- * time.
+ * Returns whether the state of a limit in this process can be removed: it has no waiting uses and no permits, and has
+ * sent no request for some time.
  */
 export function isIdle(window: Window, nowMs: number, aheadMs: number): boolean {
   const { waiting, prefetched, unused, underWay, askedAtMs } = window;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeBase64 } from "./base64.ts";
 
-test("decodes standard and URL-safe base64, and any other text, as Buffer does", () => {
+test("decodeBase64 decodes standard and URL-safe base64, and any other text, as Buffer does", () => {
   fc.assert(
     fc.property(fc.uint8Array(), fc.base64String(), (bytes, text) => {
       for (const alphabet of ["base64", "base64url"] as const) {

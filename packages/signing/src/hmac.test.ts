@@ -13,7 +13,7 @@ const IMPLEMENTATIONS: ReadonlyArray<readonly [name: string, hmac: typeof node]>
 
 const hex = (text: string): Buffer => Buffer.from(text, "hex");
 
-// RFC 4231, section 4. Case 5 publishes the first 128 bits only.
+// The test cases of RFC 4231, section 4. Case 5 has only the first 128 bits of its digest.
 const RFC_4231: ReadonlyArray<readonly [testCase: number, key: Buffer, data: Buffer, digest: string]> = [
   [
     1,
@@ -52,7 +52,7 @@ const RFC_4231: ReadonlyArray<readonly [testCase: number, key: Buffer, data: Buf
   ],
 ];
 
-// Any UTF-16, including lone surrogates.
+// Texts of any UTF-16 code units, including lone surrogates.
 const anyText = fc.uint16Array({ maxLength: 100 }).map((units) => String.fromCharCode(...units));
 
 describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, hmacSha256, prepareKey, sha256 }) => {

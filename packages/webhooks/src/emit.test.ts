@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { openTrial } from "../tests/trial.ts";
 import {
   emit,
+  type EmitResult,
   type EmittedEvent,
   EndpointNotFoundError,
   eventsOf,
@@ -13,10 +14,10 @@ import {
 const { database, addLender } = await openTrial();
 
 function anEvent(lenderId: string, changes: object = {}): EventToEmit {
-  return { lenderId, kind: "case.closed", loan: "LN-1", occurredAt: new Date(), body: "{}", ...changes };
+  return { tenantId: lenderId, kind: "case.closed", stream: "LN-1", occurredAt: new Date(), body: "{}", ...changes };
 }
 
-function emitAll(events: readonly EventToEmit[], options = {}): Promise<EmittedEvent[]> {
+function emitAll(events: readonly EventToEmit[], options = {}): Promise<EmitResult[]> {
   return transaction(database.em(), (tx) => emit(tx, events, options));
 }
 
@@ -30,12 +31,12 @@ const countAll = statement(
   "select (select count(*) from webhooks.event where lender_id = $1)::int + (select count(*) from webhooks.delivery where lender_id = $1)::int as count",
 );
 
-test("emit numbers events without a sequence, each loan from 1, and passes id and sequence to the body", async () => {
+test("emit numbers events without a sequence, each stream from 1, and passes id and sequence to the body", async () => {
   const lenderId = await addLender(null);
   const body = ({ eventId, sequence }: EmittedEvent) => JSON.stringify({ eventId, sequence: Number(sequence) });
   const first = await emitAll([
     anEvent(lenderId, { body }),
-    anEvent(lenderId, { loan: "LN-2", body }),
+    anEvent(lenderId, { stream: "LN-2", body }),
     anEvent(lenderId, { body }),
   ]);
   const [next] = await emitAll([anEvent(lenderId, { body })]);
@@ -46,10 +47,13 @@ test("emit numbers events without a sequence, each loan from 1, and passes id an
   );
 });
 
-test("concurrent calls of emit leave no gap and no duplicate in a loan's sequence", async () => {
+test("concurrent calls of emit leave no gap and no duplicate in a stream's sequence", async () => {
   const lenderId = await addLender(null);
   const calls = Array.from({ length: 20 }, (_, index) =>
-    emitAll([anEvent(lenderId, { loan: index % 2 ? "A" : "B" }), anEvent(lenderId, { loan: index % 2 ? "B" : "A" })]),
+    emitAll([
+      anEvent(lenderId, { stream: index % 2 ? "A" : "B" }),
+      anEvent(lenderId, { stream: index % 2 ? "B" : "A" }),
+    ]),
   );
   const emitted = (await Promise.all(calls)).flat();
   const sequences = emitted.map(({ sequence }) => Number(sequence)).toSorted((a, b) => a - b);
@@ -67,13 +71,13 @@ test("emit continues a sequence after an event of a transaction that was rolled 
 });
 
 test.each([
-  ["LENDER_ID_INVALID", { lenderId: "ACME" }, 'lenderId is "ACME"; expected a UUID.'],
-  ["LENDER_ID_INVALID", { lenderId: undefined }, "lenderId is undefined; expected a UUID."],
+  ["TENANT_ID_INVALID", { tenantId: "ACME" }, 'tenantId is "ACME"; expected a UUID.'],
+  ["TENANT_ID_INVALID", { tenantId: undefined }, "tenantId is undefined; expected a UUID."],
   ["EVENT_ID_INVALID", { eventId: "5c9c2c9e-6b5f-4d63-8e0a-0f6f1a1b2c3d" }, "expected a UUID of version 7"],
   ["KIND_INVALID", { kind: "" }, "expected 1 to 100 visible ASCII characters"],
   ["KIND_INVALID", { kind: "case\r\nX-Evil: 1" }, "expected 1 to 100 visible ASCII characters"],
-  ["LOAN_INVALID", { loan: 417 }, "loan is 417; expected a text"],
-  ["LOAN_INVALID", { loan: "LN\0" }, "without NUL"],
+  ["STREAM_INVALID", { stream: 417 }, "stream is 417; expected a text"],
+  ["STREAM_INVALID", { stream: "LN\0" }, "without NUL"],
   ["SEQUENCE_INVALID", { sequence: 0n }, "sequence is 0; expected a bigint from 1n"],
   ["SEQUENCE_INVALID", { sequence: 1 }, "expected a bigint from 1n, such as 12n"],
   ["OCCURRED_AT_INVALID", { occurredAt: "2026-11-20" }, 'occurredAt is "2026-11-20"; expected a valid Date.'],
@@ -86,24 +90,24 @@ test.each([
 ])("emit rejects an event with %s: %o, and writes nothing", async (code, changes, message) => {
   const lenderId = await addLender(null);
   await emitAll([anEvent(lenderId)]);
-  const rejected = emitAll([anEvent(lenderId, { loan: "LN-2" }), anEvent(lenderId, changes)]);
+  const rejected = emitAll([anEvent(lenderId, { stream: "LN-2" }), anEvent(lenderId, changes)]);
   const error = await rejected.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(InvalidEventError);
   expect(error).toMatchObject({ code, index: 1, message: expect.stringContaining(message) as string });
   expect(await countEvents(lenderId)).toBe(2);
 });
 
-test("emit rejects an event of a lender without an endpoint with EndpointNotFoundError", async () => {
+test("emit rejects an event of a tenant without an endpoint with EndpointNotFoundError", async () => {
   await expect(emitAll([anEvent(newId())])).rejects.toThrow(EndpointNotFoundError);
 });
 
-test("emit with `trusted` needs an id and a sequence, and does not read the last number of the loan", async () => {
+test("emit with `trusted` needs an id and a sequence, and does not read the last number of the stream", async () => {
   const lenderId = await addLender(null);
   const eventId = newId();
   await expect(emitAll([anEvent(lenderId, { eventId })], { trusted: true })).rejects.toMatchObject({
     code: "NOT_NUMBERED",
   });
   expect(await emitAll([anEvent(lenderId, { eventId, sequence: 7n })], { trusted: true })).toEqual([
-    { eventId, sequence: 7n },
+    { eventId, sequence: 7n, endpoints: [{ name: null, sequence: 7n }] },
   ]);
 });

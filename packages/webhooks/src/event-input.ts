@@ -1,37 +1,59 @@
-/** An event to send to a lender. */
-export interface EventToEmit {
-  readonly lenderId: string;
-  /** UUIDv7, from `newId()`. Default: a new one. */
+import { type OfTenant, type OnStream, streamOf, tenantIdOf } from "./endpoint/old-names.ts";
+
+/** An event to send to a tenant. `stream` names the sequence that counts the event, such as an invoice number. */
+export type EventToEmit = OfTenant & OnStream & EventContent;
+
+/** An event without its tenant and stream. */
+export interface EventContent {
+  /** The id of the event: a UUIDv7 from `newId()`. Default: a new one. */
   readonly eventId?: string;
-  /** Sent as the header `X-Service-Event`: 1 to 100 visible ASCII characters. */
+  /**
+   * The type of the event, such as `invoice.paid`: 1 to 100 visible ASCII characters. It is sent as the header
+   * `X-Service-Event`.
+   */
   readonly kind: string;
-  readonly loan: string;
-  /** The number after that of the loan's last event; the first event has 1. Default: that number. contract: Envelope */
+  /**
+   * The event's number in the tenant's unnamed endpoint. It must be one more than the number of the stream's last
+   * event, and 1 for the first event. By default, `emit` assigns this number. Named endpoints always number their
+   * events themselves. contract: Envelope
+   */
   readonly sequence?: bigint;
   readonly occurredAt: Date;
-  /** The exact JSON text that every attempt sends, or a function that makes it from the event's id and sequence. */
+  /**
+   * The exact JSON text that every attempt sends, or a function that makes it. The function is called for each endpoint that
+   * receives the event, with the event's id, its number in this endpoint, and the name of the endpoint.
+   */
   readonly body: string | ((event: EmittedEvent) => string);
 }
 
-/** The id and the sequence of an event that was written. */
+/** The copy of an event for one endpoint: its id, its sequence, and the name of the endpoint, or null if it has none. */
 export interface EmittedEvent {
   readonly eventId: string;
   readonly sequence: bigint;
+  readonly endpoint: string | null;
 }
 
-/** An event with its id, its sequence and the text of its body. */
-export interface NumberedEvent extends EventToEmit, EmittedEvent {
+/** The result of emitting an event. All its copies have the same id. */
+export interface EmitResult {
   readonly eventId: string;
-  readonly sequence: bigint;
-  readonly body: string;
+  /** The number in the tenant's unnamed endpoint. Null if the tenant has none. */
+  readonly sequence: bigint | null;
+  /** The endpoints that receive the event, the unnamed one first. Empty if no endpoint receives the event's kind. */
+  readonly endpoints: readonly { readonly name: string | null; readonly sequence: bigint }[];
+}
+
+/** An event whose fields are valid. */
+export interface CheckedEvent extends EventContent {
+  readonly tenantId: string;
+  readonly stream: string;
 }
 
 /** What is wrong with an event. */
 export type EventFault =
-  | "LENDER_ID_INVALID"
+  | "TENANT_ID_INVALID"
   | "EVENT_ID_INVALID"
   | "KIND_INVALID"
-  | "LOAN_INVALID"
+  | "STREAM_INVALID"
   | "SEQUENCE_INVALID"
   | "SEQUENCE_REPEATED"
   | "SEQUENCE_SKIPPED"
@@ -44,7 +66,7 @@ export type EventFault =
  *
  * @example
  * try {
- *   await emit(tx, [{ lenderId, kind: "case.closed", loan: "LN-1001", occurredAt: now, body: "{}" }]);
+ *   await emit(tx, [{ tenantId, kind: "invoice.paid", stream: "INV-1001", occurredAt: now, body: "{}" }]);
  * } catch (error) {
  *   if (error instanceof InvalidEventError) console.error(error.code, error.index, error.message);
  *   throw error;
@@ -64,28 +86,31 @@ export class InvalidEventError extends Error {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-/** The kind is sent in a header. */
+/** A valid kind of event. It is sent in a header, so only visible ASCII characters are allowed. */
 const KIND = /^[\x21-\x7e]{1,100}$/;
 /** PostgreSQL's bigint. */
 const MAX_SEQUENCE = 2n ** 63n - 1n;
-const MAX_LOAN_CHARS = 1_000;
+const MAX_STREAM_CHARS = 1_000;
 const QUOTED_CHARS = 60;
 
-/** Checks the fields of an event, except its body. The caller may be JavaScript, so the types are checked too. */
-export function checkFields(event: EventToEmit, index: number): void {
-  const { lenderId, eventId, kind, loan, sequence, occurredAt } = event as {
-    readonly [Field in keyof EventToEmit]: unknown;
-  };
+/**
+ * Checks the fields of an event, except its body. The caller may be JavaScript, so the types are checked too. Returns
+ * the event with `tenantId` and `stream`, even if the caller passed their older names.
+ */
+export function checkFields(event: EventToEmit, index: number): CheckedEvent {
+  const [tenantId, stream] = [tenantIdOf(event), streamOf(event)];
+  const { eventId, kind, sequence, occurredAt } = event as { readonly [Field in keyof EventContent]: unknown };
   const fail = (code: EventFault, message: string): never => {
     throw new InvalidEventError(code, index, message);
   };
-  if (!isText(lenderId, UUID)) fail("LENDER_ID_INVALID", `lenderId is ${quote(lenderId)}; expected a UUID.`);
+  if (!isText(tenantId, UUID)) fail("TENANT_ID_INVALID", `tenantId is ${quote(tenantId)}; expected a UUID.`);
   if (eventId !== undefined && !isText(eventId, UUID_V7)) {
     fail("EVENT_ID_INVALID", `eventId is ${quote(eventId)}; expected a UUID of version 7, as newId() makes it.`);
   }
   if (!isText(kind, KIND)) fail("KIND_INVALID", `kind is ${quote(kind)}; expected 1 to 100 visible ASCII characters.`);
-  if (!isLoan(loan)) {
-    fail("LOAN_INVALID", `loan is ${quote(loan)}; expected a text of 1 to ${MAX_LOAN_CHARS} characters without NUL.`);
+  if (!isStream(stream)) {
+    const expected = `a text of 1 to ${MAX_STREAM_CHARS} characters without NUL`;
+    fail("STREAM_INVALID", `stream is ${quote(stream)}; expected ${expected}.`);
   }
   if (sequence !== undefined && !isSequence(sequence)) {
     fail("SEQUENCE_INVALID", `sequence is ${quote(sequence)}; expected a bigint from 1n, such as 12n.`);
@@ -93,6 +118,19 @@ export function checkFields(event: EventToEmit, index: number): void {
   if (!(occurredAt instanceof Date) || Number.isNaN(occurredAt.getTime())) {
     fail("OCCURRED_AT_INVALID", `occurredAt is ${quote(occurredAt)}; expected a valid Date.`);
   }
+  return { ...event, tenantId, stream };
+}
+
+/** Returns the body of one copy of an event. Throws if the body is not a text, or with `isParsed` if it is not JSON. */
+export function bodyOf(
+  { body }: EventContent,
+  copy: EmittedEvent,
+  index: number,
+  options: { readonly isParsed: boolean },
+): string {
+  const text = typeof body === "function" ? body(copy) : body;
+  checkBody(text, index, options);
+  return text;
 }
 
 /** Checks that a body is a text, and with `isParsed` that it is JSON. */
@@ -112,8 +150,8 @@ function isText(value: unknown, form: RegExp): value is string {
   return typeof value === "string" && form.test(value);
 }
 
-function isLoan(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= MAX_LOAN_CHARS && !value.includes("\0");
+function isStream(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_STREAM_CHARS && !value.includes("\0");
 }
 
 function isSequence(value: unknown): value is bigint {

@@ -26,21 +26,29 @@ export {
 } from "./insight/delivery-log.ts";
 export { type WebhookProblem, type WebhookProblemCode } from "./insight/diagnosis.ts";
 export { type AttemptFacts } from "./dispatch/attempt-facts.ts";
-export { checkWebhooks, type LenderWebhooks } from "./insight/doctor.ts";
+export { checkWebhooks, type LenderWebhooks, type TenantWebhooks } from "./insight/doctor.ts";
 export { emit, type EmitOptions } from "./emit.ts";
-export { type EmittedEvent, type EventFault, type EventToEmit, InvalidEventError } from "./event-input.ts";
 export {
-  changeEndpoint,
+  type EmitResult,
+  type EmittedEvent,
+  type EventFault,
+  type EventToEmit,
+  InvalidEventError,
+} from "./event-input.ts";
+export { type EndpointRef } from "./endpoint/address.ts";
+export {
   EndpointNotFoundError,
   endpointOf,
   type EndpointStatus,
-  registerEndpoint,
-  upsertEndpoint,
+  type ListedEndpoint,
+  listEndpoints,
 } from "./endpoint/endpoint.ts";
+export { changeEndpoint, registerEndpoint, removeEndpoint, upsertEndpoint } from "./endpoint/register-endpoint.ts";
 export { type EndpointFault, InvalidEndpointError } from "./endpoint/endpoint-input.ts";
 export { eventsOf } from "./storage/event.ts";
 export { eventPage, eventsAt, eventsKeptFrom, type StoredEvent } from "./insight/event-pages.ts";
 export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./dispatch/ladder.ts";
+export { ConflictingNamesError } from "./endpoint/old-names.ts";
 export { type ProbeFacts } from "./endpoint/probe.ts";
 export { recoverEndpoint } from "./endpoint/recover.ts";
 export type { Remedy } from "./insight/remedy.ts";

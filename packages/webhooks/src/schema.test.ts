@@ -29,7 +29,7 @@ test.each([
   { ...recordDeliveredOfMany, values: Array.from({ length: 9 }, () => "'{}'").join(", ") },
   { ...selectBacklogs.ofAll, values: "" },
 ])(
-  "$name, prepared on empty tables, uses its indexes with all their columns",
+  "the query $name, prepared on empty tables, reads no whole table and restricts each index by the expected columns",
   { tags: "one-node-plan" },
   async ({ text, values }) => {
     const plan = await genericPlan(text, values);
@@ -49,7 +49,7 @@ test("every entity can be read from its table", async () => {
   }
 });
 
-test("no index contains a column of the lease, in its key or its condition", async () => {
+test("no index of the delivery table has a column of the lease in its key or its condition", async () => {
   const { rows } = await database.pool.query<{ definition: string }>(
     "select indexdef as definition from pg_indexes where schemaname = 'webhooks' and tablename = 'delivery'",
   );

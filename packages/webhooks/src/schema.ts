@@ -3,6 +3,7 @@ import { AlertEntity, alertQueue } from "./endpoint/alert.ts";
 import { AttemptEntity } from "./storage/attempt-log.ts";
 import { DeliveryEntity } from "./storage/delivery.ts";
 import { EndpointEntity } from "./endpoint/endpoint.ts";
+import { SubscriptionEntity } from "./endpoint/subscription.ts";
 import { EventEntity } from "./storage/event.ts";
 import { migration0003 } from "./migrations/0003-partitions.ts";
 import { migration0008 } from "./migrations/0008-partitions-on-a-cluster.ts";
@@ -13,10 +14,15 @@ import { retryQueue } from "./dispatch/retry.ts";
 
 /**
  * Tables of endpoints, events, deliveries and attempts. Events and attempts are partitioned by id, which begins with
- * their time. Therefore no foreign key refers to them, and they are found only by (lender, id) and by loan or delivery.
- * Only primary keys begin with the lender. On a table without statistics, a second index that begins with the lender
- * would look as good to the planner as the primary key. A query that is prepared then would read all rows of a lender
- * to find one.
+ * their time. Therefore no foreign key refers to them, and they are found only by (lender_id, id) and by stream or
+ * delivery. Only primary keys begin with `lender_id`. On a table without statistics, a second index that begins with
+ * `lender_id` would look as good to the planner as the primary key. A query that is prepared at that time would read
+ * all rows of an endpoint to find one row.
+ *
+ * `lender_id` is the address of an endpoint: the tenant's id, or a UUID that is derived from the tenant and the name of
+ * the endpoint. `loan` and `source_loan_number` are the stream. The columns are named after the terms of the package's
+ * first host, where tenants are lenders. They keep these names, because processes of the previous version use them
+ * during a release. Code that reads or writes rows uses the names of the columns: `lenderId` and `loan`.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [webhooksSchema], jobs: true });
@@ -25,6 +31,7 @@ export const webhooksSchema: PackageSchema = {
   name: "webhooks",
   entities: [
     EndpointEntity,
+    SubscriptionEntity,
     EventEntity,
     DeliveryEntity,
     AttemptEntity,
@@ -117,7 +124,8 @@ export const webhooksSchema: PackageSchema = {
            add column probe_error text`,
         `create index endpoint_suspended on webhooks.endpoint (next_probe_at) where state = 'suspended'`,
         `alter table webhooks.delivery add column replay boolean not null default false`,
-        // After a recovery, each lease checks whether an earlier event of the loan still waits for its retry.
+        // The index serves a check that each lease makes after a recovery: whether an earlier event of the loan still
+        // waits for its retry.
         `create index delivery_retrying_loan on webhooks.delivery (endpoint_id, loan, sequence) where state = 'retrying'`,
         `create table webhooks.alert (
           lender_id uuid not null,
@@ -163,8 +171,8 @@ export const webhooksSchema: PackageSchema = {
     },
     {
       name: "0005-room-for-leases",
-      // Rows of the same page are leased together. With room for a new version of each row, no row moves to another
-      // page.
+      // Leaves room in each page for a new version of each row, so that no row moves to another page when it is leased.
+      // Rows of the same page are leased together.
       statements: [`alter table webhooks.delivery set (fillfactor = 45)`],
     },
     {
@@ -177,7 +185,8 @@ export const webhooksSchema: PackageSchema = {
     },
     {
       name: "0007-replay-requests",
-      // `delivery.replayed_by` holds only the latest request, so a repeat of an earlier request would look new.
+      // Records every request, so that a repeat of any of them is recognized. `delivery.replayed_by` has only the
+      // latest request.
       statements: [
         `create table webhooks.replay_request (
           lender_id uuid not null,
@@ -189,6 +198,26 @@ export const webhooksSchema: PackageSchema = {
       ],
     },
     { name: "0008-partitions-on-a-cluster", statements: migration0008 },
+    {
+      name: "0009-named-endpoints",
+      // The `lender_id` of a named endpoint is its address, which is also `subscription.id`. The row stores `tenant_id`
+      // and `name` too, because they cannot be computed from the address.
+      statements: [
+        `create table webhooks.subscription (
+          lender_id uuid not null,
+          id uuid not null,
+          name text not null,
+          topics text[] not null,
+          created_at timestamptz not null default now(),
+          primary key (lender_id, id),
+          unique (lender_id, name)
+        )`,
+        `alter table webhooks.endpoint
+           add column tenant_id uuid,
+           add column name text,
+           add column has_named boolean not null default false`,
+      ],
+    },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
   readOnly: ["webhooks.retention", "webhooks.let_go"],

@@ -37,7 +37,7 @@ afterAll(() => Promise.all([worker.close(), outbound.close()]));
 
 function aPing(lenderId: string): Ping {
   const eventId = newId();
-  return { lenderId, eventId, body: JSON.stringify({ eventId }) };
+  return { tenantId: lenderId, eventId, body: JSON.stringify({ eventId }) };
 }
 
 /** Starts webhooks until the end of the test's scope, with the functions that a host supplies. */
@@ -57,7 +57,7 @@ async function start(options: Partial<WebhooksOptions> = {}) {
   };
 }
 
-test("delivers an event and processes its retry job", async () => {
+test("startWebhooks delivers an event and processes its retry job", async () => {
   await using receiver = await openReceiver((response, _request, number) => {
     response.writeHead(number === 1 ? 503 : 200).end();
   });
@@ -68,7 +68,7 @@ test("delivers an event and processes its retry job", async () => {
   expect(receiver.received).toHaveLength(2);
 });
 
-test("at its start, retries an event whose retry job was lost", async () => {
+test("startWebhooks retries an event whose retry job was lost before the start", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
@@ -78,7 +78,7 @@ test("at its start, retries an event whose retry job was lost", async () => {
   expect(receiver.received.map(({ headers }) => headers["x-service-attempt"])).toEqual(["2"]);
 });
 
-test("probes a suspended endpoint, and delivers its backlog", async () => {
+test("startWebhooks probes a suspended endpoint, and delivers its backlog", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await query(database.em(), suspend, [lenderId]);
@@ -90,7 +90,7 @@ test("probes a suspended endpoint, and delivers its backlog", async () => {
   expect(await endpointOf(database.em(), lenderId)).toMatchObject({ state: "active" });
 });
 
-test("advances a replay", async () => {
+test("startWebhooks sends the events of a replay again", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await using _running = await start({ pollIntervalMs: 10 });
@@ -108,7 +108,7 @@ test("advances a replay", async () => {
   ]);
 });
 
-test("passes alerts to sendAlert, including an alert that was held back for an hour", async () => {
+test("startWebhooks passes alerts to sendAlert, including an alert that was held back for an hour", async () => {
   const lenderId = await trial.addLender(null);
   for (const loan of ["LN-1", "LN-2"]) {
     await transaction(database.em(), (tx) =>
@@ -119,14 +119,14 @@ test("passes alerts to sendAlert, including an alert that was held back for an h
   const alerts: AlertJob[] = [];
   await using _running = await start({
     async sendAlert({ data }) {
-      if (data.lenderId === lenderId) alerts.push(data);
+      if (data.tenantId === lenderId) alerts.push(data);
     },
   });
   await until(() => alerts.length === 2);
-  expect(new Set(alerts.map(({ facts }) => facts.loan))).toEqual(new Set(["LN-1", "LN-2"]));
+  expect(new Set(alerts.map(({ facts }) => facts.stream))).toEqual(new Set(["LN-1", "LN-2"]));
 });
 
-test("makes no attempt after the stop", async () => {
+test("startWebhooks makes no attempt after `stop`", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   {
@@ -157,7 +157,7 @@ const ageAlert = statement(
    from earlier where a.lender_id = $1 and a.id = earlier.id`,
 );
 
-describe("startWebhooks rejects", () => {
+describe("startWebhooks", () => {
   const valid = { database: worker, outbound, signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }), pingOf: aPing };
 
   test.each([
@@ -171,7 +171,7 @@ describe("startWebhooks rejects", () => {
     ["keepDays", { keepDays: 7 }, "expected a whole number from 32"],
     ["headerPrefix", { headerPrefix: "X Acme:" }, "expected letters, digits and hyphens, such as X-Acme-"],
     ["userAgent", { userAgent: "Acme\r\nX-Evil: 1" }, "expected visible ASCII characters"],
-  ])("a wrong option %s, and starts nothing: %o", async (option, change, message) => {
+  ])("rejects a wrong option %s, and starts nothing: %o", async (option, change, message) => {
     const rejected = startWebhooks({ ...valid, ...change } as WebhooksOptions);
     await expect(rejected).rejects.toMatchObject({
       code: "INVALID_WEBHOOK_OPTION",
@@ -180,7 +180,7 @@ describe("startWebhooks rejects", () => {
     });
   });
 
-  test("a database that is not migrated, and names the call that migrates it", async () => {
+  test("rejects a database that is not migrated, and names the call that migrates the database", async () => {
     const { url } = await emptyDatabase();
     await using empty = await opened(directUrl(url), true);
     await expect(startWebhooks({ ...valid, database: empty.database })).rejects.toMatchObject({
@@ -190,7 +190,7 @@ describe("startWebhooks rejects", () => {
     });
   });
 
-  test("a process that does not maintain the job queue", async () => {
+  test("rejects a database that was opened without `works: true`", async () => {
     await using idle = await opened(trial.url, false);
     await expect(startWebhooks({ ...valid, database: idle.database })).rejects.toMatchObject({
       code: "JOBS_NOT_MAINTAINED",
@@ -204,7 +204,7 @@ async function opened(url: string, works: boolean) {
   return { database, [Symbol.asyncDispose]: () => database.close() };
 }
 
-test("sends events with the host's header prefix and user agent", async () => {
+test("startWebhooks sends events with the host's header prefix and user agent", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   await using _running = await start({ headerPrefix: "X-Acme-", userAgent: "Acme-Webhooks/2" });
@@ -233,7 +233,7 @@ test("a delivery whose process died is attempted again after timeoutMs and lease
   const of = { lenderId, count: 1, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 100, beyondTimeoutMs: 300 };
   expect((await lease(database.em(), of)).deliveries).toHaveLength(1);
   await using _running = await start({ pollIntervalMs: 50 });
-  // With the default of 15 seconds this would exceed the time limit of the test's wait.
+  // With the default `leaseBeyondTimeoutMs` of 15 seconds, this wait would exceed its time limit.
   await receiver.arrived(1);
 });
 
@@ -264,7 +264,7 @@ test("without a log, errors are written to the console", async () => {
   expect(written.mock.calls[0]).toEqual(["webhook attempt not made", expect.objectContaining({ lenderId })]);
 });
 
-test("works in a schema of another name, beside a host's own schema webhooks", async () => {
+test("startWebhooks works in a schema with another name, while the host has its own schema called webhooks", async () => {
   const url = directUrl((await emptyDatabase()).url);
   const schemas = [inSchema(webhooksSchema, "acme_webhooks")];
   const host = await createDatabase({ url, schemas: [] });
@@ -276,7 +276,7 @@ test("works in a schema of another name, beside a host's own schema webhooks", a
   });
   const lenderId = newId();
   await transaction(own.em(), async (tx) => {
-    await upsertEndpoint(tx, { lenderId, url: receiver.url });
+    await upsertEndpoint(tx, { tenantId: lenderId, url: receiver.url });
     await emit(tx, eventsOn(lenderId, "LN-1", 1, 2));
   });
   {
@@ -284,7 +284,7 @@ test("works in a schema of another name, beside a host's own schema webhooks", a
     await receiver.arrived(3);
     await until(async () => (await deliveryTotals(own.em(), lenderId)).delivered === 2);
   }
-  const { deliveries } = await listDeliveries(own.em(), { lenderId }, new Date());
+  const { deliveries } = await listDeliveries(own.em(), { tenantId: lenderId }, new Date());
   expect(deliveries.map(({ state }) => state)).toEqual(["delivered", "delivered"]);
   const { rows } = await host.pool.query("select count(*)::int as events from acme_webhooks.event");
   expect(rows).toEqual([{ events: 2 }]);

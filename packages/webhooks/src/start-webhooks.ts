@@ -1,9 +1,9 @@
-import { type EntityManager, every, requireReady } from "@collections/database";
+import { type EntityManager, every, type Job, requireReady } from "@collections/database";
 import { createDispatcher, pollIntervalOf } from "./dispatch/dispatcher.ts";
 import { errorLog, type Log } from "./dispatch/log.ts";
 import { retryDue, retryQueue, sweep } from "./dispatch/retry.ts";
 import { releaseHeldBack } from "./endpoint/alert-held-back.ts";
-import { alertQueue } from "./endpoint/alert.ts";
+import { type AlertJob, alertQueue, withNewNames } from "./endpoint/alert.ts";
 import { DEFAULT_TIMEOUT_MS } from "./endpoint/attempt.ts";
 import { probeDue, type Prober } from "./endpoint/probe.ts";
 import { DEFAULT_PROBE_INTERVAL_MS } from "./endpoint/suspension.ts";
@@ -24,7 +24,7 @@ const PARTITIONS_EVERY_MS = 3_600_000;
 
 /** The webhooks of one process while they run. */
 export interface Webhooks {
-  /** Returns the number of attempts under way in this process, by lender. */
+  /** Returns the number of attempts under way in this process, by tenant. */
   inFlight(): ReadonlyMap<string, number>;
   /**
    * Starts nothing new, and waits for attempts, jobs and routines that are under way. Aborts attempts and stops waiting for
@@ -50,7 +50,7 @@ export async function startWebhooks(options: WebhooksOptions): Promise<Webhooks>
   await requireReady(database, webhooksSchema, { works: true });
   const queues = await Promise.all([
     database.jobs.work(retryQueue, { concurrency: RETRIES_AT_A_TIME }, ({ data }) => retryDue(database.em(), data)),
-    ...(sendAlert ? [database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, sendAlert)] : []),
+    ...(sendAlert ? [database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, alertSender(sendAlert))] : []),
   ]);
   const dispatcher = createDispatcher({ ...options, log });
   dispatcher.start();
@@ -65,6 +65,10 @@ export async function startWebhooks(options: WebhooksOptions): Promise<Webhooks>
       ]);
     },
   };
+}
+
+function alertSender(sendAlert: (job: Job<AlertJob>) => Promise<void>): (job: Job<AlertJob>) => Promise<void> {
+  return (job) => sendAlert({ ...job, data: withNewNames(job.data) });
 }
 
 function startRoutines(options: WebhooksOptions, log: Log) {

@@ -7,7 +7,7 @@ import { quote } from "./event-input.ts";
 
 /**
  * The options of `startWebhooks`. The host supplies the database, the outbound client, the signing key and the ping of each
- * lender, and the mails of alerts. All settings have defaults.
+ * tenant, and the mails of alerts. All settings have defaults.
  *
  * @example
  * const options: WebhooksOptions = {
@@ -19,10 +19,13 @@ import { quote } from "./event-input.ts";
  * };
  */
 export interface WebhooksOptions extends DispatcherOptions {
-  /** Makes the ping that probes a lender's suspended endpoint: an event id, and a body that contains the id. */
-  readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
   /**
-   * Mails an alert to the lender's technical contacts. If it throws, the job is retried for about a day. Default: this
+   * Makes the ping that probes a tenant's suspended endpoint: an event id, and a body that contains the id. `endpoint` is
+   * undefined for the unnamed endpoint.
+   */
+  readonly pingOf: (tenantId: string, endpoint?: string) => Ping | Promise<Ping>;
+  /**
+   * Mails an alert to the tenant's technical contacts. If it throws, the job is retried for about a day. Default: this
    * process leaves the jobs of `alertQueue` to other processes.
    */
   readonly sendAlert?: (job: Job<AlertJob>) => Promise<void>;

@@ -2,7 +2,7 @@ import { createOutbound } from "@collections/outbound";
 import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
-import type { NumberedEvent } from "../src/event-input.ts";
+import type { CheckedEvent } from "../src/event-input.ts";
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from "../src/dispatch/dispatcher.ts";
 import type { Log } from "../src/dispatch/log.ts";
 import type { SuspensionRule } from "../src/endpoint/suspension.ts";
@@ -14,6 +14,7 @@ import {
   type ProbeFacts,
   registerEndpoint,
   startWebhooks,
+  type WebhooksOptions,
 } from "../src/index.ts";
 import { webhooksSchema } from "../src/schema.ts";
 
@@ -23,6 +24,13 @@ const KEY = { keyId: KEY_ID, secret: SECRET };
 /** A log that writes nothing, for tests that cause errors. */
 export const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const POLL_INTERVAL_MS = 50;
+
+/** An event with its id, its number and the text of its body. */
+export interface NumberedEvent extends CheckedEvent {
+  readonly eventId: string;
+  readonly sequence: bigint;
+  readonly body: string;
+}
 
 /** A test database with the webhooks schema, and functions that add lenders to it and start dispatchers on it. */
 export interface Trial {
@@ -44,7 +52,7 @@ export interface Trial {
   dispatch(options?: Partial<DispatcherOptions>): Dispatcher & AsyncDisposable & { readonly facts: AttemptFacts[] };
 }
 
-export interface WorkerOptions extends Partial<DispatcherOptions> {
+export interface WorkerOptions extends Partial<WebhooksOptions> {
   readonly suspension: SuspensionRule;
 }
 
@@ -67,7 +75,7 @@ export async function openTrial(): Promise<Trial> {
     url,
     async addLender(url) {
       const lenderId = newId();
-      await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url }));
+      await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: lenderId, url }));
       return lenderId;
     },
     async work({ suspension, ...options }) {
@@ -128,10 +136,10 @@ export function eventsOn(lenderId: string, loan: string, from: number, to: numbe
     const eventId = newId();
     const sequence = from + index;
     return {
-      lenderId,
+      tenantId: lenderId,
       eventId,
       kind: "payment.collected",
-      loan,
+      stream: loan,
       sequence: BigInt(sequence),
       occurredAt: new Date(),
       body: JSON.stringify({ eventId, loan, sequence, note: "नमस्ते ₹2,500.00" }),
@@ -141,7 +149,7 @@ export function eventsOn(lenderId: string, loan: string, from: number, to: numbe
 
 function pingFor(lenderId: string): Ping {
   const eventId = newId();
-  return { lenderId, eventId, body: JSON.stringify({ eventId, loan: "ping", sequence: 0 }) };
+  return { tenantId: lenderId, eventId, body: JSON.stringify({ eventId, loan: "ping", sequence: 0 }) };
 }
 
 /** Waits until `check` returns true. Calls it every few milliseconds. */

@@ -1,9 +1,9 @@
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { afterFile, testDatabase } from "@collections/testing";
-import type { NumberedEvent } from "../src/event-input.ts";
 import { emit, registerEndpoint } from "../src/index.ts";
 import { PARTITIONED } from "../src/storage/retention.ts";
 import { webhooksSchema } from "../src/schema.ts";
+import type { NumberedEvent } from "./trial.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 export interface Past {
   readonly daysAgo: number;
   readonly state: "waiting" | "retrying" | "delivered" | "parked";
-  /** Only for a delivered or parked event. */
+  /** How many days ago the event was delivered or parked. Absent for other states. */
   readonly settledDaysAgo?: number;
 }
 
@@ -36,7 +36,7 @@ export async function openLongRun(): Promise<LongRun> {
     await beginWeeklyPartitions(at, 8);
   });
   const lenderId = newId();
-  await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: "http://127.0.0.1:9/" }));
+  await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: lenderId, url: "http://127.0.0.1:9/" }));
   return {
     database,
     url,
@@ -103,7 +103,15 @@ async function beginWeeklyPartitions(url: string, weeksAgo: number): Promise<voi
 export function eventAt(lenderId: string, loan: string, sequence: number, at: Date): NumberedEvent {
   const eventId = idAt(at);
   const body = JSON.stringify({ eventId, loan, sequence });
-  return { lenderId, eventId, kind: "case.updated", loan, sequence: BigInt(sequence), occurredAt: at, body };
+  return {
+    tenantId: lenderId,
+    eventId,
+    kind: "case.updated",
+    stream: loan,
+    sequence: BigInt(sequence),
+    occurredAt: at,
+    body,
+  };
 }
 
 /** Makes a UUIDv7 of this time. */

@@ -56,7 +56,8 @@ export async function setUp({ log, databaseUrl }: StageOptions = {}): Promise<St
   };
   const command = (argv: readonly string[]) =>
     run(process.execPath, [pathOf("../src/cli/main.ts"), ...argv, "--json"], { env, maxBuffer: MAX_OUTPUT_BYTES });
-  // Must run before the service starts, because a process reads at its start whether tables are distributed.
+  // Distribute the tables before the service starts, because a process reads only at its start whether they are
+  // distributed.
   if (database.hasCitus) await command(["migrate", "--distribute"]);
   const service = spawn(process.execPath, [pathOf("../src/main.ts")], {
     env,

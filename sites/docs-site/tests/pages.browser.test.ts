@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CHAPTERS } from "../src/contents.ts";
 import { serveDocumentation } from "./fixtures/serve-documentation.ts";
 
-/** Enough for a real browser on a busy machine. */
+/** The time limit of a test. It is long enough for a real browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000;
 const DESKTOP_AND_PHONE: readonly Screen[] = ["desktop", "phone"];
 

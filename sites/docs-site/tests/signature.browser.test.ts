@@ -10,7 +10,7 @@ const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 const PATH = "/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm";
 const BODY = '{"amount":2500,"note":"आशा","link/id":1}';
 const TIMESTAMP = String(Date.now());
-/** Enough for a real browser on a busy machine. */
+/** The time limit of a test. It is long enough for a real browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000;
 const DESKTOP_AND_PHONE: readonly Screen[] = ["desktop", "phone"];
 
@@ -78,7 +78,7 @@ describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect((await causes(open)).toSorted()).toEqual(expected.map((cause) => `${cause} · certain`));
   });
 
-  test("finds mistakes that need the headers: another key's secret, and a signed host", async () => {
+  test("finds mistakes that only the request's headers or other secrets reveal", async () => {
     const headers = "Host: api.example:8443\nAuthorization: Bearer lk_1";
     await ask(open, { Headers: headers, Signature: signed({ path: `https://api.example:8443${PATH}` }) });
     expect(await causes(open)).toEqual(["PATH_WITH_HOST · certain"]);

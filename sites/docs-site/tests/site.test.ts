@@ -77,7 +77,7 @@ describe.each(PAGES)("$path", ({ path, title }) => {
   });
 });
 
-/** The text of each path, requested once. */
+/** The content of each page that a link leads to, by its path, so that each page is requested only once. */
 const known = new Map<string, Promise<string | undefined>>();
 
 async function isThere(target: string, ownHtml: string): Promise<boolean> {

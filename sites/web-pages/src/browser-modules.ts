@@ -8,12 +8,15 @@ import { init, parse } from "es-module-lexer";
 import { type RequestHandler, Router } from "express";
 
 /**
- * The folders of the modules' TypeScript sources, by the first part of the path under which the modules are served.
- * Each folder is inside the folder of its package.json.
+ * The folders that contain the TypeScript sources of the modules. The key is the first part of the path under which the
+ * modules of the folder are served. Each folder must be inside the folder of its package.json.
  */
 export type SourceFolders = Readonly<Record<string, URL>>;
 
-/** The modules' JavaScript by path: `pages/reference.ts`, `signing/index.ts`. */
+/**
+ * The JavaScript of each module. The key is the path under which it is served: `pages/reference.ts`,
+ * `signing/index.ts`.
+ */
 export type BrowserModules = ReadonlyMap<string, string>;
 
 /** Thrown if a module cannot run in a browser; the message names the module and says why. */

@@ -80,7 +80,7 @@ describe("modules for browsers", () => {
     ],
     ["a package that is not installed", 'import "nowhere";', "Cannot find package 'nowhere'"],
     ["a name that the package does not have", 'import "#nothing";', "has no entry #nothing for browsers"],
-    ["a module at run time", 'await import("./b.ts");', "may only use static imports"],
+    ["a module dynamically, by import()", 'await import("./b.ts");', "may only use static imports"],
   ])("are rejected if they import %s", async (_, text, reason) => {
     await writeFile(join(root, "package.json"), "{}");
     await installed("bare", { main: "index.js" });

@@ -9,21 +9,21 @@ const namesOf = (...args: string[]) => {
   return options === "help" ? options : options.subjects.map(({ name }) => name);
 };
 
-test("selects every subject except the long ones if the command line names none", () => {
+test("measures all parts of the benchmark except those that take an hour, if the command line names no part", () => {
   expect(namesOf("--quick")).toEqual(["confirmations"]);
   expect(namesOf("growth")).toEqual(["growth"]);
 });
 
-test("--table shows the long subjects too", () => {
+test("--table also shows the parts of the benchmark that take an hour", () => {
   expect(namesOf("--table")).toEqual(["confirmations", "growth"]);
 });
 
-test("rejects an unknown subject or option and names it", () => {
+test("names the unknown subject or option of the command line in the error", () => {
   expect(() => namesOf("confirmation")).toThrow(new UsageError("There is no subject named confirmation. See --help."));
   expect(() => namesOf("--fast")).toThrow(UsageError);
 });
 
-test("reads the URL of a second server", () => {
+test("reads the URL of a second PostgreSQL server from --beside", () => {
   expect(readArguments(["confirmations", "--beside", "postgres://there/x"], subjects)).toMatchObject({
     beside: "postgres://there/x",
   });

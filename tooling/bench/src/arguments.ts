@@ -6,11 +6,17 @@ export interface Options {
   readonly subjects: readonly Subject[];
   readonly isQuick: boolean;
   readonly json: boolean;
-  /** Skip the subjects that the last run of the same form (quick or full) has already measured. */
+  /**
+   * Skip the subjects (the parts of the benchmark) that the last run has already measured. A quick run looks only at
+   * the last quick run, and a full run only at the last full run.
+   */
   readonly resume: boolean;
   /** Measure nothing, show the last results. */
   readonly showsOnly: boolean;
-  /** The URL of a second server. Its rounds alternate with those of the server of `DATABASE_URL`. */
+  /**
+   * The URL of a second PostgreSQL server. The benchmark measures the server of `DATABASE_URL` and this server
+   * alternately, one round each.
+   */
   readonly beside: string | undefined;
 }
 
@@ -56,7 +62,7 @@ function parsed(args: string[]) {
 export function usage(subjects: readonly Subject[]): string {
   const width = Math.max(...subjects.map(({ name }) => name.length));
   const rows = subjects.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
-  return `Compares the service with its limits and rivals, on a PostgreSQL server of its own, and prints one table.
+  return `Compares the service with the fastest possible program and with the usual solution for the same work, on a PostgreSQL
 
   pnpm bench [subject …] [--quick] [--resume] [--json]
 
@@ -69,8 +75,8 @@ Without a subject: all except growth.
   --table    measure nothing, show the last results
   --json     print one JSON document with everything instead of the tables
 
-With DATABASE_URL, confirmations and webhooks are measured on that PostgreSQL or Citus cluster, without their rivals, in
-temporary databases that are dropped at the end. The user needs CREATEDB. For a cluster, name a database on the coordinator
+With DATABASE_URL, confirmations and webhooks are measured on that PostgreSQL or Citus cluster, but not compared with one
+SQL statement per payment, a plain handler or pg-boss. Temporary databases are used and dropped at the end. The user needs CREATEDB. For a cluster, name a database on the coordinator
 that has the extension citus, and a superuser whose password each node accepts.
 
   --beside <url>   measure a second server in turn with the first, and print the ratio of the first to the second

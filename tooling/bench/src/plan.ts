@@ -14,7 +14,7 @@ export interface ProcessesPlan {
   readonly numbers: readonly number[];
   readonly clients: number;
   readonly roundMs: number;
-  /** The number of events of a backlog that the workers share in a round. */
+  /** The number of events that wait at the start of a round. All workers of the round deliver them together. */
   readonly events: number;
   readonly loans: number;
 }
@@ -30,20 +30,20 @@ export interface GrowthPlan {
   readonly rounds: number;
   readonly clients: number;
   /**
-   * How many payments a round confirms and delivers. The number is small, because each round adds its events to the
-   * smallest books and so makes them larger.
+   * How many payments a round confirms and delivers. The number is small, because each payment stays in the database:
+   * many payments would make the smallest database noticeably larger.
    */
   readonly confirmations: number;
-  /** The books that the larger books are compared with. */
+  /** The size of the smallest database. Every larger database is compared with it. */
   readonly smallest: BookSize;
   readonly larger: readonly BookSize[];
 }
 
-/** The size of the books when the measurement begins. */
+/** The content of a database when its measurement begins. */
 export interface BookSize {
   readonly events: number;
   readonly lenders: number;
-  /** How many of the events wait for their delivery. */
+  /** How many of the events are not delivered yet. */
   readonly waiting: number;
 }
 
@@ -58,22 +58,25 @@ export interface ListPlan {
   readonly roundMs: number;
   readonly warmUpMs: number;
   /**
-   * The number of the field partner's cases: at least a tenth of the links that all rounds request, because a case gets
-   * at most ten links a day.
+   * The number of the field partner's cases. A case gets at most ten links a day. So the number must be at least a
+   * tenth of the links that all rounds request.
    */
   readonly cases: number;
 }
 
 export interface LinkPlan {
   readonly clients: readonly number[];
-  /** How many links each client requests in a round. There are rounds by subscription and rounds by polling. */
+  /**
+   * How many links each client requests in a round. In some rounds the clients learn of their links by subscription, in
+   * the others by polling.
+   */
   readonly perClient: number;
   /** The lender's time to mint a link. */
   readonly mintMs: number;
 }
 
 export interface ImportPlan {
-  /** The number of requests under way at once. */
+  /** The numbers of import requests that are sent at the same time. Each number is measured separately. */
   readonly clients: readonly number[];
   readonly rounds: number;
   /** The number of rows that a round imports into empty tables, 1,000 per request. */
@@ -82,8 +85,8 @@ export interface ImportPlan {
 
 export interface ConfirmationPlan {
   /**
-   * The numbers of clients for the rows in which the clients pay many loans. `clientsOfOneLoan` has the numbers for the
-   * rows in which all clients pay one loan.
+   * How many clients confirm payments at the same time when the payments are for many loans. Each number gives one row
+   * of the report. `clientsOfOneLoan` has the numbers for payments that are all for one loan.
    */
   readonly clients: readonly number[];
   readonly clientsOfOneLoan: readonly number[];
@@ -95,7 +98,7 @@ export interface ConfirmationPlan {
   readonly loansPerLender: number;
 }
 
-/** Slow answers: one of every `oneOf` answers is delayed by `delayMs`. */
+/** How often the receiver of events answers slowly: it delays one of every `oneOf` answers by `delayMs`. */
 export interface Stragglers {
   readonly oneOf: number;
   readonly delayMs: number;
@@ -107,11 +110,20 @@ export interface WebhookPlan {
   /** The number of events of the backlog that a round delivers. */
   readonly events: number;
   readonly loans: number;
-  /** A second backlog, during whose delivery some answers of the receiver are slow. */
+  /**
+   * A second measurement with a backlog of its own. While this backlog is delivered, some answers of the receiver are
+   * slow.
+   */
   readonly uneven: { readonly events: number } & Stragglers;
-  /** The number of events that are committed one by one in each part of a round. */
+  /**
+   * The number of events that a latency measurement commits, one after the other. A round has two such measurements: on
+   * an idle system, and beside a slow lender.
+   */
   readonly streamEvents: number;
-  /** The number of events that wait for the lender with the slow endpoint. */
+  /**
+   * The number of events that wait for a lender whose endpoint is slow. They must not delay the events of another
+   * lender.
+   */
   readonly slowBacklog: number;
   readonly deliveredRows: { readonly few: number; readonly many: number };
 }

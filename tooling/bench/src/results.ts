@@ -11,7 +11,7 @@ export interface Result {
   readonly report: unknown;
 }
 
-/** The results of all runs of one form (quick or full), by subject. */
+/** The results of all quick runs, or of all full runs, by subject. */
 export interface Results {
   readonly machine: Machine;
   readonly plan: Plan;

@@ -2,7 +2,7 @@ import type { BenchServer } from "./server/bench-server.ts";
 import type { Line } from "./figures/line.ts";
 import type { Plan } from "./plan.ts";
 
-/** The parts that a subject's measurements need. */
+/** The server, the plan and the callbacks that a subject needs for its measurements. */
 export interface Bench {
   readonly plan: Plan;
   /** A PostgreSQL for this subject alone. */
@@ -14,7 +14,11 @@ export interface Bench {
   readonly keep: (begun: unknown) => void;
 }
 
-/** A comparison of the service with a limit or a rival. `Report` is plain data for `--json`. */
+/**
+ * A part of the benchmark that compares the service with something else. Often this is a limit or a rival. A limit is
+ * the fastest possible program for the same work, such as one bare SQL statement. A rival is the usual solution, such
+ * as a plain handler. `Report` is plain data for `--json`.
+ */
 export interface Subject<Report = unknown> {
   readonly name: string;
   /** For `--help`: what is measured, and how long that takes on an idle machine. */

@@ -22,28 +22,29 @@ import { measureWebhooks, type WebhookFigures } from "./webhooks/webhooks.ts";
 export const subjects: readonly Subject[] = [
   subject({
     name: "confirmations",
-    about: "payments confirmed over HTTP, compared with one bare statement each and a plain handler; 6 minutes",
+    about:
+      "payments confirmed over HTTP, compared with one SQL statement per payment and with a plain handler; 6 minutes",
     measure: confirmations,
     text: (plan, report) => confirmationText(plan.confirmations, report),
     lines: (plan, report) => confirmationLines(plan.confirmations, report),
   }),
   subject({
     name: "webhooks",
-    about: "events delivered to lenders, compared with a bare loop and pg-boss; 5 minutes",
+    about: "events delivered to lenders, compared with pg-boss and with a program that only posts; 5 minutes",
     measure: webhooks,
     text: (plan, figures) => webhookText(plan.webhooks, figures),
     lines: (plan, figures) => webhookLines(plan.webhooks, figures),
   }),
   subject({
     name: "import",
-    about: "files of cases over HTTP, compared with COPY; 4 minutes",
+    about: "files of cases imported over HTTP, compared with PostgreSQL's COPY; 4 minutes",
     measure: imports,
     text: (plan, figures) => importText(plan.imports, figures),
     lines: (plan, figures) => importLines(plan.imports, figures),
   }),
   subject({
     name: "app",
-    about: "field partners' lists, payment links and hostile documents; 3 minutes",
+    about: "field partners' lists, payment links, and GraphQL queries that are expensive to validate; 3 minutes",
     measure: ({ plan, server, onProgress }) => measureApp({ plan: plan.app, server, onProgress }),
     text: (plan, report) => appText(plan.app, report),
     lines: (plan, report) => appLines(plan.app, report),
@@ -57,14 +58,14 @@ export const subjects: readonly Subject[] = [
   }),
   subject({
     name: "start",
-    about: "from exec to ready, and memory, compared with a bare process; 3 minutes",
+    about: "the start and the memory of the service, compared with a minimal process of Express and pg; 3 minutes",
     measure: ({ plan, server, onProgress }) => measureStart({ plan: plan.start, server, onProgress }),
     text: (plan, report) => startText(plan.start, report),
     lines: (plan, report) => startLines(plan.start, report),
   }),
   subject({
     name: "growth",
-    about: "confirmations and deliveries in books of up to 10 million events; an hour and 50 GB",
+    about: "confirmations and deliveries in databases of up to 10 million events; an hour and 50 GB",
     isLong: true,
     measure: ({ plan, begun, ...bench }) =>
       measureGrowth({ ...bench, plan: plan.growth, begun: begun as GrowthReport | undefined }),
@@ -74,14 +75,16 @@ export const subjects: readonly Subject[] = [
 ];
 
 /**
- * Measures confirmations on three databases with the same content: for the service, for its limit and for its rival.
+ * Measures how fast payments are confirmed by three programs: the service, the fastest possible program (one SQL
+ * statement per payment) and the usual solution (a plain handler). Each program has its own database, and all three
+ * databases start with the same content.
  */
 async function confirmations({
   plan: { confirmations: plan },
   server,
   onProgress,
 }: Bench): Promise<ConfirmationReport> {
-  onProgress("filling the books");
+  onProgress("filling the database");
   const lenderCodes = Array.from({ length: plan.lenders }, (_, index) => `PAID${index + 1}`);
   const loans: Loans = { lenderCodes, perLender: plan.loansPerLender };
   const service = await server.createDatabase("service");
@@ -91,15 +94,15 @@ async function confirmations({
   await server.checkpoint();
   const databaseUrls = { service, statement, handler };
   const figures = await measureConfirmations({ plan, server, books, loans, databaseUrls, onProgress });
-  onProgress("statements on the wire");
+  onProgress("counting the SQL statements of a batch");
   return { figures, batches: await measureBudget(service, books.keys[0]!, loans) };
 }
 
-/** Measures webhooks to two lenders whose callbacks lead to the same receiver. */
+/** Measures the delivery of events to two lenders. Both lenders have their callback at the same receiver. */
 async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench): Promise<WebhookFigures> {
   const receiver = startChild(new URL("webhooks/receiver.ts", import.meta.url));
   try {
-    onProgress("filling the books");
+    onProgress("filling the database");
     const callbacks = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);
     const loans = {
       prompt: { lenderCodes: ["PROMPT"], perLender: plan.loans },
@@ -119,7 +122,7 @@ async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench)
   }
 }
 
-/** Measures imports. Each round begins with copies of a database that contains only a lender. */
+/** Measures imports. Each round begins with two new copies of a database that contains only a lender. */
 async function imports({ plan: { imports: plan }, server, onProgress }: Bench): Promise<ImportFigures[]> {
   const template = "lender_only";
   const key = await createLender(await server.createDatabase(template), "FILE", []);

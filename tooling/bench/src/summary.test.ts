@@ -13,7 +13,7 @@ const machine = {
   loadBefore: 0,
 };
 
-test("writes a Markdown row per figure, with its spread, and marks a missed aim", () => {
+test("the table of all subjects marks a figure that misses its aim", () => {
   const figure = { figure: "32 clients", ours: "400/s", beside: "one statement: 800/s", rounds: 5 };
   const line = ratioLine({ ...figure, ratio: { median: 0.5, min: 0.4, max: 0.61 } }, (ratio) => atLeast(0.8, ratio));
   const rows = summaryText(machine, [{ subject: "confirmations", lines: [line], loadBefore: 1.25 }]).split("\n");

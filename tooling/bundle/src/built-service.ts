@@ -13,7 +13,7 @@ export interface BuiltService {
   readonly cli: string;
 }
 
-/** Everything that the bundle is made of: our sources, the versions of all libraries, and the builder. */
+/** The files that a bundle of the service is made from: our sources, the versions of all libraries, and the builder. */
 const INPUTS = [
   "pnpm-lock.yaml",
   "{packages,services}/*/package.json",
@@ -24,8 +24,8 @@ const INPUTS = [
 let built: BuiltService | undefined;
 
 /**
- * Returns the bundle of this checkout's sources. Builds it first if these sources have no bundle yet. The bundle's folder is
- * named after a hash of its inputs, so a bundle is never older than the sources.
+ * Returns the bundle of the present source code. Builds it first if the source code has no bundle yet. The bundle's
+ * folder is named after a hash of the source files, so a bundle is never older than the source code.
  */
 export function builtService(): BuiltService {
   return (built ??= build());
@@ -53,7 +53,10 @@ const HASH_DIGITS = 16;
 const A_DAY_MS = 86_400_000;
 const PROGRAM = fileURLToPath(new URL("main.ts", import.meta.url));
 
-/** Returns the name of the bundle of the checkout in `root`: a hash of everything that the bundle is made of. */
+/**
+ * Returns the name of the bundle of the source code in the folder `root`: a hash of everything that the bundle is made
+ * of.
+ */
 export function bundleName(root: string): string {
   const hash = createHash("sha256");
   for (const path of globSync(INPUTS, { cwd: root, exclude: ["**/node_modules/**", "**/*.test.ts"] }).toSorted()) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-/** The root of this checkout. */
+/** The folder of the repository. */
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const SERVICE = join(ROOT, "services/collections");
 

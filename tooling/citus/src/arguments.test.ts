@@ -19,6 +19,6 @@ test.each([
   expect(() => readArguments(args)).toThrow(message);
 });
 
-test("the help names every option and an example", () => {
+test("the usage text of the audit names every option and an example", () => {
   for (const text of ["--json", "--record", "--help", "Exit codes", "Example"]) expect(USAGE).toContain(text);
 });

@@ -8,7 +8,7 @@ function options(...args: string[]): Options {
   return read;
 }
 
-test("selects every fault that needs no cluster, the long form and a random seed if there are no arguments", () => {
+test("without arguments, runs every fault that needs no cluster, in the long form", () => {
   expect(options()).toEqual({
     faults: faults.filter(({ isByNameOnly }) => isByNameOnly !== true),
     seed: 123,
@@ -20,7 +20,7 @@ test("selects every fault that needs no cluster, the long form and a random seed
   });
 });
 
-test("reads the names of faults, numbers, and the form of the run", () => {
+test("reads the names of faults and the options from the command line", () => {
   const { faults: named, ...rest } = options(
     "kill-servers",
     "--seed",

@@ -6,7 +6,9 @@ export interface Options {
   readonly faults: readonly Fault[];
   readonly seed: number;
   readonly isQuick: boolean;
-  /** The number of strikes per leg. If it is undefined, each fault uses its own number. */
+  /**
+   * How often each fault is caused in each part (leg) of the run. If it is undefined, each fault uses its own number.
+   */
   readonly rounds: number | undefined;
   /** The number of faults that run in parallel. Each has its own processes and its own PostgreSQL. */
   readonly atATime: number;

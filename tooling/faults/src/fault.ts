@@ -2,11 +2,17 @@ import type { Counts } from "./traffic/model.ts";
 import type { Flatness, Sample } from "./flatness.ts";
 import type { Violation } from "./invariants.ts";
 
-/** One part of a fault's schedule: the fault is caused a number of times (strikes) against one service. */
+/**
+ * One part of a run, with a service and a PostgreSQL of its own. In it the fault is caused a number of times
+ * (`rounds`).
+ */
 export interface Leg {
   readonly seed: number;
   readonly rounds: number;
-  /** True for the short form. It has few strikes, and the unfinished calls of dead processes count as lost sooner. */
+  /**
+   * True for a run with --quick. It causes the fault less often, and the unfinished calls of dead processes count as
+   * lost sooner.
+   */
   readonly isQuick: boolean;
   readonly onProgress: (message: string) => void;
 }
@@ -22,7 +28,7 @@ export interface Outcome {
   readonly soak?: Soak;
 }
 
-/** A load of half the machine's capacity, and the resources of the processes under it. */
+/** The measurements of a run at half the machine's capacity: the rates, and the resources of the processes. */
 export interface Soak {
   readonly capacityPerS: number;
   readonly pacePerS: number;
@@ -34,11 +40,17 @@ export interface Soak {
 export interface Fault {
   readonly name: string;
   readonly sentence: string;
-  /** Strikes in a quick run; strikes per leg and number of legs in a long run. */
+  /**
+   * How often the fault is caused: in a quick run (`quick`), and in each part of a long run (`long`). `legs` is the
+   * number of parts of a long run.
+   */
   readonly rounds: { readonly quick: number; readonly long: number; readonly legs: number };
   /** True if other faults would disturb the measurements of this fault. It then runs alone, after the others. */
   readonly isAlone?: true;
-  /** True if the fault needs something that this checkout does not contain. It then runs only if named. */
+  /**
+   * True if the fault needs something that `pnpm install` does not install, such as Citus. It then runs only if the
+   * command line names it.
+   */
   readonly isByNameOnly?: true;
   /** Returns why this machine cannot run the fault, and what to do about that; undefined if it can. */
   readonly unavailableReason?: () => string | undefined;

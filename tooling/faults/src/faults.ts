@@ -20,7 +20,10 @@ import { restartPostgres } from "./faults/restart-postgres.ts";
 import { slowStatements } from "./faults/slow-statements.ts";
 import { soak } from "./faults/soak.ts";
 
-/** Every fault, in the order in which they start. The first fault needs no books: they are made while it runs. */
+/**
+ * Every fault, in the order in which they start. The first fault needs no database with loans. That database is filled
+ * while the first fault runs.
+ */
 export const faults: readonly Fault[] = [
   killMigration,
   killServers,

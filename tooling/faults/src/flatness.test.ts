@@ -38,7 +38,7 @@ test.each([
   ["confirmation p50, ms", (minute: number) => ({ confirmP50Ms: 8 + minute / 3 })],
   ["confirmation p95, ms", (minute: number) => ({ confirmP95Ms: 20 + minute * 2 })],
   ["list p50, ms", (minute: number) => ({ listP50Ms: 15 + minute })],
-])("flatnessOf reports growth only for the measure that grows: %s", (measure, change) => {
+])("flatnessOf reports growth of no other value if this value grows: %s", (measure, change) => {
   expect(growing(change)).toEqual([measure]);
 });
 

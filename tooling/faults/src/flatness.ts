@@ -30,7 +30,9 @@ interface Measure {
   readonly name: string;
   /** Undefined if the sample has no value, because nothing was answered in that time. */
   readonly of: (sample: Sample) => number | undefined;
-  /** A measure may grow by this share of its first median, or by `more` if that is larger. */
+  /**
+   * How much a measured value may grow: by this share of its first median, or by the number `more` if that is larger.
+   */
   readonly share: number;
   readonly more: number;
 }

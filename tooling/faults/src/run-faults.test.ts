@@ -38,7 +38,8 @@ const LONG: Options = {
 };
 
 /**
- * Returns a fault with a schedule of three legs. `during` is called in each leg; it may change the outcome or throw.
+ * Returns a fault for tests, whose long run has three parts (legs). Each part calls `during`, which may change the
+ * outcome of the part or throw.
  */
 function aFault(name: string, during: (leg: Leg) => Partial<Outcome> = () => ({})): Fault & { legs: Leg[] } {
   const legs: Leg[] = [];
@@ -56,7 +57,7 @@ function aFault(name: string, during: (leg: Leg) => Partial<Outcome> = () => ({}
 
 const silently = () => {};
 
-test("the long form gives every leg its own seed, and the same run seed gives the same leg seeds", async () => {
+test("a run with the same seed gives each of its legs the same seed again", async () => {
   const [first, second] = [aFault("one"), aFault("one")];
   const report = await runFaults({ ...LONG, faults: [first] }, stateFile, silently);
   await runFaults({ ...LONG, faults: [aFault("another"), second] }, stateFile, silently);
@@ -68,7 +69,7 @@ test("the long form gives every leg its own seed, and the same run seed gives th
   expect(existsSync(stateFile)).toBe(false);
 });
 
-test("the short form runs one leg, and so does a run with a given number of rounds", async () => {
+test("a run with --quick or --rounds has only one leg", async () => {
   const quick = aFault("one");
   await runFaults({ ...LONG, faults: [quick], isQuick: true }, stateFile, silently);
   expect(quick.legs.map(({ rounds }) => rounds)).toEqual([1]);
@@ -91,7 +92,7 @@ test("--resume continues an interrupted run at its next leg, with its seed", asy
   expect(resumed.legs.map(({ seed }) => seed)).toEqual(whole.legs.slice(2).map(({ seed }) => seed));
 });
 
-test("faults run in parallel, and a fault with isAlone runs after them, alone", async () => {
+test("a fault with isAlone runs after the faults that run in parallel", async () => {
   const underWay = new Set<string>();
   const met: Record<string, string[]> = {};
   const named = (name: string): Fault => ({
@@ -129,7 +130,7 @@ test("the report lists the measures of a load that must stay flat", async () => 
   expect(reportText(report)).toMatch(/^server open files +40\.0 +90\.0 +52\.0 +NO$/m);
 });
 
-test("a violation and a leg that throws are reported and lead to exit code 1", async () => {
+test("a run with a violated invariant or a leg that throws ends with exit code 1", async () => {
   const violated = aFault("one", () => ({ violations: [{ invariant: "money is kept", detail: "some is lost" }] }));
   const broken = aFault("two", () => {
     throw new Error("no PostgreSQL");
@@ -142,7 +143,7 @@ test("a violation and a leg that throws are reported and lead to exit code 1", a
   expect(reportText(report)).toMatch(/^three +2 +1 +1,200 +1,100 +1,101 +3 +4 +1\.5 s +0$/m);
 });
 
-test("a fault that the machine cannot run is reported and leads to exit code 3", async () => {
+test("a run with a fault that the machine cannot run ends with exit code 3", async () => {
   const fault = { ...aFault("one"), unavailableReason: () => "there is no disk" };
   const report = await runFaults({ ...LONG, faults: [fault, aFault("two")], isQuick: true }, stateFile, silently);
   expect(exitCodeOf(report)).toBe(3);

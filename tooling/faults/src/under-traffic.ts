@@ -32,7 +32,8 @@ const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
  */
 export const OUTLASTS_A_KILL = "slow:1000";
 /**
- * If a count of `mustCount` is still 0 after the given rounds, the schedule continues for up to this many more strikes.
+ * How many more times the fault is caused, at most, if it had no effect yet: a count of `mustCount` is still 0 after
+ * the given rounds.
  */
 const MOST_MORE = 8;
 
@@ -78,8 +79,8 @@ async function strikeAll(stage: Stage, strikes: Strikes, { rounds, isQuick, onPr
 }
 
 /**
- * Waits until the work has ended and checks the invariants. If reading the state fails, reports this failure and the
- * oddities so far, because they may explain the failure.
+ * Waits until the work has ended and checks the invariants. If the database cannot be read, reports this failure, and
+ * also the unexpected answers so far, because they may explain the failure.
  */
 async function settledOutcome(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
   try {

@@ -159,7 +159,7 @@ describe.each([
     expect(await invariant.violations(evidence)).toEqual([]);
     await rows.query("begin");
     try {
-      // Disables the triggers that reject these changes.
+      // Disable the triggers that would reject the wrong rows of this test.
       await rows.query(
         "set local citus.propagate_set_commands = 'local'; set local session_replication_role = replica",
       );

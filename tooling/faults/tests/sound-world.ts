@@ -18,8 +18,9 @@ import { unsettled } from "../src/invariants/unsettled.ts";
 export interface SoundWorld {
   readonly rows: Client;
   /**
-   * The connection that the invariants use. Usually it is `rows`. On a cluster it is connected to a copy of the rows on
-   * one server, without jobs, because the invariants join rows of several lenders.
+   * The connection on which the invariants are checked. On one PostgreSQL it is the same connection as `rows`. On a
+   * cluster it is connected to a copy of the rows on one server, without jobs, because the invariants join rows of
+   * several lenders.
    */
   readonly books: Client;
   readonly model: Model;

@@ -30,7 +30,10 @@ function run(tool: string, args: string[], cwd: string): Promise<Ran> {
   });
 }
 
-/** Excludes generated files, and experiments in the root of a package. */
+/**
+ * Returns false for files that the copy of the repository does not need: generated files, and experiments in the root
+ * of a package.
+ */
 function isSource(path: string): boolean {
   return !/node_modules|\/dist$|\.turbo$|(packages|services|sites|tooling)\/[^/]+\/[^/]+\.ts$/.test(path);
 }

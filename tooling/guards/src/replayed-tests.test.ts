@@ -35,13 +35,13 @@ async function filesOfTheTree(): Promise<string[]> {
   return (await walk(ROOT)).map((path) => relative(ROOT, path)).toSorted();
 }
 
-test("every file of the tree is an input of the tests, so that any change makes them run again", async () => {
+test("a change of any file in the repository makes the tests run again", async () => {
   const files = await filesOfTheTree();
   expect(files.length).toBeGreaterThan(1_000);
   expect(Object.keys((await planOfTests()).inputs).toSorted()).toEqual(files);
 });
 
-test("every environment variable is an input of the tests", async () => {
+test("a change of an environment variable makes the tests run again", async () => {
   const settings = { A_SETTING_OF_TOMORROW: "1", DATABASE_URL: "postgres://127.0.0.1/other", TEST_SURROUNDINGS: "1" };
   const { configured } = (await planOfTests({ ...settings, npm_lifecycle_event: "verify" })).environmentVariables;
   const names = configured.map((named) => named.split("=")[0]);

@@ -25,7 +25,7 @@ export interface CallOverrides {
   signature?: string | null | ((right: string) => string);
   authorization?: string | null;
   contentType?: string | null;
-  /** The parts to sign instead of those that are sent. */
+  /** Values to sign instead of those that are sent, so that the signature does not match the request. */
   signed?: Partial<SignedParts>;
   /** The secret to sign with instead of the lender's. */
   hmacSecret?: string;
@@ -54,7 +54,7 @@ export class NotConnectedError extends Error {
   }
 }
 
-/** A lender's client of the REST API: serialises the body once, signs those bytes and sends them. */
+/** A lender's client of the REST API. It serialises each body once, and signs and sends exactly those bytes. */
 export class LenderClient {
   /** Every secret that this lender ever had, by key id: the service may still sign with an older key. */
   readonly secrets: Map<string, string> = new Map();
@@ -110,7 +110,7 @@ export class LenderClient {
     return this.#send<Body>(base, { method, path: target, headers, bytes, timeoutMs: overrides.timeoutMs ?? 15_000 });
   }
 
-  /** GET health: checks key, secret and clock. */
+  /** Sends GET health, by which the service checks the API key, the secret and the clock of the lender. */
   health(): Promise<Answer> {
     return this.call("GET", "/api/v1/partner/health");
   }

@@ -6,7 +6,7 @@ import { Waiting } from "./waiting.ts";
 /** How the server answers: accepts the mail, rejects every recipient permanently, or never answers to the data. */
 export type MailBehaviour = "ok" | "reject" | "hang";
 
-/** An accepted mail; addresses without display names, `text` and `html` decoded. */
+/** A mail that the server has accepted. The addresses are without display names; `text` and `html` are decoded. */
 export interface CaughtMail {
   from: string;
   to: string[];

@@ -112,7 +112,7 @@ describe("mintBehaviour", () => {
     expect((await mint("key-1")).body.link).toEqual(link);
   });
 
-  test("hugeBody answers with eight megabytes", async () => {
+  test("with behaviour hugeBody the answer has eight megabytes", async () => {
     twin.mintBehaviour = "hugeBody";
     expect((await (await send("key-1")).text()).length).toBeGreaterThan(8_000_000);
   });
@@ -129,14 +129,14 @@ describe("mintBehaviour", () => {
     },
   );
 
-  test("slow answers correctly, but late", async () => {
+  test("with behaviour slow the answer is correct but late", async () => {
     twin.mintBehaviour = "slow:100";
     const startedAt = performance.now();
     expect((await mint("key-1")).body.success).toBe(true);
     expect(performance.now() - startedAt).toBeGreaterThan(90);
   });
 
-  test("records requests that follow its redirect", async () => {
+  test("with behaviour redirect, the twin records the requests that follow the redirect", async () => {
     twin.mintBehaviour = "redirect";
     const response = await send("key-1");
     await fetch(new URL(response.headers.get("location") ?? "", twin.url), { method: "POST" });

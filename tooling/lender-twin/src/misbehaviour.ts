@@ -5,7 +5,10 @@ export type Misbehaviour = "error500" | `status:${number}` | "hang" | `slow:${nu
 
 const DRIP_INTERVAL_MS = 200;
 
-/** Simulates a fault on a response. `properly` sends the correct answer, which `slow` needs. */
+/**
+ * Answers a request with the given fault. Only `slow` calls `properly`, which sends the correct answer, after its
+ * delay.
+ */
 export function misbehave(behaviour: Misbehaviour, response: ServerResponse, properly: () => void): void {
   const [kind, argument] = behaviour.split(":") as [string, string | undefined];
   switch (kind) {

@@ -164,7 +164,7 @@ describe("receiverBehaviour", () => {
     expect(twin.events).toHaveLength(1);
   });
 
-  test("reset closes the connection, hang never answers, and drip never ends its answer", async () => {
+  test("reset, hang and drip give the sender no complete answer", async () => {
     twin.receiverBehaviour = "reset";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "hang";
@@ -202,7 +202,7 @@ describe("receiverBehaviour", () => {
     expect(twin.unanswered).toMatchObject([{ eventId: "evt_2", outcome: "refused" }]);
   });
 
-  test("slow records the event at once and answers late", async () => {
+  test("slow answers late, but records the event at once", async () => {
     twin.receiverBehaviour = "slow:150";
     const startedAt = performance.now();
     const answered = deliver(payment(1, 1));

@@ -42,7 +42,7 @@ export interface Gap {
 /** `lost`: the event is recorded, but its answer is lost on the way. */
 export type ReceiverBehaviour = "ok" | "lost" | Misbehaviour;
 
-/** With these behaviours the event is recorded, although its answer is late, endless or lost. */
+/** The behaviours with which the receiver records the event, although its answer may be late, endless or lost. */
 const RECORDS_THE_EVENT = new Set(["ok", "slow", "drip", "lost"]);
 
 /**

@@ -14,7 +14,7 @@ export class NotSeenError extends Error {
   }
 }
 
-/** The callers that wait until a new record makes their condition true. */
+/** Lets callers wait until a new record makes their condition true. */
 export class Waiting {
   readonly #waiters: Set<Waiter> = new Set();
 

@@ -22,8 +22,8 @@ export interface Account {
 }
 
 /**
- * Returns the account for a data directory. The path must be absolute; the directory need not exist yet. Errors:
- * `unreachable_for_unprivileged_user`.
+ * Returns the user that runs PostgreSQL on a data directory. The path must be absolute; the directory need not exist
+ * yet. Errors: `unreachable_for_unprivileged_user`.
  */
 export function accountFor(dataDir: string, version: MajorVersion = 18): Account {
   if (process.getuid?.() !== 0) return { owner: {}, version, prefix: [] };
@@ -69,9 +69,9 @@ function isReadable(file: string): boolean {
 }
 
 /**
- * Returns a command prefix for a checkout under /root (0700), which other uids cannot enter. On Linux, a process can
- * change its uid and keep root's right to pass closed folders. PostgreSQL calls access(2), for which the kernel would
- * ignore that right if the secure bit `no_setuid_fixup` were not set.
+ * Returns a command prefix with which another user can run PostgreSQL in a folder that is closed to other users, such
+ * as below /root (0700). On Linux, a process can change its uid and keep root's right to enter such folders. PostgreSQL
+ * calls access(2), for which the kernel would ignore that right if the secure bit `no_setuid_fixup` were not set.
  */
 function keepingFileAccess(uid: number, gid: number, version: MajorVersion): string[] {
   const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--securebits=+no_setuid_fixup"];
@@ -81,6 +81,6 @@ function keepingFileAccess(uid: number, gid: number, version: MajorVersion): str
   throw new PostgresError(
     "unreachable_for_unprivileged_user",
     "PostgreSQL does not run as root, and another user cannot enter this folder. " +
-      "Run as an ordinary user, move the checkout to a folder that all users may read, or set DATABASE_URL.",
+      "Run as an ordinary user, move this project to a folder that all users may read, or set DATABASE_URL.",
   );
 }

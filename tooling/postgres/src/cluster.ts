@@ -49,7 +49,10 @@ export async function ensureCluster(dataDir: string, account: Account, durable: 
   }
 }
 
-/** The superuser's password, made with the cluster. Errors: `data_dir_not_ours`. */
+/**
+ * Returns the superuser's password, which was generated when the data directory was created. Errors:
+ * `data_dir_not_ours`.
+ */
 export function readPassword(dataDir: string): string {
   try {
     return readFileSync(join(dataDir, PASSWORD_FILE), "utf8");
@@ -81,8 +84,8 @@ async function initdb(draft: string, passwordFile: string, account: Account, dur
 
 function putInPlace(draft: string, dataDir: string): "made" | "found" {
   try {
-    // On Windows, rename cannot replace even an empty folder. A folder that is not empty stays and makes the rename
-    // fail.
+    // Remove an empty target folder, because on Windows rename cannot replace it. A folder that is not empty stays and
+    // makes the rename fail.
     if (existsSync(dataDir) && readdirSync(dataDir).length === 0) rmdirSync(dataDir);
     renameSync(draft, dataDir);
     return "made";
@@ -99,7 +102,7 @@ function requireUnoccupied(dataDir: string): void {
   } catch (cause) {
     throw notOurs(dataDir, cause);
   }
-  // Another process may have put its cluster there since the check.
+  // Check for a cluster again, because another process may have put its cluster into this folder meanwhile.
   if (entries.length > 0 && !hasCluster(dataDir)) throw notOurs(dataDir);
 }
 
@@ -111,7 +114,10 @@ async function yieldToEarlierMaker(dataDir: string): Promise<void> {
   }
 }
 
-/** Returns the processes that are making a cluster here. Removes the drafts of dead processes. */
+/**
+ * Returns the ids of the other processes that are creating a cluster at this data directory. Removes the unfinished
+ * clusters of dead processes.
+ */
 function otherMakers(dataDir: string): number[] {
   const prefix = basename(draftPrefix(dataDir));
   const folder = dirname(dataDir);
@@ -120,7 +126,7 @@ function otherMakers(dataDir: string): number[] {
     const maker = Number.parseInt(entry.slice(prefix.length), 10);
     if (maker === process.pid) continue;
     if (isAlive(maker)) alive.push(maker);
-    // Retries, because an initdb that outlived its maker may still be writing.
+    // Retry the removal, because an initdb that outlived the process that started it may still be writing.
     else rmSync(join(folder, entry), { recursive: true, force: true, maxRetries: 10 });
   }
   return alive;

@@ -28,7 +28,7 @@ const RETRY_MS = 100;
 export interface Joined {
   server: RunningServer;
   presence: Presence;
-  /** Whether another process had started the server. */
+  /** True if another process had already started the server. */
   attached: boolean;
 }
 

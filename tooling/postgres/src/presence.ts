@@ -38,8 +38,9 @@ export async function enter(url: string): Promise<Presence | undefined> {
 }
 
 /**
- * Releases the shared lock before it tries the exclusive one. So if two users leave at the same time, the later of them
- * gets the exclusive lock and is the last user.
+ * Ends this process's use of the server, and returns whether it was the last user. Releases the shared lock before it
+ * tries the exclusive lock: if two users leave at the same time, the later one gets the exclusive lock and is the last
+ * user.
  */
 async function leave(client: Client): Promise<boolean> {
   try {

@@ -14,7 +14,10 @@ import { isAlive } from "./process-liveness.ts";
 export const RECOVERY_LIMIT_MS = 120_000;
 const POLL_MS = 20;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
-/** The server is starting up or shutting down (cannot_connect_now), or is full (too_many_connections). */
+/**
+ * The error codes of a server that runs but cannot accept a connection now: it is starting up or shutting down
+ * (cannot_connect_now), or is full (too_many_connections).
+ */
 const BUSY_SQLSTATES = new Set(["57P03", "53300"]);
 
 export interface RunningServer {
@@ -128,8 +131,8 @@ function readLockFile(dataDir: string): { pid: number; port: number } | undefine
 }
 
 /**
- * Returns the last port, so that known URLs stay valid after a restart. If that port is taken, returns another free
- * port.
+ * Returns the port for the server: the same as at its last start, so that known URLs stay valid after a restart. If
+ * that port is taken, returns another free port.
  */
 async function choosePort(dataDir: string): Promise<number> {
   try {

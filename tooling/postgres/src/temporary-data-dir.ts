@@ -3,7 +3,10 @@ import { freemem, tmpdir } from "node:os";
 import { join } from "node:path";
 
 const MEMORY_FOLDER = "/dev/shm";
-/** Enough for a few hundred small databases and their write-ahead log. */
+/**
+ * The free memory, in bytes, that a temporary data directory needs: enough for a few hundred small databases and their
+ * write-ahead log.
+ */
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**

@@ -43,7 +43,7 @@ test("four processes that start on one empty folder share one server, and the la
   expect(await answers(url)).toBe(false);
 });
 
-test("data, port and password survive a restart, and nothing is printed", async () => {
+test("the data, the port and the password stay the same after a restart", async () => {
   const log: string[] = [];
   const first = await startPostgres({ dataDir, onLog: (message) => log.push(message) });
   await query(first.url, "create table dogs as select 'Rex' as name");
@@ -58,7 +58,7 @@ test("data, port and password survive a restart, and nothing is printed", async 
   expect(printed).toHaveLength(1);
 });
 
-test("applies settings, and a durable server uses fsync", async () => {
+test("startPostgres applies the given settings of the server", async () => {
   const postgres = await startPostgres({ dataDir, settings: { work_mem: "7MB" } });
   expect(await query(postgres.url, "show work_mem")).toEqual([{ work_mem: "7MB" }]);
   expect(await query(postgres.url, "show fsync")).toEqual([{ fsync: "on" }]);
@@ -129,7 +129,7 @@ test("an application that receives SIGINT can still query its server until it ex
   await next.stop();
 });
 
-test("startPostgres works for an ordinary user, and removes the incomplete cluster of a killed start", async () => {
+test("startPostgres works for an ordinary user after an earlier start was killed", async () => {
   const home = join(folder, "home");
   const own = join(home, "data");
   const halfMade = `${own}.init-${NO_PROCESS}`;
@@ -142,7 +142,7 @@ test("startPostgres works for an ordinary user, and removes the incomplete clust
   expect(readdirSync(home)).toEqual(["data"]);
 });
 
-test("startPostgres works below a folder that other users cannot enter, and removes a temporary data directory", async () => {
+test("startPostgres works with a temporary data directory below a folder that other users cannot enter", async () => {
   const closed = join(folder, "closed");
   mkdirSync(closed, { mode: 0o700 });
   const inside = join(closed, "deeper", "data");

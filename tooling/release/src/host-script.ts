@@ -27,8 +27,8 @@ async function book(tx) {
   const change = { lenderId, caseId, currency: INR, sequence: 1n, effectiveAt: now, recordedAt: now };
   openAccounts(tx, [...lenderAccounts(lenderId, INR), ...caseAccounts(lenderId, caseId, INR)], now);
   postTransfers(tx, placement({ ...change, amountMinor: 250000n }));
-  const event = { lenderId, eventId: newId(), kind: "case.created", loan: "LN-1", sequence: 1n };
-  await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
+  const event = { tenantId: lenderId, eventId: newId(), kind: "case.created", stream: "LN-1", sequence: 1n };
+  await registerEndpoint(tx, { tenantId: lenderId, url: "https://lender.example/hooks" });
   await emit(tx, [{ ...event, occurredAt: now, body: "{}" }]);
 }
 

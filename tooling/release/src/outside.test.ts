@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { CommandError, run } from "./command.ts";
 import { EXAMPLES, copyExamples, exampleNames, importedBy, promisedOutputs, readManifest } from "./example.ts";
 import { HOST } from "./host-script.ts";
-import { installOutside, type Outside } from "./outside.ts";
+import { HOST_OVERRIDES, installOutside, type Outside } from "./outside.ts";
 import { ROOT } from "./pack-all.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
@@ -40,7 +40,10 @@ async function manifestOf(name: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(outside.app, "node_modules", name, "package.json"), "utf8")) as Manifest;
 }
 
-/** Returns the entry points of these packages that are modules. An entry point with a file extension is a data file. */
+/**
+ * Returns the entry points of these packages that can be imported as modules, without those that are data files. Only a
+ * data file has a file extension.
+ */
 function entryPoints(of = manifests): string[] {
   return of.flatMap(({ name, exports }) =>
     Object.keys(exports)
@@ -98,6 +101,14 @@ describe("outside of the workspace", () => {
     }
   });
 
+  test("only one copy of pg is installed if the host uses the overrides in the README of the database package", async () => {
+    const readme = await readFile(join(ROOT, "packages/database/README.md"), "utf8");
+    expect(readme).toContain(`"overrides": ${JSON.stringify(HOST_OVERRIDES)}`);
+    const installed = await readdir(join(outside.app, "node_modules"), { recursive: true });
+    const copies = installed.filter((path) => /(^|\/)node_modules\/pg\/package\.json$/.test(`node_modules/${path}`));
+    expect(copies).toEqual(["pg/package.json"]);
+  });
+
   test("the published command shows its help, and exits with 2 for invalid arguments, on each Node", async () => {
     const command = join(outside.app, "node_modules/.bin/conformance");
     for (const node of [process.execPath, ...outside.floors.values()]) {
@@ -119,7 +130,7 @@ describe("outside of the workspace", () => {
     const language = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext", "--types", "node"];
     const options = [...language, "--noEmit", "--allowImportingTsExtensions"];
     const checks = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
-    // An intended error, which proves that the compiler reached this file.
+    // Write one intentional error, which proves that the compiler reached the file.
     const wrong = "export const wrong: string = 1;";
     await script("typed.ts", [...lines, wrong].join("\n"));
     const faults = (await compilerSays([TSC, ...options, ...checks, ...files])).split("\n");

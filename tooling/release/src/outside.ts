@@ -8,6 +8,9 @@ import { packAll, type Tarball } from "./pack-all.ts";
 /** The oldest Node that all packages support, and the oldest Node that the packages for lenders support. */
 const [FLOOR, LENDERS_FLOOR] = ["22.19", "20.3"];
 
+/** The versions that a host's manifest chooses for the dependencies of our packages, as the README of the database advises. */
+export const HOST_OVERRIDES = { pg: "8.23.1" };
+
 /** Folders outside of the workspace, in which the packages are used as their users use them. */
 export interface Outside {
   /** A folder where all packages are installed, each from its tarball, with their dependencies from the registry. */
@@ -80,7 +83,8 @@ async function installNodes(folder: string, versions: readonly string[]): Promis
 
 async function emptyPackage(folder: string): Promise<string> {
   await mkdir(folder);
-  await writeFile(join(folder, "package.json"), '{ "private": true, "type": "module" }');
+  const manifest = { private: true, type: "module", overrides: HOST_OVERRIDES };
+  await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
   return folder;
 }
 

@@ -49,7 +49,7 @@ async function copySources(tree: string): Promise<void> {
   for (const folder of ["node_modules", "tooling"]) await symlink(join(ROOT, folder), join(tree, folder));
 }
 
-/** Runs the pnpm that runs this process, or else the project's version. */
+/** Runs pnpm: the same pnpm that runs this process, or else the version that the project uses. */
 export async function pnpm(args: string[], cwd: string): Promise<{ stdout: string }> {
   const itself = process.env["npm_execpath"] ?? "";
   if (/pnpm\.[cm]?js$/.test(itself)) return run(process.execPath, [itself, ...args], { cwd });

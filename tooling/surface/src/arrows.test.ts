@@ -27,7 +27,7 @@ test("every package declares exactly the packages that it imports", async () => 
   expect(fromRunning(await importArrows(packages))).toEqual(fromRunning(declaredArrows(packages)));
 });
 
-test("the diagram has a box per layer, and one arrow to the box if a package imports all packages of the layer", () => {
+test("the diagram has one arrow to a layer in place of the arrows to all packages of the layer", () => {
   expect(picture(PACKAGES, ARROWS)).toBe(`flowchart TB
   subgraph all_flows["flows"]
     flows["flows"]
@@ -48,7 +48,7 @@ test("an additional arrow changes the diagram", () => {
   expect(picture(PACKAGES, bent)).not.toBe(picture(PACKAGES, ARROWS));
 });
 
-test("withPicture replaces only the diagram, and throws if the document has no place for one", () => {
+test("withPicture replaces the diagram in ARCHITECTURE.md and leaves the other text unchanged", () => {
   const place =
     "Before.\n\n<!-- The arrows, as `pnpm surface:record` has read them from the code. -->\nold\n<!-- The end of the arrows. -->\n\nAfter.\n";
   const once = withPicture(place, "flowchart TB");

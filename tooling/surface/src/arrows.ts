@@ -6,7 +6,7 @@ import { ROOT, shortName, type WorkspacePackage } from "./workspace.ts";
 /** A runtime dependency between two packages, by their names. */
 export type Arrow = readonly [from: string, to: string];
 
-/** The boxes, from top to bottom. */
+/** The layers of packages that the diagram shows as boxes, from top to bottom. */
 const LAYERS: readonly [layer: string, title: string][] = [
   ["service", "service"],
   ["site", "sites"],
@@ -65,7 +65,7 @@ export function picture(packages: readonly WorkspacePackage[], arrows: readonly 
   return ["flowchart TB", ...boxes, ...lines].join("\n");
 }
 
-/** Returns the document with this diagram in place of the old one. */
+/** Returns the text of ARCHITECTURE.md with this diagram in place of the old one. */
 export function withPicture(document: string, mermaid: string): string {
   const [before, rest] = document.split(START);
   const [, after] = rest?.split(END) ?? [];
@@ -79,7 +79,8 @@ function layerOf({ name, layer }: WorkspacePackage): string {
 }
 
 /**
- * Returns the id of a layer's box. It differs from the ids of packages: there is a box `flows` and a package `flows`.
+ * Returns the id of a layer's box in the diagram. It differs from the ids of packages: there is a box `flows` and a
+ * package `flows`.
  */
 function boxOf(title: string): string {
   return `all_${title.replaceAll(" ", "_")}`;

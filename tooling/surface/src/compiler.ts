@@ -37,7 +37,7 @@ export function withDeclarations<Result>(
       noEmit: false,
       declaration: true,
       emitDeclarationOnly: true,
-      // `pnpm types` checks the types. Here the declarations are only written, always in the same order.
+      // Do not check the types, because `pnpm types` does that. Only write the declarations, always in the same order.
       noCheck: true,
       singleThreaded: true,
       rootDir: ROOT,

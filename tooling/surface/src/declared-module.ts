@@ -14,7 +14,7 @@ export interface Declaration {
   readonly references: readonly Place[];
 }
 
-/** A name in the module `from`, or in this module if `from` is missing. */
+/** A reference to a name: in the module `from`, or in the same module if `from` is missing. */
 export interface Place {
   readonly name: string;
   readonly from?: string;

@@ -6,13 +6,14 @@ import type { Export, Surface } from "./surface.ts";
  * their own.
  */
 const ALLOWED_RE_EXPORTS: ReadonlyMap<string, string> = new Map([
-  // Every verb takes an EntityManager. Because of this re-export, callers need not depend on MikroORM's package.
+  // Every function of our packages takes an EntityManager. Thanks to this re-export, callers need not depend on
+  // MikroORM's package.
   ["EntityManager", "@mikro-orm/postgresql"],
 ]);
 
 /**
- * Returns what is missing in a package's docstrings, one sentence each. A table needs no example, because its schema
- * has one.
+ * Returns what is missing in a package's docstrings, one sentence each. An exported table (entity) needs no example,
+ * because the example of its schema covers it.
  */
 export function docstringFaults({ of, exports, reExports, schema }: Surface): string[] {
   return [

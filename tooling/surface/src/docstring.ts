@@ -6,7 +6,7 @@ export interface Docstring {
   readonly throws: readonly string[];
   /** The code of each `@example`. */
   readonly examples: readonly string[];
-  /** Tags that are not shown, such as `@param`. */
+  /** Tags that are not shown, such as `@param`. `@deprecated` is not among them: editors and the linter show it. */
   readonly otherTags: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export function readDocstring(comment: string): Docstring {
     text: textsOf("")[0]!,
     throws: textsOf("throws").map((text) => text.replaceAll("\n", " ")),
     examples: textsOf("example"),
-    otherTags: parts.map(({ tag }) => tag).filter((tag) => !["", "throws", "example"].includes(tag)),
+    otherTags: parts.map(({ tag }) => tag).filter((tag) => !["", "throws", "example", "deprecated"].includes(tag)),
   };
 }
 

@@ -46,7 +46,10 @@ export async function readmePrograms(packages: readonly WorkspacePackage[]): Pro
   return programs;
 }
 
-/** Returns the names that a prelude declares but neither an example nor the prelude uses. */
+/**
+ * Returns the names that a package's `examples-prelude.ts` declares or imports, but that neither an example nor this
+ * file uses.
+ */
 export function unusedNames(surface: Surface, prelude: string): string[] {
   const declared = [...prelude.matchAll(/^declare (?:const|function) (\w+)/gm)].map(([, name]) => name!);
   const imported = [...prelude.matchAll(/^import (?:type )?\{([^}]*)\}/gm)].flatMap(([, names]) =>
@@ -57,7 +60,7 @@ export function unusedNames(surface: Surface, prelude: string): string[] {
   return [...declared, ...imported].filter((name) => name !== "" && !isUsed(name));
 }
 
-/** The text of a package's prelude. */
+/** Returns the text of a package's `examples-prelude.ts`, which contains the declarations that its examples use. */
 export function preludeOf({ of }: Surface): Promise<string> {
   return readFile(join(ROOT, of.folder, PRELUDE), "utf8");
 }

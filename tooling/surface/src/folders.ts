@@ -11,7 +11,7 @@ export interface ImportingFile {
   readonly imports: readonly string[];
 }
 
-/** A newcomer cannot grasp a longer list of files at a glance. */
+/** The most source files that a folder may have. A newcomer cannot grasp a longer list at a glance. */
 const MOST_SOURCES = 30;
 const MOST_TESTS = 40;
 
@@ -71,8 +71,8 @@ function arrowsIn(folder: string, files: readonly ImportingFile[]): Map<string, 
 }
 
 /**
- * Returns one shortest circle for each entry on a circle. A circle is returned once, starting at its first entry by
- * name.
+ * Returns the circular imports: for each file or folder that is part of one, one of the shortest. A circle is returned
+ * once, starting at its first entry by name.
  */
 function circlesOf(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const circles = new Map<string, string[]>();

@@ -6,7 +6,7 @@ import { withDeclarations } from "./compiler.ts";
 import { readSurface, type Surface } from "./surface.ts";
 import { ROOT, workspacePackages } from "./workspace.ts";
 
-/** The document with the diagram of the packages. */
+/** The file with the diagram of the packages. */
 export const ARCHITECTURE = "ARCHITECTURE.md";
 
 /** The exports of all packages under packages/, read from their present sources. */

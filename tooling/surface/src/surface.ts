@@ -50,7 +50,7 @@ export function readSurface(of: WorkspacePackage, declarations: string): Surface
   };
 }
 
-/** A declaration, the name that was looked up, and the file that contains the declaration. */
+/** A declaration that was found: its text, the name that was looked up, and the file that contains it. */
 interface Found {
   readonly name: string;
   readonly declaredName: string;
@@ -115,7 +115,9 @@ class Modules {
   }
 }
 
-/** Adds the file to the name, because two files may each have a type with that name. */
+/**
+ * Adds the file to the name of a declaration that was found, because two files may each have a type with the same name.
+ */
 function named(found: Found): Found {
   const file = found.file.replace(/^.*\/src\//, "").replace(/\.d\.ts$/, ".ts");
   return { ...found, name: `${found.name} of ${file}` };

@@ -94,7 +94,8 @@ export async function sealDatabase(url: string, name: string): Promise<void> {
 }
 
 /**
- * Returns the name of the empty database that has the extension. Every template of a run is copied from this database.
+ * Returns the name of an empty database that has the extension citus. All test databases of a run on a cluster are
+ * copied from it, directly or indirectly.
  */
 export function clusterTemplate(databasePrefix: string): string {
   return `${databasePrefix}_cluster`;

@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Moves the files that turbo wrote for a passed run into the cache, unless the tree changed during the run: then the
- * tests have not passed on the present tree. `hash` is the hash of the present tree. Turbo names its files by the hash
- * of the tree at the start of the run. Returns false if the tree changed.
+ * Caches the result of a passed run of all tests, unless the tree changed during the run: then the tests have not
+ * passed on the present tree. Turbo has written the result into files that are named by the hash of the tree at the
+ * start of the run. `hash` is the hash of the present tree. Returns false if the tree changed.
  */
 export function keepPass(written: string, cache: string, hash: string): boolean {
   const files = readdirSync(written);

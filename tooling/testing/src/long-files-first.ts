@@ -9,7 +9,7 @@ const LONG =
 
 /**
  * Starts long test files first. Otherwise one long file could run alone at the end while the other workers are idle. If
- * vitest has the times of an earlier run, it sorts by them first; a fresh checkout has none.
+ * vitest has the times of an earlier run, it sorts by them first; after a fresh clone it has none.
  */
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 
 const NEW = fileURLToPath(new URL("../../..", import.meta.url));
 /**
- * Files of this checkout that replace the files of the older version: the setup of a run, and the code that makes test
- * databases. Both must be of the same version.
+ * Files of the present version that replace the same files of the older version: the setup of a test run, and the code
+ * that makes test databases. Both must be of the same version.
  */
 const HOOKS = ["test-database.ts", "cluster.ts", "global-setup.ts"].map((file) => `tooling/testing/src/${file}`);
 const BESIDE = "services/collections/tests/processes/rolling-beside";
@@ -24,9 +24,9 @@ if (ref === undefined) {
 process.exitCode = rolling(ref, filters.length > 0 ? filters : USUAL);
 
 /**
- * Tests the version of `ref` on the schema of this checkout. First its processes run together with ours on one
- * database. Then its own tests run, each on a database that this checkout has migrated. The exit code is 0 if
- * everything passed.
+ * Tests an older version (the git ref `ref`) on the schema of the present version. First, processes of both versions
+ * run together on one database. Then the tests of the older version run, each on a database that the present version
+ * has migrated. The exit code is 0 if everything passed.
  */
 function rolling(ref: string, filters: readonly string[]): number {
   const older = mkdtempSync(join(tmpdir(), "collections-older-"));
@@ -34,8 +34,8 @@ function rolling(ref: string, filters: readonly string[]): number {
   git("worktree", "add", "--force", "--detach", older, ref);
   try {
     run(older, "npx", ["-y", "pnpm@12", "install", "--frozen-lockfile", "--prefer-offline"]);
-    // Replace the older version's hooks: they may not support TEST_DATABASES_MIGRATED_BY, with which another checkout
-    // migrates.
+    // Replace the files that make the older version's test databases, because the older files may not support
+    // TEST_DATABASES_MIGRATED_BY. With that variable the present version migrates the databases.
     for (const hook of HOOKS) copyFileSync(join(NEW, hook), join(older, hook));
     const name = `${ref} (${git("rev-parse", "--short", ref).trim()})`;
     print(`Processes of ${name} together with this version's, on one database that this version has migrated:`);

@@ -47,7 +47,7 @@ async function run(tool: string, args: string[]): Promise<void> {
   process.exitCode = code ?? 1;
 }
 
-/** Returns the hash of the present tree and environment, and whether the tests have passed on them. */
+/** Returns the hash of the present files and environment, and whether the tests have already passed on them. */
 async function tree(): Promise<{ hash: string; hasPassed: boolean }> {
   const options = { env: await environment(), encoding: "utf8", shell: isWindows(), maxBuffer: 1 << 28 } as const;
   const { status, stdout, stderr } = spawnSync("turbo", [...ALL_TESTS, "--dry=json", inCache()], options);

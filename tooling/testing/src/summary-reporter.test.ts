@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const TAG_OF_MODULE = ["@module", "tag"].join("-");
 
 // One test of the generated file is skipped, because the line has to count skipped tests.
-test("the last line counts tests, and counts errors outside of tests as failed", async () => {
+test("the last line of a test run counts errors outside of tests as failed tests", async () => {
   const { lastLine, status } = await vitest({
     "mixed.test.js": `
       test("passes", () => {});

@@ -27,7 +27,7 @@ export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[], reason: TestRunEndReason): void {
     const counts = count(modules, this.#leftOut);
     counts.failed += unhandled.length;
-    // A run that failed for another reason, such as a coverage threshold, must not report 0 failed.
+    // Report at least one failure if the run failed for another reason than a test, such as a coverage threshold.
     if (reason !== "passed" && counts.failed === 0) counts.failed = 1;
     for (const [tag, tests] of counts.leftOut) {
       this.#vitest?.logger.log(`left out: ${tests} tagged "${tag}" (${this.#leftOut[tag]})`);

@@ -4,7 +4,7 @@ import { directUrl, emptyDatabase, testDatabase } from "./index.ts";
 
 const database = await testDatabase("testing-dogs", createDogs);
 
-test("a database has the template's content, and changes in it do not affect other copies", async () => {
+test("changes in one test database do not affect other copies of the same template", async () => {
   const other = await testDatabase("testing-dogs", createDogs);
   await query(other.url, "delete from dogs");
   expect(await query(other.url, "select name from dogs")).toEqual([]);
@@ -22,7 +22,7 @@ test("makes a template once, even if several tests request it at the same time",
   expect(new Set(databases.map(({ url }) => url)).size).toBe(4);
 });
 
-test("reports a failed migration, and the next attempt works", async () => {
+test("testDatabase works again after a failed migration", async () => {
   const fails = testDatabase("testing-fails", (url) => query(url, "create nonsense").then(() => {}));
   await expect(fails).rejects.toThrow(/syntax error/);
   const { url } = await testDatabase("testing-fails", createDogs);

@@ -55,8 +55,8 @@ export function directUrl(url: string): string {
 }
 
 /**
- * Makes the template if it does not exist. A lock makes later callers wait; the template gets its name when it is
- * complete.
+ * Makes the template database if it does not exist. If several callers ask for it at once, a lock makes the later
+ * callers wait. The database gets its final name only when it is complete.
  */
 async function ensureTemplate(template: string, migrate: (url: string) => Promise<void>): Promise<void> {
   await onNode(inject("adminUrl"), async (admin) => {
@@ -92,8 +92,8 @@ async function distribute(url: string): Promise<void> {
 }
 
 /**
- * If TEST_DATABASES_MIGRATED_BY names a checkout, that version migrates each template first. So the tests of an older
- * version run on a newer schema; see rolling.ts.
+ * Lets another version migrate a template database first, if TEST_DATABASES_MIGRATED_BY names a folder with the source
+ * code of that version. So the tests of an older version run on a newer schema; see rolling.ts.
  */
 async function migrateByAnother(url: string): Promise<void> {
   const checkout = process.env["TEST_DATABASES_MIGRATED_BY"];
@@ -111,9 +111,10 @@ async function copyOf(template: string, nodes: readonly string[]): Promise<TestD
 }
 
 /**
- * Creates a database as a copy of a template. Copying files takes about 20 ms and writes no write-ahead log; the
- * checkpoint that it needs costs nothing without fsync. Citus keeps its catalog in the database and finds the workers'
- * databases by the same name. So if all nodes copy the template, the copies are a distributed database too.
+ * Creates a database as a copy of a template. Copying the files takes about 20 ms and writes no write-ahead log.
+ * Copying needs a checkpoint, which costs nothing because the test server runs without fsync. On a cluster, all nodes
+ * copy their template, and the copies together are a distributed database: Citus keeps its catalog in the database, and
+ * finds the databases of the workers by the same name.
  */
 async function createDatabase(name: string, template: string, nodes: readonly string[]): Promise<void> {
   const [quotedName, quotedTemplate] = [escapeIdentifier(name), escapeIdentifier(template)];

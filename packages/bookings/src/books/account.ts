@@ -11,7 +11,7 @@ export interface AccountToOpen {
   readonly lenderId: string;
   readonly id: string;
   readonly kind: AccountKind;
-  /** The case, lender or field partner whose account it is. */
+  /** The id of the case, lender or field partner that the account belongs to. */
   readonly ownerId: string;
   readonly currency: CurrencyCode;
 }
@@ -37,8 +37,8 @@ export function excessAccount(caseId: string): string {
 }
 
 /**
- * Returns the id of the account for everything that the lender has placed for collection. It is the other side of each
- * placement and adjustment of a receivable.
+ * Returns the id of the account for everything that the lender has placed for collection. Each placement and each
+ * adjustment moves an amount between this account and a receivable.
  *
  * @example
  * const placed = await balance(em, lenderId, placedAccount(lenderId, INR));
@@ -58,7 +58,7 @@ export function settledDirectAccount(lenderId: string, currency: CurrencyCode): 
 }
 
 /**
- * Returns the id of the account for the commission that collecting has cost the lender.
+ * Returns the id of the account for the lender's expense for field partners' commissions.
  *
  * @example
  * const cost = await balance(em, lenderId, commissionExpenseAccount(lenderId, INR));

@@ -30,7 +30,7 @@ describe.each(TABLES)("ledger.%s", (table) => {
     "rejects %s and says that the table is append-only, even for the table's owner",
     async (act, sql) => {
       const change = database.pool.query(sql(table));
-      // On a cluster, the node names its shard: ledger.transfer_102024.
+      // On a cluster, the error message has the name of the shard, such as ledger.transfer_102024.
       const message = new RegExp(String.raw`ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
       await expect(change).rejects.toThrow(message);
       const { rows } = await database.pool.query<{ count: string }>(`select count(*) from ledger.${table}`);
@@ -85,19 +85,22 @@ describe("postTransfers", () => {
       "a payment with debit and credit swapped",
       { ...payment, debitAccount: payment.creditAccount, creditAccount: payment.debitAccount },
     ],
-    ["a payment on another case", { ...payment, caseId: otherCase }],
+    ["a payment for one case on the receivable of another case", { ...payment, caseId: otherCase }],
     ["a payment without a case", { ...payment, caseId: null }],
     ["a payment without a booking", { ...payment, bookingId: null }],
     ["a payment without a sequence", { ...payment, sequence: null }],
-    ["a payment in another currency than its accounts", { ...payment, currency: "KWD" as Posting["currency"] }],
+    ["a payment in KWD on accounts in INR", { ...payment, currency: "KWD" as Posting["currency"] }],
     ["excess credited to the receivable", { ...excess, creditAccount: payment.creditAccount }],
     ["a placement on the account of another lender", { ...placed, lenderId: newId() }],
     ["a commission without a booking", { ...commission, bookingId: null }],
     ["an earning credited to another field partner", { ...credited, creditAccount: `credited/${newId()}/INR` }],
     ["a correction that names no transfer", { ...payment, kind: "correction" }],
     ["a correction without a reason", { ...payment, kind: "correction", corrects: newId(), memo: "" }],
-    ["a correction on another case", { ...payment, kind: "correction", corrects: newId(), caseId: otherCase }],
-    ["a payment that names a corrected transfer", { ...payment, corrects: newId() }],
+    [
+      "a correction for one case on the receivable of another case",
+      { ...payment, kind: "correction", corrects: newId(), caseId: otherCase },
+    ],
+    ["a payment that names a transfer to correct", { ...payment, corrects: newId() }],
     ["an unknown kind", { ...payment, kind: "gift" as Posting["kind"] }],
   ])("rejects %s", async (_, posting) => {
     const posted = transaction(database.em(), async (tx) => postTransfers(tx, [posting]));

@@ -8,7 +8,7 @@ export interface CaseBalance {
   readonly currency: CurrencyCode;
   readonly outstandingMinor: bigint;
   readonly excessMinor: bigint;
-  /** Everything captured on the case minus everything reversed, the excess included. */
+  /** The sum of all payments that were captured on the case minus everything that was reversed, including excess. */
   readonly collectedMinor: bigint;
   readonly reversedMinor: bigint;
 }
@@ -18,7 +18,7 @@ export interface FieldPartnerBalance {
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
   readonly pendingMinor: bigint;
-  /** Credited, but not paid out yet. */
+  /** The sum of the earnings that were credited, but not paid out yet. */
   readonly creditedMinor: bigint;
   readonly paidMinor: bigint;
 }
@@ -41,8 +41,8 @@ export async function balance(em: EntityManager, lenderId: string, accountId: st
 }
 
 /**
- * Returns one page of the balances of a lender's cases, in the order of the case ids. Checks compare them with the amounts
- * that the cases themselves hold. A case without any transfer is left out.
+ * Returns one page of the balances of a lender's cases, in the order of the case ids. Cases without transfers are left
+ * out. Checks compare these balances with the amounts in the rows of the cases.
  *
  * @example
  * const first = await receivableBalances(em, lenderId, undefined, 1_000);
@@ -58,7 +58,8 @@ export async function receivableBalances(
 }
 
 /**
- * Returns the balances of all field partners' earnings with this lender. Checks compare them with the rows of the earnings.
+ * Returns the balances of all field partners' earnings with this lender. Checks compare these balances with the sums of
+ * the stored earnings.
  *
  * @example
  * const balances = await fieldPartnerBalances(em, lenderId);

@@ -58,7 +58,7 @@ describe("a booking", () => {
     expect(await collectedBy(database.em(), newId(), { from: recordedAt, to: later })).toEqual([]);
   });
 
-  test("exists once: a second booking of the same payment fails its whole transaction with a unique violation", async () => {
+  test("fails its whole transaction with a unique violation if its payment is already booked", async () => {
     const lenderId = newId();
     const first = new SampleCase(lenderId, "LN-1").place(1_000n).pay(400n, { reference: "pay_1" });
     await writeBooks(database, [first]);
@@ -114,16 +114,16 @@ describe("a booking", () => {
       expect(await bookingsFor(database.em(), keys)).toHaveLength(32);
     },
   );
+});
 
-  test("is neither read nor written for an empty batch", async () => {
-    sent.length = 0;
-    await transaction(database.em(), async (tx) => {
-      expect([await bookingsFor(tx, []), await paymentsAfter(tx, [])]).toEqual([[], []]);
-      bookPayments(tx, []);
-      postTransfers(tx, []);
-    });
-    expect(sent.filter((name) => name.startsWith("ledger."))).toEqual([]);
+test("an empty batch sends no SQL statement", async () => {
+  sent.length = 0;
+  await transaction(database.em(), async (tx) => {
+    expect([await bookingsFor(tx, []), await paymentsAfter(tx, [])]).toEqual([[], []]);
+    bookPayments(tx, []);
+    postTransfers(tx, []);
   });
+  expect(sent.filter((name) => name.startsWith("ledger."))).toEqual([]);
 });
 
 describe("a loan's payments", () => {
@@ -134,7 +134,7 @@ describe("a loan's payments", () => {
     expect(payments.map(({ amountMinor }) => amountMinor)).toEqual([3n, 2n]);
   });
 
-  test("are returned if they were paid after a given time, which may differ between loans", async () => {
+  test("are returned if they were paid after the time that is given for this loan", async () => {
     const lenderId = newId();
     const cases = ["LN-1", "LN-2"].map((loan) => new SampleCase(lenderId, loan).place(1_000n).pay(1n).pay(2n));
     for (const { bookings } of cases) bookings[1] = { ...bookings[1]!, paidAt: new Date("2026-11-21T00:00:00Z") };
@@ -148,7 +148,7 @@ describe("a loan's payments", () => {
     expect(await paymentsAfter(database.em(), [ofAnotherLender])).toEqual([]);
   });
 
-  test("are returned page by page together with those of the lender's other loans", async () => {
+  test("are returned page by page in the order of their ids", async () => {
     const sample = new SampleCase(newId()).place(1_000n).pay(1n).pay(2n).pay(3n);
     const ids = sample.bookings.map(({ id }) => id);
     await writeBooks(database, [sample]);

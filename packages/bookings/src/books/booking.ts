@@ -21,7 +21,7 @@ export interface Booking {
   readonly lenderId: string;
   readonly id: string;
   readonly sourceLoanNumber: string;
-  /** The lender's id of the payment. Together with the loan it is the idempotency key, and it never expires. */
+  /** The lender's id of the payment. Lender, loan and reference form the idempotency key, which never expires. */
   readonly reference: string;
   readonly caseId: string;
   readonly cycle: number;
@@ -40,7 +40,7 @@ export interface Booking {
   readonly appliedMinor: bigint;
   readonly excessMinor: bigint;
   readonly outstandingAfterMinor: bigint;
-  /** The sum of all payments captured on the case up to and including this one, with excess. */
+  /** The sum of the case's payments up to and including this payment. Excess is included. */
   readonly totalCollectedAfterMinor: bigint;
   readonly statusAfter: "in_progress" | "collected";
   readonly sequence: bigint;
@@ -48,20 +48,20 @@ export interface Booking {
   readonly recordedAt: Date;
   /**
    * Equal to `appliedMinor` if the lender's balance already included this payment. In that case an adjustment of the same
-   * amount is booked too, so the outstanding amount does not change. Null for every other payment: these lower the
+   * amount is booked too, so the outstanding amount does not change. Null for every other payment, which lowers the
    * outstanding amount by `appliedMinor`.
    */
   readonly inBalanceMinor: bigint | null;
 }
 
-/** The key of a booking. */
+/** Identifies a booking by its lender, its loan and the lender's reference of the payment. */
 export interface BookingKey {
   readonly lenderId: string;
   readonly loan: string;
   readonly reference: string;
 }
 
-/** A loan, and a time. The payments that were paid after this time are returned. */
+/** A loan and a time. `paymentsAfter` returns the payments of the loan that were paid after this time. */
 export interface PaymentsAfterKey {
   readonly lenderId: string;
   readonly loan: string;
@@ -142,7 +142,7 @@ export async function paymentsWithExcess(
 }
 
 /**
- * Returns the sum of the payments on a case that were paid at or after `from` and before `to`, with excess.
+ * Returns the sum of the payments on a case that were paid at or after `from` and before `to`, including excess.
  *
  * @example
  * const day = { from: new Date("2026-11-19T18:30:00Z"), to: new Date("2026-11-20T18:30:00Z") };

@@ -39,7 +39,7 @@ const outOfStep = (steps: string) => [
   `EARNING_OUT_OF_STEP: Booking ${earning.bookingId} for ${earning.fieldPartnerId}: ${steps}; each comes once, the same amount, after the one before.`,
 ];
 
-test("verify reports nothing at any step if an earning is earned, credited and paid out once", async () => {
+test("verify reports no problem before and after the payout of an earning that was credited once", async () => {
   expect(await post()).toEqual([]);
   expect(await post(...paidOut(earning))).toEqual([]);
 });

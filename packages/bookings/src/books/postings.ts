@@ -57,7 +57,7 @@ export function placement(change: CaseChange & { readonly amountMinor: bigint })
 }
 
 /**
- * Returns the posting that changes the outstanding amount to the lender's balance. `changeMinor` is positive for an
+ * Returns the posting that adjusts the outstanding amount to the lender's balance. `changeMinor` is positive for an
  * increase and negative for a decrease. Returns no posting if `changeMinor` is 0.
  *
  * @example
@@ -81,8 +81,8 @@ export function adjustment(change: CaseChange & { readonly changeMinor: bigint }
 }
 
 /**
- * Returns the postings of a booking: the applied part settles the receivable, the rest is excess. If the lender's balance
- * already included the payment, post `includedInBalance` before these.
+ * Returns the postings of a booking: the applied part lowers the receivable, and the rest is posted as excess. If the
+ * lender's balance already included the payment, post `includedInBalance` first.
  *
  * @example
  * bookPayments(tx, [booking]);
@@ -106,9 +106,9 @@ export function paymentPostings(booking: Booking): Posting[] {
 }
 
 /**
- * Returns the adjustment for a payment that was already included in the balance as of `balanceAsOf`; returns none for
- * any other payment. It keeps the outstanding amount unchanged. Post it before the payment, so that the receivable
- * never goes below 0.
+ * Returns the adjustment for a payment that was already included in the balance as of `balanceAsOf`, and no posting for
+ * any other payment. The adjustment and the payment together leave the outstanding amount unchanged. Post the
+ * adjustment first, so that the receivable never goes below 0.
  *
  * @example
  * bookPayments(tx, [booking]);
@@ -127,7 +127,8 @@ export function formatTime(time: Date): string {
 }
 
 /**
- * Returns the posting for the commission that a field partner earns on a booking. It is pending until the case ends.
+ * Returns the posting for the commission that a field partner earns on a booking. The commission is pending until the
+ * case ends.
  *
  * @example
  * const { id: bookingId } = booking;
@@ -193,8 +194,8 @@ export function payoutMemo(reference: string): string {
 }
 
 /**
- * Returns the posting that undoes a transfer. It moves the same amount in the opposite direction, and names the transfer
- * and the reason.
+ * Returns the posting that corrects a transfer: it moves the same amount in the opposite direction. It has the id of
+ * the wrong transfer and the reason.
  *
  * @example
  * const [wrong] = await transfersOf(em, lenderId, caseId);

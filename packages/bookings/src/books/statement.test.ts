@@ -127,7 +127,7 @@ describe("balances", () => {
     ]);
   });
 
-  test("equal the amounts that a flow keeps in its cases, for random placements, adjustments and payments", async () => {
+  test("equal the running amounts of each case, for random placements, adjustments and payments", async () => {
     const amount = fc.bigInt({ min: 1n, max: 10n ** 13n });
     const act = fc.oneof(
       fc.record({ kind: fc.constant("pay" as const), amount, earned: fc.bigInt({ min: 0n, max: 10n ** 12n }) }),

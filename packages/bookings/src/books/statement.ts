@@ -7,7 +7,7 @@ export interface StatementLine {
   readonly caseId: string;
   readonly currency: CurrencyCode;
   readonly sequence: bigint;
-  /** When the change happened. Lines are sorted by when they were booked, not by this time. */
+  /** When the change happened. Lines are sorted by `sequence`, not by this time. */
   readonly at: Date;
   readonly recordedAt: Date;
   readonly kind: Exclude<TransferKind, "excess">;
@@ -17,13 +17,13 @@ export interface StatementLine {
   /** `debitMinor` was added to the amount owed, `creditMinor` was subtracted from it. */
   readonly debitMinor: bigint;
   readonly creditMinor: bigint;
-  /** The amount paid beyond the amount owed. */
+  /** The part of a payment that was paid beyond the amount owed. */
   readonly excessMinor: bigint;
-  /** The amount owed after this line. */
+  /** The amount that is owed after this line of the account statement. */
   readonly balanceMinor: bigint;
 }
 
-/** Totals of an account statement, each the sum of its lines: `outstanding = placed + adjusted + corrected − collected`. */
+/** The totals of an account statement. They satisfy `outstanding = placed + adjusted + corrected − collected`. */
 export interface StatementTotals {
   readonly placedMinor: bigint;
   readonly adjustedMinor: bigint;

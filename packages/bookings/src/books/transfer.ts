@@ -4,22 +4,24 @@ import type { CurrencyCode } from "@collections/money";
 import { TransferEntity, type TransferKind } from "../schema.ts";
 
 /**
- * A transfer of money between two accounts that is not written yet. Debit and credit are in one row, so they are always
- * equal.
+ * A transfer that is not written yet. One row has the account to debit, the account to credit and the amount, so debits
+ * and credits are always equal.
  */
 export interface Posting {
   readonly lenderId: string;
   readonly debitAccount: string;
   readonly creditAccount: string;
-  /** The amount in minor units, always above 0. The accounts give the direction. */
+  /** The amount in minor units, always above 0. `debitAccount` and `creditAccount` determine the direction. */
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
   readonly kind: TransferKind;
   readonly caseId: string | null;
   readonly bookingId: string | null;
-  /** The transfer that a correction corrects. */
+  /** The id of the transfer that a correction corrects; null for any other kind of posting. */
   readonly corrects: string | null;
-  /** The sequence number of the loan's event that announced the transfer. The lines of a case are sorted by it. */
+  /**
+   * The sequence number of the loan's event that announced the transfer. Account statements are sorted by this number.
+   */
   readonly sequence: bigint | null;
   readonly memo: string;
   /** When the change happened, for example when the borrower paid. */
@@ -53,7 +55,7 @@ export function postTransfers(tx: Tx, postings: readonly Posting[]): void {
 }
 
 /**
- * Returns the transfers of a case in the order of their sequence. Transfers of its earnings have no sequence and come last.
+ * Returns the transfers of a case, ordered by sequence. Transfers of earnings have no sequence and come last.
  *
  * @example
  * const transfers = await transfersOf(em, lenderId, caseId);
@@ -80,8 +82,9 @@ export async function transfersOfBookings(
 }
 
 /**
- * Returns the transfers that paid out earnings on these cases of a lender, ordered by id. A correction that deducted an
- * earning from a payout is one of them. Checks use it.
+ * Returns the transfers that paid out earnings on these cases of a lender, ordered by id. The checks of payouts compare
+ * these transfers with the earnings that were paid out. A correction
+ * that deducted an earning from a payout is one of them.
  *
  * @example
  * const paidOut = await payoutTransfersOf(em, lenderId, [caseId]);

@@ -12,7 +12,7 @@ const { url } = await testDatabase("two-ledgers", async (at) => void (await migr
 const database = await createDatabase({ url, schemas });
 afterAll(() => database.close());
 
-test("the ledger of collections and a chart share a database, and each has its own chain of the same book", async () => {
+test("the ledger of collections and a chart in the same database have separate chains for the same book", async () => {
   const [em, book] = [database.em(), newId()];
   await writeBooks(database, [new SampleCase(book).place(1_000n).pay(400n)]);
   await transaction(em, async (tx) => {

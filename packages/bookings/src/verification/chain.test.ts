@@ -32,7 +32,7 @@ test("each call of extendChain adds the new rows to the chain, and writes nothin
   expect(await problemsOf(sample.lenderId)).toEqual([]);
 });
 
-test("a row that is committed after later rows were chained goes into the next block", async () => {
+test("a row goes into the next block if it is committed after rows with higher ids were chained", async () => {
   const sample = new SampleCase(newId()).place(1_000n);
   await writeBooks(database, [sample]);
   const late = new SampleCase(sample.lenderId).pay(1n);
@@ -47,7 +47,7 @@ test("a row that is committed after later rows were chained goes into the next b
   expect((await problemsOf(sample.lenderId)).filter((problem) => problem.startsWith("ROW_OUTSIDE"))).toEqual([]);
 });
 
-test("a row that becomes visible after a day is reported by verify, and is chained by a call with `everything`", async () => {
+test("verify reports a row that becomes visible after a day until extendChain is called with `everything`", async () => {
   const sample = new SampleCase(newId()).place(1_000n).pay(1n);
   await writeBooks(database, [sample]);
   await extend(sample.lenderId);
@@ -63,7 +63,7 @@ test("a row that becomes visible after a day is reported by verify, and is chain
   expect(await problemsOf(sample.lenderId)).toEqual([]);
 });
 
-test("concurrent calls of extendChain during writes add each row to the chain once", async () => {
+test("concurrent calls of extendChain add each row to the chain once while others are written", async () => {
   const lenderId = newId();
   const cases = Array.from({ length: 12 }, () => new SampleCase(lenderId).place(1_000n).pay(10n).pay(20n));
   const extensions = await Promise.all(
@@ -84,13 +84,13 @@ test("one call of extendChain splits a backlog into blocks of at most 10,000 row
 });
 
 test(
-  "the plan of a step reads at most its maximum of rows, however long the backlog is",
+  "the query of one step reads at most the step's maximum number of rows from each table",
   { tags: "one-node-plan" },
   async () => {
     const sample = await writeLongBacklog();
     const nextBlocks = namedStatements().find(({ name }) => name === "ledger.next-blocks")!;
     const client = await database.pool.connect();
-    // Switches off other kinds of scan. Otherwise PostgreSQL would read such a small table completely.
+    // Make PostgreSQL use index scans. Otherwise it would read a table as small as this one completely.
     await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
     const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(
       `explain (analyze, timing off) ${nextBlocks.text}`,

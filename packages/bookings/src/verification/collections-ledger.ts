@@ -7,10 +7,13 @@ import { bookingChecks, type BookingProblemCode } from "./booking-checks.ts";
 import { reversalChecks, type ReversalProblemCode } from "./reversal-checks.ts";
 
 /**
- * The hash chains, the verification and the anchors of the ledger of collections. Each lender has a book, and the id of the
- * book is the lender's id. A chain covers the transfers, the payment bookings and the reversals. In addition to the
- * general checks, `verify` compares bookings and reversals with transfers, balances with the amounts in bookings, and the steps of earnings. It does not
- * check the rows of other domains (cases, earnings, events).
+ * Extends and anchors the hash chains of the ledger of collections, and verifies the ledger. Each lender has a book,
+ * and the id of the book is the lender's id. A chain covers the transfers, the payment bookings and the reversals.
+ *
+ * In addition to the general checks, `verify` compares bookings and reversals with transfers, and balances with the
+ * amounts in bookings and reversals. It also checks the sequences of bookings, and that each earning is first earned,
+ * then credited, then paid out, and no step is made twice. It does not check the rows of other domains (cases,
+ * earnings, events).
  *
  * @example
  * const { rows, head } = await collectionsLedger.extendChain(em, lenderId);

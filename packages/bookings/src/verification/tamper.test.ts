@@ -15,7 +15,7 @@ const forger = {
 };
 let sample: SampleCase;
 
-/** Drops all CHECK constraints, so that they do not stop the forger either. */
+/** Drops all CHECK constraints, so that the tests can write forged rows that violate them. */
 beforeAll(async () => {
   const { rows } = await database.pool.query<{ drop: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop
@@ -54,7 +54,7 @@ async function columnsOf(table: string): Promise<{ name: string; type: string }[
   return rows;
 }
 
-/** For each type, the SQL that makes the smallest possible change to a value. */
+/** For each type of column, the SQL that makes the smallest possible change to a value. */
 const SMALLEST_CHANGE: Readonly<Record<string, (column: string) => string>> = {
   uuid: (column) => `coalesce(overlay(${column}::text placing
     to_hex(get_byte(decode('0' || right(${column}::text, 1), 'hex'), 0) # 1) from 36), '${newId()}')::uuid`,
@@ -167,7 +167,7 @@ describe("a deleted row", () => {
     }
   });
 
-  test("is reported if it was a booking that is not chained yet, because its transfers still exist", async () => {
+  test("is reported if it was a booking that was not chained yet, because its transfers still exist", async () => {
     const { rows } = await forger.query<{ id: string }>(
       "delete from ledger.payment_booking where sequence = 2 returning id",
     );
@@ -234,7 +234,7 @@ describe("a forged row with a recomputed digest", () => {
     expect(await codesOf()).toEqual(["OUTSTANDING_MISMATCH"]);
   });
 
-  test("is reported if its sequence does not rise", async () => {
+  test("is reported if its cycle is higher than the cycle of a later booking", async () => {
     await forge("payment_booking", "cycle = 2", "sequence = 2");
     expect(await codesOf()).toEqual(["SEQUENCE_NOT_RISING"]);
   });
@@ -260,7 +260,7 @@ test("the digest does not depend on session settings", async () => {
           " order by id",
       )
     ).rows;
-  // On a cluster, Citus then applies the following settings on all nodes.
+  // On a cluster, this setting makes Citus apply the following settings on all nodes.
   await client.query("begin; set local citus.propagate_set_commands = 'local'");
   const before = await digests();
   await client.query(`set local timezone = 'Asia/Kolkata'; set local datestyle = 'German';

@@ -88,7 +88,7 @@ async function forgeBookingAndChain(sequence: bigint): Promise<void> {
   );
 }
 
-test("anchors prove the ledger up to the newest anchored block, and the result has the number of newer rows", async () => {
+test("verifyAnchors returns the newest block that the anchors prove, with the number of newer rows", async () => {
   await payAndAnchor();
   await payAndAnchor();
   await payAndChain();
@@ -152,7 +152,7 @@ test("workers that anchor concurrently append the same valid head", async () => 
   expect(await verifyLines()).toMatchObject({ ok: true, proven: [{ block: 2n }] });
 });
 
-test("a changed booking with a recomputed chain is found only by the anchors", async () => {
+test("a changed booking is found only by the anchors if the chain was recomputed", async () => {
   for (let block = 1; block <= 4; block += 1) await payAndAnchor();
   await forgeBookingAndChain(4n);
   expect(await ledgerIsConsistent()).toBe(true);
@@ -172,7 +172,7 @@ test("a changed booking with a recomputed chain is found only by the anchors", a
   expect(proven).toMatchObject([{ block: 2n, unprovenRows: 4n }]);
 });
 
-test("the first mismatching anchor is reported, whatever the order of the lines", async () => {
+test("verifyAnchors reports the first mismatching anchor, whatever the order of the lines in the anchor file", async () => {
   for (let block = 1; block <= 4; block += 1) await payAndAnchor();
   await forgeBookingAndChain(3n);
   const { problems, proven } = await verifyLines(lines.toReversed());
@@ -265,7 +265,7 @@ describe("verifyAnchors", () => {
     ]);
   });
 
-  test("reports the id of an unknown key, and does not trust a line signed with this key", async () => {
+  test("does not trust a line that was signed with an unknown key, and reports the id of the key", async () => {
     const stranger = createAnchorKeys({ masterKey: "b1".repeat(32) });
     await payAndChain();
     await anchor(stranger);
@@ -295,7 +295,7 @@ describe("verifyAnchors", () => {
   });
 });
 
-test("an anchor that a worker writes while the lines are read is not reported as missing", async () => {
+test("an anchor that a worker writes while verifyAnchors reads the anchor file is not reported as missing", async () => {
   await payAndAnchor();
   async function* slowLines(): AsyncGenerator<AnchorLine> {
     yield* anchorLines([...lines]);
@@ -306,7 +306,7 @@ test("an anchor that a worker writes while the lines are read is not reported as
   expect(found).toMatchObject({ ok: true, anchors: 1, proven: [{ block: 1n, unprovenRows: 2n }] });
 });
 
-test("an incomplete line of a killed worker is counted and is not a problem", async () => {
+test("an incomplete anchor line of a killed worker is counted, but not reported as a problem", async () => {
   await payAndAnchor();
   await payAndAnchor();
   const torn = lines[0]!.slice(0, 100);

@@ -73,7 +73,7 @@ test("payments that the balance includes are applied up to the peak, and the res
 });
 
 test("payments that the balance includes are applied up to the outstanding amount if that amount is above the stored peak", () => {
-  // A process of an older version can cause this: it raises outstandingMinor, but does not write peakMinor.
+  // A process of an older version can leave a case in this state, because it raises outstandingMinor without peakMinor.
   const raised = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 300_000n, peakMinor: 100_000n });
   const first = applyPayment(raised, { amountMinor: 250_000n, paidAt: EARLIER }, NOW);
   expect(first).toMatchObject({ appliedMinor: 250_000n, excessMinor: 0n, caseAfter: { peakMinor: 300_000n } });

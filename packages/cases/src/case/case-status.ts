@@ -10,7 +10,7 @@ export const CASE_STATUSES = ["new", "assigned", "in_progress", "on_hold", "coll
 /** The status of a case, one of CASE_STATUSES (contract: States and transitions). */
 export type CaseStatus = (typeof CASE_STATUSES)[number];
 
-/** The values of FieldWork. */
+/** The values of FieldWork: whether field partners may visit the borrower. */
 export const FIELD_WORK = ["open", "blocked"] as const;
 
 /** Whether field partners may visit the borrower: `blocked` while the case is on hold and after it has ended. */

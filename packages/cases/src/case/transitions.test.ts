@@ -236,7 +236,7 @@ test("a case that gets a link while it is on hold becomes in progress at its rel
   expect(allowed(caseAfter, triggers.release).caseAfter).toMatchObject({ status: "in_progress", workBegun: true });
 });
 
-test("assign stores the new field partner and the time, unassign clears both", () => {
+test("assign and unassign change the stored field partner and the time of the assignment", () => {
   const working = exampleCase({ ...cases["in progress"], assignedSince: EARLIER });
   expect(allowed(working, triggers["assign to Ravi"]).caseAfter).toMatchObject({
     assignedFieldPartnerId: RAVI,

@@ -116,7 +116,8 @@ const TRANSITIONS: readonly Transition[] = [
     events: ["case.unassigned"],
   },
   { from: WORKED, trigger: "unassign", when: ["not_ended", "assigned"], to: "new", events: ["case.unassigned"] },
-  // `new` is possible: the case was unassigned after the visit had started, but before the service received the start.
+  // A case can be `new` here if it was unassigned after the visit had started, but before the service received the
+  // start.
   {
     from: ["new", ...WORKED],
     trigger: "start_visit",
@@ -179,8 +180,8 @@ const CONDITIONS = {
 } as const;
 
 /**
- * Applies a trigger to a case by the table above, or returns why it is refused. Only the fields of the state change;
- * the sequence grows by the number of events. A confirmation is never refused, whatever the state of the case
+ * Applies a trigger to a case by the table TRANSITIONS, or returns why it is refused. Only the fields of the state
+ * change; the sequence grows by the number of events. A confirmation is never refused, whatever the state of the case
  * (contract: States and transitions).
  *
  * @example

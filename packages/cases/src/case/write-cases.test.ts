@@ -17,7 +17,7 @@ const EARLIER = new Date("2026-11-19T10:00:00.123Z");
 const NOW = new Date("2026-11-20T10:00:00.456Z");
 
 test(
-  "writeCases writes payments of cases of several lenders, and no other column",
+  "writeCases writes only the columns that payments change, for cases of several lenders",
   {
     tags: "many-lenders",
   },
@@ -133,7 +133,7 @@ test("insertCases inserts 1,000 cases", async () => {
   expect(locked).toHaveLength(1000);
 });
 
-test("two concurrent imports of the same loans insert each case once; insertCases returns the cases that it did not insert", async () => {
+test("insertCases returns the cases that a concurrent import of the same loans has already inserted", async () => {
   const lenderId = newId();
   const loans = Array.from({ length: 50 }, (_, index) => `LN-${index}`);
   const cases = (names: string[]) => names.map((name) => exampleCase({ lenderId, sourceLoanNumber: name }));

@@ -2,7 +2,10 @@ import { type AmountFault, AmountLiteral, type CurrencyCode, readAmount } from "
 import { isDay, readInstant } from "./instant.ts";
 import { pointerTo, quotedStart, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
 
-/** Without this limit, the list of faults could make an answer many times as long as the request. */
+/**
+ * The most faults that are reported for one row. Without a limit, the answer could be many times as long as the
+ * request.
+ */
 const MAX_FAULTS_PER_ROW = 50;
 /**
  * Texts that are longer than this are rejected before they are normalized, because normalizing takes time. The limit
@@ -19,7 +22,7 @@ const TOO_MANY_MARKS = /\p{M}{31}/u;
 export interface FieldContext {
   readonly pointer: string;
   readonly currency: CurrencyCode;
-  /** Two capital letters of ISO 3166. */
+  /** The country of national phone numbers and of addresses: two capital letters of ISO 3166. */
   readonly country: string;
   /** The server's time. */
   readonly now: Date;

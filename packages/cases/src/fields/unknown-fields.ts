@@ -2,7 +2,10 @@ import { closest, distance } from "fastest-levenshtein";
 import type { FieldContext } from "./field-readers.ts";
 import { pointerTo } from "./row-fault.ts";
 
-/** Without this limit, the list of warnings could make an answer many times as long as the request. */
+/**
+ * The most warnings that are reported for one row. Without a limit, the answer could be many times as long as the
+ * request.
+ */
 const MAX_WARNINGS_PER_ROW = 20;
 const LONGEST_NAME = 64;
 

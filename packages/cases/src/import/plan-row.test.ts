@@ -54,7 +54,7 @@ test("a newer outstandingAsOf of the same balance is stored without an event", (
   });
 });
 
-test("a row without outstandingAsOf keeps the stored outstandingAsOf, and null clears it", () => {
+test("the stored outstandingAsOf is kept if the row has no outstandingAsOf, and cleared if the row has null", () => {
   const current = exampleCase({ outstandingAsOf: EARLIER });
   expect(applied({ outstandingAmount: "4000" }, current).caseAfter.outstandingAsOf).toEqual(EARLIER);
   expect(planOf({ outstandingAmount: "5000" }, current)).toMatchObject({ movesBalanceDate: false });
@@ -160,7 +160,7 @@ test("an event names the changed personal data without their values", () => {
   });
 });
 
-test("a field that is absent from the row does not change, and null clears a field", () => {
+test("a detail of the case is kept if the row does not have the field, and cleared if the row has null", () => {
   const current = exampleCase({ dpd: 30, bucket: "B1", tags: ["x"] });
   const { caseAfter } = applied({ outstandingAmount: "5000", bucket: null }, current);
   expect(caseAfter).toMatchObject({ dpd: 30, bucket: null, tags: ["x"] });
@@ -340,7 +340,7 @@ test("a balance of 0, or one that later payments reduce to 0, leaves an ended ca
   });
 });
 
-test("an open case keeps its currency, and the next cycle may have another currency", () => {
+test("only the next cycle of a loan may have another currency", () => {
   const dollars = exampleCase({ currency: currency("USD"), minimumMinor: 100n });
   const rupees = { outstandingAmount: "5000", currency: "INR" };
   expect(planOf(rupees, dollars)).toMatchObject({

@@ -90,7 +90,7 @@ test("reads every field into its stored value", () => {
   });
 });
 
-test("a field that is absent from the row is absent from the details, and null clears a field", () => {
+test("the details have no property for a field that the row does not have, and an empty value for null", () => {
   const { details } = accepted({
     ...required,
     bucket: null,

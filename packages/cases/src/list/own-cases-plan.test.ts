@@ -12,7 +12,10 @@ type Value = string | number | boolean | readonly string[] | null;
 
 const MY_CASES = 2_000;
 const LENDER = newId();
-/** The field partners. Cases are assigned to them in turn, so that every page of the table has cases of all of them. */
+/**
+ * The field partners. Cases are assigned to them in turn, so that every disk page of the table has cases of each field
+ * partner.
+ */
 const PEOPLE = Array.from({ length: 10 }, () => newId());
 const ME = PEOPLE[0]!;
 

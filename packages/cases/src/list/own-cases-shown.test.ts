@@ -24,7 +24,7 @@ describe("a list near a place", () => {
     },
   );
 
-  test("uses the first address; a case without an address has no distance and is within no radius", async () => {
+  test("lists a case whose first address has no place only if no radius is given", async () => {
     const second = [address({ city: "Pune" }), address({ latitude: 1, longitude: 1 })];
     const { me } = await hold([{}, { addresses: second }]);
     const near = { latitude: 1, longitude: 1 };

@@ -84,7 +84,7 @@ describe("casesOfFieldPartner filters", () => {
     expect(new Set(await found({}))).toEqual(new Set([held[0]!.id, held[1]!.id]));
   });
 
-  test("by the same buckets as bucketOf and the same workable cases as blockedReason, for cases in every state", async () => {
+  test("by bucket and workability, with the same results as bucketOf and blockedReason for cases in every state", async () => {
     const days = [null, 0, 1, 30, 31, 60, 61, 90, 91, 4_000];
     const states = [
       {},

@@ -33,9 +33,9 @@ export interface CaseFilter {
   readonly statuses?: readonly CaseStatus[] | undefined;
   readonly buckets?: readonly string[] | undefined;
   readonly lenderCodes?: readonly string[] | undefined;
-  /** Compared without regard to upper and lower case. */
+  /** Names of cities, compared without regard to upper and lower case. */
   readonly cities?: readonly string[] | undefined;
-  /** Compared without regard to spaces. */
+  /** Postal codes, compared without regard to spaces. */
   readonly postalCodes?: readonly string[] | undefined;
   /** The case has an open promise that is due in this range of days, `YYYY-MM-DD`. An absent bound is not checked. */
   readonly promiseDue?: { readonly from?: string | undefined; readonly to?: string | undefined } | undefined;

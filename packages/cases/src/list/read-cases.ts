@@ -69,7 +69,8 @@ export async function caseById(em: EntityManager, { lenderId, caseId }: CaseKey)
   return found ?? null;
 }
 
-// A prepared statement, for speed: each step of a link reads its case while the field partner waits at the door.
+// A prepared statement, for speed: minting and sending a link each read the case while the field partner waits at the
+// door.
 // The range on the id with ORDER BY makes every plan use the primary key. With `c.id = $2`, a plan that is made on an
 // empty table may use any index that begins with the lender, because all these indexes look equally cheap.
 const selectById = statement(

@@ -6,7 +6,7 @@ const SEARCHED = `($10::text[] is null
   or right(lower(c.source_loan_number), length($11::text)) = lower($11::text)
   or not exists (select 1 from unnest($10::text[]) w where position(lower(w) in lower(c.borrower_name)) = 0))`;
 
-/** Computes the bucket as `bucketOf` does. */
+/** The SQL expression for the bucket of a case, by the rules of `bucketOf`. */
 const BUCKET = `coalesce(c.bucket, case when c.dpd = 0 then '0' when c.dpd <= 30 then '1-30' when c.dpd <= 60 then '31-60'
   when c.dpd <= 90 then '61-90' when c.dpd > 90 then '90+' end)`;
 
@@ -19,7 +19,10 @@ function workableOn(day: string): string {
     and c.lender_id <> all ($27::uuid[]) and coalesce(c.do_not_contact_until <= ${day}, c.do_not_contact_until is null))`;
 }
 
-/** Returns an SQL expression for the day of a row's lender. `days` has one day for each lender, in the order of $4. */
+/**
+ * Returns an SQL expression that selects the day of a row's lender from `days`, which has one day for each lender, in
+ * the order of $4.
+ */
 function dayIn(days: string, row = "c"): string {
   return `(${days}::date[])[array_position($4::uuid[], ${row}.lender_id)]`;
 }
@@ -126,8 +129,9 @@ export const selectOwnCases = statement(
 
 /**
  * Returns the same list as `selectOwnCases`, on a cluster. Each node executes this SELECT for the lenders that it
- * stores, and the coordinator merges the first rows of all nodes. Citus would reject the query above, because it cannot
- * push down a LIMIT in a subquery. A single PostgreSQL takes twice as long for this query, because it ranks whole rows.
+ * stores, and the coordinator merges the first rows of all nodes. Citus would reject `selectOwnCases`, because it
+ * cannot push down a LIMIT in a subquery. A single PostgreSQL takes twice as long for this query, because it ranks
+ * whole rows.
  *
  * The range and the ORDER BY make the lookup of a promise use the index, also on a node without statistics. No
  * parameter may switch this lookup off: Citus then rejects the join.

@@ -52,7 +52,8 @@ export function promiseOutcome(
   if (closeReason === "settled_by_lender") return "kept";
   const isClosedInTime = closedAt < dayEnd;
   if (closeReason !== "paid_in_full") return isClosedInTime ? "moot" : "broken";
-  // The payment may have been made in time although its confirmation closed the case after the end of the day.
+  // The payment that cleared the case may have been made in time, although its confirmation arrived after the end of
+  // the day.
   return isClosedInTime || (lastPaymentAt !== null && lastPaymentAt < dayEnd) ? "kept" : "broken";
 }
 

@@ -203,8 +203,8 @@ const selectVisits = statement(
    where received_at > $1`,
 );
 
-// This is a separate query, because a cluster would copy all queued requests to each node for a join. It is rarely
-// sent: usually no request is queued.
+// Started visits are read by a separate query, because for a join a cluster would copy all queued requests to each
+// node. The query is rarely sent: usually no request is queued.
 const selectStarted = statement(
   "cases.visits-begun",
   `select field_partner_id as "fieldPartnerId", id as "visitId" from cases.visit where id = any ($1::uuid[])`,

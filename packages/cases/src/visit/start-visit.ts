@@ -66,7 +66,7 @@ export async function startVisit(
   };
   const inserted = await query(tx, insertVisit, visitTable.values(started, STARTED));
   const visit = await tx.findOneOrFail(Visit, { lenderId, id: start.visitId });
-  // Another transaction used the id for another case of the lender at the same time.
+  // Another transaction has just used the id of this visit for another case of the lender.
   if (inserted.length === 0) return existingVisit(visit, lockedCase, start);
   const { caseAfter, events } = verdict;
   const lastVisitId = await lastVisitIdOf(tx, lockedCase, visit);

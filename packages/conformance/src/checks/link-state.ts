@@ -18,7 +18,8 @@ export async function linkFaults(service: StandIn, link: Link, amount: number, m
   const isShown = entry?.amount !== undefined;
   const shown = entry?.amount ?? link.amount;
   if (shown === undefined || isSame(shown, amount)) return [];
-  // The contract defines no amount in the answer. If the answer has one, it may be in minor units, as in most gateways.
+  // The contract defines no amount in the answer of a mint endpoint. If the answer has an amount, accept it in minor
+  // units too, because most gateways use minor units.
   if (!isShown && isSame(shown, minorOf(amount, service.settings.currency))) return [];
   return [fail(`The link ${link.shown} is for ${service.mask(JSON.stringify(shown))} instead of ${amount}.`, mend)];
 }

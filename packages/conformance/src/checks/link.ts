@@ -12,7 +12,7 @@ export interface Link {
   readonly linkId: string;
   readonly url: string;
   readonly amount: unknown;
-  /** Id and URL with secrets masked, for reports. */
+  /** The link's id and URL as reports show them, with secrets masked. */
   readonly shown: string;
 }
 

@@ -63,7 +63,7 @@ export const receiverOrderChecks: readonly Check[] = [
   },
   {
     name: "receiver.out-of-order",
-    title: "Events out of order are acknowledged, and the loan never goes back",
+    title: "Events out of order are acknowledged, and the loan keeps its newest state",
     why: "While an event waits for its retry, later events may overtake it. The event's state is then outdated when it arrives.",
     async run(service) {
       const { loan, events } = loanWithEvents(service, [1, 3, 2]);
@@ -98,7 +98,8 @@ export const receiverOrderChecks: readonly Check[] = [
     skip: ({ servicePort }) => (servicePort === undefined ? "needs --service-port" : null),
     async run(service) {
       const { loan, events } = loanWithEvents(service, [1, 4]);
-      service.event(loan, 5); // raises the case's sequence; the event is never sent
+      // Raises the sequence of the loan's case to 5 without sending event 5.
+      service.event(loan, 5);
       const faults = await deliverAll(service, "events 1 and 4, while the case is at 5", events);
       const read = await caseRead(service, loan);
       if (read === null) faults.push(fail("The case was not read.", READ_CASE));
@@ -127,8 +128,8 @@ async function deliverAll(
 }
 
 /**
- * Delivers an event after a gap. A failure is only a warning if no case service runs, because the receiver may need to
- * read the case.
+ * Delivers an event after a gap in the loan's sequence. Without --service-port, an answer of 5xx is only a warning,
+ * because the receiver may need to read the case, which only the service port serves.
  */
 async function deliverAfterGap(service: StandIn, what: string, event: Event): Promise<Finding[]> {
   const made = await service.deliver(what, event);

@@ -5,7 +5,7 @@ import { exchange } from "../stand-in/exchange.ts";
 import type { Settings } from "../stand-in/settings.ts";
 import type { StandIn } from "../stand-in/stand-in.ts";
 
-/** The pause between two polls. */
+/** The pause between two looks at the state URL, or at the requests that the receiver has sent. */
 export const POLL_MS = 50;
 
 /** A loan at the lender's state URL. Missing fields are not compared; amounts are in major units. */
@@ -62,7 +62,7 @@ export async function settledState(service: StandIn, loan: string): Promise<Loan
   return readState(service.settings, loan);
 }
 
-/** Returns whether a view shows exactly the state after the event with this sequence. */
+/** Returns whether a loan's state at the state URL is exactly the state after the event with this sequence. */
 export function isAt(view: LoanState | null, sequence: number): boolean {
   return view !== null && differencesFrom(view, factsAt(sequence)).length === 0;
 }
@@ -91,7 +91,10 @@ export async function expectStateAt(
   return [];
 }
 
-/** Describes how a view differs from the expected state: `shows totalCollected 200.5 instead of 100.25`. */
+/**
+ * Describes how a loan's state at the state URL differs from the expected state: `shows totalCollected 200.5 instead of
+ * 100.25`.
+ */
 export function showsInstead({ mask }: StandIn, view: LoanState | null, sequence: number): string {
   if (view === null) return "does not know the loan";
   const facts = factsAt(sequence);

@@ -66,7 +66,8 @@ export function readArguments(args: readonly string[], env: NodeJS.ProcessEnv): 
 function parse(args: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-    // The message does not quote the word, which may be a secret: the second word of an auth header without quotes.
+    // Do not quote the word in the message, because it may be a secret. For example, it is the token of an auth header
+    // that was passed without quotes.
     if (positionals.length > 0)
       throw new UsageError("A word does not belong to any option: put values with spaces in quotes.");
     return values;

@@ -13,7 +13,7 @@ export interface Settings {
   readonly receiver: URL | undefined;
   readonly mint: URL | undefined;
   readonly key: Key;
-  /** The new key of a rotation. */
+  /** The new signing key, for the check of a key rotation. */
   readonly secondKey: Key | undefined;
   readonly mintAuthHeader: Header | undefined;
   /** The lender's state URL, with `{loan}` for the loan number. */

@@ -48,7 +48,7 @@ const nodesOfCluster = statement(
    from pg_dist_node where isactive and noderole = 'primary' order by nodeid`,
 );
 
-/** Citus sends this text to each node. */
+/** The query that Citus sends to each node: the transactions that were prepared more than a minute ago. */
 const PREPARED_LONG_AGO = `select coalesce(json_agg(json_build_object('gid', gid, 'preparedAt', prepared) order by prepared), '[]')
   from pg_prepared_xacts where database = current_database() and prepared < now() - interval '1 minute'`;
 

@@ -161,7 +161,7 @@ test("distribute fails while tables of pg-boss are in Citus's metadata", async (
   await client.query("delete from pg_dist_partition where logicalrelid = 'pgboss.job'::regclass");
 });
 
-test("two calls at the same time send each statement once", async () => {
+test("two concurrent calls of distribute send each statement once", async () => {
   await client.query("create table shop.newest (lender_id uuid, id uuid, primary key (lender_id, id))");
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
@@ -169,7 +169,7 @@ test("two calls at the same time send each statement once", async () => {
   expect(both.flatMap(({ statements }) => statements)).toHaveLength(SETTINGS.length + 1);
 });
 
-test("distribute accepts a table that is only in Citus's metadata, and reports tables that Citus has not placed as declared", async () => {
+test("distribute reports tables that Citus has placed differently from their declaration, but not tables that are only in its metadata", async () => {
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
   await placeAs("shop.a_line", "n", "s");

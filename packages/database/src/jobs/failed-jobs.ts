@@ -9,11 +9,14 @@ export interface FailedJobs {
   readonly count: number;
   /** The number of attempts of the job with the most attempts. */
   readonly attempts: number;
-  /** The error of the newest of these jobs. */
+  /** The last error of the newest of the counted jobs. */
   readonly lastError: string | null;
 }
 
-/** Jobs with fewer retries are left out, because one or two failures often go away by themselves. */
+/**
+ * The number of retries from which a job that is still retried is counted. Jobs with fewer retries are left out,
+ * because one or two failures often go away by themselves.
+ */
 const SUSPICIOUS_RETRIES = 3;
 
 /**

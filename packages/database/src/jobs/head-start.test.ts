@@ -38,8 +38,8 @@ function order(wanted: Queue<Order>, item: string): Promise<void> {
 }
 
 /**
- * Runs the jobs of a queue in the other process. Returns the handled jobs with their state: "created" for a call caused
- * by the signal, "active" for the job itself.
+ * Runs the jobs of a queue in `worker`, which stands for another process. Returns each call of the handler with the
+ * state of its job: "created" if a signal caused the call, "active" if the job was fetched from the queue.
  */
 async function workQueue(wanted: Queue<Order>, work: (seen: readonly string[]) => Promise<void>, concurrency = 2) {
   const seen: string[] = [];
@@ -78,7 +78,8 @@ test("a job gets no head start while the worker is full, and runs when a slot is
   const seen = await workQueue(letters, async ({ length }) => (length === 1 ? busy.promise : undefined), 1);
   await order(letters, "first");
   await expect.poll(() => seen).toEqual(["first 1 created"]);
-  // Signals arrive in order: when the third has arrived, the full worker has already ignored the second.
+  // Signals arrive in the order of sending. So when the handler has got "third", the full worker has already ignored
+  // the signal of "second".
   const called = await workQueue(calls, async () => {});
   await order(letters, "second");
   await order(calls, "third");
@@ -87,7 +88,7 @@ test("a job gets no head start while the worker is full, and runs when a slot is
   await expect.poll(() => seen.toSorted()).toEqual(["first 1 active", "first 1 created", "second 1 active"]);
 });
 
-test("a head start during a fetch waits for the fetched jobs, and runs only if they leave a slot free", async () => {
+test("a head start that is signalled during a fetch runs only if the fetched jobs leave a slot free", async () => {
   await transaction(server.em(), (tx) => enqueue(tx, tools, { item: "fetched" }));
   const holder = await server.pool.connect();
   await holder.query("begin; lock table pgboss.job in access exclusive mode");
@@ -100,7 +101,7 @@ test("a head start during a fetch waits for the fetched jobs, and runs only if t
     });
     server.signals.emit("jobs-at-once", JSON.stringify({ name, id: randomUUID(), data: { item: "heard" } }));
   }
-  // Signals arrive in the order in which they were sent.
+  // Wait until the worker has received the signals of both head starts: signals arrive in the order of sending.
   const { promise: heard, resolve } = Promise.withResolvers<string>();
   worker.signals.on("test.last", resolve);
   server.signals.emit("test.last", "");

@@ -143,7 +143,7 @@ function exportOf({ name, renamedFrom }: PackageSchema): string {
   return renamedFrom === undefined ? `${own}Schema` : `inSchema(${own}Schema, "${name}")`;
 }
 
-/** Returns a reader for the pool of a database. The pool may belong to a host. */
+/** Returns an object that sends queries through the pool of a database. The pool may belong to a host. */
 function readerOf({ pool }: OpenDatabase): Reader {
   const query = (text: string, values: unknown[] = []) => pool.query(forHost(text, values));
   return { query: query as Reader["query"] };

@@ -91,7 +91,7 @@ test("insertFor sends one lender as a value, and several lenders as an array", a
   ]);
 });
 
-test("the SQL has no cast or function around a set-returning function, because Citus would evaluate it too early", () => {
+test("the SQL of lenderInsert has no cast or function around a set-returning function, because Citus would evaluate it too early", () => {
   const values = addInvoices.ofOne.text.slice(addInvoices.ofOne.text.indexOf("values"));
   const sets = [
     String.raw`unnest\(\$\d::\w+\[\]\)`,

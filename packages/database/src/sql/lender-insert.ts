@@ -97,7 +97,7 @@ function elementsOf(
   parameter: string,
   { table, column, type }: { readonly table: string; readonly column: string; readonly type: InsertedType },
 ): string {
-  // unnest() would flatten an array of arrays.
+  // Send arrays of arrays as JSON, because unnest() would flatten them.
   if (type === "text[]") return `(jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)).${column}`;
   const array = `${parameter}::${type}[]`;
   // The result of unnest() has no length for char(n), so PostgreSQL would add a cast around unnest(). A subscript keeps

@@ -76,7 +76,7 @@ function isStored(id: string): Promise<boolean> {
 }
 
 describe("the Citus warning that rows are missing", () => {
-  test("makes only its own query of a pipeline fail", async () => {
+  test("makes only the query that it belongs to fail, not the other queries of the pipeline", async () => {
     const client = await database.pool.connect();
     try {
       const answers = await Promise.allSettled([

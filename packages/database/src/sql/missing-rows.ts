@@ -12,7 +12,7 @@ import type { ClientBase } from "pg";
  */
 export class MissingRowsError extends Error {
   override readonly name = "MissingRowsError";
-  /** The SQLSTATE of the warning. */
+  /** The SQLSTATE of Citus's warning that rows are missing. */
   readonly code = "CIINF";
 
   constructor(warning: string) {

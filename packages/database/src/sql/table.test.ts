@@ -104,7 +104,7 @@ describe("the SQL made from an entity", () => {
 });
 
 describe("a table made from an entity", () => {
-  test("throws for a property that the entity does not have; the error lists the entity's properties", () => {
+  test("rejects a property that the entity does not have, with an error that lists the entity's properties", () => {
     // @ts-expect-error The type of the list rejects "amount" as well; callers in plain JavaScript get the error below.
     const select = () => invoices.selectList("i", ["id", "amount"]);
     expect(select).toThrow(

@@ -62,7 +62,7 @@ async function open(isCluster: boolean): Promise<Database> {
   return database;
 }
 
-test("a transaction on one server sets no time limits, and onStatement leaves out the queries of isDistributed", async () => {
+test("without a cluster, onStatement reports only BEGIN, COMMIT and the caller's statements", async () => {
   const { em } = await open(false);
   await transaction(em(), (tx) => query(tx, count, []));
   await query(em(), lock, []);
@@ -75,7 +75,7 @@ test("a transaction on a cluster limits lock waits on the workers, in a message 
   expect(sent).toEqual([...LIMITED, "orders.count", "commit"]);
 });
 
-test("on a cluster, a single statement that may wait for a lock runs in a transaction, and other single statements do not", async () => {
+test("on a cluster, a single statement gets a transaction of its own only if it may wait for a lock", async () => {
   const { em } = await open(true);
   await transaction(em(), (tx) => query(tx, count, []));
   sent = [];
@@ -88,7 +88,7 @@ test("on a cluster, a single statement that may wait for a lock runs in a transa
   expect(sent).toEqual([...LIMITED, "orders.lock", "commit", ...LIMITED, "orders.add", "commit"]);
 });
 
-test("enqueue makes the commit two-phase on a cluster only, and enqueueAll never does", async () => {
+test("only enqueue on a cluster makes the commit two-phase, not enqueueAll", async () => {
   const data = { invoiceId: "1" };
   const isCommitted = () => sent.filter((text) => text === "jobs.commit-with-job").length;
   const one = await open(false);

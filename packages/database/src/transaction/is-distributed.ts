@@ -3,7 +3,10 @@ import { databaseOf } from "./open-database.ts";
 import { openClient, stateIn, type TxClient } from "./open-transaction.ts";
 import { ANSWER_TIMEOUT_MS } from "./pooler.ts";
 
-/** PostgreSQL can parse the second query only if the first one returned true. */
+/**
+ * The queries that ask whether Citus's catalog exists, and then whether it lists a distributed table. The queries are
+ * separate, because PostgreSQL can parse the second query only if the catalog exists.
+ */
 export const DISTRIBUTION_QUERIES: readonly string[] = [
   "select to_regclass('pg_dist_partition') is not null as exists",
   "select exists (select from pg_dist_partition where partmethod = 'h') as exists",

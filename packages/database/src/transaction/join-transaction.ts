@@ -71,7 +71,10 @@ export async function joinTransaction<T>(
   }
 }
 
-/** Does nothing for a host's MikroORM, because it does not expose its client. */
+/**
+ * Lets the transaction fail if Citus warns that rows are missing from an answer. Does nothing for a host's
+ * EntityManager, because MikroORM does not expose the client. Returns a function that stops listening.
+ */
 function listenForMissingRows(host: ClientBase | EntityManager, state: TxState): () => void {
   if ("getTransactionContext" in host) return () => {};
   const listeners = [

@@ -81,7 +81,9 @@ export class NodeWatch {
   }
 
   /**
-   * Call it with the values of each statement before it is sent, and with the client of its transaction.
+   * Throws if a statement is for a lender whose node does not answer. Also keeps the values of the first statement of
+   * each transaction, which show its lender. Call it before each statement is sent, with the values of the statement
+   * and the client of its transaction.
    * @throws NodeAwayError if a value, or an element of a value, is the id of a lender whose node does not answer
    */
   check(values: readonly unknown[], client?: object): void {
@@ -102,7 +104,7 @@ export class NodeWatch {
   /** Checks the nodes, at most every two seconds. Call it when a transaction has failed because something was unavailable. */
   suspect(): void {
     if (this.#asking || performance.now() - this.#askedAtMs < ASK_EVERY_MS) return;
-    // If the coordinator does not answer, all statements fail by themselves.
+    // Ignore the error: `ask` fails if the coordinator does not answer, and then all statements fail by themselves.
     this.ask().catch(() => {});
   }
 
@@ -126,7 +128,8 @@ export class NodeWatch {
       const nowMs = performance.now();
       const isSilent = nowMs - this.#askedAtMs >= NODE_ANSWERS_WITHIN_MS;
       const hasNew = [...(found?.unreachable ?? [])].some((lenderId) => !before?.unreachable.has(lenderId));
-      // Statements that passed `check` before may still wait for a connection of the pool, at most CONNECT_TIMEOUT_MS.
+      // Suspect connections that are acquired within the next CONNECT_TIMEOUT_MS too: a statement that passed `check`
+      // before the node was found silent may wait that long for a connection of the pool.
       const hangingBeforeMs = hasNew && isSilent ? nowMs + CONNECT_TIMEOUT_MS : (before?.hangingBeforeMs ?? 0);
       this.#away = found && { ...found, hangingBeforeMs };
       this.#endHanging(nowMs);
@@ -173,7 +176,7 @@ async function askNodes({ url, lenderIds }: NodeWatchOptions): Promise<Omit<Node
     (await client.query(text, values)).rows as Row[];
   try {
     await client.connect();
-    // In a transaction, because the session may be a pooler's.
+    // Make the setting in a transaction, so that it does not stay in the session, which may belong to a pooler.
     await client.query("begin");
     await client.query(`set local citus.node_connection_timeout = '${NODE_ANSWERS_WITHIN_MS}ms'`);
     const nodes = await rowsOf<{ groupId: number; answers: boolean }>(nodesThatAnswer);

@@ -57,7 +57,7 @@ export async function queryReachable<Row>(
     return known ? await rowsOf<Row>(em, ofSome, values, known.reachable) : await query<Row>(em, ofAll, values);
   } catch (error) {
     if (distributed !== true || !nodes || !isUnavailable(error)) throw error;
-    // The last check was before this node went down.
+    // A node may have gone down after the last check, so check the nodes again.
     const away = await nodes.ask();
     if (!away) throw error;
     return rowsOf<Row>(em, ofSome, values, away.reachable);

@@ -69,7 +69,8 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
     const result = await work(tx);
     await tx.flush();
     if (database.distributed) await Promise.all(state.sent);
-    // PostgreSQL itself would commit, because for the server a statement with missing rows has succeeded.
+    // Do not commit after a statement with missing rows. PostgreSQL would commit, because for the server the statement
+    // has succeeded.
     if (state.failure !== undefined) throw state.failure;
     await commit(state);
     return result;

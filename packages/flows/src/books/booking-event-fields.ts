@@ -16,7 +16,7 @@ interface Field {
   readonly booked: (booking: Booking, event: StoredEvent) => unknown;
 }
 
-/** The fields to compare. contract: Event kinds */
+/** The fields of an event that are compared with its booking. contract: Event kinds */
 const FIELDS: readonly Field[] = [
   inBody("eventId", (_, { eventId }) => publicId("evt", eventId)),
   inBody("kind", () => KIND),
@@ -58,8 +58,8 @@ export function differencesBetween(booking: Booking, event: StoredEvent): string
   if (body === undefined) return ["the event's body is not a JSON object"];
   const data = dataOf(body);
   const differences: string[] = [];
-  if (event.loan !== booking.sourceLoanNumber || event.sequence !== booking.sequence) {
-    const place = `sequence ${event.sequence} of loan ${event.loan}`;
+  if (event.stream !== booking.sourceLoanNumber || event.sequence !== booking.sequence) {
+    const place = `sequence ${event.sequence} of loan ${event.stream}`;
     differences.push(`the event's row is at ${place}, but the booking is at sequence ${booking.sequence}`);
   }
   for (const { name, said, booked } of FIELDS) {

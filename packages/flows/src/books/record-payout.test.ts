@@ -77,7 +77,7 @@ const stateOfLines = async () => {
 };
 
 describe("a payout", () => {
-  test("pays the credited lines of all lenders, writes books and audit, and leaves pending lines unpaid", async () => {
+  test("pays only the credited lines, of all lenders, and is recorded in the books and in the audit", async () => {
     const [first, second] = lenders as [Lender, Lender];
     for (const lender of [first, first, second]) await earn(lender);
     await earn(second, "2500");
@@ -160,7 +160,7 @@ describe("a payout", () => {
     await expectPaid(3n * EARNED_MINOR);
   });
 
-  test("is refused if its amount is below the credited sum, and the error has an `until` that fits, if there is one", async () => {
+  test("is refused if its amount is below the credited sum, with the time up to which the lines add up to the amount", async () => {
     for (const _ of [1, 2, 3]) {
       await earn(lenders[0]!);
       await pause(2);
@@ -207,7 +207,7 @@ describe("a payout", () => {
     expect(await record({ ...order, paidOn: earliest })).toMatchObject({ kind: "recorded" });
   });
 
-  test("that is recorded again with the same reference is returned if all fields are equal, and refused if one differs", async () => {
+  test("with a reference that was recorded before is returned if all fields are equal, and otherwise refused", async () => {
     await earn(lenders[0]!);
     const order = anOrder();
     const first = await record(order);

@@ -49,7 +49,7 @@ const forgeBody = (value: string) =>
   forge(`update webhooks.event set body = ${value} where lender_id = $1 and kind = 'payment.collected'`);
 
 test.each([[1], [2], [3], [1_000]])(
-  "finds no problem in unchanged books if it reads %i rows at a time",
+  "verifyBookingEvents finds no problem in unchanged books if it reads %i rows at a time",
   async (page) => {
     await Promise.all([pay(7), aCase(database, lender).then((other) => pay(5, other))]);
     expect(await found({ page })).toEqual([]);
@@ -170,7 +170,7 @@ test("compares each booking with its event with only a few rows in memory, even 
   const reversed = `overlay(id::text placing (99 - sequence)::text || '000000' from 1)::uuid`;
   await forge(`update webhooks.event set id = ${reversed} where lender_id = $1 and kind = 'payment.collected'`);
   const problems = await found({ page: 2, maxWaiting: 3 });
-  // Each event was compared with its booking, so only the event ids differ.
+  // Each event was compared with its own booking: the only difference is the id of the event.
   expect(problems).toHaveLength(9);
   for (const problem of problems)
     expect(problem).toMatch(/: eventId is "evt_\w+" in the event, "evt_\w+" in the booking\.$/);

@@ -129,10 +129,10 @@ class Pairs {
   }
 
   addEvent(event: StoredEvent): void {
-    const key = keyOf(event.loan, event.sequence);
+    const key = keyOf(event.stream, event.sequence);
     const booking = this.#bookings.get(key);
-    // If two events have the same sequence, the second one finds no booking and waits here. Its booking is later looked
-    // up by its reference. The check of sequences reports the duplicate.
+    // If two events have the same sequence, the second one finds no booking and is added to the waiting events. Its
+    // booking is later looked up by its reference. The check of sequences reports the duplicate.
     if (booking === undefined) this.#events.set(key, event);
     else if (this.#bookings.delete(key)) this.#compare(booking, event);
   }
@@ -170,19 +170,19 @@ class Pairs {
   async #lookUpBookings(events: readonly StoredEvent[]): Promise<void> {
     const lenderId = this.#lenderId;
     const references = events.map(referenceIn);
-    const keys = events.flatMap(({ loan }, index) => {
+    const keys = events.flatMap(({ stream: loan }, index) => {
       const reference = references[index];
       return isBookable(reference) ? [{ lenderId, loan, reference }] : [];
     });
     const found = await bookingsFor(this.#em, keys);
     const byKey = new Map(found.map((one) => [keyOf(one.sourceLoanNumber, one.reference), one]));
     for (const [index, event] of events.entries()) {
-      const { loan } = event;
+      const { stream: loan } = event;
       const reference = references[index];
       const booking = isBookable(reference) ? byKey.get(keyOf(loan, reference)) : undefined;
       if (booking) {
-        // If the booking has the event's sequence and is among the bookings that are read page by page, the booking and
-        // the event are compared there. A comparison here too would report each difference twice.
+        // A booking that has the event's sequence, and is among the bookings that are read page by page, is compared
+        // with the event when its page is read. A second comparison would report each difference twice.
         const isCompared = booking.sequence === event.sequence && booking.id > this.#keptFrom;
         if (!isCompared) this.#compare(booking, event);
       } else {

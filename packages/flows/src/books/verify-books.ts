@@ -74,7 +74,7 @@ export async function verifyBooks(em: EntityManager, options: VerifyBooksOptions
   const problems: BooksProblem[] = ledger.problems.map(({ code, table, id, book: lenderId, detail }) => {
     return { code, table, id, lenderId, detail };
   });
-  // Some checks count more problems than they list.
+  // Count the problems that were found but not listed, because a check lists only its first problems.
   let unlisted = ledger.totalProblems - BigInt(ledger.problems.length);
   const lenders = (await listLenders(em)).filter(({ id }) => options.lenderId === undefined || id === options.lenderId);
   let cases = 0;
@@ -204,7 +204,7 @@ async function checkEarnings(tx: Tx, lenderId: string): Promise<BooksProblem[]> 
 
 async function checkEvents(tx: Tx, lenderId: string): Promise<{ problems: BooksProblem[]; published: number }> {
   await holdEvents(tx);
-  const gaps = (await sequenceProblems(tx, lenderId)).map(({ fault, loan, after, found, eventId }) => ({
+  const gaps = (await sequenceProblems(tx, lenderId)).map(({ fault, stream: loan, after, found, eventId }) => ({
     code: fault === "gap" ? "SEQUENCE_GAP" : "SEQUENCE_DUPLICATE",
     table: "event",
     id: publicId("evt", eventId),

@@ -29,7 +29,7 @@ export async function caseSnapshot(
     const holders = await fieldPartnersByIds(tx, holderId === null ? [] : [holderId]);
     const lastVisit = lastVisitId === null ? null : await visitById(tx, lenderId, lastVisitId);
     const link = await liveLink(tx, { lenderId, caseId: theCase.id });
-    // Only the payments of this cycle, which add up to its totalCollected.
+    // Keep only the payments of this cycle, because totalCollected is their sum.
     const payments = (await paymentsOf(tx, lenderId, loan, MAX_PAYMENTS)).filter(({ caseId }) => caseId === theCase.id);
     const reversals = await reversalsOf(tx, lenderId, loan);
     const body = snapshotBody(theCase, { holder: holders.get(holderId ?? ""), lastVisit, link, payments, reversals });

@@ -52,10 +52,10 @@ export function caseEvent(caseAfter: LockedCase, newEvent: NewEvent, origin: Eve
     data: newEvent.data,
   };
   return {
-    lenderId: caseAfter.lenderId,
+    tenantId: caseAfter.lenderId,
     eventId,
     kind: newEvent.kind,
-    loan: caseAfter.sourceLoanNumber,
+    stream: caseAfter.sourceLoanNumber,
     sequence: newEvent.sequence,
     occurredAt: origin.now,
     body: JSON.stringify(body),

@@ -10,7 +10,7 @@ const url = await flowsDatabaseUrl();
 const server = await openDatabase(url);
 const worker = await openDatabase(url, { works: true });
 
-test("a link that is requested in one process is minted and sent by another, and the first gets a signal for each step", async () => {
+test("a process that requests a link gets a signal when another process mints the link and sends it", async () => {
   const { deps, mails, whatsapp, visitedCase, request, link } = await linkStage(server, {
     lender: { whatsappTemplate: null },
   });

@@ -245,7 +245,7 @@ test("a message that has waited for more than 30 minutes is not sent", async () 
   expect(await deliveriesOf(database.em(), [fresh])).toMatchObject([{ status: "sent" }, { status: "sent" }]);
 });
 
-test("an e-mail that is too old, and that a dead job may have sent, is recorded as OUTCOME_UNKNOWN and not as suppressed", async () => {
+test("an e-mail that is too old is recorded as OUTCOME_UNKNOWN and not as suppressed if a job that died may have sent it", async () => {
   const requested = await request((await visitedCase()).visitId);
   await mint(requested);
   const [, { lenderId, id } = { lenderId: "", id: "" }] = await deliveriesOf(database.em(), [requested]);

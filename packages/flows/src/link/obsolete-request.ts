@@ -6,7 +6,7 @@ import { fieldWorkRefusal } from "../request/field-work.ts";
 /** Why a requested link is no longer minted or sent. */
 export interface ObsoleteReason {
   readonly reason: "case_not_workable" | "amount_not_allowed" | "asked_too_long_ago";
-  /** A sentence for operators. */
+  /** The reason in a sentence for operators. */
   readonly detail: string;
 }
 

@@ -90,8 +90,8 @@ export async function requestPaymentLink(
 }
 
 /**
- * Returns the earlier of the two times. Otherwise, if the phone's clock is ahead, a queued request would look newer
- * than it is.
+ * Returns when a link was requested: by the phone's clock, or when the service received the request, whichever is
+ * earlier. If the phone's clock is ahead, its time alone would make a queued request look newer than it is.
  */
 function earliestOf(tappedAt: Date | undefined, receivedAt: Date | undefined): Date | null {
   if (tappedAt && receivedAt) return tappedAt < receivedAt ? tappedAt : receivedAt;

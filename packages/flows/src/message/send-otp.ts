@@ -123,8 +123,8 @@ async function sendOver(
 }
 
 /**
- * Tells whether to retry. A message that may have been sent is retried too, because the second message has the same
- * code.
+ * Tells whether to retry the job after this fault. A message that may have been sent is retried too, because the second
+ * message has the same code.
  */
 function isTemporary({ retryable, code }: ChannelFault): boolean {
   return retryable || code === "OUTCOME_UNKNOWN";

@@ -34,6 +34,7 @@ async function anAlert(...technicalContacts: string[]): Promise<AlertJob> {
   const { lender } = await aLender(database, { technicalContacts, name: "Acme Finance" });
   const now = new Date().toISOString();
   return {
+    tenantId: lender.id,
     lenderId: lender.id,
     alertId: newId(),
     cause: "gone",
@@ -86,7 +87,7 @@ test("a lender without technical contacts is logged as a warning, and the job su
   await send(alert);
   expect(logged).toEqual([
     expect.objectContaining({
-      lenderId: alert.lenderId,
+      lenderId: alert.tenantId,
       cause: "gone",
       message: expect.stringContaining("no technical contact"),
     }),
@@ -100,14 +101,14 @@ test("a permanently rejected contact does not affect the others, and the log con
   expect(mailsTo("stays@acme.example")).toHaveLength(1);
   expect(logged).toMatchObject([{ contact: 1, code: "REFUSED" }]);
   expect(JSON.stringify(logged)).not.toContain("@");
-  expect(await jobsWith(database, alertQueue, alert.lenderId)).toEqual([]);
+  expect(await jobsWith(database, alertQueue, alert.tenantId)).toEqual([]);
 });
 
 test("a temporarily rejected contact gets the mail later, and the others get it once", async () => {
   mails.refused.set("grey@acme.example", 450);
   const alert = await anAlert("grey@acme.example", "white@acme.example");
   await send(alert);
-  const [later] = await jobsWith(database, alertQueue, alert.lenderId);
+  const [later] = await jobsWith(database, alertQueue, alert.tenantId);
   expect(later).toEqual({ ...alert, to: ["grey@acme.example"] });
   await expect(send(later!)).rejects.toThrow(AlertNotAcceptedError);
   mails.refused.clear();

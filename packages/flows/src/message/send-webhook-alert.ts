@@ -50,7 +50,7 @@ const LATER_MS = 60_000;
  * await database.jobs.work(alertQueue, { concurrency: 32 }, (job) => sendWebhookAlert(alerts, job));
  */
 export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<AlertJob>): Promise<void> {
-  const { lenderId, alertId, cause, raisedAt } = data;
+  const { tenantId: lenderId, alertId, cause, raisedAt } = data;
   const facts = { lenderId, alertId, cause, raisedAt, attempt };
 
   // Read the contacts and the current state of the endpoint.

@@ -6,7 +6,7 @@ const FAILED: WebhookAlert["facts"] = {
   since: "2026-11-20T09:40:55.000Z",
   eventId: "019aa3bb-7d88-7e55-a0b1-c2d3e4f50617",
   kind: "payment.collected",
-  loan: "MUM/2023/00123",
+  stream: "MUM/2023/00123",
   sequence: 14,
   attempts: 7,
   url: "https://hooks.acme.example/collections",
@@ -270,7 +270,7 @@ test("each line of the callback's answer is quoted with a bar", () => {
 
 test("names from outside cannot add lines to the mail", () => {
   const lender = { code: "ACME", name: "Acme\r\n\r\nPay: https://evil.example", timeZone: "UTC" };
-  const { text } = mail("gone", { lender, facts: { ...FAILED, loan: "LN\n1\u{202E}" } });
+  const { text } = mail("gone", { lender, facts: { ...FAILED, stream: "LN\n1\u{202E}" } });
   expect(text.split("\n")[0]).toBe("Acme Pay: https://evil.example (ACME), environment live");
   expect(text).toContain(String.raw`payment.collected, loan LN 1\u{202e}, sequence 14`);
 });

@@ -74,7 +74,7 @@ function particulars({ cause, happenedAt, facts, endpoint, lender }: WebhookAler
 
 const HAPPENED = { suspended: "Suspended at", parked: "Parked at", gone: "Answered at" } as const;
 
-function event({ eventId, kind = "", loan, sequence }: AlertFacts): Particular[] {
+function event({ eventId, kind = "", stream: loan, sequence }: AlertFacts): Particular[] {
   if (eventId === undefined) return [];
   return [
     ["Event", publicId("evt", eventId)],

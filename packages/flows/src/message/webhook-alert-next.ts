@@ -54,7 +54,7 @@ function draining({ endpoint: { waiting } }: WebhookAlert): string {
   return `${eventsWait(waiting)} to be sent. This happens automatically: slowly at first, and for each loan in the order of the sequence. You do not have to do anything.`;
 }
 
-function afterParking({ facts: { eventId, loan }, endpoint }: WebhookAlert): string[] {
+function afterParking({ facts: { eventId, stream: loan }, endpoint }: WebhookAlert): string[] {
   return [
     `The event is kept for ${PARKED_KEPT_DAYS} days. When your callback works again, request a replay. It sends the event with the same id, body and sequence:`,
     [

@@ -42,7 +42,7 @@ export async function confirmPayments(
     return await run();
   } catch (error) {
     // Two transactions of this function cannot insert the same booking, because both lock the case. If other code
-    // inserted the same booking, the second run finds that booking and reports a duplicate.
+    // inserted the same booking, run once more: the second run finds that booking and reports a duplicate.
     if (!isUniqueViolation(error)) throw error;
     return run();
   }

@@ -210,7 +210,7 @@ test("however payments are divided into batches, amounts add up, sequences have 
           if (outcome.kind === "booked") written.booked.set(key, outcome.booking.amountMinor);
         }
         written.postings.push(...toWrite.postings);
-        written.events.push(...toWrite.events.map(({ loan, sequence, kind }) => `${loan}/${sequence}/${kind}`));
+        written.events.push(...toWrite.events.map(({ stream: loan, sequence, kind }) => `${loan}/${sequence}/${kind}`));
         Object.assign(set, {
           lockedCases: set.lockedCases.map((one) => toWrite.cases.find(({ id }) => id === one.id) ?? one),
           bookings: [...set.bookings, ...toWrite.bookings],

@@ -208,8 +208,8 @@ function attributionOf(
 ): Pick<Booking, "attribution" | "fieldPartnerId" | "visitId"> {
   if (link) return { attribution: "exact", fieldPartnerId: link.fieldPartnerId, visitId: link.visitId };
   const { assignedFieldPartnerId: fieldPartnerId, assignedSince, lastVisitId } = lockedCase;
-  // Null means that the case was assigned before this column existed. Then the field partner gets all payments of the
-  // case.
+  // The time of the assignment is null if it was not stored yet when the case was assigned. Then the field partner gets
+  // all payments of the case.
   const heldIt = assignedSince === null || assignedSince <= paidAt;
   if (fieldPartnerId !== null && heldIt) return { attribution: "inferred", fieldPartnerId, visitId: lastVisitId };
   return { attribution: "none", fieldPartnerId: null, visitId: null };

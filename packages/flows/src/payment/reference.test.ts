@@ -38,7 +38,7 @@ test.each(["pay_Nx81", "UTR 402812345678", "a/b+c=d#é", "रसीद-४२", 
   },
 );
 
-test("books a reference in NFC, and first looks up the form that was sent", () => {
+test("a reference is booked in NFC and is looked up first in the form that was sent", () => {
   expect(bookedReference("re\u0301f")).toBe("r\u00e9f");
   expect(possibleReferences("re\u0301f")).toEqual(["re\u0301f", "r\u00e9f"]);
   expect(possibleReferences("r\u00e9f")).toEqual(["r\u00e9f", "re\u0301f"]);

@@ -22,7 +22,9 @@ export interface VisitToComplete {
   readonly disposition: Disposition;
   /** When the visit ended, by the phone's clock. */
   readonly occurredAt: Date;
-  /** Required for PROMISE_TO_PAY, not allowed for other dispositions. */
+  /**
+   * The borrower's promise: required with the disposition PROMISE_TO_PAY, and not allowed with any other disposition.
+   */
   readonly promise?: PromiseTerms;
   /** At most MAX_NOTE_CHARS characters. The only allowed control characters are line breaks and tabs. */
   readonly note?: string;

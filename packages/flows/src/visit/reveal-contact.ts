@@ -14,7 +14,7 @@ export type RevealContactOutcome =
   | { readonly kind: "limit_reached" };
 
 /**
- * Lets a field partner see the contact data of a workable case, and records that permanently.
+ * Lets a field partner see the contact data of a workable case, and records this access permanently.
  *
  * @example
  * const dayStart = new Date("2026-11-19T18:30:00Z");

@@ -223,7 +223,7 @@ describe("a visit that is reported after the field partner has lost the case", (
     expect(await report(request)).toMatchObject({ kind: "started" });
   });
 
-  test("is not found if it started after the field partner lost the case, or is reported more than 31 days after that", async () => {
+  test("is not found if it started after the loss of the case, or is reported more than 31 days after the loss", async () => {
     const theCase = await assignedCase();
     const before = start({ caseId: theCase.id });
     await unassign(theCase.sourceLoanNumber);

@@ -20,7 +20,7 @@ import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 export interface VisitToStart {
   readonly fieldPartnerId: string;
   readonly caseId: string;
-  /** A UUID that the client created. */
+  /** The id of the visit, a UUID that the client created. */
   readonly visitId: string;
   /** When the visit started, by the phone's clock. */
   readonly occurredAt: Date;

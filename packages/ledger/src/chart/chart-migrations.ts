@@ -4,9 +4,8 @@ import type { PackageMigration } from "@collections/database";
 export type KindRules = ReadonlyMap<string, { readonly debit: readonly string[]; readonly credit: readonly string[] }>;
 
 /**
- * Returns the migrations of a chart, one for each of its versions. Only the last one has statements: it replaces the rules
- * of the tables, whatever an earlier version has left. The rows that exist must satisfy the new rules, otherwise the
- * migration fails.
+ * Returns the migrations of a chart, one for each of its versions. Only the last migration has statements: it replaces
+ * the rules of whichever version was migrated before. If an existing row violates the new rules, the migration fails.
  */
 export function chartMigrations({
   accounts,

@@ -67,7 +67,7 @@ function anInvoice(changes: object = {}): ChartPosting<Kind> {
 describe("a ledger with the chart of an invoicing application", () => {
   beforeAll(openBook);
 
-  test("posts an invoice with tax and its receipt, and keeps balances, chain and verification", async () => {
+  test("has the right balances and passes verify after an invoice, its tax and its receipt are posted", async () => {
     const ids = await post(
       anInvoice({ memo: "2 hours" }),
       { book, kind: "invoice_tax", debit: receivable, credit: tax, amountMinor: 1_900n, subject: invoiceId },
@@ -92,7 +92,7 @@ describe("a ledger with the chart of an invoicing application", () => {
     expect(await invoicing.verify(database.em())).toMatchObject({ ok: true, problems: [] });
   });
 
-  test("corrects a transfer by its opposite, and keeps the wrong transfer", async () => {
+  test("posts a correction in the opposite direction, and keeps the wrong transfer", async () => {
     await post(anInvoice({ subject: customer }));
     const [wrong] = await invoicing.transfersOf(database.em(), book, customer);
     await transaction(database.em(), (tx) => Promise.resolve(invoicing.correct(tx, wrong!, "Wrong customer")));
@@ -107,10 +107,10 @@ describe("a ledger with the chart of an invoicing application", () => {
   });
 });
 
-describe("the database of a chart rejects", () => {
+describe("the database of a chart", () => {
   beforeAll(openBook);
 
-  /** Inserts a transfer past all checks of this package. */
+  /** Inserts a transfer directly into the table, without the checks of `post`. */
   function insert(changes: Record<string, unknown>): Promise<unknown> {
     const row = {
       kind: "invoice",
@@ -128,7 +128,7 @@ describe("the database of a chart rejects", () => {
     );
   }
 
-  test("nothing of a transfer that the chart allows", async () => {
+  test("accepts a transfer that the chart allows", async () => {
     expect(await insert({})).toMatchObject({ rowCount: 1 });
   });
 
@@ -136,13 +136,13 @@ describe("the database of a chart rejects", () => {
     ["a kind that the chart does not have", () => ({ kind: "placement" })],
     ["a transfer between accounts that its kind does not allow", () => ({ debit: bank })],
     ["a transfer in the opposite direction", () => ({ debit: revenue, credit: receivable })],
-    ["a transfer in another currency than that of its accounts", () => ({ currency: "USD" })],
+    ["a transfer in USD between accounts in EUR", () => ({ currency: "USD" })],
     ["a correction without a reason", () => ({ kind: "correction", corrects: newId() })],
-  ])("%s", async (_, changes) => {
+  ])("rejects %s", async (_, changes) => {
     await expect(insert(changes())).rejects.toMatchObject({ code: "23514", constraint: "transfer_in_chart" });
   });
 
-  test("a transfer to an account that is not open, and to the open account of another book", async () => {
+  test("rejects a transfer to an account that is not open, or is open only in another book", async () => {
     const unopened = invoicing.account("revenue", newId(), "EUR");
     await expect(insert({ credit: unopened })).rejects.toMatchObject({ code: "23503" });
     await expect(post(anInvoice({ credit: unopened }))).rejects.toThrow(
@@ -153,7 +153,7 @@ describe("the database of a chart rejects", () => {
   });
 });
 
-describe("post rejects, before anything is sent,", () => {
+describe("invalid arguments of a chart", () => {
   beforeAll(openBook);
 
   test.each<[string, () => object, string]>([
@@ -164,25 +164,46 @@ describe("post rejects, before anything is sent,", () => {
     ],
     ["ID_INVALID", () => ({ book: "acme" }), 'book is "acme"; expected a UUID.'],
     ["ID_INVALID", () => ({ subject: "INV-1" }), 'subject is "INV-1"; expected a UUID, or null.'],
-    ["AMOUNT_INVALID", () => ({ amountMinor: 0n }), "amountMinor is 0; expected a bigint above 0"],
-    ["AMOUNT_INVALID", () => ({ amountMinor: 100 }), "expected a bigint above 0, such as 11_900n"],
+    ["AMOUNT_INVALID", () => ({ amountMinor: 0n }), "amountMinor is 0; expected a bigint from 1 to 2^63 - 1"],
+    ["AMOUNT_INVALID", () => ({ amountMinor: 100 }), "expected a bigint from 1 to 2^63 - 1, such as 11_900n"],
     ["ACCOUNT_UNKNOWN", () => ({ debit: "receivable" }), 'debit is "receivable"; expected the id of an account'],
     ["ACCOUNT_NOT_ALLOWED", () => ({ debit: bank }), "the kind invoice may not debit bank, only receivable."],
     [
       "CURRENCY_MISMATCH",
       () => ({ credit: invoicing.account("revenue", book, "USD") }),
-      "the accounts are in EUR and USD.",
+      "debit is in EUR and credit is in USD; expected two accounts in the same currency.",
     ],
     ["MEMO_INVALID", () => ({ memo: "a\0b" }), "without NUL"],
     ["TIME_INVALID", () => ({ effectiveAt: "today" }), 'effectiveAt is "today"; expected a valid Date.'],
-  ])("a posting with %s (%#)", async (code, changes, message) => {
+  ])("post throws %s, and no posting of the call is stored (%#)", async (code, changes, message) => {
     const error = await post(anInvoice(), anInvoice(changes())).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InvalidPostingError);
     expect(error).toMatchObject({ code, index: 1, message: expect.stringContaining(message) as string });
     expect((await invoicing.balance(database.em(), book, receivable)).debitMinor).toBe(0n);
   });
 
-  test("account() rejects an unknown kind, an owner that is no UUID, and an unknown currency", () => {
+  test.each([
+    ["an empty reason", " "],
+    ["a reason with NUL", "a\0b"],
+    ["a reason of 1,001 characters", "x".repeat(1_001)],
+  ])("correct rejects %s, and stores no correction", async (_name, reason) => {
+    await openBook();
+    await post(anInvoice());
+    const [wrong] = await invoicing.transfersOf(database.em(), book, invoiceId);
+    const correcting = transaction(database.em(), async (tx) => invoicing.correct(tx, wrong!, reason));
+    await expect(correcting).rejects.toMatchObject({ name: "InvalidPostingError", code: "MEMO_INVALID" });
+    expect(await invoicing.transfersOf(database.em(), book, invoiceId)).toHaveLength(1);
+  });
+
+  test("the error of open contains the position of the rejected account", async () => {
+    const account = { book, kind: "bank", ownerId: customer, currency: "EUR" } as const;
+    const opening = transaction(database.em(), async (tx) =>
+      invoicing.open(tx, [account, { ...account, ownerId: "me" }]),
+    );
+    await expect(opening).rejects.toMatchObject({ code: "ID_INVALID", index: 1 });
+  });
+
+  test("account() rejects an unknown kind, an owner that is not a UUID, and an unknown currency", () => {
     expect(() => invoicing.account("cash" as "bank", book, "EUR")).toThrow(
       'The chart has no account "cash"; it has receivable',
     );
@@ -194,14 +215,20 @@ describe("post rejects, before anything is sent,", () => {
 test.each<[object, string]>([
   [{ accounts: [], kinds: {} }, "The chart has no accounts."],
   [{ accounts: ["cash"], kinds: {} }, "The chart has no kinds of transfer."],
-  [{ accounts: ["Cash"], kinds: { sale: { debit: "Cash", credit: "Cash" } } }, '"Cash" cannot be a name'],
-  [{ accounts: ["cash"], kinds: { correction: { debit: "cash", credit: "cash" } } }, '"correction" cannot be a name'],
-  [{ accounts: ["cash"], kinds: { "x' or 1=1": { debit: "cash", credit: "cash" } } }, "cannot be a name"],
+  [{ accounts: ["Cash"], kinds: { sale: { debit: "Cash", credit: "Cash" } } }, '"Cash" is not a valid name'],
+  [
+    { accounts: ["cash"], kinds: { correction: { debit: "cash", credit: "cash" } } },
+    '"correction" is not a valid name',
+  ],
+  [{ accounts: ["cash"], kinds: { "x' or 1=1": { debit: "cash", credit: "cash" } } }, "is not a valid name"],
   [
     { accounts: ["cash"], kinds: { sale: { debit: "cash", credit: "revenue" } } },
-    'the account "revenue"; the chart has cash.',
+    'names the unknown account "revenue"; expected one of cash.',
   ],
-  [{ accounts: ["cash"], kinds: { sale: { debit: "cash", credit: [] } } }, "names no account"],
+  [
+    { accounts: ["cash"], kinds: { sale: { debit: "cash", credit: [] } } },
+    "needs an account to debit and an account to credit; expected one of cash.",
+  ],
   [
     { accounts: ["cash"], kinds: { sale: { debit: "cash", credit: "cash" } }, version: 0 },
     "expected a whole number from 1",
@@ -211,7 +238,7 @@ test.each<[object, string]>([
   expect(() => defineChart(definition as Parameters<typeof defineChart>[0])).toThrow(message);
 });
 
-test("a new version of a chart replaces the rules when the database is migrated, and an older process still posts", async () => {
+test("migrating to a new version of a chart replaces the rules, and older processes can still post", async () => {
   const at = directUrl((await emptyDatabase()).url);
   const first = defineChart({ accounts: ["cash", "revenue"], kinds: { sale: { debit: "cash", credit: "revenue" } } });
   const second = defineChart({
@@ -249,7 +276,7 @@ test("a new version of a chart replaces the rules when the database is migrated,
   });
 });
 
-test("a chart in a schema of another name works beside a host's own schema of the default name", async () => {
+test("a chart with the schema acme_ledger works beside a host's own schema general_ledger", async () => {
   const at = directUrl((await emptyDatabase()).url);
   const chart = defineChart({
     accounts: ["cash", "revenue"],

@@ -14,17 +14,24 @@ import type { Ledger } from "../define-ledger.ts";
 import { chartMigrations, type KindRules } from "./chart-migrations.ts";
 import { generalLedger, type Transfers } from "./general-ledger.ts";
 import { generalSchema } from "./general-schema.ts";
-import { checkPosting, invalidPosting, isUuid } from "./posting-input.ts";
+import { checkPosting, checkReason, invalidPosting, isUuid } from "./posting-input.ts";
 
-/** The accounts and the transfers of a ledger: which kinds of account there are, and between which of them money may move. */
+/**
+ * The kinds of account and of transfer of a ledger. Each kind of transfer may move money only between certain kinds of
+ * account.
+ */
 export interface ChartDefinition<Account extends string = string, Kind extends string = string> {
-  /** The kinds of account, such as `revenue`: 1 to 40 characters of a-z, 0-9 and _. */
+  /** The kinds of account, such as `revenue`: 1 to 40 characters of a-z, 0-9 and _, beginning with a letter. */
   readonly accounts: readonly Account[];
-  /** For each kind of transfer, the kinds of account that it may debit and credit. `correction` is part of every chart. */
+  /**
+   * For each kind of transfer, the kinds of account that it may debit and credit. Every chart also has `correction`.
+   */
   readonly kinds: Readonly<Record<Kind, { readonly debit: OneOrMore<Account>; readonly credit: OneOrMore<Account> }>>;
   /** The name of the schema in PostgreSQL. Default: `general_ledger`. */
   readonly schema?: string;
-  /** Raise it by one with each change of the chart, so that `migrate` replaces the rules in the database. Default: 1. */
+  /**
+   * The version of the chart. Add 1 with each change, so that `migrate` replaces the rules in the database. Default: 1.
+   */
   readonly version?: number;
 }
 
@@ -34,16 +41,18 @@ type OneOrMore<Account> = Account | readonly Account[];
 export interface ChartPosting<Kind extends string = string> {
   readonly book: string;
   readonly kind: Kind;
-  /** The ids of two open accounts of the book in the same currency, from `account()`. */
+  /** The ids of two open accounts, as `account()` returns them. Both are in this book and in the same currency. */
   readonly debit: string;
   readonly credit: string;
-  /** The amount in minor units, above 0. The accounts give the direction. */
+  /** The amount in minor units, above 0. `debit` and `credit` determine the direction. */
   readonly amountMinor: bigint;
   /** The UUID of what the transfer is about, such as an invoice. `transfersOf` finds transfers by it. Default: null. */
   readonly subject?: string | null;
-  /** It can never be changed or erased, so it must not contain personal data. Default: empty. */
+  /**
+   * A note on the transfer. It can never be changed or erased, so it must not contain personal data. Default: empty.
+   */
   readonly memo?: string;
-  /** When the change happened. Default: now. */
+  /** When the change that the transfer records happened. Default: now. */
   readonly effectiveAt?: Date;
 }
 
@@ -58,18 +67,18 @@ export interface ChartTransfer {
   readonly currency: CurrencyCode;
   readonly subject: string | null;
   readonly memo: string;
-  /** The transfer that this correction corrects, else null. */
+  /** The id of the transfer that a correction corrects; null for any other kind of transfer. */
   readonly corrects: string | null;
   readonly effectiveAt: Date;
   readonly recordedAt: Date;
 }
 
-/** An account to open. `ownerId` is the UUID of whom or what the account belongs to, such as a customer or the book itself. */
+/** An account to open. `ownerId` is the UUID of the account's owner, such as a customer or the book itself. */
 export interface ChartAccount<Account extends string = string> {
   readonly book: string;
   readonly kind: Account;
   readonly ownerId: string;
-  /** ISO 4217, such as EUR. */
+  /** The account's currency, as an ISO 4217 code such as EUR. */
   readonly currency: string;
 }
 
@@ -83,19 +92,26 @@ export interface Balance {
 
 /** The chart of one host, with the functions that use it. */
 export interface Chart<Account extends string = string, Kind extends string = string> extends Ledger {
-  /** Pass it to `migrate` and `createDatabase`. Its tables accept only what this chart allows. */
+  /**
+   * The schema for `migrate` and `createDatabase`. Its tables accept only accounts and transfers that this chart
+   * allows.
+   */
   readonly schema: PackageSchema;
   /** Returns the id of an account, such as `revenue/<owner>/EUR`. The account need not be open. */
   account(kind: Account, ownerId: string, currency: string): string;
   /** Opens accounts, and returns their ids in the same order. Accounts that are open stay unchanged. */
   open(tx: Tx, accounts: readonly ChartAccount<Account>[]): string[];
   /**
-   * Posts transfers with one SQL statement, and returns their ids. The database refuses a transfer whose accounts are not
-   * open, which fails the transaction.
+   * Posts transfers with one SQL statement, and returns their ids. If an account is not open, the database rejects the
+   * statement and the transaction fails.
    * @throws InvalidPostingError, before anything is sent
    */
   post(tx: Tx, ...postings: readonly ChartPosting<Kind>[]): string[];
-  /** Posts the opposite of a transfer, with a reason, and returns its id. The wrong transfer stays. */
+  /**
+   * Corrects a transfer: posts the same amount in the opposite direction, with a reason, and returns the id of this
+   * correction. The wrong transfer remains in the ledger.
+   * @throws InvalidPostingError if the reason is empty, too long or has NUL, before anything is sent
+   */
   correct(tx: Tx, wrong: ChartTransfer, reason: string): string;
   /** Returns the total debits and credits of an account, in minor units. */
   balance(em: EntityManager | Tx, book: string, accountId: string): Promise<Balance>;
@@ -104,7 +120,7 @@ export interface Chart<Account extends string = string, Kind extends string = st
 }
 
 /**
- * A chart that cannot be used: a name has a wrong form, or a kind names an account that the chart does not have.
+ * Thrown for an invalid chart, such as one with an invalid name or with a kind that names an unknown account.
  *
  * @example
  * try {
@@ -119,8 +135,8 @@ export class InvalidChartError extends Error {
 }
 
 /**
- * Defines the chart of a host's ledger. The database enforces it: a CHECK allows only the transfers of the chart, between
- * accounts that are open. Each chart needs a schema of its own.
+ * Defines the chart of a host's ledger. The database enforces the chart: CHECKs allow only its kinds of account and of
+ * transfer, and a trigger rejects a transfer whose accounts are not open. Each chart needs a schema of its own.
  * @throws InvalidChartError, InvalidSchemaNameError
  *
  * @example
@@ -149,11 +165,11 @@ export function defineChart<const Account extends string, const Kind extends str
   return {
     ...ledger,
     schema: definition.schema === undefined ? schema : inSchema(schema, definition.schema),
-    account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code),
+    account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code, 0),
     open(tx, accounts) {
-      const opened = accounts.map(({ book, kind, ownerId, currency: code }) => ({
-        lenderId: requireUuid("book", book),
-        id: accountId(definition.accounts, kind, ownerId, code),
+      const opened = accounts.map(({ book, kind, ownerId, currency: code }, index) => ({
+        lenderId: requireUuid("book", book, index),
+        id: accountId(definition.accounts, kind, ownerId, code, index),
         kind,
         ownerId,
         currency: currency(code),
@@ -166,7 +182,7 @@ export function defineChart<const Account extends string, const Kind extends str
       return insertAll(tx, transfers, rows);
     },
     correct(tx, wrong, reason) {
-      if (reason.trim() === "") throw invalidPosting("MEMO_INVALID", 0, "A correction needs a reason.");
+      checkReason(reason);
       const { book, debit, credit, amountMinor, subject, effectiveAt } = wrong;
       const undone = {
         book,
@@ -224,7 +240,8 @@ function rulesOf({ accounts, kinds }: ChartDefinition): KindRules {
   for (const name of [...accounts, ...Object.keys(kinds)] as unknown[]) {
     if (typeof name === "string" && NAME.test(name) && name !== "correction") continue;
     throw new InvalidChartError(
-      `${JSON.stringify(name)} cannot be a name; expected 1 to 40 characters of a-z, 0-9 and _, except "correction".`,
+      `${JSON.stringify(name)} is not a valid name for an account or a kind; expected 1 to 40 characters of a-z, 0-9 ` +
+        `and _, beginning with a letter, and not "correction".`,
     );
   }
   const rules = new Map<string, { debit: readonly string[]; credit: readonly string[] }>();
@@ -232,29 +249,31 @@ function rulesOf({ accounts, kinds }: ChartDefinition): KindRules {
     const rule = { debit: [debit].flat(), credit: [credit].flat() };
     const unknown = [...rule.debit, ...rule.credit].find((name) => !accounts.includes(name));
     if (unknown !== undefined || rule.debit.length === 0 || rule.credit.length === 0) {
-      throw new InvalidChartError(
-        `The kind ${kind} names ${unknown === undefined ? "no account" : `the account ${JSON.stringify(unknown)}`}; the chart has ${accounts.join(", ")}.`,
-      );
+      const fault =
+        unknown === undefined
+          ? "needs an account to debit and an account to credit"
+          : `names the unknown account ${JSON.stringify(unknown)}`;
+      throw new InvalidChartError(`The kind ${kind} ${fault}; expected one of ${accounts.join(", ")}.`);
     }
     rules.set(kind, rule);
   }
   return rules;
 }
 
-function accountId(accounts: readonly string[], kind: string, ownerId: string, code: string): string {
+function accountId(accounts: readonly string[], kind: string, ownerId: string, code: string, index: number): string {
   if (!accounts.includes(kind)) {
     throw invalidPosting(
       "ACCOUNT_UNKNOWN",
-      0,
+      index,
       `The chart has no account ${JSON.stringify(kind)}; it has ${accounts.join(", ")}.`,
     );
   }
-  return `${kind}/${requireUuid("ownerId", ownerId)}/${currency(code)}`;
+  return `${kind}/${requireUuid("ownerId", ownerId, index)}/${currency(code)}`;
 }
 
-function requireUuid(field: string, value: string): string {
+function requireUuid(field: string, value: string, index: number): string {
   if (isUuid(value)) return value.toLowerCase();
-  throw invalidPosting("ID_INVALID", 0, `${field} is ${JSON.stringify(value)}; expected a UUID.`);
+  throw invalidPosting("ID_INVALID", index, `${field} is ${JSON.stringify(value)}; expected a UUID.`);
 }
 
 function chartStatements() {

@@ -17,5 +17,5 @@ export function generalLedger() {
   return { accountsOfBook: accountTable(AccountEntity), transfers, ledger };
 }
 
-/** The table of all charts' transfers. */
+/** The SQL of the table of transfers, which is the same for all charts. */
 export type Transfers = ReturnType<typeof generalLedger>["transfers"];

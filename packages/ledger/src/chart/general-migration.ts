@@ -102,7 +102,8 @@ export const generalMigration: readonly string[] = [
   `create trigger set_digest before insert on general_ledger.transfer
    for each row when (new.digest is null) execute function general_ledger.set_transfer_digest()`,
 
-  // Accounts are append-only, so an account that exists when the transfer is inserted stays.
+  // The check of a transfer's accounts takes no lock on them, because accounts are append-only: an account that exists
+  // now is never removed.
   `create function general_ledger.require_open_accounts() returns trigger language plpgsql as $$
    declare
      missing text;

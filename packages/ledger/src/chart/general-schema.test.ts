@@ -27,7 +27,7 @@ describe.each(TABLES)("general_ledger.%s", (table) => {
   test.each(CHANGES)(
     "rejects %s and says that the table is append-only, even for the table's owner",
     async (act, sql) => {
-      // On a cluster, the node names its shard: general_ledger.transfer_102024.
+      // On a cluster, the message contains the name of a shard, such as general_ledger.transfer_102024.
       const message = new RegExp(String.raw`general_ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
       await expect(database.pool.query(sql(table))).rejects.toThrow(message);
     },

@@ -78,8 +78,8 @@ export const AnchorEntity = defineEntity({
 });
 
 /**
- * The tables of every chart, without its rules. The schema has another name than the `ledger` of `@collections/bookings`,
- * so that both can be in one database.
+ * The tables that every chart has, without the rules of one chart. The schema is not named `ledger`, because that is
+ * the schema of `@collections/bookings`, and a database may have both.
  */
 export const generalSchema: PackageSchema = {
   name: "general_ledger",

@@ -13,8 +13,8 @@ export type PostingFault =
   | "TIME_INVALID";
 
 /**
- * A posting that the chart does not allow, or a field with a wrong form. Nothing was sent. `index` is its position in the
- * call.
+ * Thrown for a posting that the chart does not allow, or for an invalid field of a posting or an account. No SQL
+ * statement was sent. `index` is the position of the posting in the call, from 0.
  *
  * @example
  * try {
@@ -36,7 +36,7 @@ export class InvalidPostingError extends Error {
   }
 }
 
-/** Returns the error, so that callers can throw it in an expression. */
+/** Creates the error, without throwing it. */
 export function invalidPosting(code: PostingFault, index: number, message: string): InvalidPostingError {
   return new InvalidPostingError(code, index, message);
 }
@@ -44,6 +44,18 @@ export function invalidPosting(code: PostingFault, index: number, message: strin
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const MAX_AMOUNT = 2n ** 63n - 1n;
 const MAX_MEMO_CHARS = 1_000;
+
+/** Tells whether a memo can be stored: a text that is not too long, without NUL. */
+export function isMemo(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_MEMO_CHARS && !value.includes("\0");
+}
+
+/** Checks the reason of a correction, which becomes its memo. */
+export function checkReason(reason: unknown): void {
+  if (isMemo(reason) && reason.trim() !== "") return;
+  const expected = `a text of 1 to ${MAX_MEMO_CHARS} characters that are not all spaces, without NUL`;
+  throw new InvalidPostingError("MEMO_INVALID", 0, `The reason is ${shown(reason)}; expected ${expected}.`);
+}
 
 export function isUuid(value: unknown): value is string {
   return typeof value === "string" && UUID.test(value);
@@ -64,7 +76,10 @@ export function checkPosting(posting: object, index: number, rules: KindRules): 
     return fail("ID_INVALID", `subject is ${shown(subject)}; expected a UUID, or null.`);
   }
   if (typeof amountMinor !== "bigint" || amountMinor <= 0n || amountMinor > MAX_AMOUNT) {
-    return fail("AMOUNT_INVALID", `amountMinor is ${shown(amountMinor)}; expected a bigint above 0, such as 11_900n.`);
+    return fail(
+      "AMOUNT_INVALID",
+      `amountMinor is ${shown(amountMinor)}; expected a bigint from 1 to 2^63 - 1, such as 11_900n.`,
+    );
   }
   const currencies = (["debit", "credit"] as const).map((side) => {
     const account = side === "debit" ? debit : credit;
@@ -84,9 +99,14 @@ export function checkPosting(posting: object, index: number, rules: KindRules): 
     return code;
   });
   const [code, other] = currencies as [CurrencyCode, CurrencyCode];
-  if (code !== other) return fail("CURRENCY_MISMATCH", `the accounts are in ${code} and ${other}.`);
-  if (debit === credit) return fail("ACCOUNT_NOT_ALLOWED", "debit and credit are the same account.");
-  if (memo !== undefined && (typeof memo !== "string" || memo.length > MAX_MEMO_CHARS || memo.includes("\0"))) {
+  if (code !== other) {
+    const message = `debit is in ${code} and credit is in ${other}; expected two accounts in the same currency.`;
+    return fail("CURRENCY_MISMATCH", message);
+  }
+  if (debit === credit) {
+    return fail("ACCOUNT_NOT_ALLOWED", "debit and credit are the same account; expected two accounts.");
+  }
+  if (memo !== undefined && !isMemo(memo)) {
     return fail(
       "MEMO_INVALID",
       `memo is ${shown(memo)}; expected a text of at most ${MAX_MEMO_CHARS} characters without NUL.`,

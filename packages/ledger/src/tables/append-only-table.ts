@@ -15,7 +15,9 @@ type Written<Row> = Exclude<keyof Row & string, "digest">;
 export interface DigestedTable {
   /** The table with its schema: `general_ledger.transfer`. */
   readonly name: string;
-  /** Returns the SQL expression for the digest of the row `alias`. The trigger computes the same digest. */
+  /**
+   * Returns the SQL expression for the digest of a row of the table with this alias. The trigger uses the same digest.
+   */
   digestOf(alias: string): string;
 }
 
@@ -25,7 +27,10 @@ export interface AppendOnlyTable<Row> extends DigestedTable {
   readonly insert: LenderStatement;
   /** Returns the parameters of `insert`: one array per column. */
   values(rows: readonly Row[]): [lenderIds: string[], ...columns: unknown[]];
-  /** Returns the select list of `alias`: each column under its property name, so that the query returns rows of type Row. */
+  /**
+   * Returns the select list for the table with this alias. Each column is selected under its property name, so that the
+   * query returns rows of type Row.
+   */
   selected(alias: string): string;
 }
 

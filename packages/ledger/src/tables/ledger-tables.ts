@@ -1,7 +1,7 @@
 import type { EntitySchema } from "@mikro-orm/core";
 import type { DigestedTable } from "./append-only-table.ts";
 
-/** The columns of a block that every chain has. A block also has a column of ids for each chained table. */
+/** The columns that the blocks of every chain have. A block also has a column of ids for each chained table. */
 export interface ChainBlockColumns {
   lenderId: string;
   number: bigint;
@@ -30,9 +30,9 @@ export interface ChainedTable {
 }
 
 /**
- * The tables of one ledger. They are in one PostgreSQL schema, which also has a table `account`, a table `transfer` and a
- * function `chain_block_hash`. A book is the `lender_id` of its rows, because `@collections/database` distributes tables
- * by this column.
+ * The tables of one ledger. They are in one PostgreSQL schema, which also has a table `account`, a table `transfer` and
+ * a function `chain_block_hash`. The column `lender_id` of each table has the id of the book, because
+ * `@collections/database` distributes tables by this column.
  */
 export interface LedgerTables {
   /** The name of the PostgreSQL schema in SQL texts. The names of the statements begin with it. */

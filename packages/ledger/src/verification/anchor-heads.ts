@@ -18,7 +18,7 @@ export interface AnchorHeadsOptions {
   append(line: string): Promise<void>;
 }
 
-/** How much of some books' chains is anchored. */
+/** How far the chains of the given books are anchored. */
 export interface AnchorState {
   /** When the last anchor of any of these chains was made; null if there is no anchor. */
   readonly anchoredAt: Date | null;
@@ -26,17 +26,17 @@ export interface AnchorState {
   readonly unanchoredSince: Date | null;
 }
 
-/** The maximum number of heads in one anchor. It keeps a line below 150 KB. */
+/** The maximum number of chain heads in one anchor. It keeps the anchor's line below 150 KB. */
 const HEADS_PER_ANCHOR = 1_000;
 
-/** The statements of one ledger's anchors. */
+/** The SQL statements that read and record the anchors of one ledger. */
 export interface Anchors {
   readonly selectUnanchored: Statement;
   readonly recordAnchored: Statement;
   readonly selectState: Statement;
 }
 
-/** Builds the statements of a ledger's anchors. */
+/** Builds the SQL statements that read and record the anchors of a ledger. */
 export function anchorsOf(tables: LedgerTables): Anchors {
   return {
     selectUnanchored: selectUnanchored(tables),
@@ -103,8 +103,8 @@ export async function anchorState(
   return state!;
 }
 
-// Returns the newest block of a chain, or no row if that block is already anchored. The query also returns a head that
-// differs from the anchored block without being newer, as after a restore of the database.
+// Returns the newest block of a chain, or no row if that block is already anchored. After a restore of the database,
+// the newest block may be older than the anchored block, or have another hash. The query returns such a block too.
 function selectUnanchored({ schema }: LedgerTables): Statement {
   return statement(
     statementName(schema, "unanchored-head"),

@@ -10,7 +10,7 @@ export interface AnchorKeys {
   readonly publicKeys: AnchorPublicKeys;
 }
 
-/** Public keys by their ids. `readAnchorPublicKey` reads one from its text. */
+/** Public keys by their ids. `readAnchorPublicKey` creates a public key from its text. */
 export type AnchorPublicKeys = ReadonlyMap<string, AnchorPublicKey>;
 
 /** An Ed25519 public key that verifies anchors. */

@@ -58,7 +58,7 @@ test("during a rotation of the master key both public keys are known, and the ne
   expect(during.keyId).toBe(after.keyId);
 });
 
-describe("a changed line", () => {
+describe("a changed line of an anchor", () => {
   const keys = createAnchorKeys({ masterKey: OLD });
   const key = keys.publicKeys.get(keys.keyId)!;
 
@@ -69,14 +69,15 @@ describe("a changed line", () => {
       const changed = line.slice(0, index) + (line[index] === "7" ? "8" : "7") + line.slice(index + 1);
       const read = readAnchorLine(changed);
       if (typeof read === "string") continue;
-      // The changed character is in the key id. The list of trusted keys does not contain the changed id.
+      // Leaves out a line whose key id was changed: no trusted key has such an id, so the line is rejected without a
+      // check of its signature.
       if (read.keyId !== keys.keyId) continue;
       if (key.verifies(read.signedText, read.signature)) accepted.push(changed);
     }
     expect(accepted).toEqual([]);
   });
 
-  test("counts as torn wherever it is cut off", () => {
+  test("is read as torn if it is cut off at any character", () => {
     const line = anchorLine(anchor, keys);
     for (let length = 1; length < line.length; length += 1) {
       expect([length, readAnchorLine(line.slice(0, length))]).toEqual([length, "torn"]);
@@ -93,7 +94,7 @@ describe("a changed line", () => {
     [anchorLine(anchor, keys).replace('"block":17', '"block":-1')],
     [anchorLine(anchor, keys).replace('"live"', '"live\\nmore"')],
     [anchorLine(anchor, keys).replace("2026-11-22", "2026-13-22")],
-  ])("counts as unreadable: %s", (line) => {
+  ])("is read as unreadable: %s", (line) => {
     expect(readAnchorLine(line)).toBe("unreadable");
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AnchorKeys } from "./anchor-keys.ts";
 
-/** The newest block of a book's chain when it was anchored. */
+/** The block that was the newest of a book's chain at the time of the anchor. */
 export interface AnchoredHead {
   readonly book: string;
   readonly number: bigint;
@@ -29,7 +29,10 @@ export interface SignedAnchor {
   readonly signedText: string;
 }
 
-/** The JSON of an anchor's line. Its format never changes, because old anchors must be readable: a book is a `lenderId`. */
+/**
+ * The JSON of an anchor's line. The format never changes, because old anchors must remain readable. For the same reason
+ * the id of a book is named `lenderId`.
+ */
 interface AnchorJson {
   readonly version: 1;
   readonly environment: string;
@@ -62,8 +65,8 @@ export function anchorLine(anchor: Anchor, keys: AnchorKeys): string {
 }
 
 /**
- * Reads an anchor from its line. Returns `torn` for an incomplete line, whose writer was stopped while it wrote. Returns
- * `unreadable` for any other line that is not an anchor.
+ * Reads an anchor from its line. Returns `torn` for an incomplete line, which a process leaves if it is stopped while
+ * it writes. Returns `unreadable` for any other line that is not an anchor.
  */
 export function readAnchorLine(line: string): SignedAnchor | "torn" | "unreadable" {
   const json = parsed(line);

@@ -61,7 +61,7 @@ export async function blocksAt(
   return query<Block>(em, selectBlocks, values, { timeoutMs: 35_000 });
 }
 
-/** Returns the recorded last anchor by book, for `onlyBook` or for all books. */
+/** Returns the last anchor that the database records, by the id of the book: for `onlyBook`, or for all books. */
 export async function recordedAnchors(
   { anchor }: AnchoredLedger,
   em: EntityManager,
@@ -73,8 +73,8 @@ export async function recordedAnchors(
 }
 
 /**
- * Returns the coverage of each book that appears in the ledger or in an anchor. `provenBlocks` is the number of the newest
- * matching block by book, or 0 if no anchor matches.
+ * Returns the coverage of each book that appears in the ledger or in an anchor. `provenBlocks` maps the id of a book to
+ * the number of the newest block that matches an anchor, or to 0 if no anchor matches.
  */
 export async function chainCoverages(
   { listBooks, selectCoverage }: AnchoredLedger,

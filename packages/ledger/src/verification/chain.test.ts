@@ -51,7 +51,7 @@ test("a backlog longer than one step is chained by several steps, each starting 
   expect(await problemsOf(book.id)).toEqual([]);
 });
 
-test("concurrent calls of extendChain during posts add each transfer to the chain once", async () => {
+test("concurrent calls of extendChain add each transfer to the chain exactly once, even while more transfers are posted", async () => {
   const book = new SampleBook(database);
   const extensions = await Promise.all(
     Array.from({ length: 12 }, async () => {

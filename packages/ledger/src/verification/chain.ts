@@ -32,7 +32,7 @@ export interface ChainHead {
 export interface ChainExtension {
   readonly blocks: number;
   readonly rows: number;
-  /** Undefined if the book has no block. */
+  /** The newest block of the book's chain. Undefined if the book has no block. */
   readonly head: ChainHead | undefined;
 }
 
@@ -53,17 +53,17 @@ const LOOK_BACK_MS = 15 * 60_000;
  */
 const LONG_TIMEOUT = { timeoutMs: 35_000 };
 
-/** The statements of one ledger's chains. */
+/** The SQL statements that extend the hash chains of one ledger. */
 export interface Chain {
   readonly chainBlock: LedgerTables["chainBlock"];
-  /** The properties of a found block that have the ids of a chained table's rows, such as `transferIds`. */
+  /** For each chained table, the property of `NextBlock` that has the ids of its rows, such as `transferIds`. */
   readonly idProperties: readonly string[];
   readonly lockChain: Statement;
   readonly selectNextBlocks: Statement;
   readonly insertBlock: Statement;
 }
 
-/** Builds the statements of a ledger's chains. */
+/** Builds the SQL statements that extend the hash chains of a ledger. */
 export function chainOf(tables: LedgerTables): Chain {
   const { schema, chainBlock, chained } = tables;
   return {
@@ -144,8 +144,8 @@ export async function extendOnce(chain: Chain, tx: Tx, book: string, options: St
 }
 
 /**
- * A block to be written. It also has a property for each chained table, such as `transferIds`: a PostgreSQL array literal
- * with up to 10,000 ids, which this process passes on without parsing it.
+ * A block to be written. For each chained table, it also has a property such as `transferIds` with up to 10,000 ids.
+ * Its value is a PostgreSQL array literal, which this process does not parse.
  */
 interface NextBlock {
   readonly number: bigint;
@@ -174,10 +174,10 @@ async function lastBlock({ chainBlock }: Chain, tx: Tx, book: string): Promise<L
 }
 
 /**
- * Returns the id after which to search for rows that are in no block. If the last call was interrupted, such rows have
- * higher ids than the last row of the last block. If the last call was complete, such rows became visible after the
- * last block was created. To find both, the search starts LOOK_BACK_MS before the last row's time or the block's
- * creation, whichever is earlier.
+ * Returns the id after which to search for rows that are in no block. There are two causes of such rows. The last call
+ * was interrupted, and the rows have higher ids than the last row of the last block. Or the rows became visible only
+ * after the last block was created. To find both, the search starts LOOK_BACK_MS before the last row's time or the
+ * block's creation, whichever is earlier.
  */
 function searchFrom(last: LastBlock | null): string {
   if (last === null) return BEFORE_ALL_IDS;
@@ -189,8 +189,8 @@ function searchFrom(last: LastBlock | null): string {
 }
 
 /**
- * SQL expression for the bytes that are hashed as a block's rows: their digests, ordered by the rows' ids. The order is
- * unambiguous, because the ids are unique over all chained tables.
+ * SQL expression for the bytes that are hashed to `rows_hash`: the digests of the block's rows, ordered by the rows'
+ * ids. The order is unambiguous, because no two rows have the same id, even in different chained tables.
  */
 export const ROW_DIGESTS = `string_agg(digest, ''::bytea order by id)`;
 
@@ -253,19 +253,21 @@ function selectNextBlocks({ schema, chained }: LedgerTables): Statement {
   );
 }
 
-/** Returns the name of a chained table without its schema, as problems of a verification name it. */
+/** Returns the name of a chained table without its schema, as it appears in `LedgerProblem.table`. */
 export function sourceOf({ name }: ChainedTable["table"]): string {
   return name.slice(name.indexOf(".") + 1);
 }
 
-/** Returns ` as <name>` for the first SELECT of a UNION, which names the columns of all its SELECTs. */
+/**
+ * Returns ` as <name>` for the first SELECT of a UNION, and an empty text for the others, which need no column names.
+ */
 export function asInFirst(index: number, name: string): string {
   return index === 0 ? ` as ${name}` : "";
 }
 
 function insertBlock({ schema, chainBlock, chained }: LedgerTables): Statement {
   const table = tableOf(chainBlock as unknown as EntitySchema<Record<string, unknown>>);
-  // `addBlock` sends the parameters in this order.
+  // The columns of a block, in the order in which `addBlock` sends their values.
   const ids = chained.map(idPropertyOf);
   const inserted = [
     "lenderId",

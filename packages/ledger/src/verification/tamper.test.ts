@@ -12,7 +12,7 @@ const forger = {
 };
 let book: SampleBook;
 
-/** Drops all CHECK constraints, so that they do not stop the forger either. */
+/** Drops all CHECK constraints, so that the tests can write forged rows that violate them. */
 beforeAll(async () => {
   const { rows } = await database.pool.query<{ drop: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop
@@ -38,7 +38,7 @@ async function problems(): Promise<readonly LedgerProblem[]> {
   return (await invoicing.verify(database.em())).problems;
 }
 
-/** For each type, the SQL that makes the smallest possible change to a value. */
+/** For each type of column, the SQL that makes the smallest possible change to a value. */
 const SMALLEST_CHANGE: Readonly<Record<string, (column: string) => string>> = {
   uuid: (column) => `coalesce(overlay(${column}::text placing
     to_hex(get_byte(decode('0' || right(${column}::text, 1), 'hex'), 0) # 1) from 36),
@@ -52,7 +52,7 @@ const SMALLEST_CHANGE: Readonly<Record<string, (column: string) => string>> = {
   "uuid[]": (column) => `${column}[2:]`,
 };
 
-/** Replaces one row with a copy in which one column is changed, and returns the row's new key and book. */
+/** Replaces one row with a copy in which one column is changed, and returns the changed row. */
 async function changeRow(table: string, key: string, value: unknown, changed: string): Promise<{ lenderId: string }> {
   const { rows: columns } = await forger.query<{ name: string; type: string }>(
     `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute

@@ -12,7 +12,7 @@ import {
   recordedAnchors,
 } from "./anchored-books.ts";
 
-/** A line of an anchor that was kept outside the database, with its place. */
+/** The line of one anchor that was kept outside the database, and where the line was found. */
 export interface AnchorLine {
   /** The place to show in problems, such as `anchors.jsonl:17`. */
   readonly place: string;
@@ -34,7 +34,7 @@ export interface AnchorProblem {
   readonly table: "anchor";
   /** The place of the anchor's line, or "-" if anchors are missing. */
   readonly id: string;
-  /** Null if the line cannot be trusted, or if the problem is not about one book. */
+  /** The id of the book. Null if the line cannot be trusted, or if the problem is not about one book. */
   readonly book: string | null;
   readonly detail: string;
 }
@@ -57,7 +57,10 @@ export interface AnchorVerification {
   readonly ok: boolean;
   /** The number of anchors with a valid signature. */
   readonly anchors: number;
-  /** The number of incomplete lines, whose writer was stopped. The next anchor covers the same rows. */
+  /**
+   * The number of incomplete lines. A process leaves such a line if it is stopped while it writes. This is no problem,
+   * because the next anchor covers the same rows.
+   */
   readonly tornLines: number;
   readonly proven: readonly ProvenBook[];
   /** The first 1,000 problems. */
@@ -85,8 +88,9 @@ export async function verifyAnchors(
   { keys, book }: VerifyAnchorsOptions,
 ): Promise<AnchorVerification> {
   const findings = new AnchorFindings();
-  // Read the recorded anchors before the lines. An anchor that a worker makes between the two reads is then only among the
-  // lines. In the other order it would be recorded but not among the lines, and would be reported as missing.
+  // The recorded anchors are read before the lines, so that no anchor is reported as missing by mistake. An anchor that
+  // a worker makes between the two reads is then only among the lines, which is no problem. If the lines were read
+  // first, this anchor would be recorded without a line.
   const recorded = await recordedAnchors(ledger, em, book);
   let batch: HeadToCompare[] = [];
   for await (const { place, text } of lines) {
@@ -185,8 +189,8 @@ class AnchorFindings {
   verdict(coverages: readonly ChainCoverage[], recorded: ReadonlyMap<string, RecordedAnchor>): AnchorVerification {
     for (const [keyId, { place, lines }] of this.#unknownKeys) {
       const detail =
-        `${lines} anchors from here on are signed with the unknown key ${keyId}: give the public key of the ` +
-        "master key of that time, or find out who has signed them.";
+        `This line and ${lines - 1} later lines are signed with the unknown key ${keyId}. Give the public key of the ` +
+        "master key that was in use at that time, or find out who signed the lines.";
       this.#add("ANCHOR_KEY_UNKNOWN", place, null, detail);
     }
     if (this.#anchors === 0) {
@@ -220,8 +224,10 @@ class AnchorFindings {
       const isBeyond = found === null && number > (headNumber ?? 0n);
       const anchored = `Block ${number} was anchored at ${at.toISOString()} with hash ${hash}`;
       const chain =
-        headNumber === null ? "there is no chain" : `the chain ends with block ${headNumber} of ${iso(headAt)}`;
-      const hashNow = found === null ? "the block is gone now" : `its hash is ${found} now`;
+        headNumber === null
+          ? "there is no chain"
+          : `the chain ends with block ${headNumber} (created at ${iso(headAt)})`;
+      const hashNow = found === null ? "this block does not exist now" : `its hash is ${found} now`;
       const cause = isBeyond
         ? `; ${chain}. The database was restored to an earlier state, or its newest blocks were removed`
         : `; ${hashNow}. Rows or blocks were changed after that time and the chain was recomputed, ` +
@@ -236,7 +242,7 @@ class AnchorFindings {
     if (recorded && recorded.number > newestNumber) {
       const newest =
         newestNumber === 0n
-          ? "no anchor of this lender was given"
+          ? "no anchor of this book was given"
           : `the newest anchor given is of block ${newestNumber}`;
       const detail =
         `Block ${recorded.number} was anchored at ${iso(recorded.anchoredAt)}, but ${newest}: the newest anchors are missing. ` +

@@ -15,7 +15,7 @@ export type ProblemCode =
   | "ROW_MISSING"
   | "ROW_OUTSIDE_CHAIN";
 
-/** One check of a book. It runs one query, or two. */
+/** One check of a book: the query `problemsOf`, and optionally a cheaper query that runs before it. */
 export interface LedgerCheck {
   /** The name shown as progress of a long verification. */
   readonly name: string;
@@ -23,12 +23,12 @@ export interface LedgerCheck {
   readonly problemsOf: Statement;
   /** A cheap query that returns one row {suspect}. `problemsOf` is not run if `suspect` is false. */
   readonly suspectedBy?: Statement;
-  /** True if both queries take a parameter $2: rows recorded before this time must be in the chain. */
+  /** True if both queries take a time as parameter $2. All rows recorded before this time must be in the chain. */
   readonly needsChainedUntil?: true;
 }
 
 /**
- * Makes a check of a query that returns a row {code, table, id, detail} for each problem of the book $1.
+ * Creates a check from a query that returns a row {code, table, id, detail} for each problem of the book $1.
  *
  * @example
  * const unshipped = ledgerCheck(
@@ -44,17 +44,17 @@ export function ledgerCheck(name: string, statementName: string, text: string): 
   return { name, problemsOf: statement(statementName, limited) };
 }
 
-/** The checks that hold for every ledger. */
+/** The checks that `verify` makes of every ledger. */
 export interface GeneralChecks {
-  /** It runs only if the trial balance shows transfers whose account is missing or has another currency. */
+  /** Runs only if the trial balance shows transfers whose account is missing or has another currency. */
   readonly accounts: LedgerCheck;
-  /** The comparison of the rows of each chained table with their digests. */
+  /** For each chained table, the check that compares its rows with their digests. */
   readonly contents: readonly LedgerCheck[];
   readonly corrections: LedgerCheck;
   readonly chain: readonly LedgerCheck[];
 }
 
-/** Builds the checks that hold for every ledger. Each query reads one consistent state of the database. */
+/** Builds the checks that `verify` makes of every ledger. Each query reads one consistent state of the database. */
 export function generalChecks(tables: LedgerTables): GeneralChecks {
   const { schema, chained } = tables;
   const check = (name: string, what: string, text: string) =>
@@ -175,7 +175,10 @@ function rowsOfChain({ schema, chained }: LedgerTables): LedgerCheck {
   return { ...rows, suspectedBy, needsChainedUntil: true };
 }
 
-/** Returns the alias of a chained table. `m` is the alias of the ids in the blocks. */
+/**
+ * Returns the alias of a chained table in a query: the first letter of its noun, or the whole noun if it begins with m,
+ * because `m` is the alias of the ids in the blocks.
+ */
 function aliasOf(noun: string): string {
   return noun.startsWith("m") ? noun : noun.slice(0, 1);
 }

@@ -13,7 +13,7 @@ import type { LedgerTables } from "../tables/ledger-tables.ts";
 import { statementName } from "../tables/statement-name.ts";
 import { generalChecks, type LedgerCheck, type ProblemCode } from "./verify-checks.ts";
 
-/** One row that failed a check, and why. A ledger with checks of its own has more codes, `OwnCode`. */
+/** One row that failed a check, and why. `OwnCode` has the codes of the ledger's own checks. */
 export interface LedgerProblem<OwnCode extends string = never> {
   readonly code: ProblemCode | OwnCode;
   /** Such as `transfer`. */
@@ -40,8 +40,8 @@ export interface LedgerCounts {
 }
 
 /**
- * The result of a verification. `OwnCode` and `OwnCount` are the codes of a ledger's own checks, and the counts of its
- * other chained tables.
+ * The result of a verification. `OwnCode` has the codes of the ledger's own checks. `OwnCount` has the names of the
+ * counts of its chained tables other than `transfer`.
  */
 export interface LedgerVerification<OwnCode extends string = never, OwnCount extends string = never> {
   readonly ok: boolean;
@@ -63,7 +63,7 @@ export interface VerifyProgress {
 
 /** Options of `verify`. */
 export interface VerifyOptions {
-  /** Default: the time of the call. */
+  /** The time from which `unchainedAfterMs` counts back. Default: the time of the call. */
   readonly now?: Date;
   /** Verify this book only. Default: all books. */
   readonly book?: string;
@@ -75,7 +75,7 @@ export interface VerifyOptions {
 const MAX_PROBLEMS = 1_000;
 const UNCHAINED_AFTER_MS = 15 * 60_000;
 
-/** The statements of one ledger's verification, and its checks in the order in which they run. */
+/** The SQL statements that verify one ledger, and its checks in the order in which they run. */
 export interface Verification {
   readonly accountsCheck: LedgerCheck;
   readonly checks: readonly LedgerCheck[];
@@ -97,8 +97,8 @@ export function verificationOf(tables: LedgerTables, ownChecks: readonly LedgerC
 }
 
 /**
- * Recomputes everything in the ledger and reports each row that does not match. It only reads. It may run while the
- * ledger is in use, because each query reads one consistent state of the database.
+ * Runs all checks on one book or on all books, and returns the problems. It only reads. It may run while the ledger is
+ * in use, because each query reads one consistent state of the database.
  */
 export async function verify(
   verification: Verification,
@@ -133,8 +133,8 @@ type Problem = Omit<LedgerProblem, "book">;
 type Found = Problem & { readonly total: bigint };
 
 /**
- * The sum of a book's transfers in one currency, grouped by the currencies of their two accounts. The currency of an
- * account is null if the account does not exist.
+ * The sum of a book's transfers, for one combination of the transfer's currency and the currencies of its two accounts.
+ * The currency of an account is null if the account does not exist.
  */
 interface Movement {
   readonly currency: CurrencyCode;
@@ -186,7 +186,7 @@ class Findings {
       const { currency, debitMinor, creditMinor } = balance;
       addTo(this.#trialBalance, balance);
       if (debitMinor === creditMinor) continue;
-      const detail = `The accounts were debited ${debitMinor} and credited ${creditMinor}.`;
+      const detail = `Debits are ${debitMinor} and credits are ${creditMinor} in minor units; they must be equal.`;
       this.addProblems(book, [{ code: "UNBALANCED", table: "account", id: currency, detail }], 1n);
     }
   }
@@ -247,7 +247,8 @@ export const setVerificationLimits = statement(
 export function bookListOf({ schema, chained }: LedgerTables): BookList {
   const tables = [`${schema}.account`, ...chained.map(({ table }) => table.name), `${schema}.chain_block`];
   return {
-    // Jumps from one book to the next in the primary key. SELECT DISTINCT would read every row.
+    // Lists the books without reading every row, as SELECT DISTINCT would: jumps from one book to the next in the
+    // primary key.
     selectBooks: statement(
       statementName(schema, "lenders"),
       tables
@@ -263,7 +264,8 @@ export function bookListOf({ schema, chained }: LedgerTables): BookList {
         )
         .join(" union ") + " order by id",
     ),
-    // Citus rejects a recursive query over the rows of all books.
+    // On a cluster the books are listed by SELECT DISTINCT, because Citus rejects a recursive query over the rows of
+    // all books.
     selectBooksOnCluster: statement(
       statementName(schema, "lenders-on-cluster"),
       tables.map((table) => `select distinct lender_id as id from ${table}`).join(" union ") + " order by id",

@@ -235,8 +235,8 @@ async function moveSigning(
 ): Promise<void> {
   if (chosen.signing) return;
   for (const other of others) other.signing = false;
-  // Removes the old mark in a separate query. PostgreSQL checks the unique index, which allows one signing key per
-  // lender, in each query.
+  // Unmarks the previous signing key in a query of its own, before the new key is marked. PostgreSQL checks in each
+  // query the unique index that allows one signing key per lender.
   await tx.flush();
   chosen.signing = true;
   recordAct(tx, { lenderId: chosen.lenderId, act: "key.signing", reason, data: { keyId: chosen.id } }, now);

@@ -98,7 +98,7 @@ test("a secret that cannot be decrypted fails only the read of its own key", asy
   expect(bad).toMatchObject({ status: "rejected", reason: expect.any(SealedValueError) as unknown });
 });
 
-test("notices within a second that another process has revoked a key or suspended a lender", async () => {
+test("a process notices within a second that another process has revoked a key or suspended a lender", async () => {
   const [revoked, suspended] = [await aLender("REVOKED"), await aLender("STOPPED")];
   const credentials = credentialsNow();
   expect(await credentials.byKeyId(revoked.apiKeyId)).toMatchObject({ keyState: "active" });

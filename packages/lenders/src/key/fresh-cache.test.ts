@@ -84,7 +84,7 @@ test("a value in use is reloaded in the background at half of its maximum age", 
   expect(await cache.get("a")).toBe("new");
 });
 
-test("a failed load rejects its callers and is not cached, and a failed background load is ignored", async () => {
+test("a failed load is not cached, and only callers without a cached value get its error", async () => {
   const { cache, loads, clock } = aCache();
   const failing = cache.get("a");
   loads[0]!.fail(new Error("no database"));

@@ -102,7 +102,7 @@ const table = tableOf(LenderEntity);
 /** The select list of a LenderProfile, for queries that give lenders.lender the alias `l`. */
 export const profileColumns = table.selectList("l", PROFILE);
 
-// A prepared query, because every displayed case and every step of a payment link reads its lender.
+// This query is prepared because it runs often: every displayed case and every step of a payment link reads its lender.
 const selectByIds = statement(
   "lenders.by-ids",
   `select ${table.selectList("l")} from ${table.name} l where l.id = any ($1::uuid[])`,
@@ -135,9 +135,9 @@ export async function listLenders(em: EntityManager): Promise<Lender[]> {
 export async function lockLender(tx: Tx, lenderId: string): Promise<LenderRow> {
   await tx.flush();
   await query(tx, lockLenderById, [lenderId]);
-  // Processes of the previous version lock the row, so this function also locks it. No such process runs on a cluster.
-  // There, a lock on one row of a reference table locks the table on every node, and two transactions that each
-  // inserted a lender would deadlock.
+  // Also locks the row, except on a cluster, because processes of the previous version lock only the row. No such
+  // process runs on a cluster. A row lock would be harmful there: in a reference table it locks the table on every
+  // node, and two transactions that each inserted a lender would deadlock.
   const lockMode = isOnCluster(tx) ? LockMode.NONE : LockMode.PESSIMISTIC_WRITE;
   const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode, refresh: true });
   if (!row) throw new LenderNotFoundError(lenderId);

@@ -28,7 +28,7 @@ const before = createVault({ masterKey: OLD });
 const during = createVault({ masterKey: NEW, previous: OLD });
 const after = createVault({ masterKey: NEW });
 
-/** Deletes all lenders and creates these, each with every kind of secret. */
+/** Deletes all lenders, and creates lenders with these codes. Each has every kind of secret. */
 async function onlyLenders(codes: string[]) {
   await database.pool.query("truncate lenders.lender, lenders.api_key, lenders.audit_entry");
   const lenders = [];

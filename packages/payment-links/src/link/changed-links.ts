@@ -18,8 +18,8 @@ export function changedLinks(
   return query(em, selectChanged, [fieldPartnerId, since, after ?? null, limit]);
 }
 
-// Uses max() instead of EXISTS, because the planner may turn EXISTS into a hash join over the messages of all field
-// partners.
+// Reads only the messages of each link, by max(). The planner may turn EXISTS into a hash join over the messages of all
+// field partners.
 export const selectChanged = statement(
   "payment-links.changed",
   `select ${linkColumns} from payment_links.payment_link l

@@ -51,7 +51,7 @@ describe("linksByLenderLinkId", () => {
     ["one lender", 1, "payment-links.links-by-lender-link-id"],
     ["several lenders", 2, "payment-links.links-by-lender-link-id-of-many"],
   ])(
-    "for %s makes one index probe per key, even in a plan that was made while the table was empty",
+    "makes one index probe per key for %s, even in a plan that was made while the table was empty",
     { tags: "one-node-plan" },
     async (...given) => {
       const [, lenders, sentAs] = given;
@@ -59,7 +59,8 @@ describe("linksByLenderLinkId", () => {
       await linksByLenderLinkId(database.em(), keys);
       const { text } = sent.find(({ name }) => name === sentAs)!;
       const client = await database.pool.connect();
-      // In a transaction, a pooler uses the same session for all queries. The rollback removes the table.
+      // One transaction, because a prepared statement belongs to a session, and a pooler may use another session for
+      // the next transaction. The rollback removes the table.
       await client.query("begin");
       await client.query("create table payment_links.other (like payment_links.payment_link including all)");
       await client.query("set local plan_cache_mode = force_generic_plan");
@@ -156,7 +157,7 @@ describe("markPaid", () => {
       await linksByLenderLinkId(tx, []);
       markPaid(tx, []);
     });
-    // On a cluster the settings of a transaction are sent in a separate message.
+    // Leaves out the settings of the transaction: on a cluster they are sent as a separate query.
     return sent.filter(({ text }) => !text.startsWith("set local")).map(({ name, text }) => name ?? text);
   }
 });

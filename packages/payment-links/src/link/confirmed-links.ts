@@ -103,9 +103,9 @@ const selectByLinkId = lenderStatement(
 const PAID = ["status", "paidAt", "updatedAt"] as const;
 const COPIED_UNPAID = COPIED.filter((property) => property !== "paidAt");
 
-// An upsert that only updates: ON CONFLICT finds each link by the primary key, in every plan. The row to insert is read
-// from the table, so it always conflicts, and nothing is inserted for an unknown link. The range with ORDER BY makes
-// the planner use the primary key when it reads that row, too.
+// Updates links, and finds each link by the primary key in every plan. For this purpose it is an INSERT with ON
+// CONFLICT that never inserts a link: the row to insert is read from the table, so it always conflicts. An unknown link
+// has no such row. The range with ORDER BY makes the planner use the primary key for this read too.
 const updatePaid = lenderStatement(
   "payment-links.mark-paid",
   { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },

@@ -15,7 +15,7 @@ describe("isNews", () => {
     [["sent", "unknown"], "sent"],
     [["unknown", "failed"], "failed"],
     [["suppressed", "unknown"], "failed"],
-  ])("lets a delivery with the reports %j end with the status %s", (reports, best) => {
+  ])("the reports %j give a delivery the status %s", (reports, best) => {
     const reported = reports.map((report): ReportedStatus =>
       report === "unknown" ? { status: "failed", failureCode: "OUTCOME_UNKNOWN" } : { status: report },
     );
@@ -46,7 +46,7 @@ describe("suppressionOf", () => {
     ["there is no address", { ...allowed, hasAddress: false }, "NO_ADDRESS"],
     ["the channel is not set up", { ...allowed, isConfigured: false }, "NOT_CONFIGURED"],
     ["all three reasons apply", { consent: false, hasAddress: false, isConfigured: false }, "CONSENT_REFUSED"],
-  ])("returns the reason, or undefined, if %s", (_when, facts, expected) => {
+  ])("returns the expected reason, or undefined if the message may be sent: %s", (_when, facts, expected) => {
     expect(suppressionOf(facts)).toBe(expected);
   });
 });

@@ -90,7 +90,8 @@ test.each([
   async ({ text, finds }) => {
     const parameters = new Set(text.match(/\$\d+/g)).size;
     const client = await database.pool.connect();
-    // In a transaction, a pooler uses the same session for all queries. The rollback removes the tables.
+    // One transaction, because a prepared statement belongs to a session, and a pooler may use another session for the
+    // next transaction. The rollback removes the tables.
     await client.query("begin");
     await client.query("create schema other");
     await client.query("create table other.payment_link (like payment_links.payment_link including all)");

@@ -60,7 +60,8 @@ export async function linksOfFieldPartner(
 }
 
 /**
- * Returns, in one query, each link that was requested by the `fieldPartnerId` of its key. All other keys are left out.
+ * Returns the links with these keys, in one query. A key is left out if its link is unknown, or if another field
+ * partner than its `fieldPartnerId` requested the link.
  *
  * @example
  * const [own] = await ownLinks(em, [{ lenderId, id: link.id, fieldPartnerId }]);
@@ -215,9 +216,9 @@ const selectManyOfFieldPartner = statement(
   `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = any($2::uuid[])`,
 );
 
-// PostgreSQL does not merge a lateral query with ORDER BY into the join. Together with the range on the id, the ORDER
-// BY makes every plan probe the right index once for each key. LIMIT or OFFSET would do the same, but Citus does not
-// accept them there. The condition `lender_id = any (…)` tells Citus which nodes have the lenders' rows.
+// Probes the right index once for each key, in every plan. The range on the id and the ORDER BY ensure this, because
+// PostgreSQL does not merge a lateral query with ORDER BY into the join. LIMIT or OFFSET would do the same, but Citus
+// does not accept them there. The condition `lender_id = any (…)` tells Citus which nodes have the lenders' rows.
 export const selectOwn = statement(
   "payment-links.own-links",
   `select ${linkColumns}
@@ -263,8 +264,8 @@ export const selectDeliveries = statement(
    order by d.id`,
 );
 
-// This query has the same form as `selectOwn`. It is used on a cluster only: on plain PostgreSQL without statistics,
-// its `any` would make it read all deliveries of the lender.
+// Reads deliveries on a cluster, by a query of the same form as `selectOwn`. It is not used elsewhere: on one
+// PostgreSQL without statistics, its condition with `any` would make it read all deliveries of the lender.
 const selectDeliveriesOnCluster = statement(
   "payment-links.deliveries-of-links-on-cluster",
   `${DELIVERIES_OF_LINKS}

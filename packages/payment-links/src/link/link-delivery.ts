@@ -53,14 +53,17 @@ const INSERTED = [
 const CHANGED = ["status", "providerMessageId", "failureCode", "failureDetail", "startedAt", "updatedAt"] as const;
 /** The properties that reports change. */
 const REPORTED = ["status", "providerMessageId", "failureCode", "failureDetail", "updatedAt"] as const;
-/** The properties without a default that reports do not change. The upsert copies them from the stored row. */
+/**
+ * The properties without a default that reports do not change. `updateDeliveries` copies them from the stored row,
+ * because its INSERT needs a value for each.
+ */
 const COPIED = ["lenderId", "id", "paymentLinkId", "channel", "createdAt"] as const;
 
 export function insertDelivery(tx: Tx, delivery: LinkDelivery): void {
   send(tx, insertStatement, deliveryTable.values(delivery, INSERTED));
 }
 
-/** Assigns deliveries to another link. The transaction has locked both links. */
+/** Assigns deliveries to another link. The transaction has locked the previous link and the new one. */
 export function moveDeliveries(tx: Tx, { lenderId, id }: LinkKey, deliveryIds: readonly string[]): void {
   if (deliveryIds.length > 0) send(tx, updateLinkOf, [lenderId, id, deliveryIds]);
 }
@@ -94,8 +97,8 @@ const updateDelivery = statement(
    where lender_id = $1 and id = $2`,
 );
 
-// An upsert that only updates: ON CONFLICT finds each delivery by the primary key, in every plan. The row to insert is
-// the stored delivery itself, so it always conflicts.
+// Updates deliveries, and finds each delivery by the primary key in every plan. For this purpose it is an INSERT with
+// ON CONFLICT that never inserts a delivery: the row to insert is the stored delivery, so it always conflicts.
 const updateDeliveries = statement(
   "payment-links.save-deliveries",
   `insert into payment_links.link_delivery (${deliveryTable.columnList([...COPIED, ...REPORTED])})

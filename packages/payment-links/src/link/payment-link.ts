@@ -36,7 +36,7 @@ export const PaymentLinkEntity = defineEntity({
     linkId: p.text().strictNullable(),
     url: p.text().strictNullable(),
     unavailableReason: p.text().$type<UnavailableReason>().strictNullable(),
-    /** A sentence for operators. */
+    /** Why the link is unavailable, in a sentence for operators. */
     unavailableDetail: p.text().strictNullable(),
     /** The Idempotency-Key of the mint call. Repeats of a request share it. */
     mintKey: p.uuid(),
@@ -199,7 +199,7 @@ const selectLinkForUpdate = statement(
    for no key update`,
 );
 
-// A range with ORDER BY and LIMIT finds each row by the primary key, even in a plan that was made without statistics.
+// The range with ORDER BY and LIMIT makes the planner find each row by the primary key, even without statistics.
 const selectLinksOfDeliveriesForUpdate = statement(
   "payment-links.lock-links-of-deliveries",
   `select ${linkColumns}
@@ -244,8 +244,8 @@ const updateLink = statement(
 
 const SENT = ["status", "sentAt", "updatedAt"] as const;
 
-// An upsert that only updates: ON CONFLICT finds each link by the primary key, in every plan. The row to insert is the
-// stored link itself, so it always conflicts.
+// Updates links, and finds each link by the primary key in every plan. For this purpose it is an INSERT with ON
+// CONFLICT that never inserts a link: the row to insert is the stored link, so it always conflicts.
 const updateSent = statement(
   "payment-links.save-sent",
   `insert into payment_links.payment_link (${linkTable.columnList([...COPIED, ...SENT])})

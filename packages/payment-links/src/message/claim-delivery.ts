@@ -50,8 +50,8 @@ export async function claimDelivery(
 }
 
 /**
- * Releases a claim if the channel did not accept its message, so that a job may try again. `now` is as for the claim.
- * The caller holds the lock on the case.
+ * Releases a claim if the channel did not accept its message, so that a job may try again. `now` is a time of the
+ * database's clock (default: its current time). The caller holds the lock on the case.
  *
  * @example
  * await transaction(em, (tx) => releaseDelivery(tx, { lenderId, id: delivery.id }));

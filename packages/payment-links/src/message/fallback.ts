@@ -29,7 +29,7 @@ export interface FallbackDetails {
 
 /** The payment: an amount in minor units of `currency`, and a note. */
 export interface FallbackPayment {
-  /** If absent or 0, the payer types the amount. */
+  /** The amount to pay. If it is absent or 0, the payer types the amount. */
   readonly amountMinor?: bigint;
   readonly currency: CurrencyCode;
   /** What the payment is for, such as the loan number. UPI carries the first 50 characters. */
@@ -38,7 +38,7 @@ export interface FallbackPayment {
 
 /** The details that a field partner shows when there is no link. A part that the lender has not registered is null. */
 export interface Fallback {
-  /** `upi://pay?…`, for payments in INR. */
+  /** The UPI URI of the payment, `upi://pay?…`. Null for other currencies than INR. */
   readonly upiUri: string | null;
   /** The UPI URI as a QR code, an SVG image. */
   readonly qrSvg: string | null;

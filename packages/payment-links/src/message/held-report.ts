@@ -72,7 +72,7 @@ export async function holdReports(
 }
 
 /**
- * Returns the held reports of these messages.
+ * Returns the stored reports about these messages.
  *
  * @example
  * const reports = await heldReports(em, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
@@ -90,9 +90,9 @@ export async function heldReports(
 }
 
 /**
- * Returns at most 500 messages that have held reports although their message id is stored: the process that should have
- * applied the reports died. The newest come first, so that reports that cannot be applied do not block
- * the others.
+ * Returns at most 500 messages whose stored reports can be applied now, because the message id is stored too. The
+ * process that should have applied the reports died. The newest messages come first, so that reports that cannot be
+ * applied do not block the others.
  *
  * @example
  * for (const { lenderId, providerMessageId } of await settleableReports(em)) {
@@ -104,7 +104,7 @@ export async function settleableReports(em: EntityManager): Promise<LenderMessag
 }
 
 /**
- * Deletes the held reports of these messages.
+ * Deletes the stored reports about these messages.
  *
  * @example
  * forgetHeldReports(tx, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);

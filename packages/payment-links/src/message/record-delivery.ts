@@ -39,7 +39,7 @@ export interface CreatedDeliveries {
 
 /** Options of `createDeliveries`. */
 export interface DeliveryOptions {
-  /** Default: the channels that the field partner chose for the link. */
+  /** The channels to send the link over. Default: the channels that the field partner chose for it. */
   readonly channels?: readonly Channel[];
   /**
    * Deliveries of earlier requests for which the lender returned the same link. The transaction has locked their links.
@@ -104,7 +104,7 @@ export interface RecordedDelivery {
 }
 
 /**
- * Records one report, like `recordDeliveries`.
+ * Records one report about a delivery, as `recordDeliveries` records many.
  *
  * @example
  * const report = { status: "sent", providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx" } as const;

@@ -20,8 +20,9 @@ export async function claimMint(
   return claimed;
 }
 
-// Citus rejects now() within COALESCE in SET. In a materialized CTE, Citus evaluates now() once, on the coordinator,
-// and sends one command. With a sub-select, Citus would first copy the row to the node with COPY.
+// The time is computed in a materialized CTE for the sake of Citus, which evaluates it there once, on the coordinator,
+// and sends one command to the node. Citus rejects now() within COALESCE in SET. With a sub-select, it would first copy
+// the row to the node by COPY.
 const claimFree = statement(
   "payment-links.claim-mint",
   `with claim as materialized (select coalesce($3::timestamptz, now()) as at)

@@ -115,7 +115,7 @@ function ofJson(change: (text: string, tokens: JsonTokens) => string): BodyChang
 }
 
 interface Reading {
-  /** The text, including a byte order mark; undefined if the body is not UTF-8. */
+  /** The body as text, including a byte order mark. Undefined if the body is not UTF-8. */
   readonly text: string | undefined;
   readonly tokens: () => JsonTokens | undefined;
 }

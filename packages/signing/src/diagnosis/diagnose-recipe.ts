@@ -22,7 +22,10 @@ export interface Recipe {
 
 export type RecipePart = keyof Recipe;
 
-/** One way to make a mistake. It changes one part of a recipe. */
+/**
+ * One way to make a mistake. It changes one part of a `Recipe`, that is, one of the values from which a client computes
+ * its signature.
+ */
 export type Mistake = { [Part in RecipePart]: MistakeIn<Part> }[RecipePart];
 
 export interface MistakeIn<Part extends RecipePart> {
@@ -54,7 +57,7 @@ export function ways<Part extends RecipePart>(
 
 const encoder = new TextEncoder();
 
-/** Returns a function that computes the digest of a recipe. The function caches prepared keys. */
+/** Returns a function that computes a signature's digest from a `Recipe`. The function caches prepared keys. */
 export function recipeDigester(algorithm: DigestAlgorithm): (recipe: Recipe) => Uint8Array {
   const known = new Map<string | Uint8Array, Pads>();
 

@@ -32,12 +32,12 @@ const WRITING_FACTOR = 4;
 /** A body that is larger than this is not serialised again. */
 const MAX_WRITTEN_BYTES = 128 * 1024;
 /**
- * The maximum number of bytes that `findMistakes` spends on the `far` mistakes, so that a search with a large body still
- * tries pairs of mistakes.
+ * The maximum number of bytes that `findMistakes` reads to try its `far` mistakes, which are signed timestamps that
+ * differ much from the sent one. The limit lets a search with a large body still try pairs of mistakes.
  */
 const MAX_FAR_BYTES = MAX_BYTES_READ / 8;
 
-/** Counts the work of a search, and limits it. */
+/** Counts and limits the work of one search for mistakes. */
 export class Work {
   signatures = 0;
   bytes = 0;
@@ -57,8 +57,8 @@ export class Work {
 }
 
 /**
- * A mistake, and the part of the correct recipe as the mistake changes it. `value` is undefined if the mistake only has
- * an effect after another mistake.
+ * A mistake, and the value that it gives to its part of the correct `Recipe`. `value` is undefined if the mistake only
+ * has an effect after another mistake.
  */
 interface Candidate {
   readonly mistake: Mistake;
@@ -66,9 +66,9 @@ interface Candidate {
 }
 
 /**
- * Finds the one or two mistakes that reproduce the received digest. Returns an empty list if the recipe without a
- * mistake reproduces the digest, and undefined if no tried recipe does. Tries single mistakes before pairs, and
- * frequent mistakes before rare ones. Mistakes in `far` are tried only without a second mistake.
+ * Finds the one or two mistakes that reproduce the received digest. Returns an empty list if the correct values
+ * (`right`) reproduce the digest, and undefined if no mistake that was tried reproduces it. Tries single mistakes
+ * before pairs, and frequent mistakes before rare ones. A mistake in `far` is tried only alone, not as one of a pair.
  */
 export function findMistakes(
   { digest, algorithm }: ReceivedDigest,
@@ -136,7 +136,7 @@ function withBoth(right: Recipe, one: Candidate, other: Candidate, work: Work): 
   return value === undefined ? undefined : { ...right, [later.mistake.part]: value };
 }
 
-/** Returns the changed part, or undefined if the mistake does not change it. */
+/** Returns the value that the mistake makes of `value`, or undefined if the mistake leaves `value` unchanged. */
 function changeBy({ change }: Mistake, value: Recipe[RecipePart]): Recipe[RecipePart] | undefined {
   const changed = (change as (value: Recipe[RecipePart]) => Recipe[RecipePart] | undefined)(value);
   return isSame(changed, value) ? undefined : changed;

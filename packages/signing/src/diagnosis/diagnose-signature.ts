@@ -43,8 +43,8 @@ export function readSignature(signature: string): ReceivedDigest | undefined {
   if (!BASE64.test(bare)) return undefined;
   const bytes = decodeBase64(bare);
   const digits = String.fromCharCode(...bytes);
-  // A real digest practically never consists of the characters of hexadecimal digits only. So the client has encoded
-  // the hexadecimal text of the digest in base64.
+  // Recognizes a client that encoded the hexadecimal text of the digest in base64. The bytes of a real digest are
+  // practically never all hexadecimal digits in ASCII.
   if (HEX.test(digits)) return received(hexBytes(digits), [...prefix, "SIGNATURE_HEX_IN_BASE64"]);
   return received(bytes, [...prefix, "SIGNATURE_IN_BASE64"]);
 }

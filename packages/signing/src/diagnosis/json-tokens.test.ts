@@ -11,7 +11,7 @@ import {
 
 const anyJson = fc.jsonValue({ maxDepth: 5 });
 
-test("parses JSON with any white space, and serialises the tokens as JSON.stringify does", () => {
+test("jsonTokens parses JSON with any white space, and jsonText serialises the tokens as JSON.stringify does", () => {
   fc.assert(
     fc.property(anyJson, fc.constantFrom(0, 1, 2, "\t"), (value, spacing) => {
       const tokens = jsonTokens(JSON.stringify(value, null, spacing))!;
@@ -24,13 +24,13 @@ test("parses JSON with any white space, and serialises the tokens as JSON.string
   );
 });
 
-test("sorts keys at every depth, or only in the outermost object", () => {
+test("withSortedKeys sorts keys at every depth, or only in the outermost object", () => {
   const tokens = jsonTokens('{"b":[{"d":1,"c":{}}],"\\u0061":"x","B":0}')!;
   expect(jsonText(withSortedKeys(tokens, true), COMPACT)).toBe('{"B":0,"\\u0061":"x","b":[{"c":{},"d":1}]}');
   expect(jsonText(withSortedKeys(tokens, false), COMPACT)).toBe('{"B":0,"\\u0061":"x","b":[{"d":1,"c":{}}]}');
 });
 
-test("keeps the spelling of numbers and strings, or writes them as JavaScript does", () => {
+test("jsonText keeps the spelling of numbers and strings, and asJavaScriptWrites changes it", () => {
   const tokens = jsonTokens('[2500.0, 1E3, -0, "\\/\\u00e9 2.0", true]')!;
   expect(jsonText(tokens, COMPACT)).toBe('[2500.0,1E3,-0,"\\/\\u00e9 2.0",true]');
   expect(jsonText(asJavaScriptWrites(tokens), COMPACT)).toBe('[2500,1000,0,"/é 2.0",true]');

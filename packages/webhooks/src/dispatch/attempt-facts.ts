@@ -1,12 +1,12 @@
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
+import type { Recipient } from "../endpoint/recipient.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** Facts about an attempt that has ended, for its line in the log and for the metrics. */
-export interface AttemptFacts {
-  readonly lenderId: string;
+export interface AttemptFacts extends Recipient, StreamNames {
   readonly eventId: string;
   readonly kind: string;
-  readonly loan: string;
   readonly sequence: bigint;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
@@ -21,12 +21,12 @@ export interface AttemptFacts {
   readonly ageMs: number;
 }
 
-export function attemptFacts(lenderId: string, { delivery, result, state }: Outcome): AttemptFacts {
+export function attemptFacts(recipient: Recipient, { delivery, result, state }: Outcome): AttemptFacts {
   return {
-    lenderId,
+    ...recipient,
     eventId: delivery.deliveryId,
     kind: delivery.kind,
-    loan: delivery.loan,
+    ...streamNames(delivery.loan),
     sequence: delivery.sequence,
     attempt: delivery.attempts + 1,
     state,

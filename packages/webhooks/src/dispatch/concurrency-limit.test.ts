@@ -27,19 +27,19 @@ test("five attempts without an answer lower a limit of 32 to one", () => {
   expect(limits).toEqual([16, 8, 4, 2, 1, 1]);
 });
 
-test.each([500, 503, 429])("an answer of %i halves the limit", (status) => {
+test.each([500, 503, 429])("an answer with status %i halves the limit", (status) => {
   const concurrency = new ConcurrencyLimit(32);
   concurrency.learn(answered(status));
   expect(concurrency.limit).toBe(2);
 });
 
-test.each([400, 404, 410, 302])("an answer of %i leaves the limit as it is", (status) => {
+test.each([400, 404, 410, 302])("an answer with status %i does not change the limit", (status) => {
   const concurrency = new ConcurrencyLimit(32);
   concurrency.learn(answered(status));
   expect(concurrency.limit).toBe(4);
 });
 
-test("a fault of our own network and an abandoned attempt leave the limit as it is", () => {
+test("a fault of our own network and an abandoned attempt do not change the limit", () => {
   const concurrency = new ConcurrencyLimit(32);
   concurrency.learn({ ...unanswered, ownFault: true });
   concurrency.learn({ ...unanswered, outcome: "abandoned" });

@@ -8,7 +8,10 @@ import { webhooksSchema } from "../schema.ts";
 
 const MANY = 600;
 const LENDERS = 200;
-/** Switches polling off, because its queries belong to no delivery. */
+/**
+ * An interval that switches polling off. The tests count the queries of deliveries, and the queries of a poll belong to
+ * no delivery.
+ */
 const NEVER_MS = 3_600_000;
 const LEASE = "webhooks.lease";
 /** The queries of the transaction that records results. The COMMIT is sent together with the log of the attempts. */
@@ -25,7 +28,10 @@ const observed = await createDatabase({
 });
 afterAll(() => observed.close());
 
-/** Returns the queries of a dispatcher that delivers one event for each of `loans` loans of each of `lenders` lenders. */
+/**
+ * Creates `lenders` lenders with `loans` loans each. Returns the queries that a dispatcher needs to deliver one event
+ * of each loan.
+ */
 async function queriesOf(loans: number, lenders = 1, options: Partial<DispatcherOptions> = {}) {
   await using receiver = await openReceiver();
   const lenderIds = await Promise.all(Array.from({ length: lenders }, () => trial.addLender(receiver.url)));

@@ -90,7 +90,7 @@ describe("an event without a callback URL", () => {
     await using _dispatcher = trial.dispatch({ pollIntervalMs: 10 });
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 5));
     expect(await countIn(database, lenderId, "waiting")).toBe(5);
-    await transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId, url: receiver.url }));
+    await transaction(database.em(), (tx) => changeEndpoint(tx, { tenantId: lenderId, url: receiver.url }));
     await receiver.arrived(5);
     expect(sequencesOf(receiver.received, "LN-1")).toEqual([1, 2, 3, 4, 5]);
   });

@@ -2,6 +2,7 @@ import type { Database } from "@collections/database";
 import type { Outbound } from "@collections/outbound";
 import { DEFAULT_TIMEOUT_MS, type WebhookBrand, type WebhookSender } from "../endpoint/attempt.ts";
 import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
+import { knownRecipient } from "../endpoint/recipient.ts";
 import { DEFAULT_SUSPENSION, type SuspensionRule } from "../endpoint/suspension.ts";
 import type { AttemptFacts } from "./attempt-facts.ts";
 import { DEFAULT_LADDER, type Ladder, parseLadder } from "./ladder.ts";
@@ -26,7 +27,7 @@ const CLUSTER_POLL_INTERVAL_MS = 5_000;
  */
 const LAST_WRITES_MS = 2_000;
 
-/** The options of a dispatcher. It needs the database, the outbound client, and the key that signs each lender's events. */
+/** The options of a dispatcher. It needs the database, the outbound client, and the key that signs each tenant's events. */
 export interface DispatcherOptions extends WebhookBrand {
   readonly database: Database;
   readonly outbound: Outbound;
@@ -38,22 +39,25 @@ export interface DispatcherOptions extends WebhookBrand {
   /** The time limit of a whole exchange with a callback. Default 10 seconds. */
   readonly timeoutMs?: number;
   /**
-   * How much longer than `timeoutMs` a delivery stays leased by its process. If the process dies, another process
-   * attempts the delivery after that time. Results must be written within a third of it. Default 15 seconds.
+   * A process leases a delivery for `timeoutMs` plus this time. If the process dies, another process attempts the
+   * delivery after the lease has ended. A third of this time is reserved for writing the result. Default 15 seconds.
    */
   readonly leaseBeyondTimeoutMs?: number;
   /** The most attempts under way in this process. Default 512. */
   readonly maxInFlight?: number;
   /** The most attempts under way to one endpoint, so that an endpoint that hangs cannot hold more slots. Default 32. */
   readonly maxPerEndpoint?: number;
-  /** How often to look for due deliveries without a signal. Default 1 second, and 5 seconds with `oneLenderABatch`. */
+  /**
+   * The interval at which the process polls for due deliveries whose signal was lost. Default 1 second, and 5 seconds
+   * with `oneLenderABatch`.
+   */
   readonly pollIntervalMs?: number;
-  /** Whether each transaction is for one lender only. Set it if lenders' rows are on several nodes. Default false. */
+  /** Whether each transaction is for one tenant only. Set it if tenants' rows are on several nodes. Default false. */
   readonly oneLenderABatch?: boolean;
   readonly now?: () => Date;
   /** Returns a number in [0, 1), for the ladder's jitter. */
   readonly random?: () => number;
-  /** Default: the console, for errors only. */
+  /** The log. Default: the console, for errors only. */
   readonly log?: Log;
   /** Called for every attempt whose result is written. */
   readonly onAttempt?: (facts: AttemptFacts) => void;
@@ -63,7 +67,7 @@ export interface DispatcherOptions extends WebhookBrand {
 export interface Dispatcher {
   /** Begins to deliver, on signals and by polling. */
   start(): void;
-  /** Returns the number of attempts under way in this process, by lender. */
+  /** Returns the number of attempts under way in this process, by tenant. */
   inFlight(): ReadonlyMap<string, number>;
   /**
    * Starts no further attempt, and waits for attempts under way and their results. Aborts the attempts left after
@@ -73,7 +77,7 @@ export interface Dispatcher {
 }
 
 /**
- * Creates the dispatcher of this process. It delivers due events, with a separate lane for each lender. Any number of
+ * Creates the dispatcher of this process. It delivers due events, with a separate lane for each endpoint. Any number of
  * processes may run a dispatcher on the same database, because each delivery is leased by only one of them.
  * contract: Delivery
  */
@@ -115,7 +119,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       timer = setInterval(poll, pollIntervalOf(options));
       poll();
     },
-    inFlight: () => new Map([...lanes].map(([lenderId, lane]) => [lenderId, lane.inFlight])),
+    inFlight: () => inFlightByTenant(lanes),
     async stop({ graceMs }) {
       isStopped = true;
       stopListening();
@@ -129,7 +133,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** Returns how often a process looks for due deliveries without a signal. */
+/**
+ * Returns the number of attempts under way, by tenant. The tenant of each such attempt is known, because a lane reads
+ * its recipient before its first attempt.
+ */
+function inFlightByTenant(lanes: ReadonlyMap<string, Lane>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const [lenderId, { inFlight }] of lanes) {
+    const tenantId = knownRecipient(lenderId)?.tenantId;
+    if (tenantId !== undefined) counts.set(tenantId, (counts.get(tenantId) ?? 0) + inFlight);
+  }
+  return counts;
+}
+
+/** Returns the interval at which a process polls for due deliveries whose signal was lost. */
 export function pollIntervalOf({ pollIntervalMs, oneLenderABatch = false }: DispatcherOptions): number {
   return pollIntervalMs ?? (oneLenderABatch ? CLUSTER_POLL_INTERVAL_MS : DEFAULT_POLL_INTERVAL_MS);
 }

@@ -20,7 +20,7 @@ describe("the contract's ladder", () => {
     [4, hour],
     [5, 6 * hour],
     [6, 24 * hour],
-  ])("after failure %i waits %i ms, counted from that failure", (attempts, waitMs) => {
+  ])("after failed attempt %i, waits %i ms from the time of the failure", (attempts, waitMs) => {
     expect(nextAttempt(ladder, { attempts, failedAt }, middle)).toEqual(new Date(failedAt.getTime() + waitMs));
   });
 
@@ -43,15 +43,15 @@ describe("the contract's ladder", () => {
   );
 
   test.each([
-    ["replaces a shorter step by Retry-After", 1, 45 * second, 45 * second],
-    ["ignores a Retry-After that is shorter than the step", 3, 45 * second, 10 * minute],
+    ["uses a Retry-After that is longer than the ladder's step", 1, 45 * second, 45 * second],
+    ["ignores a Retry-After that is shorter than the ladder's step", 3, 45 * second, 10 * minute],
   ])("%s", (_, attempts, retryAfterMs, waitMs) => {
     expect(waited(nextAttempt(ladder, { attempts, failedAt, retryAfterMs }, middle))).toBe(waitMs);
   });
 });
 
 describe("a configured ladder", () => {
-  test("takes steps in ms, s, m, h and d", () => {
+  test("accepts steps in ms, s, m, h and d", () => {
     expect(parseLadder("0s, 100ms,2s,3m,4h,5d")).toEqual([0, 100, 2_000, 180_000, 14_400_000, 432_000_000]);
   });
 
@@ -63,12 +63,12 @@ describe("a configured ladder", () => {
     expect(() => parseLadder(text)).toThrow(InvalidLadderError);
   });
 
-  test("is rejected if the first attempt would wait", () => {
+  test("is rejected if the first step is not 0", () => {
     expect(() => parseLadder("30s,2m")).toThrow(/begin with 0s/);
   });
 });
 
-describe("Retry-After", () => {
+describe("retryAfterMs", () => {
   test.each([
     ["90", 90 * second],
     [" 90 ", 90 * second],
@@ -77,12 +77,12 @@ describe("Retry-After", () => {
     ["Fri, 20 Nov 2026 09:00:30 GMT", 30 * second],
     ["Friday, 20-Nov-26 09:00:30 GMT", 30 * second],
     ["Sat, 21 Nov 2026 09:00:00 GMT", hour],
-  ])("of %j waits %i ms", (header, waitMs) => {
+  ])("reads the Retry-After header %j as a wait of %i ms", (header, waitMs) => {
     expect(retryAfterMs(header, failedAt)).toBe(waitMs);
   });
 
   test.each([undefined, "", "0", "-5", "1.5", "soon", "2026-11-20T10:00:00Z", "Fri, 20 Nov 2026 08:59:00 GMT"])(
-    "of %j is ignored",
+    "ignores the Retry-After header %j",
     (header) => {
       expect(retryAfterMs(header, failedAt)).toBeUndefined();
     },

@@ -1,8 +1,10 @@
-/** One wait per attempt in milliseconds, counted from the failure of the attempt before. The first wait is 0. */
+/**
+ * The wait before each attempt, in milliseconds, counted from the failure of the previous attempt. The first wait is 0.
+ */
 export type Ladder = readonly [0, ...number[]];
 
 /**
- * The default ladder, as `parseLadder` reads it: seven attempts in about 31 hours. contract: Retry and suspension
+ * The default ladder, in the format of `parseLadder`: seven attempts in about 31 hours. contract: Retry and suspension
  *
  * @example
  * const ladder = parseLadder(process.env["WEBHOOK_LADDER"] ?? DEFAULT_LADDER);

@@ -79,8 +79,8 @@ test("a lane starts no attempt while failures that are not yet written may suspe
   lane.wake();
   await until(async () => (await leasedBy(lenderId)) === 0 && facts.length >= 3);
   await lane.stop();
-  // Two written failures do not suspend the endpoint. Three unwritten failures stop further attempts, but four attempts
-  // may be under way by then.
+  // At most nine attempts are made: two whose failures are written without a suspension, three whose unwritten failures
+  // stop further attempts, and four that may be under way at that moment.
   expect(receiver.received.length).toBeLessThanOrEqual(2 + 3 + 4);
   expect(await countIn(database, lenderId, "waiting")).toBe(20 - receiver.received.length);
 });

@@ -1,5 +1,6 @@
 import type { EntityManager } from "@collections/database";
 import { type AttemptResult, makeAttempt, type WebhookSender } from "../endpoint/attempt.ts";
+import { knownRecipient, type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import { recoverEndpoint } from "../endpoint/recover.ts";
 import type { SuspensionRule } from "../endpoint/suspension.ts";
 import { type AttemptFacts, attemptFacts } from "./attempt-facts.ts";
@@ -18,6 +19,7 @@ import { ScanCursor } from "./scan-cursor.ts";
 import type { Slots } from "./slots.ts";
 
 export interface LaneOptions {
+  /** The address of the endpoint. */
   readonly lenderId: string;
   readonly em: EntityManager;
   readonly quietLanes: QuietLanes;
@@ -38,8 +40,8 @@ export interface LaneOptions {
 
 /**
  * One endpoint's deliveries in this process. A lane leases more deliveries than it has slots, keeps its slots busy, and
- * writes results in batches. An attempt frees its slot as soon as the answer arrives. The next event of its loan can be
- * sent after the result is committed, because the delivery stays leased until then. A lane waits for another lane only
+ * writes results in batches. An attempt frees its slot as soon as the answer arrives. The next event of the same loan
+ * is sent only after the result is committed: until then, the delivery stays leased. A lane waits for another lane only
  * if no slot is free. Lanes with little to do share queries, which skip locked rows.
  */
 export class Lane {
@@ -58,6 +60,8 @@ export class Lane {
    * there are too many of them.
    */
   #unwrittenFailures = 0;
+  /** The tenant and the name of the endpoint. Undefined until the first attempt reads them. */
+  #recipient: Recipient | undefined;
   #isAsking = false;
   #isStopped = false;
   #leasing: Promise<void> | undefined;
@@ -71,7 +75,7 @@ export class Lane {
       // When every slot has work queued, waiting to batch results costs nothing.
       isBusy: () => !this.#isStopped && this.#ahead.isFar && this.#ready.firstAttempts >= this.#concurrency.limit,
       onError: (error, { length }) =>
-        options.log.error({ error, lenderId: options.lenderId, results: length }, "webhook results not written"),
+        options.log.error({ error, ...this.#names, results: length }, "webhook results not written"),
       onDone: (outcomes) => {
         this.#held -= outcomes.length;
         this.#unwrittenFailures -= outcomes.filter(isCharged).length;
@@ -80,6 +84,12 @@ export class Lane {
       },
       abort: options.abort,
     });
+  }
+
+  /** The tenant and the name of the endpoint for the log, or the address if they have not been read yet. */
+  get #names(): object {
+    const { lenderId } = this.#options;
+    return this.#recipient ?? knownRecipient(lenderId) ?? { lenderId };
   }
 
   /** How many attempts are under way. */
@@ -144,7 +154,7 @@ export class Lane {
       await this.#giveBack(excess);
     } catch (error) {
       this.#cursor.reset();
-      log.error({ error, lenderId }, "webhook deliveries not leased");
+      log.error({ error, ...this.#names }, "webhook deliveries not leased");
     }
   }
 
@@ -191,15 +201,25 @@ export class Lane {
   }
 
   async #attempt(delivery: LeasedDelivery): Promise<void> {
-    const { sender, lenderId, log, abort, ladder, random } = this.#options;
+    const { em, sender, lenderId, log, abort, ladder, random } = this.#options;
     const number = delivery.attempts + 1;
     let result: AttemptResult;
     try {
+      const recipient = (this.#recipient ??= await recipientOf(em, lenderId));
       const { url, deliveryId: eventId, kind, body, replay } = delivery;
-      result = await makeAttempt(sender, { lenderId, url, eventId, kind, number, body, replay, signal: abort });
+      result = await makeAttempt(sender, {
+        ...recipient,
+        url,
+        eventId,
+        kind,
+        number,
+        body,
+        replay,
+        signal: abort,
+      });
     } catch (error) {
       // The request cannot be signed now. The delivery stays leased, so the next try is after the end of the lease.
-      log.error({ error, lenderId, eventId: delivery.deliveryId }, "webhook attempt not made");
+      log.error({ error, ...this.#names, eventId: delivery.deliveryId }, "webhook attempt not made");
       this.#held -= 1;
       return;
     }
@@ -226,15 +246,15 @@ export class Lane {
     // earlier event of its loan was leased.
     const isRefused = written.size < outcomes.length;
     if (isFollowed || isRefused || this.#cursor.signals !== signals) this.#cursor.hint();
-    if (verdict === "suspend") log.warn({ lenderId }, "webhook endpoint suspended");
+    if (verdict === "suspend") log.warn({ ...this.#names }, "webhook endpoint suspended");
     if (verdict === "recover") void this.#recover(outcomes.at(-1)!.delivery.url);
     if (isSuspended) await this.#giveBack(this.#ready.takeAll());
     for (const outcome of outcomes) this.#report(outcome, written.has(outcome.delivery.deliveryId));
   }
 
   #report(outcome: Outcome, isWritten: boolean): void {
-    const { lenderId, log, onAttempt } = this.#options;
-    const facts = attemptFacts(lenderId, outcome);
+    const { log, onAttempt } = this.#options;
+    const facts = attemptFacts(this.#recipient!, outcome);
     if (!isWritten) {
       log.warn(facts, "webhook result refused: another dispatcher has the delivery, or the result was written before");
       return;
@@ -253,7 +273,7 @@ export class Lane {
     try {
       await recoverEndpoint(em, lenderId, { url });
     } catch (error) {
-      log.error({ error, lenderId }, "webhook endpoint not recovered; its next probe may recover it");
+      log.error({ error, ...this.#names }, "webhook endpoint not recovered; its next probe may recover it");
     }
   }
 
@@ -263,7 +283,7 @@ export class Lane {
     try {
       await release(em, lenderId, leased);
     } catch (error) {
-      log.error({ error, lenderId }, "webhook leases not given back; they expire by themselves");
+      log.error({ error, ...this.#names }, "webhook leases not given back; they expire by themselves");
     }
   }
 }

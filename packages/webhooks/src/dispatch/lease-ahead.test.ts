@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LeaseAhead } from "./lease-ahead.ts";
 
-test("leases four deliveries per slot, and none while enough are ready or wait for their result to be written", () => {
+test("a lane leases four deliveries per slot, but none while enough deliveries are ready or have unwritten results", () => {
   const ahead = new LeaseAhead();
   expect(ahead.room({ slots: 32, held: 0, ready: 0 })).toBe(128);
   expect(ahead.room({ slots: 32, held: 100, ready: 16 })).toBe(28);
@@ -9,7 +9,7 @@ test("leases four deliveries per slot, and none while enough are ready or wait f
   expect(ahead.room({ slots: 32, held: 140, ready: 0 })).toBe(0);
 });
 
-test("leases that follow each other quickly double in size, up to 24 deliveries per slot and 256 in all", () => {
+test("leases in quick succession double in size, up to 24 deliveries per slot and 256 in all", () => {
   const ahead = new LeaseAhead();
   const wanted = [0, 50, 100, 150, 200].map((now) => {
     ahead.learn({ hasMore: true }, now);
@@ -19,7 +19,7 @@ test("leases that follow each other quickly double in size, up to 24 deliveries 
   expect(ahead.room({ slots: 32, held: 0, ready: 0 })).toBe(256);
 });
 
-test("a lease that follows slowly, or finds no more loans, returns the size to four deliveries per slot", () => {
+test("a late lease, or a lease that finds no more loans, resets the size to four deliveries per slot", () => {
   const ahead = new LeaseAhead();
   for (const now of [0, 50, 100]) ahead.learn({ hasMore: true }, now);
   ahead.learn({ hasMore: true }, 400);

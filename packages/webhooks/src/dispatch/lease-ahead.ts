@@ -1,8 +1,8 @@
 /** Deliveries leased per slot, so that a slot that becomes free does not wait for the database. */
 const PER_SLOT = 4;
 /**
- * The highest number per slot, for an endpoint that answers quickly. A lease or a batch of results costs little more for
- * 200 rows than for 20.
+ * The highest number of deliveries leased per slot, for an endpoint that answers quickly. A lease or a batch of results
+ * costs little more for 200 rows than for 20.
  */
 const MOST_PER_SLOT = 24;
 const MOST_AT_A_TIME = 256;
@@ -26,9 +26,9 @@ export class LeaseAhead {
   }
 
   /**
-   * Returns how many deliveries to lease now. `held` deliveries are leased and their results are not written yet.
-   * `ready` of these wait for one of the `slots`. Returns 0 while enough deliveries are ready, or while too many
-   * results are not written.
+   * Returns how many deliveries to lease now. `held` is the number of leased deliveries whose results are not written
+   * yet. `ready` is the number of these deliveries that wait for one of the `slots`. Returns 0 while enough deliveries
+   * are ready, or while too many results are not written.
    */
   room({ slots, held, ready }: { slots: number; held: number; ready: number }): number {
     const most = slots * this.#perSlot;

@@ -46,7 +46,7 @@ test("new events are delivered although the receiver hangs on the retries of tho
   await trial.publish(["new-1", "new-2", "new-3"].flatMap((loan) => eventsOn(lenderId, loan, 1, 1)));
   await until(async () => (await countIn(database, lenderId, "delivered")) === 3);
   expect(await countIn(database, lenderId, "waiting")).toBeGreaterThan(11_000);
-  // Each scan reads thousands of loans, which takes time on a busy machine.
+  // The test has a long time limit, because each scan reads thousands of loans, which takes time on a busy machine.
 }, 60_000);
 
 test(

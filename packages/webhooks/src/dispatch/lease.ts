@@ -83,7 +83,7 @@ export async function lease(em: EntityManager, request: LeaseRequest): Promise<L
 export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
   const claim = newClaim({
     timeoutMs: Math.max(...requests.map(({ timeoutMs }) => timeoutMs)),
-    // All lanes of a process have the same time.
+    // The option of the first request applies to all, because it is the same for all lanes of a process.
     beyondTimeoutMs: requests[0]?.beyondTimeoutMs,
   });
   const rows = await query<ScanRow & { readonly place: bigint }>(em, leaseHeadsOfMany, [
@@ -145,12 +145,12 @@ interface ScanText {
   readonly mostLoans: string;
 }
 
-// Each step of the recursion probes the index for the first waiting delivery (the head) of the next loan. The recursion
-// stops when the outer LIMIT is reached. A head that is a retry or a replay is not leased while a later event of its
-// loan is in flight. After a recovery, an event from before the recovery that waits for its retry blocks the later
-// events of its loan, so that the backlog is sent in order. A plan that was made while the tables were empty must use
-// the right indexes when they are full. The query therefore uses ranges with ORDER BY and LIMIT instead of joins. `not
-// in (…)` keeps the planner from choosing the partial index.
+// Builds the part of a query that finds and locks the deliveries to lease. Each step of the recursion probes the index
+// for the first waiting delivery (the head) of the next loan. The recursion stops when the outer LIMIT is reached. A
+// head that is a retry or a replay is not leased while a later event of its loan is in flight. After a recovery, the
+// backlog is sent in order: an event from before the recovery that waits for its retry blocks the later events of its
+// loan. Ranges with ORDER BY and LIMIT are used instead of joins, so that a plan that was made while the tables were
+// empty uses the right indexes when they are full. `not in (…)` keeps the planner from choosing the partial index.
 function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: ScanText): string {
   return `recursive target as materialized (
      select id, url, drain_to, recovered_at from webhooks.endpoint
@@ -234,7 +234,8 @@ export const leaseHeads = statement(
    order by l.loan`,
 );
 
-// ON CONFLICT finds each locked delivery by the primary key, with any plan.
+// Updates the locked deliveries by an INSERT with ON CONFLICT, which finds each of them by the primary key, with any
+// plan. Nothing is inserted, because every delivery exists.
 export const leaseHeadsOfMany = statement(
   "webhooks.lease-of-many",
   `with look as materialized (

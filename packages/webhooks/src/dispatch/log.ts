@@ -7,8 +7,8 @@ export interface Log {
 }
 
 /**
- * A log that writes errors to the console, and nothing else. A warning with an error is one too: for example, a routine
- * that failed and runs again later.
+ * A log that writes only errors, to the console. A warning that contains an error counts as an error: for example, when
+ * a routine has failed and will run again later.
  */
 export const errorLog: Log = {
   debug() {},

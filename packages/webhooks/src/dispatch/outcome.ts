@@ -10,7 +10,7 @@ export interface Outcome {
   readonly delivery: LeasedDelivery;
   readonly result: AttemptResult;
   readonly state: Exclude<StoredState, "waiting">;
-  /** Set when `state` is "retrying". */
+  /** The time of the next attempt. Null unless `state` is "retrying". */
   readonly nextAttemptAt: Date | null;
 }
 
@@ -21,7 +21,7 @@ export function outcomeOf(
   ladder: Ladder,
   random: () => number,
 ): Outcome {
-  assert.notEqual(result.outcome, "abandoned", "An abandoned attempt is given back, not recorded.");
+  assert.notEqual(result.outcome, "abandoned", "An abandoned attempt must be given back, not recorded.");
   if (result.outcome === "delivered") return { delivery, result, state: "delivered", nextAttemptAt: null };
   const failedAt = new Date(result.startedAt.getTime() + result.durationMs);
   const next = nextAttempt(

@@ -52,8 +52,8 @@ function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolea
 
 const STORED = ["lenderId", "id", "endpointId", "loan", "sequence", "kind", "state"] as const;
 
-// ON CONFLICT finds each locked delivery by the primary key, with any plan. The INSERT repeats the columns of the
-// stored row.
+// Updates the locked deliveries by an INSERT with ON CONFLICT, which finds each of them by the primary key, with any
+// plan. Nothing is inserted, because every delivery exists. The INSERT repeats the columns of the stored row.
 export const recordDeliveredOfMany = statement(
   "webhooks.record-arrivals-of-many",
   `with arrival as materialized (

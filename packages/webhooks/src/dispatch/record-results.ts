@@ -43,7 +43,7 @@ export async function recordResults(
     const rows = await settle(tx, lenderId, outcomes);
     if (rows.length > 0) send(tx, logAttempts, [lenderId, ...attemptColumns(rows)]);
     const verdict = judge(rows, rule);
-    // Delivered events need no retry and no alert.
+    // The steps that follow are for failed attempts: delivered events need no retry and no alert.
     if (outcomes.every(({ state }) => state === "delivered")) return recorded(rows, verdict);
     await enqueueRetries(tx, retriesOf(lenderId, rows));
     if (verdict.verdict === "suspend") {
@@ -102,8 +102,8 @@ function retriesOf(lenderId: string, rows: readonly Settled[]) {
 }
 
 /**
- * A delivery that was written, and its endpoint after the attempts are counted. `state` is null if the batch did not
- * change the endpoint.
+ * A delivery whose result was written, with its endpoint after the attempts of the batch are counted. `state` is null
+ * if the batch did not change the endpoint.
  */
 interface SettledRow extends Omit<EndpointAfter, "state"> {
   /**
@@ -171,16 +171,17 @@ export function keptHeaders(headers: Record<string, string>): string {
   return JSON.stringify(Object.fromEntries(kept));
 }
 
-// Citus treats this as an INSERT of a single row: all rows go to the lender's node by one command.
+// Inserts all rows by one command to the lender's node, because Citus treats this query as an INSERT of a single row.
 const logAttempts = oneLenderInsert("webhooks.log-attempts", {
   table: attemptTable.name,
   columns: attemptTable.insertedTypes(["id", "deliveryId", ...LOGGED]),
 });
 
-// Only answers of the registered URL count for the endpoint.
-// `place` is the order in which the attempts ended. If the batch has a 2xx, only the failures after the last 2xx count.
-// Only a delivery in state waiting has a claim. The sub-select finds each delivery by its primary key, and the UPDATE finds
-// it by its ctid, with any plan. The LIMIT makes the planner expect one row.
+// Writes the results of a batch to its deliveries, and counts the failures of the endpoint. Only answers of the
+// registered URL count. If the batch has a 2xx, only the failures after the last 2xx count. `place` is the order in
+// which the attempts ended. The state of a delivery is not checked, because only a delivery in state waiting has a
+// claim. With any plan, the sub-select finds each delivery by its primary key, and the UPDATE finds it by its ctid. The
+// LIMIT makes the planner expect one row.
 export const settleDeliveries = statement(
   "webhooks.record-results",
   `with clock as materialized (

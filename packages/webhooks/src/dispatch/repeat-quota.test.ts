@@ -21,7 +21,7 @@ test.each([
   expect({ isOpen: quota.isOpen, room: quota.room }).toEqual({ isOpen: facts.isOpen, room: facts.room });
 });
 
-test("counts retries and replays under way, but no first attempts", () => {
+test("the quota of repeats counts retries and replays under way, but no first attempts", () => {
   const { quota } = openQuota(4);
   quota.start(firstAttempt("a"));
   quota.start(retry("b"));
@@ -56,16 +56,19 @@ test("after a lease of only repeats, the next lease is limited to the room for r
 test.each([
   { firstAttemptsOnly: true, givenBack: 0 },
   { firstAttemptsOnly: false, givenBack: 2 },
-])("asks for one new scan, as soon as there is room for the repeats that a lease skipped: %o", (skipped) => {
-  const { quota, ready } = openQuota(4, 2);
-  quota.noteLease({ leased: [], ...skipped });
-  expect(quota.takeSkipped()).toBe(false);
-  ready.repeats = 1;
-  expect(quota.takeSkipped()).toBe(true);
-  expect(quota.takeSkipped()).toBe(false);
-});
+])(
+  "the quota of repeats asks for one new scan as soon as there is room for the repeats that a lease skipped: %o",
+  (skipped) => {
+    const { quota, ready } = openQuota(4, 2);
+    quota.noteLease({ leased: [], ...skipped });
+    expect(quota.takeSkipped()).toBe(false);
+    ready.repeats = 1;
+    expect(quota.takeSkipped()).toBe(true);
+    expect(quota.takeSkipped()).toBe(false);
+  },
+);
 
-test("asks for no new scan if no lease has skipped a repeat", () => {
+test("the quota of repeats asks for no new scan if no lease has skipped a repeat", () => {
   const { quota } = openQuota(4);
   quota.noteLease({ leased: [retry("a")], firstAttemptsOnly: false, givenBack: 0 });
   expect(quota.takeSkipped()).toBe(false);

@@ -21,7 +21,7 @@ export class RepeatQuota {
   #running = 0;
   /** Whether the last lease returned repeats and nothing else. */
   #wereAllRepeats = false;
-  /** Whether repeats may be due that a lease left out or gave back. */
+  /** Whether a lease has left out or given back repeats that may still be due. */
   #hasSkipped = false;
 
   constructor(concurrency: Pick<ConcurrencyLimit, "limit">, ready: Pick<Ready, "repeats">) {

@@ -1,4 +1,4 @@
-import type { AlertCause, AlertFacts } from "../endpoint/alert.ts";
+import type { AlertCause, StoredAlertFacts } from "../endpoint/alert.ts";
 import type { Outcome } from "./outcome.ts";
 import type { CountedEndpoint, SuspensionVerdict } from "../endpoint/suspension.ts";
 
@@ -18,7 +18,7 @@ export function alertsOf(
   written: readonly Outcome[],
   endpoint: EndpointAfter | null,
   verdict: SuspensionVerdict,
-): { cause: AlertCause; facts: AlertFacts }[] {
+): { cause: AlertCause; facts: StoredAlertFacts }[] {
   const startedAt = written[0]?.result.startedAt ?? new Date();
   const since = (endpoint?.failingSince ?? startedAt).toISOString();
   const gone = written.findLast(({ result }) => result.answer?.status === GONE);

@@ -58,7 +58,7 @@ test("while the writer is busy, a small batch is written after a short wait with
   expect(written).toEqual([["a"]]);
 });
 
-test("retries until the database is available again, and loses nothing", async () => {
+test("the writer of results retries until the database is available again, and loses nothing", async () => {
   const { writer, written, done, errors } = openWriter(async (_, attempt) => {
     if (attempt <= 2) throw unavailable;
   });
@@ -69,7 +69,7 @@ test("retries until the database is available again, and loses nothing", async (
   expect(errors).toEqual([unavailable, unavailable]);
 });
 
-test("writes the other items of a batch in which PostgreSQL rejects one item", async () => {
+test("the writer of results writes the other items of a batch in which PostgreSQL rejects one item", async () => {
   const { promise: mayWrite, resolve: writeFirst } = Promise.withResolvers<void>();
   const { writer, written, done } = openWriter(async (batch) => {
     await mayWrite;
@@ -82,7 +82,7 @@ test("writes the other items of a batch in which PostgreSQL rejects one item", a
   expect(done).toEqual(["a", "b", "bad", "c"]);
 });
 
-test("after the abort, does not wait for an unavailable database", async () => {
+test("the writer of results does not wait for an unavailable database after it is aborted", async () => {
   const { writer, written, done, abort } = openWriter(() => Promise.reject(unavailable));
   writer.add("a");
   abort.abort();

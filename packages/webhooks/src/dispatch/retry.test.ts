@@ -68,7 +68,11 @@ describe("a delivery that fails", () => {
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 4));
     await until(async () => (await countIn(database, lenderId, "delivered")) === 3);
     expect(receiver.received.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
-    const { deliveries } = await listDeliveries(database.em(), { lenderId, states: ["retrying"] }, new Date());
+    const { deliveries } = await listDeliveries(
+      database.em(),
+      { tenantId: lenderId, states: ["retrying"] },
+      new Date(),
+    );
     expect(deliveries).toMatchObject([{ sequence: 2n, attempts: 1, lastError: expect.stringMatching(/^NON_2XX: /) }]);
   });
 
@@ -79,7 +83,7 @@ describe("a delivery that fails", () => {
     await using _dispatcher = trial.dispatch({ ladder: shortLadder });
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
     await until(async () => (await countIn(database, lenderId, "retrying")) === 1);
-    const { deliveries } = await listDeliveries(database.em(), { lenderId }, new Date());
+    const { deliveries } = await listDeliveries(database.em(), { tenantId: lenderId }, new Date());
     const waitMs = (deliveries[0]?.nextAttemptAt?.getTime() ?? 0) - before;
     expect(waitMs).toBeGreaterThanOrEqual(1_800_000);
     expect(waitMs).toBeLessThan(1_860_000);
@@ -120,7 +124,7 @@ describe("the count of consecutive failures", () => {
     });
     const lenderId = await trial.addLender(receiver.url);
     const failures = async () => (await endpointOf(database.em(), lenderId))?.consecutiveFailures;
-    const change = (url: string) => transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId, url }));
+    const change = (url: string) => transaction(database.em(), (tx) => changeEndpoint(tx, { tenantId: lenderId, url }));
     await using dispatcher = trial.dispatch({ ladder: longLadder });
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 2));
     await until(() => dispatcher.facts.length === 2);
@@ -202,7 +206,7 @@ describe("the wait for a retry", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(1);
   });
 
-  test("is ended by one sweep even for more deliveries than one transaction takes", async () => {
+  test("is ended by one sweep, even if more deliveries wait than fit into one transaction", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 2_001));
     await query(database.em(), loseJobs, [lenderId]);

@@ -14,7 +14,8 @@ import {
 import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
 
 /**
- * A delivery whose wait for a retry is over. The job is outdated if the delivery has had more than `attempts` attempts.
+ * The data of a retry job: the delivery, and the number of its attempts when the job was enqueued. If the delivery has
+ * had more attempts since then, the job is outdated and does nothing.
  */
 export interface RetryDue {
   readonly lenderId: string;

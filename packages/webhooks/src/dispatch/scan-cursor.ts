@@ -8,7 +8,7 @@ import { isSmall } from "./quiet-lanes.ts";
 export class ScanCursor {
   /** The next lease begins after this loan. "" is before the first loan: no scan is under way. */
   #afterLoan = "";
-  /** Whether deliveries may be due that no lease has seen. */
+  /** Whether there may be due deliveries that no lease has read. */
   #isHinted = false;
   /** Whether a hint came during this scan: it may be about loans that the scan has already passed. */
   #isRepeatedAtEnd = false;

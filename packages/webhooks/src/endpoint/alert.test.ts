@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Database, query, statement, transaction } from "@collections/database";
 import { openTrial } from "../../tests/trial.ts";
-import { type AlertCause, type AlertFacts, type AlertJob, alertQueue, raiseAlert } from "./alert.ts";
+import { type AlertCause, type AlertJob, alertQueue, raiseAlert, type StoredAlertFacts } from "./alert.ts";
 import { releaseHeldBack } from "./alert-held-back.ts";
 
 const { database, otherDatabase, addLender } = await openTrial();
 beforeAll(() => Promise.all([database.jobs.start(), otherDatabase.jobs.start()]));
 const SINCE = "2026-11-20T09:40:55.000Z";
 
-async function raise(on: Database, lenderId: string, cause: AlertCause, facts: Partial<AlertFacts> = {}) {
+async function raise(on: Database, lenderId: string, cause: AlertCause, facts: Partial<StoredAlertFacts> = {}) {
   await transaction(on.em(), (tx) => raiseAlert(tx, { lenderId, cause, facts: { since: SINCE, ...facts } }));
 }
 
@@ -130,7 +130,7 @@ describe("an alert that was held back", () => {
     { cause: "recovered", now: "suspended", isTold: false },
     { cause: "parked", now: "suspended", isTold: true },
     { cause: "gone", now: "active", isTold: true },
-  ])("of cause $cause is mailed if the endpoint is now $now: $isTold", async ({ cause, now, isTold }) => {
+  ])("with the cause $cause is mailed while the endpoint is $now: $isTold", async ({ cause, now, isTold }) => {
     const lenderId = await addLender(null);
     await raise(database, lenderId, cause);
     await raise(database, lenderId, cause);

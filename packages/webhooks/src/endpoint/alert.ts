@@ -2,12 +2,14 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { enqueue, newId, query, queue, statement, tableOf, type Tx } from "@collections/database";
 import type { FailureReason } from "@collections/outbound";
 import type { AttemptErrorCode } from "./attempt.ts";
+import { streamNames, tenantNames } from "./old-names.ts";
+import { type Recipient, recipientOf } from "./recipient.ts";
 
-/** Why a lender gets a mail. `gone`: the callback answered 410. contract: Retry and suspension */
+/** Why a tenant gets a mail. `gone`: the callback answered 410. contract: Retry and suspension */
 export type AlertCause = "suspended" | "parked" | "gone" | "recovered";
 
-/** The facts of an alert, for its mail. Times are in ISO 8601. */
-export interface AlertFacts {
+/** The facts of an alert as its row stores them. */
+export interface StoredAlertFacts {
   /**
    * The time of the first of the consecutive failures. For `parked`: the time when the event was created. For
    * `recovered`: the time when the endpoint was suspended.
@@ -36,17 +38,23 @@ export interface AlertFacts {
   readonly errorDetail?: string;
 }
 
+/** The facts of an alert, for its mail. Times are in ISO 8601. */
+export interface AlertFacts extends Omit<StoredAlertFacts, "loan"> {
+  readonly stream?: string;
+  /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
+  readonly loan?: string;
+}
+
 /** A mail to send. The job carries the facts, so that later changes do not alter the mail. */
-export interface AlertJob {
-  readonly lenderId: string;
+export interface AlertJob extends Recipient {
   readonly alertId: string;
   readonly cause: AlertCause;
-  /** ISO 8601. `raisedAt` and `alertId` together identify the mail. */
+  /** When the mail was enqueued, in ISO 8601. `raisedAt` and `alertId` together identify the mail. */
   readonly raisedAt: string;
-  /** ISO 8601. Earlier than `raisedAt` if the mail was held back. */
+  /** When the cause of the mail occurred, in ISO 8601. Earlier than `raisedAt` if the mail was held back. */
   readonly happenedAt: string;
   readonly facts: AlertFacts;
-  /** The number of earlier alerts of this cause that were held back and that no mail has mentioned. */
+  /** The number of earlier alerts of this cause that were held back and not mentioned in an earlier mail. */
   readonly heldBack: number;
   /** The technical contacts that have not received the mail yet. If absent, none has received it. */
   readonly to?: readonly string[];
@@ -56,9 +64,9 @@ export interface AlertJob {
  * The facts of the newest alert as the row stores them. `heldBack` is the number of earlier alerts that the mail of
  * this alert mentioned.
  */
-type RememberedFacts = AlertFacts & Pick<AlertJob, "happenedAt"> & Partial<Pick<AlertJob, "heldBack">>;
+type RememberedFacts = StoredAlertFacts & Pick<AlertJob, "happenedAt"> & Partial<Pick<AlertJob, "heldBack">>;
 
-/** The latest alert of each cause. One row per lender and cause limits the mails to one an hour. */
+/** The latest alert of each cause. One row per tenant and cause limits the mails to one an hour. */
 export const AlertEntity = defineEntity({
   name: "Alert",
   schema: "webhooks",
@@ -70,7 +78,7 @@ export const AlertEntity = defineEntity({
     facts: p.json<RememberedFacts>(),
     /** When the latest mail was enqueued. */
     raisedAt: p.datetime().columnType("timestamptz"),
-    /** The number of alerts since then that were held back. */
+    /** The number of alerts that were held back since the latest mail was enqueued. */
     heldBack: p.integer(),
   },
 });
@@ -82,7 +90,7 @@ export type Alert = InferEntity<typeof AlertEntity>;
  * hour. `startWebhooks` processes the queue if it gets `sendAlert`.
  *
  * @example
- * await transaction(em, (tx) => enqueue(tx, alertQueue, { ...job, to: ["ops@lender.example"] }));
+ * await transaction(em, (tx) => enqueue(tx, alertQueue, { ...job, to: ["ops@acme.example"] }));
  */
 export const alertQueue = queue<AlertJob>("webhooks.alert", {
   retryLimit: 30,
@@ -93,15 +101,15 @@ export const alertQueue = queue<AlertJob>("webhooks.alert", {
 });
 
 /**
- * Enqueues a mail to the lender's technical contacts, in the caller's transaction. If the last mail of the same cause
+ * Enqueues a mail to the tenant's technical contacts, in the caller's transaction. If the last mail of the same cause
  * was less than an hour ago, the alert is held back: it is only counted, and `releaseHeldBack` mails it later. The row
- * stays locked until the commit. So raise alerts at the end of the transaction, and several causes always in the same
+ * stays locked until the commit. So raise alerts at the end of the transaction. Always raise several causes in the same
  * order.
  * contract: Retry and suspension
  */
 export async function raiseAlert(
   tx: Tx,
-  { lenderId, cause, facts }: { lenderId: string; cause: AlertCause; facts: AlertFacts },
+  { lenderId, cause, facts }: { lenderId: string; cause: AlertCause; facts: StoredAlertFacts },
 ): Promise<void> {
   const kept = JSON.stringify(facts, (_key, value: unknown) => (typeof value === "string" ? storable(value) : value));
   const [raised] = await query<RaisedAlert & { isDue: boolean }>(tx, raise, [lenderId, newId(), cause, kept]);
@@ -109,7 +117,7 @@ export async function raiseAlert(
 }
 
 /** The row of an alert whose mail is due. `happenedAt` is text, with the offset of the database's time zone. */
-export interface RaisedAlert extends Omit<AlertJob, "raisedAt" | "to"> {
+export interface RaisedAlert extends Omit<StoredAlertJob, "raisedAt" | "to"> {
   readonly raisedAt: Date;
 }
 
@@ -117,7 +125,25 @@ export interface RaisedAlert extends Omit<AlertJob, "raisedAt" | "to"> {
 export async function enqueueMail(tx: Tx, raised: RaisedAlert): Promise<void> {
   const { lenderId, alertId, cause, raisedAt, happenedAt, facts, heldBack } = raised;
   const times = { raisedAt: raisedAt.toISOString(), happenedAt: new Date(happenedAt).toISOString() };
-  await enqueue(tx, alertQueue, { lenderId, alertId, cause, ...times, facts, heldBack });
+  const recipient = await recipientOf(tx, lenderId);
+  await enqueue(tx, alertQueue, withNewNames({ ...recipient, alertId, cause, ...times, facts, heldBack }));
+}
+
+/**
+ * Adds `tenantId` and `stream` to a job. Jobs keep the older names too, because processes of an older version read
+ * them. Rows of alerts have only the older names. Jobs that an older process has enqueued have only the older names
+ * too.
+ */
+export function withNewNames(job: StoredAlertJob): AlertJob {
+  const { loan } = job.facts;
+  const facts = loan === undefined ? job.facts : { ...job.facts, ...streamNames(loan) };
+  return { ...job, ...tenantNames(job.lenderId), facts };
+}
+
+/** The data of a job, or the columns of an alert, with the older names only. */
+interface StoredAlertJob extends Omit<AlertJob, "tenantId" | "lenderId" | "facts"> {
+  readonly lenderId: string;
+  readonly facts: StoredAlertFacts;
 }
 
 /** Replaces what jsonb cannot store: NUL, and half of a surrogate pair. */

@@ -20,7 +20,7 @@ const sender: WebhookSender = {
 };
 const body = '{ "eventId":"evt_1","loan":"LN-1","sequence":1,  "note":"₹" }';
 
-describe("the request", () => {
+describe("the request of an attempt", () => {
   test("has the contract's headers and exactly the event's bytes", async () => {
     await using receiver = await openReceiver();
     const toMake = attemptTo(receiver.url);
@@ -79,7 +79,7 @@ describe("makeAttempt returns delivered", () => {
     expect(answer?.body).toBe("half of ");
   });
 
-  test("for a 2xx with a huge body, of which it keeps 2 KB", async () => {
+  test("for a 2xx with a huge body, and keeps only the first 2 KB of the body", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(200).end("₹".repeat(100_000)));
     const { outcome, answer } = await makeAttempt(sender, attemptTo(receiver.url));
     expect(outcome).toBe("delivered");
@@ -151,7 +151,7 @@ describe("an attempt that delivers nothing", () => {
 });
 
 function attemptTo(url: string): AttemptToMake {
-  return { lenderId: newId(), url, eventId: newId(), kind: "payment.collected", number: 1, body };
+  return { tenantId: newId(), url, eventId: newId(), kind: "payment.collected", number: 1, body };
 }
 
 async function serveRaw(answer: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { describeFailure, type FailureReason, type Outbound, type OutboundAnswer } from "@collections/outbound";
 import { publicId } from "@collections/database";
 import { HEADERS, sign } from "@collections/signing";
+import { type OfTenant, tenantIdOf } from "./old-names.ts";
 import { checkKey, type WebhookKey } from "./webhook-key.ts";
 
 /** How long a whole exchange with a callback may take. contract: Limits, webhook acknowledgement time */
@@ -10,9 +11,12 @@ const DEFAULT_USER_AGENT = "Webhooks/1.0";
 const DEFAULT_HEADER_PREFIX = "X-Service-";
 const KEPT_BODY_BYTES = 2_048;
 
-/** How requests to callbacks name their sender. */
+/** The names that identify the sender of requests to callbacks. */
 export interface WebhookBrand {
-  /** The prefix of the names of our headers, such as event and signature. Default: `X-Service-`. */
+  /**
+   * The prefix of the package's own headers, such as `X-Service-Event` and `X-Service-Signature`. Default:
+   * `X-Service-`.
+   */
   readonly headerPrefix?: string | undefined;
   /** Default: `Webhooks/1.0`. */
   readonly userAgent?: string | undefined;
@@ -21,15 +25,17 @@ export interface WebhookBrand {
 /** Everything that is needed to send signed requests to callbacks. */
 export interface WebhookSender extends WebhookBrand {
   readonly outbound: Outbound;
-  readonly signingKeyOf: (lenderId: string) => WebhookKey | Promise<WebhookKey>;
+  /** `endpoint` is undefined for the unnamed endpoint of the tenant. */
+  readonly signingKeyOf: (tenantId: string, endpoint?: string) => WebhookKey | Promise<WebhookKey>;
   /** The time limit of the whole exchange. */
   readonly timeoutMs: number;
   readonly now: () => Date;
 }
 
 /** One request to a callback. `eventId` is the event's UUID. `number` is the number of the attempt, from 1. */
-export interface AttemptToMake {
-  readonly lenderId: string;
+export type AttemptToMake = OfTenant & {
+  /** The name of the endpoint. Default: the unnamed endpoint. */
+  readonly endpoint?: string | undefined;
   readonly url: string;
   readonly eventId: string;
   readonly kind: string;
@@ -37,11 +43,11 @@ export interface AttemptToMake {
   readonly body: string;
   readonly replay?: boolean;
   readonly signal?: AbortSignal;
-}
+};
 
 /**
- * Why an attempt failed. `NON_2XX` and `REDIRECT` come with an answer, and the others without. `BLOCKED_ADDRESS` means that
- * the URL leads to an address where nothing may be sent. contract: Delivery
+ * Why an attempt failed. With `NON_2XX` and `REDIRECT`, the callback has answered. With the other codes, no answer
+ * came. `BLOCKED_ADDRESS`: requests to the address of the URL are not permitted. contract: Delivery
  */
 export type AttemptErrorCode = "TIMEOUT" | "DNS" | "CONNECT" | "TLS" | "NON_2XX" | "REDIRECT" | "BLOCKED_ADDRESS";
 
@@ -50,7 +56,7 @@ export interface AttemptError {
   readonly code: AttemptErrorCode;
   /** The exact reason, if no answer came. */
   readonly reason?: FailureReason;
-  /** One or two plain sentences for the lender's engineer. */
+  /** One or two plain sentences for the receiver's engineer. */
   readonly detail: string;
 }
 
@@ -87,7 +93,7 @@ export interface AttemptResult {
  * `signingKeyOf` does. contract: Webhook signing, Delivery
  */
 export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake): Promise<AttemptResult> {
-  const key = await sender.signingKeyOf(attempt.lenderId);
+  const key = await keyOf(sender, attempt);
   const startedAt = sender.now();
   const headers = signedHeaders(sender, attempt, key, startedAt);
   const answer = await sender.outbound.request({
@@ -108,16 +114,24 @@ export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake)
  *
  * @example
  * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
- * const attempt = { lenderId, url: "https://lender.example/hooks", eventId, kind: "ping", number: 1, body };
+ * const attempt = { tenantId, url: "https://acme.example/hooks", eventId, kind: "ping", number: 1, body };
  * const { url, headers } = await signedRequest(sender, attempt);
  */
 export async function signedRequest(
   sender: Pick<WebhookSender, "signingKeyOf" | "now"> & WebhookBrand,
   attempt: AttemptToMake,
 ): Promise<SentRequest> {
-  const key = await sender.signingKeyOf(attempt.lenderId);
+  const key = await keyOf(sender, attempt);
   const headers = signedHeaders(sender, attempt, key, sender.now());
   return { url: attempt.url, headers, body: attempt.body };
+}
+
+async function keyOf(sender: Pick<WebhookSender, "signingKeyOf">, attempt: AttemptToMake): Promise<WebhookKey> {
+  const tenantId = tenantIdOf(attempt);
+  const { endpoint } = attempt;
+  const key = await sender.signingKeyOf(tenantId, endpoint);
+  checkKey(key, { tenantId, endpoint });
+  return key;
 }
 
 function signedHeaders(
@@ -126,7 +140,6 @@ function signedHeaders(
   key: WebhookKey,
   at: Date,
 ): Record<string, string> {
-  checkKey(key, attempt.lenderId);
   const timestamp = String(at.getTime());
   const names = headerNames(headerPrefix);
   // The signature covers the path as the URL parser writes it, because the request line contains this path. `outbound`

@@ -25,7 +25,7 @@ const prober: Prober = {
   probeIntervalMs: 60_000,
 };
 
-test("probeDue throws the error of a probe that cannot be made after all other probes are done", async () => {
+test("if a probe cannot be made, probeDue makes all other probes and then throws the error", async () => {
   await using receiver = await openReceiver((response) => void setTimeout(() => response.writeHead(204).end(), 50));
   const lenderIds = await Promise.all(Array.from({ length: 3 }, () => suspended(receiver.url)));
   const pingOf: Prober["pingOf"] = (lenderId) => {
@@ -54,7 +54,7 @@ test("an endpoint whose row is locked is skipped, and probed later", async () =>
   expect(await statesOf([held])).toEqual(["active"]);
 });
 
-test("probes at most 64 endpoints at a time, in the order in which they became due", async () => {
+test("probeDue probes at most 64 endpoints at a time, in the order in which they became due", async () => {
   await using receiver = await openReceiver();
   const lenderIds = await Promise.all(Array.from({ length: 70 }, () => addLender(receiver.url)));
   for (const lenderId of lenderIds) await query(database.em(), suspend, [lenderId]);

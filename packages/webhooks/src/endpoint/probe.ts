@@ -1,5 +1,6 @@
 import { allLendersStatement, type EntityManager, query, queryReachable, statement } from "@collections/database";
 import { type AttemptError, type AttemptResult, makeAttempt, type WebhookSender } from "./attempt.ts";
+import { type Recipient, recipientOf } from "./recipient.ts";
 import { recoverEndpoint } from "./recover.ts";
 import type { Ping } from "./test-endpoint.ts";
 
@@ -16,15 +17,14 @@ const PROBES_AT_A_TIME = 64;
 export interface Prober {
   readonly em: () => EntityManager;
   readonly sender: WebhookSender;
-  /** Makes the ping for a lender: an event id, and a body that contains the id. */
-  readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
+  /** Makes the ping for an endpoint of a tenant: an event id, and a body that contains the id. */
+  readonly pingOf: (tenantId: string, endpoint?: string) => Ping | Promise<Ping>;
   readonly probeIntervalMs: number;
   readonly onProbe?: (probed: ProbeFacts) => void;
 }
 
 /** The result of a probe. `error` is null if the probe passed. */
-export interface ProbeFacts {
-  readonly lenderId: string;
+export interface ProbeFacts extends Recipient {
   readonly passed: boolean;
   readonly error: AttemptError | null;
   readonly durationMs: number;
@@ -58,13 +58,15 @@ async function claimAndMake(prober: Prober, lenderId: string): Promise<boolean> 
 }
 
 async function makeProbe(prober: Prober, lenderId: string, { url, claimedUntil }: ClaimedProbe): Promise<void> {
-  const ping = await prober.pingOf(lenderId);
-  const result = await makeAttempt(prober.sender, { ...ping, url, kind: "ping", number: 1 });
+  const recipient = await recipientOf(prober.em(), lenderId);
+  const { eventId, body } = await prober.pingOf(recipient.tenantId, recipient.endpoint);
+  const attempt = { ...recipient, url, eventId, kind: "ping", number: 1, body };
+  const result = await makeAttempt(prober.sender, attempt);
   if (result.outcome === "abandoned") return;
   const passed = result.outcome === "delivered";
   if (passed) await recoverEndpoint(prober.em(), lenderId, { url });
   else await query(prober.em(), recordProbe, [lenderId, claimedUntil, pauseMs(prober, result), textOf(result.error)]);
-  prober.onProbe?.({ lenderId, passed, error: result.error, durationMs: result.durationMs });
+  prober.onProbe?.({ ...recipient, passed, error: result.error, durationMs: result.durationMs });
 }
 
 function pauseMs({ probeIntervalMs }: Prober, { ownFault }: AttemptResult): number {

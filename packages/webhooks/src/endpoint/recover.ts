@@ -1,4 +1,5 @@
 import { type EntityManager, newId, query, signal, statement, transaction, type Tx } from "@collections/database";
+import { addressOf, type EndpointRef } from "./address.ts";
 import { raiseAlert } from "./alert.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 
@@ -9,25 +10,27 @@ import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 const ROWS_AT_A_TIME = 1_000;
 
 /**
- * Ends the suspension of a lender's endpoint. Its backlog is then sent, each loan in its sequence, slowly at first. Events that
+ * Ends the suspension of an endpoint. Its backlog is then sent, each stream in its sequence, slowly at first. Events that
  * waited for a retry become due too. With `url`, does nothing unless this URL is still registered, because the answer of
  * another URL says nothing about this one. Returns whether the endpoint was suspended. contract: Retry and suspension
  *
  * @example
- * const wasSuspended = await recoverEndpoint(em, lenderId);
+ * const wasSuspended = await recoverEndpoint(em, tenantId);
  */
 export async function recoverEndpoint(
   em: EntityManager,
-  lenderId: string,
+  recipient: EndpointRef,
   { url }: { url?: string } = {},
 ): Promise<boolean> {
+  const lenderId = addressOf(recipient);
   const suspended = await query(em, selectSuspended, [lenderId, url ?? null]);
   if (suspended.length === 0) return false;
   while ((await transaction(em, (tx) => endWaits(tx, lenderId))) === ROWS_AT_A_TIME);
   return transaction(em, async (tx) => {
     const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [lenderId, newId(), url ?? null]);
     if (!recovered) return false;
-    // Attempts that were under way at the suspension may have failed since.
+    // Ends waits a second time, now in the transaction of the recovery. Attempts that were under way at the suspension
+    // may have failed after the first loop, and their events may now wait for a retry.
     while ((await endWaits(tx, lenderId)) === ROWS_AT_A_TIME);
     await raiseAlert(tx, {
       lenderId,

@@ -30,7 +30,7 @@ describe.each([1, 3])("an endpoint that fails, with %i workers", (workers) => {
     await until(async () => (await endpoint()).state === "suspended");
     expect(await endpoint()).toMatchObject({ suspendedAt: expect.any(Date), nextProbeAt: expect.any(Date) });
 
-    // During the suspension, only one ping per interval is sent, and new events wait with the others.
+    // During the suspension, only one ping per interval is sent, and new events wait with the earlier events.
     await until(async () => (await countLeased(lenderId)) === 0);
     const spent = attempts(receiver.received).length;
     await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 3, 6)));
@@ -126,7 +126,7 @@ describe("a new callback URL", () => {
     await using worker = await trial.work({ suspension: { suspendAfter: 2, probeIntervalMs: 60_000 }, ladder });
     await trial.publish(["a", "b", "c", "d"].flatMap((loan) => eventsOn(lenderId, loan, 1, 1)));
     await old.arrived(4);
-    await transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId, url: other.url }));
+    await transaction(database.em(), (tx) => changeEndpoint(tx, { tenantId: lenderId, url: other.url }));
     answerAll();
     await until(async () => (await countIn(database, lenderId, "delivered")) === 4);
     expect(worker.facts.filter(({ state }) => state === "retrying")).toHaveLength(4);

@@ -7,14 +7,16 @@ import {
   type WebhookSender,
 } from "./attempt.ts";
 import { endpointOf } from "./endpoint.ts";
+import { type OfTenant, tenantIdOf } from "./old-names.ts";
 import { recoverEndpoint } from "./recover.ts";
 
 /** A ping to send: a new UUIDv7, and the exact body that contains it. */
-export interface Ping {
-  readonly lenderId: string;
+export type Ping = OfTenant & {
+  /** The name of the endpoint. Default: the tenant's unnamed endpoint. `pingOf` may leave it out. */
+  readonly endpoint?: string | undefined;
   readonly eventId: string;
   readonly body: string;
-}
+};
 
 /** The result of a ping. `error` is null if the ping was delivered. */
 export interface TestedDelivery {
@@ -28,24 +30,27 @@ export interface TestedDelivery {
 }
 
 /**
- * The lender has not registered a callback URL, so there is nowhere to send a ping.
+ * The tenant has not registered a callback URL, so there is nowhere to send a ping.
  *
  * @example
  * try {
- *   await testEndpoint(em, sender, await pingOf(lenderId));
+ *   await testEndpoint(em, sender, await pingOf(tenantId));
  * } catch (error) {
  *   if (!(error instanceof CallbackNotConfiguredError)) throw error;
- *   await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks" }));
+ *   await transaction(em, (tx) => changeEndpoint(tx, { tenantId, url: "https://acme.example/hooks" }));
  * }
  */
 export class CallbackNotConfiguredError extends Error {
   override readonly name = "CallbackNotConfiguredError";
   readonly code = "CALLBACK_NOT_CONFIGURED";
+  readonly tenantId: string;
+  /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId: string;
 
-  constructor(lenderId: string) {
+  constructor(tenantId: string) {
     super("No callback URL is registered; register one, then send the test again.");
-    this.lenderId = lenderId;
+    this.tenantId = tenantId;
+    this.lenderId = tenantId;
   }
 }
 
@@ -54,7 +59,7 @@ export class CallbackNotConfiguredError extends Error {
  *
  * @example
  * try {
- *   await testEndpoint(em, sender, await pingOf(lenderId));
+ *   await testEndpoint(em, sender, await pingOf(tenantId));
  * } catch (error) {
  *   if (error instanceof PingAbandonedError) console.error(`Try again in a moment. ${error.message}`);
  * }
@@ -76,15 +81,17 @@ export class PingAbandonedError extends Error {
  * @example
  * const eventId = newId();
  * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
- * const { delivered, durationMs, error } = await testEndpoint(em, sender, { lenderId, eventId, body });
+ * const { delivered, durationMs, error } = await testEndpoint(em, sender, { tenantId, eventId, body });
  * console.log(delivered ? `Answered in ${durationMs} ms.` : error?.detail);
  */
 export async function testEndpoint(em: EntityManager, sender: WebhookSender, ping: Ping): Promise<TestedDelivery> {
-  const endpoint = await endpointOf(em, ping.lenderId);
-  if (!endpoint?.url) throw new CallbackNotConfiguredError(ping.lenderId);
+  const tenantId = tenantIdOf(ping);
+  const recipient = { tenantId, endpoint: ping.endpoint };
+  const endpoint = await endpointOf(em, recipient);
+  if (!endpoint?.url) throw new CallbackNotConfiguredError(tenantId);
   const attempt = await makeAttempt(sender, { ...ping, url: endpoint.url, kind: "ping", number: 1 });
   if (attempt.outcome === "abandoned") throw new PingAbandonedError();
-  if (attempt.outcome === "delivered") await recoverEndpoint(em, ping.lenderId, { url: endpoint.url });
+  if (attempt.outcome === "delivered") await recoverEndpoint(em, recipient, { url: endpoint.url });
   return {
     delivered: attempt.outcome === "delivered",
     deliveryId: publicId("evt", ping.eventId),

@@ -1,7 +1,7 @@
 import type { Secret } from "@collections/signing";
 
 /**
- * The key that signs a lender's webhooks. A receiver finds the secret by the key's id.
+ * The key that signs a tenant's webhooks. A receiver finds the secret by the key's id.
  */
 export interface WebhookKey {
   readonly keyId: string;
@@ -17,45 +17,61 @@ export type WebhookKeyFault = "KEY_ID_INVALID" | "SECRET_TOO_SHORT";
  *
  * @example
  * try {
- *   await testEndpoint(em, sender, await pingOf(lenderId));
+ *   await testEndpoint(em, sender, await pingOf(tenantId));
  * } catch (error) {
- *   if (error instanceof InvalidWebhookKeyError) console.error(error.code, error.lenderId);
+ *   if (error instanceof InvalidWebhookKeyError) console.error(error.code, error.tenantId);
  *   throw error;
  * }
  */
 export class InvalidWebhookKeyError extends Error {
   override readonly name = "InvalidWebhookKeyError";
   readonly code: WebhookKeyFault;
+  readonly tenantId: string;
+  /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId: string;
+  /** The name of the endpoint. Undefined for the unnamed endpoint. */
+  readonly endpoint: string | undefined;
 
-  constructor(code: WebhookKeyFault, lenderId: string, message: string) {
+  constructor(code: WebhookKeyFault, { tenantId, endpoint }: KeyOwner, message: string) {
     super(message);
     this.code = code;
-    this.lenderId = lenderId;
+    this.tenantId = tenantId;
+    this.lenderId = tenantId;
+    this.endpoint = endpoint;
   }
 }
 
-/** The key id is sent in a header. */
+/** A valid key id. It is sent in a header, so only visible ASCII characters are allowed. */
 const KEY_ID = /^[\x21-\x7e]{1,200}$/;
-/** 16 random bytes in hexadecimal or base64 have at least as many characters. */
+/** A secret of 16 random bytes in hexadecimal or base64 is longer than this minimum. */
 const MIN_SECRET_CHARS = 16;
 
-/** Checks the key of a lender. The length of a prepared secret is unknown, so only texts are measured. */
-export function checkKey(key: WebhookKey, lenderId: string): void {
+/** The endpoint whose requests a key signs. */
+export interface KeyOwner {
+  readonly tenantId: string;
+  readonly endpoint?: string | undefined;
+}
+
+/** Checks the key of an endpoint. The length of a prepared secret is unknown, so only texts are measured. */
+export function checkKey(key: WebhookKey, owner: KeyOwner): void {
   const { keyId, secret } = (key ?? {}) as { readonly keyId?: unknown; readonly secret?: unknown };
   if (typeof keyId !== "string" || !KEY_ID.test(keyId)) {
     throw new InvalidWebhookKeyError(
       "KEY_ID_INVALID",
-      lenderId,
-      `signingKeyOf("${lenderId}") returned no valid keyId; expected { keyId, secret } with a keyId of 1 to 200 visible ASCII characters.`,
+      owner,
+      `${callFor(owner)} returned no valid keyId; expected { keyId, secret } with a keyId of 1 to 200 visible ASCII characters.`,
     );
   }
   if (typeof secret === "object" && secret !== null) return;
   if (typeof secret !== "string" || secret.length < MIN_SECRET_CHARS) {
     throw new InvalidWebhookKeyError(
       "SECRET_TOO_SHORT",
-      lenderId,
-      `signingKeyOf("${lenderId}") returned a secret of fewer than ${MIN_SECRET_CHARS} characters; make one with randomBytes(32).toString("hex").`,
+      owner,
+      `${callFor(owner)} returned a secret of fewer than ${MIN_SECRET_CHARS} characters; make one with randomBytes(32).toString("hex").`,
     );
   }
+}
+
+function callFor({ tenantId, endpoint }: KeyOwner): string {
+  return endpoint === undefined ? `signingKeyOf("${tenantId}")` : `signingKeyOf("${tenantId}", "${endpoint}")`;
 }

@@ -1,5 +1,7 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
 import { type Attempt, attemptTable } from "../storage/attempt-log.ts";
 import { type Delivery, deliveryTable } from "../storage/delivery.ts";
 
@@ -10,9 +12,9 @@ export type EndpointReach = "active" | "suspended" | "unregistered";
 export interface Backlog {
   readonly reach: EndpointReach;
   readonly endpoints: number;
-  /** Due or in flight. */
+  /** The number of deliveries that are due or in flight. */
   readonly waiting: number;
-  /** Waiting for a retry. */
+  /** The number of deliveries that wait for a retry. */
   readonly retrying: number;
   readonly parked: number;
   /** Age of the oldest event that waits for its first attempt. Null if there is none. */
@@ -21,8 +23,10 @@ export interface Backlog {
 
 const UNDELIVERED = ["kind", "loan", "sequence", "state", "createdAt"] as const;
 
-/** An event that its lender has not acknowledged. */
-export interface UndeliveredEvent extends Readonly<Pick<Delivery, (typeof UNDELIVERED)[number]>> {
+type UndeliveredRow = Readonly<Pick<Delivery, (typeof UNDELIVERED)[number]>>;
+
+/** An event that its tenant has not acknowledged. */
+export interface UndeliveredEvent extends Omit<UndeliveredRow, "loan">, StreamNames {
   readonly eventId: string;
   readonly state: "waiting" | "retrying";
 }
@@ -51,32 +55,37 @@ export async function backlogs(em: EntityManager): Promise<Backlog[]> {
 }
 
 /**
- * Returns the oldest event that a lender has not acknowledged and that will still be sent. Replays do not count.
+ * Returns the oldest event that an endpoint has not acknowledged and that will still be sent. Replays do not count.
  *
  * @example
- * const oldest = await oldestUndelivered(em, lenderId);
+ * const oldest = await oldestUndelivered(em, tenantId);
  * const ageMs = oldest ? now.getTime() - oldest.createdAt.getTime() : 0;
  */
-export async function oldestUndelivered(em: EntityManager, lenderId: string): Promise<UndeliveredEvent | undefined> {
-  const [oldest] = await query<UndeliveredEvent>(em, selectOldest, [lenderId]);
-  return oldest;
+export async function oldestUndelivered(
+  em: EntityManager,
+  recipient: EndpointRef,
+): Promise<UndeliveredEvent | undefined> {
+  const [oldest] = await query<UndeliveredRow & Pick<UndeliveredEvent, "eventId" | "state">>(em, selectOldest, [
+    addressOf(recipient),
+  ]);
+  return oldest && { ...oldest, ...streamNames(oldest.loan) };
 }
 
 /**
- * Returns the latest failed attempt of a lender, or undefined if none of its last 10,000 attempts has failed.
+ * Returns the latest failed attempt at an endpoint, or undefined if none of its last 10,000 attempts has failed.
  *
  * @example
- * const failed = await lastFailedAttempt(em, lenderId);
- * const { url } = (await endpointOf(em, lenderId)) ?? { url: null };
+ * const failed = await lastFailedAttempt(em, tenantId);
+ * const { url } = (await endpointOf(em, tenantId)) ?? { url: null };
  * const advice = failed && remedyFor({ ...failed, url });
  */
-export async function lastFailedAttempt(em: EntityManager, lenderId: string): Promise<FailedAttempt | undefined> {
-  const [failed] = await query<FailedAttempt>(em, selectLastFailed, [lenderId, LATEST_ATTEMPTS]);
+export async function lastFailedAttempt(em: EntityManager, recipient: EndpointRef): Promise<FailedAttempt | undefined> {
+  const [failed] = await query<FailedAttempt>(em, selectLastFailed, [addressOf(recipient), LATEST_ATTEMPTS]);
   return failed;
 }
 
-// Citus needs the lender's id in each join. The age includes only events that wait for their first attempt, because
-// retries and replays are old in any case.
+// Citus needs the lender's id in each join. The age includes only events that wait for their first attempt, because the
+// events of retries and replays are always old.
 export const selectBacklogs = statement(
   "webhooks.backlogs",
   `select case when e.url is null then 'unregistered' else e.state end as reach, count(*)::int as endpoints,

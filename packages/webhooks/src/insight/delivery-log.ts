@@ -3,18 +3,19 @@ import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { type Attempt, attemptTable, LOGGED } from "../storage/attempt-log.ts";
 import { type Delivery, DeliveryEntity, type DeliveryState } from "../storage/delivery.ts";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import { EndpointEntity } from "../endpoint/endpoint.ts";
+import { type StreamNames, streamNames, streamOf, tenantIdOf } from "../endpoint/old-names.ts";
+import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import { EventEntity } from "../storage/event.ts";
 import { CLOCKS_DIFFER_MS, idBefore, laterBy } from "../storage/id-time.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** A delivery as lenders and operators see it. Ids are UUIDs. */
-export interface DeliverySummary {
-  readonly lenderId: string;
+/** A delivery as tenants and operators see it. Ids are UUIDs. */
+export interface DeliverySummary extends Recipient, StreamNames {
   readonly eventId: string;
   readonly kind: string;
-  readonly loan: string;
   readonly sequence: bigint;
   readonly state: DeliveryState;
   readonly attempts: number;
@@ -44,20 +45,33 @@ export interface DeliveryDetail extends DeliverySummary {
   readonly log: readonly LoggedAttempt[];
 }
 
-/** A filter of deliveries. An absent field does not restrict the list. `loan` needs `lenderId`. */
+/** A filter of deliveries. An absent field does not restrict the list. `stream` needs `tenantId`. */
 export interface DeliveryFilter {
+  /**
+   * Only deliveries to one endpoint of this tenant: the endpoint with the name `endpoint`, or by default the unnamed
+   * endpoint.
+   */
+  readonly tenantId?: string;
+  /** The name of an endpoint. It needs `tenantId`. */
+  readonly endpoint?: string | null;
+  /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId?: string;
   readonly states?: readonly DeliveryState[];
+  readonly stream?: string;
+  /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
   readonly loan?: string;
   readonly kind?: string;
   /** Only deliveries that were created at this time or later. */
   readonly since?: Date;
-  /** `nextCursor` of the previous page. */
+  /** The cursor of the page to list: `nextCursor` of the previous page. */
   readonly cursor?: string;
   readonly limit?: number;
 }
 
-/** A page of deliveries, newest first. */
+/**
+ * A page of deliveries, newest first. Copies of an event for several endpoints are on the same page, so a page of all
+ * tenants may be longer than `limit`.
+ */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliverySummary[];
   /** The cursor of the next page. Null on the last page. */
@@ -68,8 +82,8 @@ export interface DeliveryPage {
  * Lists deliveries, newest first, one page at a time. `now` decides whether a lease has ended.
  *
  * @example
- * const { deliveries, nextCursor } = await listDeliveries(em, { lenderId, states: ["parked"], limit: 20 }, now);
- * const older = nextCursor && (await listDeliveries(em, { lenderId, states: ["parked"], cursor: nextCursor }, now));
+ * const { deliveries, nextCursor } = await listDeliveries(em, { tenantId, states: ["parked"], limit: 20 }, now);
+ * const older = nextCursor && (await listDeliveries(em, { tenantId, states: ["parked"], cursor: nextCursor }, now));
  */
 export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<DeliveryPage> {
   const limit = filter.limit ?? DEFAULT_LIMIT;
@@ -79,23 +93,38 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
     { $and: conditions },
     { orderBy: { id: "desc" }, limit: limit + 1, disableIdentityMap: true },
   );
-  const deliveries = rows.slice(0, limit).map((row) => summaryOf(row, now));
-  return { deliveries, nextCursor: rows.length > limit ? (deliveries.at(-1)?.eventId ?? null) : null };
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  if (last && last.id === rows.at(-1)!.id) page.push(...(await otherCopies(em, conditions, last.id, page)));
+  const deliveries = await Promise.all(page.map((row) => summaryOf(em, row, now)));
+  return { deliveries, nextCursor: last?.id ?? null };
+}
+
+/** Returns the copies of an event that are not on the page. The cursor of the next page would skip them. */
+async function otherCopies(
+  em: EntityManager,
+  conditions: readonly FilterQuery<Delivery>[],
+  id: string,
+  page: readonly Delivery[],
+): Promise<Delivery[]> {
+  const copies = await em.find(DeliveryEntity, { $and: [...conditions, { id }] }, { disableIdentityMap: true });
+  return copies.filter((copy) => !page.some((shown) => shown.id === id && shown.lenderId === copy.lenderId));
 }
 
 /**
- * Returns one delivery of a lender with its body and all attempts, or undefined if there is none.
+ * Returns one delivery of an endpoint with its body and all attempts, or undefined if there is none.
  *
  * @example
- * const delivery = await deliveryById(em, lenderId, eventId, now);
+ * const delivery = await deliveryById(em, tenantId, eventId, now);
  * for (const { number, status, errorCode } of delivery?.log ?? []) console.log(number, status ?? errorCode);
  */
 export async function deliveryById(
   em: EntityManager,
-  lenderId: string,
+  recipient: EndpointRef,
   eventId: string,
   now: Date,
 ): Promise<DeliveryDetail | undefined> {
+  const lenderId = addressOf(recipient);
   const delivery = await em.findOne(DeliveryEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
   const event = await em.findOne(EventEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
   if (!delivery || !event) return undefined;
@@ -106,7 +135,7 @@ export async function deliveryById(
   );
   const log = await query<LoggedAttempt>(em, selectAttempts, [lenderId, eventId, laterBy(-CLOCKS_DIFFER_MS, eventId)]);
   return {
-    ...summaryOf(delivery, now),
+    ...(await summaryOf(em, delivery, now)),
     url: endpoint?.url ?? null,
     occurredAt: event.occurredAt,
     body: event.body,
@@ -115,23 +144,32 @@ export async function deliveryById(
 }
 
 async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
-  const { lenderId, loan, kind, states, since, cursor } = filter;
+  const { kind, states, since, cursor } = filter;
+  const [lenderId, loan] = [addressIn(filter), streamOf(filter)];
   const conditions: FilterQuery<Delivery>[] = [];
-  if (lenderId !== undefined) conditions.push(await lenderCondition(em, lenderId, states));
+  if (lenderId !== undefined) conditions.push(await endpointCondition(em, lenderId, states));
   if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
   if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
   if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
-  // Events have an index by loan, so deliveries need none.
-  if (loan !== undefined) conditions.push({ id: { $in: await idsOfLoan(em, lenderId, loan) } });
+  // Finds the deliveries of a stream by the ids of its events, because only events have an index by stream.
+  if (loan !== undefined) conditions.push({ id: { $in: await idsOfStream(em, lenderId, loan) } });
   return conditions;
 }
 
+/** Returns the address of the endpoint that a filter names, or undefined if it names none. */
+function addressIn(filter: DeliveryFilter): string | undefined {
+  const [tenantId, { endpoint }] = [tenantIdOf(filter), filter];
+  if (tenantId !== undefined) return addressOf({ tenantId, endpoint });
+  if (endpoint === undefined || endpoint === null) return undefined;
+  throw new TypeError("The filter has endpoint but no tenantId. A name belongs to one tenant: pass tenantId too.");
+}
+
 /**
- * Returns the condition on the lender. Parked deliveries are found by an index that begins with the endpoint, because a
- * query by the lender's id would read delivered ones too.
+ * Returns the condition on the endpoint. For parked deliveries, the condition uses the endpoint's id, because the index
+ * of parked deliveries begins with this id. A condition on the address would also read deliveries in other states.
  */
-async function lenderCondition(
+async function endpointCondition(
   em: EntityManager,
   lenderId: string,
   states: readonly DeliveryState[] | undefined,
@@ -147,20 +185,20 @@ function stateCondition(state: DeliveryState, now: Date): FilterQuery<Delivery> 
   return { state };
 }
 
-async function idsOfLoan(em: EntityManager, lenderId: string | undefined, loan: string): Promise<string[]> {
+async function idsOfStream(em: EntityManager, lenderId: string | undefined, stream: string): Promise<string[]> {
   if (lenderId === undefined)
-    throw new TypeError("The filter has loan but no lenderId. A loan number belongs to one lender: pass lenderId too.");
-  const rows = await query<{ id: string }>(em, selectIdsOfLoan, [lenderId, loan]);
+    throw new TypeError("The filter has stream but no tenantId. A stream belongs to one tenant: pass tenantId too.");
+  const rows = await query<{ id: string }>(em, selectIdsOfStream, [lenderId, stream]);
   return rows.map(({ id }) => id);
 }
 
-function summaryOf(row: Delivery, now: Date): DeliverySummary {
+async function summaryOf(em: EntityManager, row: Delivery, now: Date): Promise<DeliverySummary> {
   const isInFlight = row.state === "waiting" && row.leasedUntil && row.leasedUntil >= now;
   return {
-    lenderId: row.lenderId,
+    ...(await recipientOf(em, row.lenderId)),
     eventId: row.id,
     kind: row.kind,
-    loan: row.loan,
+    ...streamNames(row.loan),
     sequence: row.sequence,
     state: isInFlight ? "in_flight" : row.state,
     attempts: row.attempts,
@@ -172,7 +210,7 @@ function summaryOf(row: Delivery, now: Date): DeliverySummary {
   };
 }
 
-const selectIdsOfLoan = statement(
+const selectIdsOfStream = statement(
   "webhooks.event-ids-of-loan",
   `select id from webhooks.event where lender_id = $1 and source_loan_number = $2`,
 );

@@ -21,14 +21,18 @@ export type WebhookProblemCode =
   | "OLD_EVENT";
 
 /**
- * A problem of a lender's webhooks. A `fault` is on our side. A `warning` is on the lender's side, and the service
+ * A problem of a tenant's webhooks. A `fault` is on our side. A `warning` is on the tenant's side, and this package
  * handles it.
  */
 export interface WebhookProblem {
   readonly severity: "fault" | "warning";
   readonly code: WebhookProblemCode;
-  /** Null for a problem that belongs to no lender. */
+  /** Null for a problem that belongs to no tenant. */
+  readonly tenantId: string | null;
+  /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId: string | null;
+  /** The name of the endpoint. Absent for the unnamed endpoint, and for a problem that belongs to no tenant. */
+  readonly endpoint?: string;
   readonly count: number;
   /** The first event concerned, as a UUID. */
   readonly eventId: string | null;
@@ -41,14 +45,19 @@ export interface WebhookProblem {
 /** An event that has waited this long causes a warning, whatever it waits for. */
 const OLD_EVENT_MS = 900_000;
 /**
- * It is a fault if the partitions end within this time from now. The routine creates them four weeks ahead, and a
- * migration creates them at least one week ahead.
+ * If the partitions end earlier than this time from now, that is a fault. The routine creates them four weeks ahead,
+ * and a migration creates them at least one week ahead.
  */
 const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
 
-/** Lists the problems of an endpoint, faults first. */
-export function diagnoseEndpoint(facts: EndpointFacts, now: Date): WebhookProblem[] {
-  return [...faultsInRows(facts), ...faultsOfWorkers(facts, now), ...warnings(facts, now)];
+/** Lists the problems of an endpoint, faults first. `streamNoun` is the host's word for a stream. */
+export function diagnoseEndpoint(facts: EndpointFacts, now: Date, streamNoun: string): WebhookProblem[] {
+  const found = [
+    ...faultsInRows(facts, streamNoun),
+    ...faultsOfWorkers(facts, now),
+    ...warnings(facts, now, streamNoun),
+  ];
+  return found.map((problem) => ({ ...problem, ...facts.recipient }));
 }
 
 /** Lists the partitioned tables that lack partitions for the coming days. */
@@ -57,36 +66,29 @@ export function diagnosePartitions(states: readonly PartitionState[], now: Date)
     .filter(({ madeTo }) => madeTo.getTime() < now.getTime() + PARTITIONS_AHEAD_MS)
     .map(({ relation, madeTo, unplaced }) =>
       problem("fault", "PARTITIONS_NOT_MADE", {
-        lenderId: null,
         count: unplaced,
-        detail: `webhooks.${relation} has partitions only up to ${iso(madeTo)}; ${unplaced} rows are later.`,
+        detail: `webhooks.${relation} has partitions only up to ${iso(madeTo)}; ${unplaced} rows are after that time.`,
       }),
     );
 }
 
-function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
-  const { lenderId, totals, sequenceProblems: sequence, eventsWithoutDelivery, deliveriesWithoutEvent } = facts;
+function faultsInRows(facts: EndpointFacts, streamNoun: string): WebhookProblem[] {
+  const { totals, sequenceProblems: sequence, eventsWithoutDelivery, deliveriesWithoutEvent } = facts;
   const { published, delivered, waiting, retrying, parked } = totals;
   const tracked = delivered + waiting + retrying + parked;
   return [
     ...sequenceFaults(
-      lenderId,
       "SEQUENCE_GAP",
       sequence.filter(({ fault }) => fault === "gap"),
+      streamNoun,
     ),
     ...sequenceFaults(
-      lenderId,
       "SEQUENCE_DUPLICATE",
       sequence.filter(({ fault }) => fault === "duplicate"),
+      streamNoun,
     ),
+    ...faultOf("EVENT_WITHOUT_DELIVERY", eventsWithoutDelivery, "Events have no delivery, so they are not sent"),
     ...faultOf(
-      lenderId,
-      "EVENT_WITHOUT_DELIVERY",
-      eventsWithoutDelivery,
-      "Events have no delivery, so they are not sent",
-    ),
-    ...faultOf(
-      lenderId,
       "DELIVERY_WITHOUT_EVENT",
       deliveriesWithoutEvent,
       "Deliveries have no event, so there is no body to send",
@@ -95,7 +97,6 @@ function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
       ? []
       : [
           problem("fault", "TOTALS_MISMATCH", {
-            lenderId,
             count: Math.abs(published - tracked),
             detail: `${published} events are published, but ${delivered} delivered, ${waiting} waiting, ${retrying} retrying and ${parked} parked add up to ${tracked}.`,
           }),
@@ -104,35 +105,32 @@ function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
 }
 
 function sequenceFaults(
-  lenderId: string,
   code: "SEQUENCE_GAP" | "SEQUENCE_DUPLICATE",
   found: readonly SequenceProblem[],
+  streamNoun: string,
 ): WebhookProblem[] {
   const [first] = found;
   if (!first) return [];
-  const loans = new Set(found.map(({ loan }) => loan)).size;
+  const streams = new Set(found.map(({ stream }) => stream)).size;
   const what = code === "SEQUENCE_GAP" ? "Sequence numbers are missing" : "Sequence numbers are repeated";
-  const detail = `${what}: ${found.length}, in loans: ${loans}. The first is in loan ${first.loan}: after ${first.after} comes ${first.found}.`;
-  return [problem("fault", code, { lenderId, count: found.length, eventId: first.eventId, detail })];
+  const detail = `${what}: ${found.length}, in ${streamNoun}s: ${streams}. The first is in ${streamNoun} ${first.stream}: after ${first.after} comes ${first.found}.`;
+  return [problem("fault", code, { count: found.length, eventId: first.eventId, detail })];
 }
 
 function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
-  const { lenderId, state, url, updatedAt, inFlight, unleased, stuck, nextProbeAt } = facts;
+  const { state, url, updatedAt, inFlight, unleased, stuck, nextProbeAt } = facts;
   const longAgo = new Date(now.getTime() - GRACE_MS);
   const isOpen = state === "active" && url !== null && updatedAt < longAgo;
   const isProbeOverdue = state === "suspended" && url !== null && (nextProbeAt === null || nextProbeAt < longAgo);
   return [
     ...(isOpen && inFlight === 0
-      ? faultOf(lenderId, "NOT_PICKED_UP", unleased, "First attempts are due, and no worker makes them")
+      ? faultOf("NOT_PICKED_UP", unleased, "First attempts are due, and no worker makes them")
       : []),
-    ...(isOpen
-      ? faultOf(lenderId, "STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over")
-      : []),
-    ...faultOf(lenderId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue, and no worker makes them"),
+    ...(isOpen ? faultOf("STUCK_LEASE", stuck, "Leases ended long ago, and no worker has taken them over") : []),
+    ...faultOf("RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue, and no worker makes them"),
     ...(isProbeOverdue
       ? [
           problem("fault", "PROBE_OVERDUE", {
-            lenderId,
             since: nextProbeAt,
             detail: nextProbeAt
               ? `The probe that was due at ${iso(nextProbeAt)} was not made.`
@@ -142,7 +140,6 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
       : []),
     ...facts.stalledReplays.map(({ replayId, nextStepAt, done, total }) =>
       problem("fault", "REPLAY_STALLED", {
-        lenderId,
         count: total - done,
         since: nextStepAt,
         detail: `The replay ${publicId("replay", replayId)} has stalled at ${done} of ${total} events since ${iso(nextStepAt)}.`,
@@ -152,10 +149,10 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
 }
 
 /** Returns at most one warning. If events wait for several reasons, the first reason explains the others. */
-function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
-  const { lenderId, state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
+function warnings(facts: EndpointFacts, now: Date, streamNoun: string): WebhookProblem[] {
+  const { state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
   const count = totals.waiting + totals.retrying;
-  const about = { lenderId, count, eventId: oldest?.eventId ?? null };
+  const about = { count, eventId: oldest?.eventId ?? null };
   if (state === "suspended" && url !== null) {
     const probe = [nextProbeAt && `next probe ${iso(nextProbeAt)}`, probeError && `last probe: ${probeError}`];
     const detail = `Suspended since ${suspendedAt ? iso(suspendedAt) : "an unknown time"}, ${count} events wait; ${probe.filter(Boolean).join(", ")}`;
@@ -163,7 +160,7 @@ function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
   }
   if (!oldest) return [];
   const since = oldest.createdAt;
-  const oldestIs = `the oldest is ${publicId("evt", oldest.eventId)} of loan ${oldest.loan}, created ${iso(since)}`;
+  const oldestIs = `the oldest is ${publicId("evt", oldest.eventId)} of ${streamNoun} ${oldest.stream}, created ${iso(since)}`;
   if (url === null) {
     const detail = `No callback is registered, ${count} events wait; ${oldestIs}.`;
     return [problem("warning", "NO_CALLBACK", { ...about, since, detail })];
@@ -173,23 +170,18 @@ function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
   return [problem("warning", "OLD_EVENT", { ...about, since, detail })];
 }
 
-function faultOf(
-  lenderId: string,
-  code: WebhookProblemCode,
-  { count, eventId }: Found,
-  what: string,
-): WebhookProblem[] {
+function faultOf(code: WebhookProblemCode, { count, eventId }: Found, what: string): WebhookProblem[] {
   if (count === 0 || eventId === null) return [];
   const detail = `${what}: ${count}, the first is ${publicId("evt", eventId)}.`;
-  return [problem("fault", code, { lenderId, count, eventId, detail })];
+  return [problem("fault", code, { count, eventId, detail })];
 }
 
 function problem(
   severity: WebhookProblem["severity"],
   code: WebhookProblemCode,
-  facts: Partial<WebhookProblem> & Pick<WebhookProblem, "lenderId" | "detail">,
+  facts: Partial<WebhookProblem> & Pick<WebhookProblem, "detail">,
 ): WebhookProblem {
-  return { severity, code, count: 1, eventId: null, since: null, ...facts };
+  return { severity, code, tenantId: null, lenderId: null, count: 1, eventId: null, since: null, ...facts };
 }
 
 function iso(at: Date): string {

@@ -1,6 +1,7 @@
 import { query, statement, type Tx } from "@collections/database";
 import { oldestUndelivered, type UndeliveredEvent } from "./backlog.ts";
 import { type Endpoint, endpointTable } from "../endpoint/endpoint.ts";
+import type { Recipient } from "../endpoint/recipient.ts";
 import { eventsKeptFrom } from "./event-pages.ts";
 import { type DeliveryTotals, deliveryTotals, sequenceProblems, type SequenceProblem } from "./verification.ts";
 
@@ -20,11 +21,12 @@ export interface Found {
 }
 
 export interface EndpointFacts extends EndpointRow {
+  readonly recipient: Recipient;
   readonly totals: DeliveryTotals;
   readonly oldestUndelivered: UndeliveredEvent | undefined;
   /** Deliveries with a lease that has not ended. */
   readonly inFlight: number;
-  /** First attempts that have been due for long and that no process has leased. */
+  /** First attempts that have been due for a long time, and that no process has leased. */
   readonly unleased: Found;
   /** Due deliveries with a lease that ended long ago. */
   readonly stuck: Found;
@@ -44,7 +46,12 @@ export interface StalledReplay {
 }
 
 /** Reads the facts of an endpoint in a transaction that sees one consistent state. */
-export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: number): Promise<EndpointFacts> {
+export async function factsOfEndpoint(
+  tx: Tx,
+  endpoint: EndpointRow,
+  recipient: Recipient,
+  timeoutMs: number,
+): Promise<EndpointFacts> {
   const { lenderId, endpointId } = endpoint;
   const longRead = { timeoutMs };
   const ofEndpoint = [lenderId, endpointId, GRACE_MS];
@@ -57,6 +64,7 @@ export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: 
   const [deliveriesWithoutEvent] = await query<Found>(tx, findDeliveriesWithoutEvent, [lenderId], longRead);
   return {
     ...endpoint,
+    recipient,
     totals: await deliveryTotals(tx, lenderId, longRead),
     oldestUndelivered: await oldestUndelivered(tx, lenderId),
     inFlight: leases!.inFlight,

@@ -19,7 +19,7 @@ describe("the check of webhooks", () => {
       lenderId,
     );
     await change(updateDelivery(`leased_until = now() + interval '20 seconds'`, "sequence = 4"), lenderId);
-    const { at, lenders, problems } = await checkWebhooks(database.em(), { lenderId });
+    const { at, tenants: lenders, problems } = await checkWebhooks(database.em(), { tenantId: lenderId });
     expect(problems).toEqual([]);
     expect(lenders).toMatchObject([
       { lenderId, url: CALLBACK, state: "active", published: 6, delivered: 1, waiting: 3, retrying: 1, parked: 1 },
@@ -33,15 +33,17 @@ describe("the check of webhooks", () => {
     await publish(one, "LN-1", 2, 2);
     await publish(other, "LN-1", 1, 1);
     const seen: string[] = [];
-    const { lenders, problems } = await checkWebhooks(database.em(), {
-      onProgress: ({ lenderId, done, of }) => seen.push(`${lenderId} ${done < of}`),
+    const { tenants: lenders, problems } = await checkWebhooks(database.em(), {
+      onProgress: ({ tenantId: lenderId, done, of }) => seen.push(`${lenderId} ${done < of}`),
     });
-    expect(seen).toEqual(lenders.map(({ lenderId }) => `${lenderId} true`));
-    expect(problems.filter(({ lenderId }) => lenderId === one).map(({ code }) => code)).toEqual([
+    expect(seen).toEqual(lenders.map(({ tenantId: lenderId }) => `${lenderId} true`));
+    expect(problems.filter(({ tenantId: lenderId }) => lenderId === one).map(({ code }) => code)).toEqual([
       "SEQUENCE_GAP",
       "NO_CALLBACK",
     ]);
-    expect(problems.filter(({ lenderId }) => lenderId === other).map(({ code }) => code)).toEqual(["NO_CALLBACK"]);
+    expect(problems.filter(({ tenantId: lenderId }) => lenderId === other).map(({ code }) => code)).toEqual([
+      "NO_CALLBACK",
+    ]);
   });
 
   test.each<[WebhookProblem["code"], Partial<WebhookProblem>, ...Statement[]]>([
@@ -64,9 +66,9 @@ describe("the check of webhooks", () => {
     const lenderId = await aQuietLender(CALLBACK);
     await publish(lenderId, "LN-1", 1, 3);
     for (const one of statements) await change(one, lenderId);
-    const { problems } = await checkWebhooks(database.em(), { lenderId });
+    const { problems } = await checkWebhooks(database.em(), { tenantId: lenderId });
     expect(problems.filter((problem) => problem.code === code)).toMatchObject([
-      { severity: "fault", lenderId, ...facts },
+      { severity: "fault", tenantId: lenderId, ...facts },
     ]);
     for (const { detail } of problems) expect(detail).toMatch(/^[A-Z\d].*\.$/);
   });
@@ -86,7 +88,7 @@ describe("the check of webhooks", () => {
     const lenderId = await aQuietLender(CALLBACK);
     await publish(lenderId, "LN-1", 1, 3);
     for (const one of statements) await change(one, lenderId);
-    const { problems } = await checkWebhooks(database.em(), { lenderId });
+    const { problems } = await checkWebhooks(database.em(), { tenantId: lenderId });
     expect(problems).toMatchObject(codes.map((code) => ({ severity: "warning", code, count: 3, lenderId })));
   });
 
@@ -115,11 +117,13 @@ describe("the check of webhooks", () => {
     const lenderId = await aQuietLender(CALLBACK);
     await publish(lenderId, "LN-1", 1, 3);
     for (const one of statements) await change(one, lenderId);
-    expect((await checkWebhooks(database.em(), { lenderId })).problems).toEqual([]);
+    expect((await checkWebhooks(database.em(), { tenantId: lenderId })).problems).toEqual([]);
   });
 
   test("reports missing partitions as a fault that belongs to no lender", async () => {
-    expect((await checkWebhooks(database.em())).problems.filter(({ lenderId }) => lenderId === null)).toEqual([]);
+    expect((await checkWebhooks(database.em())).problems.filter(({ tenantId: lenderId }) => lenderId === null)).toEqual(
+      [],
+    );
     const now = new Date();
     const state = {
       relation: "event",

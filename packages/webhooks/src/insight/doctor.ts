@@ -2,67 +2,94 @@ import { type EntityManager, query, readSnapshot, statement } from "@collections
 import { diagnoseEndpoint, diagnosePartitions, type WebhookProblem } from "./diagnosis.ts";
 import { factsOfEndpoint, selectEndpoints, type EndpointRow } from "./doctor-facts.ts";
 import type { EndpointState } from "../endpoint/endpoint.ts";
+import { addressOf } from "../endpoint/address.ts";
+import { tenantIdOf } from "../endpoint/old-names.ts";
+import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import type { UndeliveredEvent } from "./backlog.ts";
 import { partitionStates } from "../storage/partitions.ts";
 import { type DeliveryTotals, holdEvents } from "./verification.ts";
 
-/** One lender's webhooks at the time of the check. */
-export interface LenderWebhooks extends DeliveryTotals {
-  readonly lenderId: string;
+/** The webhooks of one endpoint of a tenant at the time of the check. */
+export interface TenantWebhooks extends DeliveryTotals, Recipient {
   readonly url: string | null;
   readonly state: EndpointState;
   readonly suspendedAt: Date | null;
   readonly oldestUndelivered: UndeliveredEvent | null;
 }
 
-/** The state of the webhooks of one lender or of all lenders, and the problems found. */
+/**
+ * The older name of `TenantWebhooks`.
+ *
+ * @deprecated Use `TenantWebhooks`. Version 0.2 removes `LenderWebhooks`.
+ */
+export type LenderWebhooks = TenantWebhooks;
+
+/** The state of the webhooks of one endpoint or of all endpoints, and the problems found. */
 export interface WebhookReport {
   /** The time of the report, by the database's clock. */
   readonly at: Date;
-  readonly lenders: readonly LenderWebhooks[];
-  /** The problems of each lender in turn, then those that belong to no lender. */
+  readonly tenants: readonly TenantWebhooks[];
+  /** @deprecated Use `tenants`. Version 0.2 removes `lenders`. */
+  readonly lenders: readonly TenantWebhooks[];
+  /** The problems, in the order of the endpoints. Problems that belong to no tenant come last. */
   readonly problems: readonly WebhookProblem[];
 }
 
-/** Which lender to check, and a progress callback. */
+/** Which endpoint to check, and a progress callback. */
 export interface CheckOptions {
-  /** Default: all lenders. Partitions are checked only for all lenders. */
+  /** The tenant whose endpoint is checked. Default: all endpoints of all tenants, and the partitions. */
+  readonly tenantId?: string | undefined;
+  /** The name of the endpoint. Default: the tenant's unnamed endpoint. */
+  readonly endpoint?: string | null | undefined;
+  /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId?: string | undefined;
-  /** Called before each lender. */
-  readonly onProgress?: (progress: { readonly lenderId: string; readonly done: number; readonly of: number }) => void;
+  /** The host's word for a stream, such as `invoice`, for the sentences of the report. Default: `stream`. */
+  readonly streamNoun?: string | undefined;
+  /** Called before each endpoint is checked. */
+  readonly onProgress?: (progress: CheckProgress) => void;
 }
 
-/** The time limit of a query. One query counts all events of a lender, and no request waits for it. */
+/** The endpoint that is checked next, the number of endpoints already checked, and the number of all endpoints. */
+export interface CheckProgress extends Recipient {
+  readonly done: number;
+  readonly of: number;
+}
+
+/** The time limit of a query. One query counts all events of a tenant, and no request waits for it. */
 const LONG_QUERY_MS = 300_000;
 
 /**
- * Finds work that workers have not done in time, rows that contradict each other, and lenders that get no events. It
- * changes nothing, and reads one consistent view of the rows. Takes a few seconds per million events.
+ * Finds work that workers have not done in time, rows that contradict each other, and tenants that get no events. The
+ * check changes nothing, and reads one consistent view of the rows. It takes a few seconds per million events.
  *
  * @example
- * const { problems } = await checkWebhooks(em, { lenderId });
+ * const { problems } = await checkWebhooks(em, { tenantId });
  * const faults = problems.filter(({ severity }) => severity === "fault");
  * for (const { code, count, detail } of faults) console.error(code, count, detail);
  */
 export async function checkWebhooks(em: EntityManager, options: CheckOptions = {}): Promise<WebhookReport> {
-  const { lenderId, onProgress } = options;
+  const { endpoint: name, onProgress, streamNoun = "stream" } = options;
+  const tenantId = tenantIdOf(options);
   return readSnapshot(em, async (tx) => {
     await holdEvents(tx);
     await query(tx, allowLongStatements, [String(LONG_QUERY_MS)]);
     const [clock] = await query<{ now: Date }>(tx, selectNow, []);
-    const endpoints = await query<EndpointRow>(tx, selectEndpoints, [lenderId ?? null]);
-    const lenders: LenderWebhooks[] = [];
+    const endpoints = await query<EndpointRow>(tx, selectEndpoints, [
+      tenantId === undefined ? null : addressOf({ tenantId, endpoint: name }),
+    ]);
+    const tenants: TenantWebhooks[] = [];
     const problems: WebhookProblem[] = [];
     for (const [done, endpoint] of endpoints.entries()) {
-      onProgress?.({ lenderId: endpoint.lenderId, done, of: endpoints.length });
-      const facts = await factsOfEndpoint(tx, endpoint, LONG_QUERY_MS);
+      const recipient = await recipientOf(tx, endpoint.lenderId);
+      onProgress?.({ ...recipient, done, of: endpoints.length });
+      const facts = await factsOfEndpoint(tx, endpoint, recipient, LONG_QUERY_MS);
       const { url, state, suspendedAt } = endpoint;
       const { oldestUndelivered = null, totals } = facts;
-      lenders.push({ lenderId: endpoint.lenderId, url, state, suspendedAt, oldestUndelivered, ...totals });
-      problems.push(...diagnoseEndpoint(facts, clock!.now));
+      tenants.push({ ...recipient, url, state, suspendedAt, oldestUndelivered, ...totals });
+      problems.push(...diagnoseEndpoint(facts, clock!.now, streamNoun));
     }
-    if (lenderId === undefined) problems.push(...diagnosePartitions(await partitionStates(tx), clock!.now));
-    return { at: clock!.now, lenders, problems };
+    if (tenantId === undefined) problems.push(...diagnosePartitions(await partitionStates(tx), clock!.now));
+    return { at: clock!.now, tenants, lenders: tenants, problems };
   });
 }
 

@@ -1,77 +1,80 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { type OnStream, type StreamNames, streamNames, streamOf } from "../endpoint/old-names.ts";
 
 /** An event as it is stored, with the exact bytes of its body. */
-export interface StoredEvent {
+export interface StoredEvent extends StreamNames {
   readonly eventId: string;
-  readonly loan: string;
   readonly sequence: bigint;
   readonly body: string;
 }
 
-/** Identifies an event by its loan and its number in the loan's sequence. */
-export interface EventKey {
-  readonly loan: string;
-  readonly sequence: bigint;
-}
+/** Identifies an event by its stream and its number in the stream's sequence. */
+export type EventKey = OnStream & { readonly sequence: bigint };
 
-/** The event with a key, if it exists. `isLetGo`: retention has deleted the loan's events up to the key's `sequence`. */
+/**
+ * The event with the requested key, if the event exists. `isLetGo`: retention has deleted the stream's events up to the
+ * key's `sequence`.
+ */
 export interface EventAtKey {
   readonly event: StoredEvent | undefined;
   readonly isLetGo: boolean;
 }
 
-/** A page of a lender's events of one kind. An empty page is not always the last page: check `next`. */
+/** A page of a tenant's events of one kind. An empty page is not always the last page: check `next`. */
 export interface EventPage {
   readonly events: StoredEvent[];
-  /** Pass it as `after` for the next page. Undefined on the last page. */
+  /** The cursor of the next page: pass it as `after`. Undefined on the last page. */
   readonly next: string | undefined;
 }
 
 /**
- * Reads a lender's events of one kind, ordered by id, one page at a time, to compare them with rows of other
+ * Reads a tenant's events of one kind, ordered by id, one page at a time, to compare them with rows of other
  * domains. A page reads `limit` events of all kinds, so it is quick even if few of them are of this kind.
  *
  * @example
  * let after: string | undefined;
  * do {
- *   const page = await eventPage(em, lenderId, "payment.collected", after, 1_000);
- *   for (const { loan, sequence } of page.events) console.log(loan, sequence);
+ *   const page = await eventPage(em, tenantId, "invoice.paid", after, 1_000);
+ *   for (const { stream, sequence } of page.events) console.log(stream, sequence);
  *   after = page.next;
  * } while (after !== undefined);
  */
 export async function eventPage(
   em: EntityManager,
-  lenderId: string,
+  recipient: EndpointRef,
   kind: string,
   after: string | undefined,
   limit: number,
 ): Promise<EventPage> {
-  const rows = await query<PageRow>(em, selectPage, [lenderId, kind, after ?? BEFORE_ALL_IDS, limit]);
+  const rows = await query<PageRow>(em, selectPage, [addressOf(recipient), kind, after ?? BEFORE_ALL_IDS, limit]);
   return {
-    events: rows.flatMap(({ body, ...event }) => (body === null ? [] : [{ ...event, body }])),
+    events: rows.flatMap(({ body, ...event }) =>
+      body === null ? [] : [{ ...event, ...streamNames(event.loan), body }],
+    ),
     next: rows.length < limit ? undefined : rows.at(-1)?.eventId,
   };
 }
 
 /**
- * Reads the events of one kind with these loans and numbers, in the order of `keys`. Call `holdEvents` before it in the same
+ * Reads the events of one kind with these streams and numbers, in the order of `keys`. Call `holdEvents` before it in the same
  * transaction.
  *
  * @example
- * const [found] = await eventsAt(em, lenderId, "payment.collected", [{ loan: "LN-2026-00417", sequence: 4n }]);
+ * const [found] = await eventsAt(em, tenantId, "invoice.paid", [{ stream: "INV-2026-00417", sequence: 4n }]);
  * const isMissing = found?.event === undefined && found?.isLetGo === false;
  */
 export async function eventsAt(
   em: EntityManager,
-  lenderId: string,
+  recipient: EndpointRef,
   kind: string,
   keys: readonly EventKey[],
 ): Promise<EventAtKey[]> {
   if (keys.length === 0) return [];
-  const columns = [keys.map(({ loan }) => loan), keys.map(({ sequence }) => sequence.toString())];
-  const rows = await query<FoundRow>(em, selectAt, [lenderId, kind, ...columns]);
+  const columns = [keys.map((key) => streamOf(key)), keys.map(({ sequence }) => sequence.toString())];
+  const rows = await query<FoundRow>(em, selectAt, [addressOf(recipient), kind, ...columns]);
   return rows.map(({ eventId, body, loan, sequence, isLetGo }) => ({
-    event: eventId === null || body === null ? undefined : { eventId, loan, sequence, body },
+    event: eventId === null || body === null ? undefined : { eventId, ...streamNames(loan), sequence, body },
     isLetGo,
   }));
 }
@@ -89,7 +92,7 @@ export async function eventsKeptFrom(em: EntityManager): Promise<string> {
 }
 
 /** An event of any kind. The body is null unless the event is of the requested kind. */
-type PageRow = Omit<StoredEvent, "body"> & { readonly body: string | null };
+type PageRow = Omit<StoredEvent, "body" | keyof StreamNames> & { readonly loan: string; readonly body: string | null };
 
 interface FoundRow {
   readonly eventId: string | null;

@@ -3,7 +3,10 @@ import { expect, test } from "vitest";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { reasonInText } from "./failure-reason.ts";
 
-/** Maps each reason to its code and to the codes of the underlying errors. Null: there may be no underlying error. */
+/**
+ * For each reason: the code of the failure, and then the possible codes of the underlying error. Null means that there
+ * may be no underlying error.
+ */
 const FAILURES: Record<FailureReason, readonly [FailureCode, ...(string | null)[]]> = {
   URL_NOT_ALLOWED: ["BLOCKED_ADDRESS", null],
   ADDRESS_NOT_PUBLIC: ["BLOCKED_ADDRESS", null],
@@ -70,7 +73,7 @@ test.each<[AttemptErrorCode, string, FailureReason | undefined]>([
   ["CONNECT", "The other side's answer was not valid HTTP.", "NOT_HTTP"],
   ["TLS", "The other side's certificate has expired (CERT_HAS_EXPIRED).", "CERTIFICATE_EXPIRED"],
   ["TLS", "No secure connection could be agreed (ERR_SSL_WRONG_VERSION_NUMBER).", "NOT_TLS"],
-  ["TLS", "A sentence that nothing writes.", undefined],
+  ["TLS", "A sentence that no version has written.", undefined],
   ["NON_2XX", "The callback answered 503; any 2xx acknowledges.", undefined],
 ])("reasonInText reads the reason from a row of an earlier version: %s, %s", (code, detail, reason) => {
   expect(reasonInText(code, detail)).toBe(reason);

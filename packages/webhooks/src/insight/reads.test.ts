@@ -33,7 +33,7 @@ describe("the list of deliveries", () => {
     do {
       const page = await listDeliveries(
         database.em(),
-        { lenderId, limit: 3, ...(cursor !== null && { cursor }) },
+        { tenantId: lenderId, limit: 3, ...(cursor !== null && { cursor }) },
         new Date(),
       );
       expect(page.deliveries.length).toBeLessThanOrEqual(3);
@@ -50,8 +50,8 @@ describe("the list of deliveries", () => {
     await lease(database.em(), { lenderId, count: 1, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 10_000 });
     const now = new Date();
     const list = async (filter: object) => {
-      const { deliveries } = await listDeliveries(database.em(), { lenderId, ...filter }, now);
-      return deliveries.map(({ loan, sequence, state }) => `${loan} ${sequence} ${state}`);
+      const { deliveries } = await listDeliveries(database.em(), { tenantId: lenderId, ...filter }, now);
+      return deliveries.map(({ stream: loan, sequence, state }) => `${loan} ${sequence} ${state}`);
     };
     expect(await list({})).toEqual(["LN/2 1 waiting", "LN-1 2 waiting", "LN-1 1 in_flight"]);
     expect(await list({ loan: "LN-1" })).toEqual(["LN-1 2 waiting", "LN-1 1 in_flight"]);
@@ -130,14 +130,14 @@ describe("verification", () => {
     expect(end).toEqual({ next: undefined });
     expect([first.length, second.length]).toEqual([3, 2]);
     expect([...first, ...second]).toEqual(
-      events.map(({ eventId, loan, sequence, body }) => ({ eventId, loan, sequence, body })),
+      events.map(({ eventId, stream, sequence, body }) => ({ eventId, stream, loan: stream, sequence, body })),
     );
     // A page of three events of other kinds is empty, and not the last.
     const others = await eventPage(database.em(), lenderId, "case.closed", undefined, 3);
     expect(others).toEqual({ events: [], next });
 
     await query(database.em(), letGoFirstTwo, [lenderId]);
-    const keys = [5n, 9n, 2n].map((sequence) => ({ loan: "LN-1", sequence }));
+    const keys = [5n, 9n, 2n].map((sequence) => ({ stream: "LN-1", sequence }));
     expect(await eventsAt(database.em(), lenderId, kind, keys)).toEqual([
       { event: second[1], isLetGo: false },
       { event: undefined, isLetGo: false },
@@ -149,10 +149,10 @@ describe("verification", () => {
   });
 });
 
-describe("the endpoint", () => {
-  test("is undefined for a lender without an endpoint", async () => {
+describe("a lender without an endpoint", () => {
+  test("has no endpoint to read or to change", async () => {
     expect(await endpointOf(database.em(), newId())).toBeUndefined();
-    const change = transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId: newId(), url: null }));
+    const change = transaction(database.em(), (tx) => changeEndpoint(tx, { tenantId: newId(), url: null }));
     await expect(change).rejects.toThrow(EndpointNotFoundError);
   });
 });
@@ -170,7 +170,7 @@ describe("a test of the endpoint", () => {
     const lenderId = await trial.addLender(receiver.url);
     const eventId = newId();
     const body = JSON.stringify({ eventId, kind: "ping", test: true });
-    const tested = await testEndpoint(database.em(), sender, { lenderId, eventId, body });
+    const tested = await testEndpoint(database.em(), sender, { tenantId: lenderId, eventId, body });
     expect(tested).toMatchObject({
       delivered: true,
       deliveryId: publicId("evt", eventId),
@@ -185,14 +185,14 @@ describe("a test of the endpoint", () => {
   test("returns the error of a failing receiver, and does not count it", async () => {
     await using receiver = await openReceiver((response) => response.writeHead(401).end());
     const lenderId = await trial.addLender(receiver.url);
-    const tested = await testEndpoint(database.em(), sender, { lenderId, eventId: newId(), body: "{}" });
+    const tested = await testEndpoint(database.em(), sender, { tenantId: lenderId, eventId: newId(), body: "{}" });
     expect(tested).toMatchObject({ delivered: false, response: { status: 401 }, error: { code: "NON_2XX" } });
     expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 0 });
   });
 
   test("is rejected if no callback URL is registered", async () => {
     const lenderId = await trial.addLender(null);
-    const tested = testEndpoint(database.em(), sender, { lenderId, eventId: newId(), body: "{}" });
+    const tested = testEndpoint(database.em(), sender, { tenantId: lenderId, eventId: newId(), body: "{}" });
     await expect(tested).rejects.toThrow(CallbackNotConfiguredError);
   });
 });

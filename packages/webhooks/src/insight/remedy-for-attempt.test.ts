@@ -79,7 +79,8 @@ describe("a redirect", () => {
   test.each([undefined, "", "javascript:alert(1)", "https://", "mailto:ops@acme.example"])(
     "with the Location %j is explained as a redirect without a readable Location",
     (location) => {
-      // An empty Location resolves to the callback's own URL, which is readable. So this case leaves the callback unknown.
+      // The callback's URL is unknown in the case of an empty Location. Otherwise the Location would resolve to this
+      // URL, and would be readable.
       const said = remedyFor(redirect(location, location === "" ? { url: null } : {}));
       expect(said.cause).toBe("Your server redirected (302) without a Location that can be read.");
     },
@@ -90,7 +91,7 @@ describe("a redirect", () => {
     expect(cause).toContain(` https://acme.example/${"x".repeat(179)}… `);
   });
 
-  test("to http is accepted if the callback is http too", () => {
+  test("to an http URL is accepted if the callback URL is http too", () => {
     const { remedy } = remedyFor(redirect("/b", { url: "http://127.0.0.1:4000/a" }));
     expect(remedy).toMatch(/^Register the final URL, which is http:\/\/127\.0\.0\.1:4000\/b /);
   });
@@ -130,7 +131,7 @@ describe("an attempt without an answer", () => {
     ["TLS", "No secure connection could be agreed (ERR_SSL_WRONG_VERSION_NUMBER).", /does not speak TLS/],
     ["TLS", "No secure connection could be agreed (EPROTO).", /No TLS connection/],
     ["BLOCKED_ADDRESS", "The host's name resolves to an address that is not public.", /not public/],
-  ])("with %s is explained: %s", (errorCode, errorDetail, cause) => {
+  ])("with the error code %s is explained: %s", (errorCode, errorDetail, cause) => {
     const said = remedyFor(failed(errorCode, { errorDetail }));
     expect(said.cause).toMatch(cause);
     expect(said).toEqual(WHOLE_SENTENCES);

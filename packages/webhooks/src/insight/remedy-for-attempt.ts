@@ -19,11 +19,11 @@ export interface FailedAttemptFacts {
 }
 
 /**
- * Explains why an attempt failed, and what the lender can do. contract: Deliveries
+ * Explains why an attempt failed, and what the receiver can do. contract: Deliveries
  *
  * @example
  * const { cause, remedy } = remedyFor({
- *   errorCode: "NON_2XX", errorDetail: null, status: 401, headers: {}, url: "https://lender.example/hooks",
+ *   errorCode: "NON_2XX", errorDetail: null, status: 401, headers: {}, url: "https://acme.example/hooks",
  * });
  */
 export function remedyFor(failed: FailedAttemptFacts): Remedy {
@@ -69,7 +69,7 @@ const BLOCKED: Remedy = {
 const NOT_HTTP: Remedy = {
   cause: "Your server sent no valid HTTP/1.1 answer.",
   remedy:
-    "Check that the port of the callback URL belongs to your web server, and that no proxy before it changes answers.",
+    "Check that the port of the callback URL belongs to your web server, and that no proxy in front of it changes answers.",
 };
 
 const NO_CONNECTION: Remedy = {
@@ -78,7 +78,7 @@ const NO_CONNECTION: Remedy = {
 };
 
 const BROKEN_OFF: Remedy = {
-  cause: "Your server, or a proxy before it, closed the connection before it answered.",
+  cause: "Your server, or a proxy in front of it, closed the connection before it answered.",
   remedy:
     "Look for a crash of the receiver at that time, and for a proxy or firewall that cuts connections or refuses the request's size.",
 };
@@ -131,7 +131,7 @@ const SELF_SIGNED: Remedy = {
 };
 
 const OTHER_HOST: Remedy = {
-  cause: "Your server's certificate is for another host name than that of the callback URL.",
+  cause: "Your server's certificate is for another host name than the one in the callback URL.",
   remedy:
     "Install a certificate for the callback's host name, or register the callback under a host name in the certificate.",
 };

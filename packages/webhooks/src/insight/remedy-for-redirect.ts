@@ -9,12 +9,12 @@ interface Redirect {
   readonly url: string | null;
 }
 
-/** Explains a 3xx by the URL that it leads to. Redirects are not followed. */
+/** Explains a 3xx answer by the URL to which it redirects. Redirects are not followed. */
 export function remedyForRedirect({ status, location, url }: Redirect): Remedy {
   if (status === 304) {
     return {
       cause: "Your server answered 304 (not modified), which is not a valid answer to an event.",
-      remedy: "Take the callback out of the cache before your server, and answer 2xx.",
+      remedy: "Exclude the callback from the cache in front of your server, and answer 2xx.",
     };
   }
   const shown = status === null ? "" : ` (${status})`;
@@ -32,7 +32,7 @@ export function remedyForRedirect({ status, location, url }: Redirect): Remedy {
 
 function adviceFor(target: URL, to: string, url: string | null): string {
   if (target.protocol !== "https:" && !isPlainHttp(url)) {
-    return "Answer 2xx at the registered URL itself: it leads to a URL without https, which cannot be registered.";
+    return "Answer 2xx at the registered URL itself: the redirect leads to a URL without https, which cannot be registered.";
   }
   if (looksLikeLogin(target)) {
     return "Exempt the callback from your login: its requests are authenticated by their signature only.";

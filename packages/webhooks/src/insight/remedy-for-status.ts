@@ -17,7 +17,7 @@ function wordsOfClass(status: number): Words {
     ];
   }
   if (status >= 500 && status < 600) {
-    return ["Your server failed", "Look at the logs of the receiver and of the proxies before it at that time."];
+    return ["Your server failed", "Look in the logs of the receiver, and of the proxies in front of it, at that time."];
   }
   return ["Your server answered with a status that HTTP does not have", "Answer 200 or 204."];
 }
@@ -25,7 +25,6 @@ function wordsOfClass(status: number): Words {
 const SLOW_WORK = "Store the event and answer 2xx first, then work on it.";
 const PROCESS =
   "Check that the receiver's process runs, and that it listens on the address and port that the gateway uses.";
-const CLOUDFLARE = "Cloudflare, in front of your server,";
 
 const BY_STATUS: Readonly<Record<number, Words>> = {
   400: [
@@ -34,10 +33,10 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   ],
   401: [
     "Your server did not accept the signature, or asked for a login",
-    "Verify over the raw bytes of the body with the secret that X-Service-Key-Id names, check your clock, and ask for no other proof.",
+    "Verify the signature over the raw bytes of the body, with the secret of the key in X-Service-Key-Id. Check your clock. Ask for no other authentication.",
   ],
   403: [
-    "Your server, or a firewall before it, forbade the request",
+    "Your server, or a firewall in front of it, forbade the request",
     "Let POST requests of PartnerCollections-Webhooks pass the firewall, the bot protection and the CSRF check: their signature authenticates them.",
   ],
   404: [
@@ -53,7 +52,7 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
     "Answer 2xx without a body, whatever Accept says.",
   ],
   407: [
-    "A proxy before your server asked for a login",
+    "A proxy in front of your server asked for a login",
     "Let requests from the internet reach the callback without proxy credentials.",
   ],
   408: [
@@ -61,8 +60,8 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
     "Raise the time that your server or its proxy waits for a request's body.",
   ],
   409: [
-    "Your server says that the event contradicts what it has",
-    "Answer 2xx to an event that you have, or whose sequence is not above your last for its loan: skip it, do not refuse it.",
+    "Your server says that the event contradicts what it has stored",
+    "Answer 2xx to an event that you have already, or whose sequence is not above the last one that you have for the loan. Skip such an event, but do not refuse it.",
   ],
   410: [
     "Your server says that the callback is gone for good",
@@ -70,11 +69,11 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   ],
   411: [
     "Your server asked for a Content-Length",
-    "The service sends one. Find the proxy before your server that removes it, or accept chunked bodies.",
+    "The service sends one. Find the proxy in front of your server that removes this header, or accept chunked bodies.",
   ],
   413: [
     "The body is too large for your server",
-    "Accept bodies of at least 20 KB, also in the proxy before your server.",
+    "Accept bodies of at least 20 KB, also in the proxy in front of your server.",
   ],
   414: ["The callback URL is too long for your server", "Register a shorter URL."],
   415: [
@@ -83,7 +82,7 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   ],
   421: [
     "The server that was reached does not serve this host name",
-    "Check which server the host name leads to in the DNS, and that it and its certificate are set up for this host name.",
+    "Check which server the host name leads to in the DNS. That server and its certificate must be set up for this host name.",
   ],
   422: [
     "Your server did not accept what the event says",
@@ -100,7 +99,7 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
   ],
   431: [
     "The headers are too large for your server",
-    "Allow at least 8 KB of headers, also in the proxy before your server.",
+    "Allow at least 8 KB of headers, also in the proxy in front of your server.",
   ],
   451: ["Your server refused for legal reasons", "Exempt the callback from blocking by country or content."],
   495: [
@@ -117,35 +116,38 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
     `Look for an exception in the receiver's log at that time. ${SLOW_WORK}`,
   ],
   501: ["Your server does not know the method POST", "Register the URL of a receiver that takes POST."],
-  502: ["A gateway before your receiver got no proper answer from it", PROCESS],
+  502: ["A gateway in front of your receiver got no proper answer from the receiver", PROCESS],
   503: [
     "Your server is overloaded or under maintenance",
     "Restore your server or add capacity. To set the time of the next attempt, send Retry-After of up to an hour.",
   ],
-  504: ["A gateway before your receiver gave up waiting for it", SLOW_WORK],
+  504: ["A gateway in front of your receiver gave up waiting for the receiver's answer", SLOW_WORK],
   505: ["Your server does not take this version of HTTP", "Serve the callback over HTTP/1.1."],
   507: ["Your server has no storage left", "Make room on its disk or in its database."],
   508: ["Your server's proxies forward the request in a loop", "Check where the proxy forwards the callback to."],
   511: [
-    "A network before your server asked for a login",
+    "A network in front of your server asked for a login",
     "Let requests from the internet reach the callback directly.",
   ],
-  520: [`${CLOUDFLARE} did not understand your server's answer`, "Look at your server's log at that time."],
-  521: [`${CLOUDFLARE} was refused by it`, "Check that your server runs, and lets Cloudflare's addresses in."],
-  522: [
-    `${CLOUDFLARE} could not connect to it in time`,
-    "Check that your server runs, and lets Cloudflare's addresses in.",
+  520: ["Cloudflare did not understand your server's answer", "Look at your server's log at that time."],
+  521: [
+    "Your server refused the connection from Cloudflare",
+    "Check that your server runs, and that its firewall admits Cloudflare's addresses.",
   ],
-  523: [`${CLOUDFLARE} could not reach it`, "Check the origin's address in your Cloudflare settings."],
-  524: [`${CLOUDFLARE} gave up waiting for it`, SLOW_WORK],
+  522: [
+    "Cloudflare could not connect to your server in time",
+    "Check that your server runs, and that its firewall admits Cloudflare's addresses.",
+  ],
+  523: ["Cloudflare could not reach your server", "Check the origin's address in your Cloudflare settings."],
+  524: ["Cloudflare gave up waiting for your server's answer", SLOW_WORK],
   525: [
-    `${CLOUDFLARE} could not establish a TLS connection to it`,
+    "Cloudflare could not establish a TLS connection to your server",
     "Check the certificate and TLS settings of your own server.",
   ],
   526: [
-    `${CLOUDFLARE} does not trust its certificate`,
+    "Cloudflare does not trust your server's certificate",
     "Install a valid certificate on your own server, or choose another mode of encryption in Cloudflare.",
   ],
   529: ["Your server is overloaded", "Add capacity, or answer 503 with Retry-After of up to an hour."],
-  530: [`${CLOUDFLARE} could not find it`, "Check the origin's host name in your Cloudflare settings."],
+  530: ["Cloudflare could not find your server", "Check the origin's host name in your Cloudflare settings."],
 };

@@ -1,11 +1,13 @@
 import { type EntityManager, query, type QueryOptions, statement, type Tx } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
+import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import { eventsKeptFrom } from "./event-pages.ts";
+import type { Delivery } from "../storage/delivery.ts";
 import { CLOCKS_DIFFER_MS, laterBy } from "../storage/id-time.ts";
 
-/** An event whose sequence number does not follow `after`, the number of the loan's previous event (0 if none). */
-export interface SequenceProblem {
-  readonly lenderId: string;
-  readonly loan: string;
+/** An event whose sequence number does not follow `after`, the number of the stream's previous event (0 if none). */
+export interface SequenceProblem extends Recipient, StreamNames {
   readonly fault: "gap" | "duplicate";
   readonly after: bigint;
   readonly found: bigint;
@@ -31,7 +33,7 @@ export interface DeliveryTotals {
  * @example
  * await transaction(em, async (tx) => {
  *   await holdEvents(tx);
- *   return { totals: await deliveryTotals(tx, lenderId), problems: await sequenceProblems(tx, lenderId) };
+ *   return { totals: await deliveryTotals(tx, tenantId), problems: await sequenceProblems(tx, tenantId) };
  * });
  */
 export async function holdEvents(tx: Tx): Promise<void> {
@@ -39,58 +41,74 @@ export async function holdEvents(tx: Tx): Promise<void> {
 }
 
 /**
- * Finds gaps and duplicates in the sequences of one lender or of all. A sequence begins with 1, or with the number after the
- * last event that retention has deleted. contract: Envelope
+ * Finds gaps and duplicates in the sequences of one endpoint, or of all endpoints. A sequence begins with 1, or with
+ * the number after the last event that retention has deleted. contract: Envelope
  *
  * @example
- * for (const { loan, fault, after, found } of await sequenceProblems(em, lenderId)) {
- *   console.error(`${loan}: ${fault}, ${found} comes after ${after}`);
+ * for (const { stream, fault, after, found } of await sequenceProblems(em, tenantId)) {
+ *   console.error(`${stream}: ${fault}, ${found} comes after ${after}`);
  * }
  */
 export async function sequenceProblems(
   em: EntityManager,
-  lenderId?: string,
+  recipient?: EndpointRef,
   options: QueryOptions = LONG_READ,
 ): Promise<SequenceProblem[]> {
   const keptFrom = laterBy(CLOCKS_DIFFER_MS, await eventsKeptFrom(em));
-  return query(em, selectProblems, [lenderId ?? null, keptFrom], options);
+  const rows = await query<ProblemRow>(em, selectProblems, [addressOrNull(recipient), keptFrom], options);
+  const problems = rows.map(async (row) => ({
+    ...row,
+    ...(await recipientOf(em, row.lenderId)),
+    ...streamNames(row.loan),
+  }));
+  return Promise.all(problems);
 }
 
 /**
- * Counts deliveries by state. One query reads all counts, so that they are consistent with each other.
+ * Counts the deliveries of one endpoint, or of all endpoints, by state. One query reads all counts, so that they are
+ * consistent with each other.
  *
  * @example
- * const { published, delivered, waiting, retrying, parked } = await deliveryTotals(em, lenderId);
+ * const { published, delivered, waiting, retrying, parked } = await deliveryTotals(em, tenantId);
  * const isComplete = published === delivered + waiting + retrying + parked;
  */
 export async function deliveryTotals(
   em: EntityManager,
-  lenderId?: string,
+  recipient?: EndpointRef,
   options: QueryOptions = LONG_READ,
 ): Promise<DeliveryTotals> {
   const keptFrom = await eventsKeptFrom(em);
-  const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null, keptFrom], options);
+  const [totals] = await query<DeliveryTotals>(em, countByState, [addressOrNull(recipient), keptFrom], options);
   // If retention has advanced in the meantime, it may have deleted deliveries of events that were counted. Then count
   // again.
-  return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, lenderId, options);
+  return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, recipient, options);
 }
 
 /**
- * Returns the sequence number of the last event of each loan, even if the event has been deleted. A loan that never had
- * an event is not in the map.
+ * Returns the number of each stream's last event in an endpoint, even if the event has been deleted. The map has no
+ * entry for a stream that never had an event.
  *
  * @example
- * const last = await lastSequences(em, lenderId, ["LN-2026-00417"]);
- * const nextSequence = (last.get("LN-2026-00417") ?? 0n) + 1n;
+ * const last = await lastSequences(em, tenantId, ["INV-2026-00417"]);
+ * const nextSequence = (last.get("INV-2026-00417") ?? 0n) + 1n;
  */
 export async function lastSequences(
   em: EntityManager,
-  lenderId: string,
-  loans: readonly string[],
+  recipient: EndpointRef,
+  streams: readonly string[],
 ): Promise<Map<string, bigint>> {
-  const rows = await query<{ loan: string; sequence: bigint }>(em, selectLastSequences, [lenderId, loans]);
+  const rows = await query<{ loan: string; sequence: bigint }>(em, selectLastSequences, [
+    addressOf(recipient),
+    streams,
+  ]);
   return new Map(rows.map(({ loan, sequence }) => [loan, sequence]));
 }
+
+function addressOrNull(recipient: EndpointRef | undefined): string | null {
+  return recipient === undefined ? null : addressOf(recipient);
+}
+
+type ProblemRow = Pick<Delivery, "lenderId" | "loan"> & Omit<SequenceProblem, keyof Recipient | keyof StreamNames>;
 
 /** The time limit of queries that read many rows: as long as the server allows. */
 const LONG_READ = { timeoutMs: 35_000 };

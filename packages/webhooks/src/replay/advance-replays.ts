@@ -9,13 +9,13 @@ import {
   type Tx,
 } from "@collections/database";
 import { ofEndpoint } from "./of-endpoint.ts";
-import { type Replay, replayTable } from "./replay.ts";
+import { type ReplayRow, replayTable } from "./replay.ts";
 import { sendManyAgain } from "./replay-delivery.ts";
 import { readScope } from "./replay-scope.ts";
 
 /** The most deliveries that one step reads. Reading them takes a few milliseconds, even if few of them match. */
 const ROWS_PER_STEP = 20_000;
-/** The most steps of one call, because a process that stops waits for the end of its call. */
+/** The most steps in one call. A process that stops waits for the end of its call, so a call must be short. */
 const STEPS_AT_A_TIME = 20;
 /** The most replayed deliveries of one endpoint that wait at a time, unless the rate is higher. */
 const MOST_WAITING = 1_000;
@@ -26,7 +26,7 @@ interface ReplayKey {
 }
 
 /** A locked row of a replay. `createdAtText` is its `createdAt` with microseconds, which a Date does not have. */
-type DueReplay = Replay & { readonly createdAtText: string };
+type DueReplay = ReplayRow & { readonly createdAtText: string };
 
 /**
  * Takes the due steps of replays. A step makes the next deliveries of a replay due again, at most as many as its rate.
@@ -64,7 +64,7 @@ async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
     upTo,
     settledBy: createdAtText,
     maxRows: ROWS_PER_STEP,
-    // One more than the step may take, to find out whether this is the last step.
+    // Reads one delivery more than the step may take, to find out whether this is the last step.
     count: ratePerSecond + 1,
   });
   const next = ids.slice(0, ratePerSecond);

@@ -2,12 +2,11 @@ import { sessionsWaitingForLocks } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { deliveryById } from "../insight/delivery-log.ts";
-import type { NumberedEvent } from "../event-input.ts";
 import { lease } from "../dispatch/lease.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { type DeliveryRow, rowOf as rowIn, settleAs } from "../../tests/delivery-rows.ts";
 import { openReceiver } from "../../tests/receiver.ts";
-import { eventsOn, openTrial, until } from "../../tests/trial.ts";
+import { eventsOn, openTrial, until, type NumberedEvent } from "../../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;

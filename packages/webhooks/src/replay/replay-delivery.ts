@@ -1,4 +1,5 @@
 import { query, signal, statement, type Tx } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import type { StoredState } from "../storage/delivery.ts";
 import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
 import { recordReplayRequest } from "./replay-request.ts";
@@ -14,25 +15,27 @@ interface LockedDelivery {
  * Sends one event again, with the same id, bytes and sequence. An event that was delivered or parked starts its ladder again,
  * marked as a replay. An event that waits for its retry becomes due. An event that is due or in flight stays as it is. A
  * request acts once: its repeat, with the same `requestId` (a UUID), changes nothing. Returns the new state, or undefined if
- * the lender has no such event. contract: Deliveries
+ * the endpoint has no such event. contract: Deliveries
  *
  * @example
- * const again = await transaction(em, (tx) => replayDelivery(tx, lenderId, eventId));
+ * const again = await transaction(em, (tx) => replayDelivery(tx, tenantId, eventId));
  * if (!again) console.error("There is no such event, or it has been deleted.");
  */
 export async function replayDelivery(
   tx: Tx,
-  lenderId: string,
+  recipient: EndpointRef,
   eventId: string,
   requestId?: string,
 ): Promise<{ state: "waiting" | "in_flight" } | undefined> {
+  const lenderId = addressOf(recipient);
   const [locked] = await query<LockedDelivery>(tx, lockDelivery, [lenderId, eventId, requestId ?? null]);
   if (!locked) return undefined;
   const state = locked.isInFlight ? "in_flight" : "waiting";
   if (requestId !== undefined) {
     const isNew = await recordReplayRequest(tx, lenderId, requestId, eventId);
     if (!isNew || locked.isLatestRequest) return { state };
-    // Processes of the previous version recognise a repeat by this column alone.
+    // Also stores the id of the request in the row of the delivery, because processes of the previous version recognise
+    // a repeat only there.
     await query(tx, noteRequest, [lenderId, eventId, requestId]);
   }
   if (locked.state === "waiting") return { state };

@@ -2,8 +2,8 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { query, statement, tableOf, type Tx } from "@collections/database";
 
 /**
- * A signed request that sent one event again, or that only counted what a replay would send. A request that started or joined
- * a replay of many events is in the replay's row instead.
+ * A signed request that sent one event again, or that only counted what a replay would send. A request that started or
+ * joined a replay of many events is recorded in the replay's row instead.
  */
 export const ReplayRequestEntity = defineEntity({
   name: "ReplayRequest",
@@ -18,7 +18,10 @@ export const ReplayRequestEntity = defineEntity({
   },
 });
 
-/** Records a request. Returns false if the same request was recorded before; it must not act again then. */
+/**
+ * Records a request. Returns false if the same request was recorded before. The caller must then not send the event
+ * again.
+ */
 export async function recordReplayRequest(
   tx: Tx,
   lenderId: string,

@@ -26,7 +26,7 @@ test.each([
   { ...READ.parked, values: `${stretch}, 20000, 51`, way: PARKED },
   { ...READ.ofLoan, values: `${stretch}, 20000, 51, 'LN-1'`, way: BY_KEY },
 ])(
-  "$name, prepared on empty tables, reads a range of its index and sorts nothing",
+  "the query $name, prepared on empty tables, reads a range of its index and sorts nothing",
   { tags: "one-node-plan" },
   async ({ text, values, way }) => {
     const plan = await genericPlan(text, values);

@@ -1,13 +1,14 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement, type Statement } from "@collections/database";
 import { idAfter, idBefore } from "../storage/id-time.ts";
+import { streamOf } from "../endpoint/old-names.ts";
 import { ofEndpoint } from "./of-endpoint.ts";
-import type { Replay, ReplayFilter } from "./replay.ts";
+import type { ReplayFilter, ReplayRow } from "./replay.ts";
 
 /** The time limit of queries that read many rows: as long as the server allows. */
 const LONG_READ = { timeoutMs: 35_000 };
 
 /** The filter of a replay, as its row stores it. A field that is null does not restrict the deliveries. */
-export type ReplayScope = Pick<Replay, "loan" | "kind" | "states" | "createdFrom" | "createdTo"> & {
+export type ReplayScope = Pick<ReplayRow, "loan" | "kind" | "states" | "createdFrom" | "createdTo"> & {
   readonly lenderId: string;
 };
 
@@ -24,7 +25,7 @@ export interface ScopeRead {
 export function scopeOf(lenderId: string, filter: ReplayFilter): ReplayScope {
   return {
     lenderId,
-    loan: filter.loan ?? null,
+    loan: streamOf(filter) ?? null,
     kind: filter.kind ?? null,
     states: [...new Set(filter.states ?? ["parked"])].toSorted(),
     createdFrom: filter.createdFrom ?? null,

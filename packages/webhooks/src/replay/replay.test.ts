@@ -4,13 +4,12 @@ import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { advanceReplays } from "./advance-replays.ts";
 import { deliveryById } from "../insight/delivery-log.ts";
-import type { NumberedEvent } from "../event-input.ts";
 import { cancelReplay, listReplays, type Replay, replayById, type ReplayFilter } from "./replay.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
 import { endRunningSession, rowOf, settleAs } from "../../tests/delivery-rows.ts";
 import { openReceiver } from "../../tests/receiver.ts";
-import { countIn, eventsOn, openTrial, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, openTrial, until, type NumberedEvent } from "../../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;
@@ -31,16 +30,16 @@ describe("a replay of many events", () => {
       [{ states: ["parked"] }, 4],
       [{ states: ["delivered"] }, 3],
       [{ states: ["delivered", "parked"] }, 7],
-      [{ loan: "LN-1" }, 4],
-      [{ loan: "LN-2" }, 0],
-      [{ loan: "LN-2", states: ["delivered", "parked"] }, 3],
-      [{ loan: "LN-3" }, 0],
+      [{ stream: "LN-1" }, 4],
+      [{ stream: "LN-2" }, 0],
+      [{ stream: "LN-2", states: ["delivered", "parked"] }, 3],
+      [{ stream: "LN-3" }, 0],
       [{ kind: "payment.collected" }, 4],
       [{ kind: "case.closed", states: ["delivered", "parked"] }, 0],
       [{ createdFrom: early, createdTo: late }, 4],
       [{ createdFrom: late }, 0],
       [{ createdTo: early }, 0],
-      [{ createdFrom: new Date(0), createdTo: new Date("2199-01-01"), loan: "LN-1", kind: "payment.collected" }, 4],
+      [{ createdFrom: new Date(0), createdTo: new Date("2199-01-01"), stream: "LN-1", kind: "payment.collected" }, 4],
     ];
     for (const [filter, count] of cases) {
       expect(await previewReplay(database.em(), lenderId, filter), JSON.stringify(filter)).toBe(count);
@@ -103,8 +102,8 @@ describe("a replay of many events", () => {
     const events = await publish(lenderId, "LN-1", 1, 1_000);
     const others = await publish(lenderId, "LN-2", 1, 1_000);
     await settle(lenderId, [...events, ...others], "parked");
-    const first = await start(lenderId, { loan: "LN-1" }, { ratePerSecond: 1_000 });
-    const second = await start(lenderId, { loan: "LN-2" }, { ratePerSecond: 1_000 });
+    const first = await start(lenderId, { stream: "LN-1" }, { ratePerSecond: 1_000 });
+    const second = await start(lenderId, { stream: "LN-2" }, { ratePerSecond: 1_000 });
     expect(await advanceReplays(() => database.em())).toBe(1_000);
     expect(await ended(first)).toMatchObject({ done: 1_000 });
     expect(await ended(second)).toMatchObject({ state: "running", done: 0 });
@@ -182,7 +181,7 @@ describe("a replay of many events", () => {
       ),
     );
     expect(new Set(asked.map(({ id }) => id)).size).toBe(1);
-    const other = await start(lenderId, { loan: "LN-1" });
+    const other = await start(lenderId, { stream: "LN-1" });
     expect(other.id).not.toBe(asked[0]!.id);
     await advanceReplays(() => database.em());
     expect((await start(lenderId, filter)).id).not.toBe(asked[0]!.id);
@@ -200,7 +199,7 @@ describe("a replay of many events", () => {
     expect(await advanceReplays(() => database.em())).toBe(0);
   });
 
-  test("is not started by the repeat of a request that joined it, even after its end", async () => {
+  test("is not started again by a repeat of a request that joined it, even after its end", async () => {
     const lenderId = await trial.addLender(null);
     await settle(lenderId, await publish(lenderId, "LN-1", 1, 1), "delivered");
     const running = await start(lenderId, { states: ["delivered"] }, { id: newId(), requestedBy: "lk_1" });
@@ -259,12 +258,12 @@ function start(lenderId: string, filter: ReplayFilter, request: Partial<ReplayRe
   return transaction(database.em(), (tx) => startReplay(tx, lenderId, filter, { requestedBy: "lk_1", ...request }));
 }
 
-async function ended({ lenderId, id }: Replay): Promise<Replay | undefined> {
+async function ended({ tenantId: lenderId, id }: Replay): Promise<Replay | undefined> {
   return replayById(database.em(), lenderId, id);
 }
 
 /** Ends the pause between two steps, as if a second had passed. */
-async function aSecondLater({ lenderId, id }: Replay): Promise<void> {
+async function aSecondLater({ tenantId: lenderId, id }: Replay): Promise<void> {
   await query(database.em(), endPause, [lenderId, id]);
 }
 

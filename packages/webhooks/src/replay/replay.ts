@@ -1,5 +1,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 
 /** `running` until all of its events are due again (`done`) or an operator cancels the replay (`cancelled`). */
 export type ReplayState = "running" | "done" | "cancelled";
@@ -7,8 +9,10 @@ export type ReplayState = "running" | "done" | "cancelled";
 /** The states of events that a replay can send again. An event in another state will be sent without a replay. */
 export type ReplayableState = "delivered" | "parked";
 
-/** Which events to send again. An absent field does not restrict. */
+/** Which events to send again. An absent field does not restrict the events. */
 export interface ReplayFilter {
+  readonly stream?: string | undefined;
+  /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
   readonly loan?: string | undefined;
   readonly kind?: string | undefined;
   /** Default: parked. */
@@ -54,45 +58,60 @@ export const ReplayEntity = defineEntity({
   },
 });
 
-/** The row of a replay. A field of its filter that is null does not restrict. */
-export type Replay = InferEntity<typeof ReplayEntity>;
+/** The row of a replay. A filter field that is null does not restrict the events. */
+export type ReplayRow = InferEntity<typeof ReplayEntity>;
+
+/** A replay and its progress. A filter field that is null does not restrict the events. */
+export interface Replay extends Omit<ReplayRow, "lenderId" | "loan">, Recipient {
+  readonly stream: string | null;
+  /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
+  readonly loan: string | null;
+}
 
 export const replayTable = tableOf(ReplayEntity);
 
 const LISTED = 50;
 
 /**
- * Returns one replay of a lender, or undefined if there is none.
+ * Returns one replay of an endpoint, or undefined if there is none.
  *
  * @example
- * const replay = await replayById(em, lenderId, replayId);
+ * const replay = await replayById(em, tenantId, replayId);
  * if (replay) console.log(`${replay.done} of ${replay.total}, ${replay.state}`);
  */
-export async function replayById(em: EntityManager, lenderId: string, id: string): Promise<Replay | undefined> {
-  return (await em.findOne(ReplayEntity, { lenderId, id }, { disableIdentityMap: true })) ?? undefined;
+export async function replayById(em: EntityManager, recipient: EndpointRef, id: string): Promise<Replay | undefined> {
+  const key = { lenderId: addressOf(recipient), id };
+  const row = await em.findOne(ReplayEntity, key, { disableIdentityMap: true });
+  return row ? replayOf(em, row) : undefined;
 }
 
 /**
- * Returns the lender's latest 50 replays, the newest first.
+ * Returns the latest 50 replays of an endpoint, the newest first.
  *
  * @example
- * const running = (await listReplays(em, lenderId)).filter(({ state }) => state === "running");
+ * const running = (await listReplays(em, tenantId)).filter(({ state }) => state === "running");
  */
-export async function listReplays(em: EntityManager, lenderId: string): Promise<Replay[]> {
+export async function listReplays(em: EntityManager, recipient: EndpointRef): Promise<Replay[]> {
   const orderBy = { createdAt: "desc", id: "desc" } as const;
-  return em.find(ReplayEntity, { lenderId }, { orderBy, limit: LISTED, disableIdentityMap: true });
+  const options = { orderBy, limit: LISTED, disableIdentityMap: true } as const;
+  const rows = await em.find(ReplayEntity, { lenderId: addressOf(recipient) }, options);
+  return Promise.all(rows.map((row) => replayOf(em, row)));
 }
 
 /**
  * Cancels a running replay: its remaining events stay as they are. Does nothing to a replay that has ended. Returns the replay
- * as it is now, or undefined if the lender has no replay with this id.
+ * as it is now, or undefined if the endpoint has no replay with this id.
  *
  * @example
- * const cancelled = await transaction(em, (tx) => cancelReplay(tx, lenderId, replayId));
+ * const cancelled = await transaction(em, (tx) => cancelReplay(tx, tenantId, replayId));
  */
-export async function cancelReplay(tx: Tx, lenderId: string, id: string): Promise<Replay | undefined> {
-  await query(tx, cancel, [lenderId, id]);
-  return replayById(tx, lenderId, id);
+export async function cancelReplay(tx: Tx, recipient: EndpointRef, id: string): Promise<Replay | undefined> {
+  await query(tx, cancel, [addressOf(recipient), id]);
+  return replayById(tx, recipient, id);
+}
+
+async function replayOf(em: EntityManager, row: ReplayRow): Promise<Replay> {
+  return { ...row, ...(await recipientOf(em, row.lenderId)), stream: row.loan };
 }
 
 const cancel = statement(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import { type Replay, replayById, type ReplayFilter, replayTable } from "./replay.ts";
 import { recordReplayRequest } from "./replay-request.ts";
 import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.ts";
@@ -8,7 +9,7 @@ import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.t
  * The default rate of a replay, in events per second. contract: Limits
  *
  * @example
- * const events = await previewReplay(em, lenderId, { kind: "payment.collected" });
+ * const events = await previewReplay(em, tenantId, { kind: "invoice.paid" });
  * const seconds = Math.ceil(events / DEFAULT_REPLAY_RATE);
  */
 export const DEFAULT_REPLAY_RATE = 50;
@@ -18,7 +19,7 @@ export const DEFAULT_REPLAY_RATE = 50;
  *
  * @example
  * const request = { requestedBy: "operator", ratePerSecond: MAX_REPLAY_RATE };
- * await startReplay(tx, lenderId, { kind: "payment.collected" }, request);
+ * await startReplay(tx, tenantId, { kind: "invoice.paid" }, request);
  */
 export const MAX_REPLAY_RATE = 1_000;
 
@@ -37,10 +38,10 @@ export interface ReplayRequest {
  *
  * @example
  * const createdFrom = new Date("2026-11-20T00:00:00Z");
- * const events = await previewReplay(em, lenderId, { states: ["delivered", "parked"], createdFrom });
+ * const events = await previewReplay(em, tenantId, { states: ["delivered", "parked"], createdFrom });
  */
-export async function previewReplay(em: EntityManager, lenderId: string, filter: ReplayFilter): Promise<number> {
-  const scope = scopeOf(lenderId, filter);
+export async function previewReplay(em: EntityManager, recipient: EndpointRef, filter: ReplayFilter): Promise<number> {
+  const scope = scopeOf(addressOf(recipient), filter);
   return countMatches(em, scope, await lastIdOf(em, scope));
 }
 
@@ -50,15 +51,16 @@ export async function previewReplay(em: EntityManager, lenderId: string, filter:
  * events while the replay runs, gets the existing replay. contract: Deliveries
  *
  * @example
- * const filter = { loan: "LN-2026-00417", createdFrom: new Date("2026-11-20T00:00:00Z") };
- * const { id, total } = await startReplay(tx, lenderId, filter, { requestedBy: "operator" });
+ * const filter = { stream: "INV-2026-00417", createdFrom: new Date("2026-11-20T00:00:00Z") };
+ * const { id, total } = await startReplay(tx, tenantId, filter, { requestedBy: "operator" });
  */
 export async function startReplay(
   tx: Tx,
-  lenderId: string,
+  recipient: EndpointRef,
   filter: ReplayFilter,
   request: ReplayRequest,
 ): Promise<Replay> {
+  const lenderId = addressOf(recipient);
   const { ratePerSecond = DEFAULT_REPLAY_RATE, requestedBy, id = newId() } = request;
   assert.ok(Number.isInteger(ratePerSecond) && ratePerSecond >= 1 && ratePerSecond <= MAX_REPLAY_RATE);
   const scope = scopeOf(lenderId, filter);
@@ -77,7 +79,10 @@ export async function startReplay(
   return replay;
 }
 
-/** A request for a replay that may be repeated, and whether it only counts. */
+/**
+ * A request for a replay. The client may repeat the request with the same `id`. With `dryRun`, the events are only
+ * counted.
+ */
 export interface RepeatableReplayRequest extends ReplayRequest {
   readonly id: string;
   readonly dryRun: boolean;
@@ -90,15 +95,16 @@ export interface RepeatableReplayRequest extends ReplayRequest {
  *
  * @example
  * const request = { id: requestId, dryRun: false, requestedBy: keyId };
- * const { replay, count } = await requestReplay(tx, lenderId, { kind: "payment.collected" }, request);
+ * const { replay, count } = await requestReplay(tx, tenantId, { kind: "invoice.paid" }, request);
  * console.log(replay ? `${replay.id} sends ${count} events` : `${count} events would be sent`);
  */
 export async function requestReplay(
   tx: Tx,
-  lenderId: string,
+  recipient: EndpointRef,
   filter: ReplayFilter,
   { dryRun, ...request }: RepeatableReplayRequest,
 ): Promise<{ count: number; replay?: Replay }> {
+  const lenderId = addressOf(recipient);
   await query(tx, lockStart, [lenderId]);
   const [use] = await query<FirstUse>(tx, findFirstUse, [lenderId, request.id]);
   if (use!.wasDryRun || (dryRun && use!.replayId === null)) {
@@ -114,7 +120,7 @@ interface FirstUse {
   readonly wasDryRun: boolean;
 }
 
-/** Returns the id of the lender's last event, or the highest id within the filter's time if that is lower. */
+/** Returns the id of the endpoint's last event, or the highest id within the filter's time if that is lower. */
 async function lastIdOf(em: EntityManager, scope: ReplayScope): Promise<string> {
   const [row] = await query<{ id: string }>(em, selectLastId, [scope.lenderId, idsOf(scope).upTo]);
   return row!.id;

@@ -19,7 +19,7 @@ export const AttemptEntity = defineEntity({
     headers: p.json<Record<string, string>>().strictNullable(),
     /** The first 2 KB of the body as text. */
     body: p.text().strictNullable(),
-    /** Null, like the detail, if the event was delivered. */
+    /** The code of the failure. Null, like `errorDetail`, if the event was delivered. */
     errorCode: p.text().strictNullable(),
     errorDetail: p.text().strictNullable(),
     replay: p.boolean(),

@@ -20,7 +20,7 @@ export const DeliveryEntity = defineEntity({
     sequence: p.bigint(),
     kind: p.text(),
     state: p.text().$type<StoredState>(),
-    /** Attempts made and recorded. */
+    /** The number of attempts that were made and recorded. */
     attempts: p.integer(),
     /** Set while `retrying`. */
     nextAttemptAt: p.datetime().columnType("timestamptz").strictNullable(),

@@ -1,7 +1,8 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement } from "@collections/database";
+import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 
-/** Something that happened on a loan, with the exact bytes that every attempt sends. Its row never changes. */
+/** Something that happened on a stream, with the exact bytes that every attempt sends. Its row never changes. */
 export const EventEntity = defineEntity({
   name: "Event",
   schema: "webhooks",
@@ -11,7 +12,10 @@ export const EventEntity = defineEntity({
     id: p.uuid().primary(),
     kind: p.text(),
     sourceLoanNumber: p.text(),
-    /** Counts from 1 without a gap for each loan, because it is taken while the loan's case is locked. contract: Envelope */
+    /**
+     * The event's number in its stream: from 1, without a gap. The number is assigned while the stream is locked.
+     * contract: Envelope
+     */
     sequence: p.bigint(),
     body: p.text(),
     occurredAt: p.datetime().columnType("timestamptz"),
@@ -21,8 +25,8 @@ export const EventEntity = defineEntity({
 
 export type Event = InferEntity<typeof EventEntity>;
 
-/** One event of a loan, as it was sent. */
-export interface LoanEvent {
+/** One event of a stream, as it was sent. */
+export interface StreamEvent {
   readonly eventId: string;
   readonly kind: string;
   readonly sequence: bigint;
@@ -31,14 +35,14 @@ export interface LoanEvent {
 }
 
 /**
- * Returns all events of a loan in their sequence.
+ * Returns all events of a stream that an endpoint receives, in their sequence.
  *
  * @example
- * const events = await eventsOf(em, lenderId, "LN-2026-00417");
+ * const events = await eventsOf(em, tenantId, "INV-2026-00417");
  * const kinds = events.map(({ sequence, kind }) => `${sequence} ${kind}`);
  */
-export async function eventsOf(em: EntityManager, lenderId: string, loan: string): Promise<LoanEvent[]> {
-  return query(em, selectEvents, [lenderId, loan]);
+export async function eventsOf(em: EntityManager, recipient: EndpointRef, stream: string): Promise<StreamEvent[]> {
+  return query(em, selectEvents, [addressOf(recipient), stream]);
 }
 
 const selectEvents = statement(

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { eventAt, type LongRun, openFresh, openLongRun } from "../../tests/weeks.ts";
 import { selectAttempts } from "../insight/delivery-log.ts";
 import { emit } from "../emit.ts";
-import { registerEndpoint } from "../endpoint/endpoint.ts";
+import { registerEndpoint } from "../endpoint/register-endpoint.ts";
 import { laterBy } from "./id-time.ts";
 import { lease, leaseHeads, leaseHeadsOfMany } from "../dispatch/lease.ts";
 import { maintainPartitions, partitionStates } from "./partitions.ts";
@@ -37,7 +37,7 @@ describe("partitions", () => {
   test("contain the rows that were written before the partitions were created", async () => {
     const { database, sql } = await openFresh();
     const lenderId = newId();
-    await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: null }));
+    await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: lenderId, url: null }));
     const soon = eventAt(lenderId, "LN-1", 1, new Date(Date.now() + 3 * WEEK_MS));
     const late = eventAt(lenderId, "LN-1", 2, new Date(Date.now() + 9 * WEEK_MS));
     await transaction(database.em(), async (tx) => emit(tx, [soon, late], { trusted: true }));
@@ -145,12 +145,15 @@ describe("with a generic plan, a query reads only the partition that it needs", 
 
 test("the upgrade to partitions copies no rows, and keeps all rows and rights", async () => {
   const url = directUrl((await emptyDatabase()).url);
-  const before = { ...webhooksSchema, entities: [], readOnly: [], migrations: webhooksSchema.migrations.slice(0, 2) };
+  // The database before the upgrade also gets 0009-named-endpoints, because `emit` needs its columns.
+  const { migrations } = webhooksSchema;
+  const early = [...migrations.slice(0, 2), ...migrations.filter(({ name }) => name === "0009-named-endpoints")];
+  const before = { ...webhooksSchema, entities: [], readOnly: [], migrations: early };
   await migrate({ url, schemas: [before] });
   const database = await createDatabase({ url, schemas: [webhooksSchema] });
   afterFile(() => database.close());
   const lenderId = newId();
-  await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: null }));
+  await transaction(database.em(), (tx) => registerEndpoint(tx, { tenantId: lenderId, url: null }));
   const events = [1, 2].map((sequence) =>
     eventAt(lenderId, "LN-1", sequence, new Date(Date.now() - sequence * 10 * WEEK_MS)),
   );
@@ -189,8 +192,8 @@ async function plan({ database }: LongRun, text: string, values: readonly unknow
 }
 
 /**
- * Returns how long ago the middle of the week before last was. For an event in
- * the first hour of a week, the queries would rightly read the previous partition too, because they look back by an hour.
+ * Returns the number of days since the middle of the week before last. For an event in the first hour of a week, the
+ * queries would rightly read the previous partition too, because they look back by an hour.
  */
 function daysSinceMiddleOfWeekBeforeLast(): number {
   const daysSinceEpoch = Date.now() / DAY_MS;

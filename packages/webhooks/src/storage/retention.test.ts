@@ -39,7 +39,8 @@ describe("retention", () => {
     const parked = await run.publish("LN-3", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 29 });
     await run.publish("LN-4", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 31 });
     await run.publish("LN-5", 1, { daysAgo: 50, state: "delivered", settledDaysAgo: 50 });
-    // A second call follows below, with a limit one week later. It deletes the events that are settled by then.
+    // A second call of maintainPartitions follows below, with a limit one week later. It deletes the events that this
+    // call keeps.
     await maintainPartitions(run.database.em(), { keepDays: 42 });
 
     expect(await idsIn(run, "event")).toEqual([waiting, retrying, parked].toSorted());
@@ -60,7 +61,7 @@ describe("retention", () => {
     expect(await idsIn(run, "delivery")).toEqual([]);
   });
 
-  test("rejects fewer than 32 days, the time for the ladder and 30 days parked", async () => {
+  test("rejects keepDays below 32, because the retries and 30 days as a parked event take that long", async () => {
     const run = await openLongRun();
     await expect(maintainPartitions(run.database.em(), { keepDays: 31 })).rejects.toThrow(/32 days at least/);
   });
@@ -159,7 +160,7 @@ async function expectTrueBooks(run: LongRun, expected: { published: number }): P
 async function problemsOf(run: LongRun): Promise<string[]> {
   const problems = await sequenceProblems(run.database.em(), run.lenderId);
   expect(await sequenceProblems(run.database.em())).toEqual(problems);
-  return problems.map(({ loan, fault, after, found }) => `${loan} ${fault} ${after} ${found}`);
+  return problems.map(({ stream: loan, fault, after, found }) => `${loan} ${fault} ${after} ${found}`);
 }
 
 async function idsIn({ sql }: LongRun, table: "event" | "delivery"): Promise<string[]> {

@@ -31,7 +31,7 @@ export async function anchorChains(
   }
 }
 
-/** Returns how far the chains of all lenders are anchored. */
+/** Returns how far the hash chains of all lenders are anchored. */
 export async function anchorStateOfAll(app: Pick<App, "database">): Promise<AnchorState> {
   return collectionsLedger.anchorState(app.database.em(), await lenderIdsOf(app));
 }

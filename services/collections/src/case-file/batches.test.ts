@@ -29,7 +29,7 @@ function shown({ firstRow, read, faulty }: Batch): unknown[] {
   return [firstRow, read.map(({ record }) => record.line), faults];
 }
 
-test("forms the same batches when an import is resumed, and rejects the second row about a loan", async () => {
+test("finds the same batches and faulty rows when an import is resumed", async () => {
   const path = join(folder, "few.csv");
   const lines = ["L1,A,1,1", "L2,B,2,x", "L3,C,3", "L1,D,4,4", "L4,E,5,5,", "L2,F,6,6", "L5,G,7,7"];
   writeFileSync(path, [HEADER, ...lines].join("\n"));

@@ -61,9 +61,15 @@ describe("a day", () => {
     expect(readDayCell(text, "dmy")).toEqual({ value: "2026-12-05" });
   });
 
-  test("is read with the month first if the order is mdy, and the years 80 to 99 are read as 1980 to 1999", () => {
+  test("is read with the month first if the order is mdy", () => {
     expect(readDayCell("12/05/2026", "mdy")).toEqual({ value: "2026-12-05" });
+  });
+
+  test("with the year 99 is read as a day of 1999", () => {
     expect(readDayCell("01/02/99", "dmy")).toEqual({ value: "1999-02-01" });
+  });
+
+  test("may be the 29th of February in a leap year", () => {
     expect(readDayCell("29/02/2028", "dmy")).toEqual({ value: "2028-02-29" });
   });
 

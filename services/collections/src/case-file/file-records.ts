@@ -28,7 +28,7 @@ export interface CaseFile {
 }
 
 const SEPARATORS = [",", ";", "\t", "|"];
-/** Without this limit, a quote that is never closed would make the rest of the file one cell. */
+/** The maximum size of a record. Without it, a quote that is never closed would make the rest of the file one cell. */
 const MAX_RECORD_BYTES = 65_536;
 
 /**

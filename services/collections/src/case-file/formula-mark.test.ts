@@ -30,7 +30,7 @@ test.each(["", "LN-1", "'0012", "O'Brien", "9800000001", "'", "5000.00", "a=b"])
   },
 );
 
-test("restores random cells after marking, and no marked cell begins like a formula", () => {
+test("marks random cells reversibly, so that none of them begins like a formula", () => {
   const piece = oneof(
     constantFrom("'", "=", "+", "-", "@", "\t", "\r", "\n", " ", "\u200b", "a"),
     string({ maxLength: 3 }),

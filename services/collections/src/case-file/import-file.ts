@@ -45,8 +45,8 @@ const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
  */
 export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: Reading): string {
   const { encoding, separator, sha256 } = file;
-  // JSON omits a field that is undefined. So the key of a lender without a cut-off is the same as in older versions,
-  // and an import that an older version began can be resumed.
+  // Leave out `cutoff` if the lender has none: JSON omits an undefined field. The file key is then the same as in
+  // versions that had no cut-offs, so an import that such a version began can be resumed.
   const cutoff = lender.balanceCutoff ?? undefined;
   const how = JSON.stringify({ sha256, encoding, separator, used: columns.used, dateOrder, asOf, cutoff });
   return createHash("sha256").update(how).digest("hex");
@@ -114,7 +114,8 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     rows: batch.read.map(({ row }) => row),
     dryRun,
     atomic: false,
-    // All attempts use the same id. So rows are not applied twice if a commit succeeded but its answer was lost.
+    // All attempts use the same import id, so that rows are not applied twice if a commit succeeded but its answer was
+    // lost.
     importId: newId(),
     async beforeCommit(tx, result) {
       const rejected = rejectedOf(batch, result, reading.columns);
@@ -135,8 +136,8 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     batch.read.map(({ record }) => record.line),
     rejected,
   );
-  // An earlier attempt may have committed although its answer was lost. Then the last attempt found the rows unchanged,
-  // and only the recorded progress has the right counts.
+  // Take the counts that were stored with the commit. An earlier attempt may have committed although its answer was
+  // lost, and then the last attempt has counted all rows as unchanged.
   if (attempts > 1 && !dryRun)
     tally.correct((await fileProgress(asked.em(), lender.id, fileKeyOf(asked.file, reading)))!);
   asked.onProgress(rowsDone);

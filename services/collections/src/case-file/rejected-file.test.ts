@@ -13,7 +13,7 @@ const how = { header: ["Loan No", "a;b"], separator: ";" };
 const row = (line: number, because = "why") => ({ line, cells: [`LN-${line}`, 'x "y"'], because });
 const written = (line: number) => `${line};why;LN-${line};"x ""y"""\r\n`;
 
-test("overwrites the rejected rows that follow the given position", async () => {
+test("overwrites the rejected rows after the given position in the file", async () => {
   const path = join(folder, "again.csv");
   const file = await openRejectedFile(path, { ...how, bytes: 0 });
   await file.write(0, [row(2)]);
@@ -28,7 +28,7 @@ test("overwrites the rejected rows that follow the given position", async () => 
   expect(readFileSync(path, "utf8")).toBe(HEAD + written(2) + written(6));
 });
 
-test("removes the file of an earlier run if no row is rejected", async () => {
+test("removes the file of rejected rows of an earlier run if no row is rejected", async () => {
   const path = join(folder, "gone.csv");
   writeFileSync(path, "of an earlier run");
   const file = await openRejectedFile(path, { ...how, bytes: 0 });

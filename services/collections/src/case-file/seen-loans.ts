@@ -4,9 +4,9 @@ const FIRST_SLOTS = 1 << 14;
 const MOST_FILLED = 0.6;
 
 /**
- * Remembers the first line of each loan in a file. A file of a million loans takes little memory: only a hash of 8
- * bytes and the line are stored. With free slots, this takes 20 to 40 bytes per loan. The probability that any two of a
- * million loans have the same hash is about 1 in 18 million.
+ * Remembers the first line of each loan in a file. A file of a million loans takes little memory: a hash table stores
+ * only a hash of 8 bytes and the line of each loan. The table, with its free slots, takes 20 to 40 bytes per loan. The
+ * probability that any two of a million loans have the same hash is about 1 in 18 million.
  */
 export class SeenLoans {
   #hashes = new BigUint64Array(FIRST_SLOTS);
@@ -38,7 +38,10 @@ export class SeenLoans {
   }
 }
 
-/** Returns the slot that has the hash, or else the free slot where it belongs. A free slot contains 0. */
+/**
+ * Returns the index of the slot that contains the hash, or else of the free slot where the hash belongs. A free slot
+ * contains 0.
+ */
 function slotOf(hashes: BigUint64Array, hash: bigint): number {
   const last = hashes.length - 1;
   let slot = Number((hash >> 1n) & BigInt(last));

@@ -70,7 +70,7 @@ export class Tally {
     this.rejected.push(...rejected.slice(0, MAX_EXAMPLES - this.rejected.length));
   }
 
-  /** Replaces the counts with the recorded counts. */
+  /** Replaces the counts with those of the stored progress. */
   correct({ summary }: { readonly summary: Summary }): void {
     this.#summary = { ...NOTHING, ...summary };
   }

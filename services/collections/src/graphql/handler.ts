@@ -26,7 +26,7 @@ export interface GraphqlEndpoint {
 
 const ENDPOINT = "/graphql";
 const STREAM = "text/event-stream";
-/** The number of parsed documents that are cached. */
+/** The number of parsed GraphQL documents that are cached. */
 const CACHED_DOCUMENTS = 200;
 
 export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint {
@@ -79,7 +79,8 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
       response.setHeader("Cache-Control", "no-store");
       response.on("close", () => {
         const { statusCode: status } = response;
-        // A stream lasts as long as the client watches, so its duration is counted under another name.
+        // Measure streams under another name: a stream lasts as long as the client watches, so it would distort the
+        // durations of other answers.
         const endpoint = String(response.getHeader("content-type")).startsWith(STREAM) ? "graphql-stream" : "graphql";
         const durationMs = performance.now() - startedAt;
         app.metrics.onAnswer({ endpoint, status, durationMs });

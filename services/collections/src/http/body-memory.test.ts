@@ -22,7 +22,7 @@ function refusalOf(act: () => unknown): string {
 }
 
 describe("the memory of bodies", () => {
-  test("counts a body as it grows, until it is released; a second release has no effect", () => {
+  test("counts the largest size of a body until the first release", () => {
     const memory = createBodyMemory(LIMITS);
     const held = hold(memory, "a", 10);
     held.grow(25);
@@ -35,7 +35,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(0);
   });
 
-  test("is limited for each address, and does not count memory that was refused", () => {
+  test("is limited for each address, without counting bytes that were refused", () => {
     const memory = createBodyMemory(LIMITS);
     hold(memory, "a", 30);
     const second = hold(memory, "a", 30);
@@ -47,7 +47,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(100);
   });
 
-  test("evicts the oldest request of the address with the most memory, for an address with less memory", () => {
+  test("evicts the oldest request of the address with the most memory when an address with less memory needs room", () => {
     const memory = createBodyMemory(LIMITS);
     const [first, second] = [hold(memory, "attacker", 30), hold(memory, "attacker", 30)];
     const other = hold(memory, "another attacker", 40);
@@ -63,7 +63,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(65);
   });
 
-  test("evicts nothing for an address that would then have as much memory as the address with the most", () => {
+  test("refuses more memory to an address that would hold as much as the address with the most memory", () => {
     const memory = createBodyMemory(LIMITS);
     const some = ["a", "b"].map((address) => hold(memory, address, 50));
     expect(refusalOf(() => hold(memory, "c", 50))).toBe("SERVICE_UNAVAILABLE");
@@ -72,7 +72,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(100);
   });
 
-  test("never exceeds its limits and returns to 0, in 5,000 random steps", () => {
+  test("stays between 0 and its limit in 5,000 random steps", () => {
     const memory = createBodyMemory(LIMITS);
     let seed = 1;
     const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;

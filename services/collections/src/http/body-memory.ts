@@ -43,7 +43,7 @@ interface Request extends HeldBody {
   bytes: number;
 }
 
-/** Creates the count of one process. The count starts at 0. */
+/** Creates the memory count of one process, in which no body is counted yet. */
 export function createBodyMemory({ totalBytes, addressBytes }: BodyMemoryLimits = BODY_MEMORY_LIMITS): BodyMemory {
   const shares = new Map<string, Share>();
   let heldBytes = 0;

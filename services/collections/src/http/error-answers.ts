@@ -47,7 +47,8 @@ export function writeAnswer(request: Request, response: Response, { status, body
     return;
   }
   if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
-  // Node writes a string body together with the headers, but a Buffer body separately after them.
+  // Send the body as a string, because Node writes a string together with the headers. It would write a Buffer
+  // separately after them.
   const text = JSON.stringify(body);
   response.setHeader("Content-Length", Buffer.byteLength(text));
   response.end(text);

@@ -43,7 +43,10 @@ export function createRateLimiter({ limits, em, log }: RateLimiterOptions): Rate
   };
 }
 
-/** Counts a failed authentication of an address. Returns the refused admission if the address has too many failures. */
+/**
+ * Counts a failed authentication of an address. Returns the limiter's refusal if the address has too many failures;
+ * undefined otherwise.
+ */
 export async function tooManyFailures(rateLimiter: RateLimiter, address: string): Promise<Admission | undefined> {
   try {
     const admission = await rateLimiter.admit(FAILURES, address);

@@ -5,7 +5,9 @@ import { Problem, problemBody, problemHeaders } from "./problem.ts";
 
 const LINGER_MS = 1_000;
 
-/** The problem for an error code of Node's parser. Any other code means that the bytes are not HTTP. */
+/**
+ * The problem to answer for each error code of Node's HTTP server. Any other code means that the bytes are not HTTP.
+ */
 const PROBLEMS: Readonly<Record<string, () => Problem>> = {
   HPE_HEADER_OVERFLOW: () =>
     new Problem("HEADERS_TOO_LARGE", "Request line and headers may have 16 KiB together; send less."),
@@ -51,8 +53,8 @@ function noHttp({ message }: Error): Problem {
 }
 
 function end(socket: Duplex, problem: Problem): void {
-  // Node removes its own error listener from the socket of a CONNECT, and a reset without a listener would end the
-  // process.
+  // Add an error listener, because Node removes its own from the socket of a CONNECT request. Without a listener, a
+  // reset of the connection would end the process.
   socket.on("error", () => socket.destroy());
   const requestId = publicId("req", newId());
   const body = JSON.stringify(problemBody(problem, requestId));
@@ -66,6 +68,7 @@ function end(socket: Duplex, problem: Problem): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const { status } = problem;
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`).resume();
-  // Closing a socket with unread bytes resets the connection, and the client would lose the answer.
+  // Wait before the socket is closed: closing it with unread bytes resets the connection, and the client would lose the
+  // answer.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { keepReading } from "./kept-reading.ts";
 
-/** Creates a kept reading whose clock, duration and failures the test sets in `state`. */
+/** Creates a cached reading. In `state`, the test sets its clock, its duration, and whether it fails or hangs. */
 function aReading() {
   const state = { now: 0, reads: 0, tookMs: 0, fails: false, hangs: false, errors: 0 };
   const kept = keepReading(
@@ -23,7 +23,7 @@ function aReading() {
   return { state, kept };
 }
 
-test("returns the same reading for ten seconds, and shares it among concurrent callers", async () => {
+test("returns the same cached reading to all callers for ten seconds", async () => {
   const { state, kept } = aReading();
   expect(await Promise.all([kept(), kept(), kept()])).toEqual([1, 1, 1]);
   state.now = 9_999;
@@ -32,7 +32,7 @@ test("returns the same reading for ten seconds, and shares it among concurrent c
   expect(await kept()).toBe(2);
 });
 
-test("keeps a reading for twenty seconds if reading took one second", async () => {
+test("caches a reading for twenty seconds if it took one second", async () => {
   const { state, kept } = aReading();
   state.tookMs = 1_000;
   expect(await kept()).toBe(1);
@@ -42,7 +42,7 @@ test("keeps a reading for twenty seconds if reading took one second", async () =
   expect(await kept()).toBe(2);
 });
 
-test("returns the last reading for a minute while new readings fail, then undefined", async () => {
+test("returns the cached reading for a minute at most while new readings fail", async () => {
   const { state, kept } = aReading();
   await kept();
   state.fails = true;
@@ -55,7 +55,7 @@ test("returns the last reading for a minute while new readings fail, then undefi
   expect(await kept()).toBe(4);
 });
 
-test("returns the last reading while a new reading hangs, and does not start another", async () => {
+test("returns the cached reading while a single new reading hangs", async () => {
   const { state, kept } = aReading();
   await kept();
   state.hangs = true;

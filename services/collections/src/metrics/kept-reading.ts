@@ -1,11 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface KeptReadingOptions {
-  /** How long a reading is returned before it is read again. Slow readings are kept longer: see KEPT_DURATIONS. */
+  /**
+   * How long a cached value is returned before it is read again. A value that is slow to read is cached longer: see
+   * KEPT_DURATIONS.
+   */
   readonly maxAgeMs: number;
-  /** How long a caller waits for a new reading. */
+  /** How long a caller waits for a new value before it gets the cached one. */
   readonly patienceMs: number;
-  /** The age from which the last reading is no longer returned. */
+  /** The age from which a cached value is no longer returned. */
   readonly uselessAfterMs: number;
   readonly onError: (error: unknown) => void;
   /** A monotonic clock. */
@@ -13,14 +16,14 @@ export interface KeptReadingOptions {
 }
 
 /**
- * A reading is kept for at least this many times its duration, so that at most a twentieth of the time is spent on
- * reading.
+ * A value is cached for at least this many times as long as it took to read, so that at most a twentieth of the time is
+ * spent on reading.
  */
 const KEPT_DURATIONS = 20;
 
 /**
- * Caches an expensive reading for all callers, and runs one reading at a time. While a new reading takes too long or
- * fails, callers get the last one, or undefined if that is too old.
+ * Caches a value that is expensive to read, for all callers. At most one read runs at a time. While it takes too long
+ * or fails, callers get the cached value, or undefined if that is too old.
  */
 export function keepReading<Value>(read: () => Promise<Value>, options: KeptReadingOptions) {
   const { maxAgeMs, patienceMs, uselessAfterMs, onError, now = () => performance.now() } = options;

@@ -1,6 +1,9 @@
 import type { CurrencyCode } from "@collections/money";
 
-/** The codes of refused mutations. Two codes may belong to one type: a suspended lender's case is `CaseNotWorkable`. */
+/**
+ * The codes of refused mutations. Several codes may belong to one GraphQL type: CASE_NOT_WORKABLE and LENDER_SUSPENDED
+ * both belong to `CaseNotWorkable`.
+ */
 export const REFUSAL_CODES = [
   "AMOUNT_NOT_ALLOWED",
   "CASE_NOT_FOUND",

@@ -15,7 +15,7 @@ import { Problem } from "../http/problem.ts";
 import { countFailure } from "./caller/rate-limit.ts";
 
 const PATH = "/webhooks/whatsapp/:lenderCode";
-/** The largest body that Meta sends. */
+/** The largest body that is accepted, which is the largest that Meta sends. */
 const LIMIT_BYTES = 3 * 1_024 * 1_024;
 const METHODS = "GET, POST";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
@@ -103,8 +103,8 @@ async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
 }
 
 /**
- * Messages of this service carry the id of their delivery. A report without such an id is about a message of another
- * sender.
+ * Converts a status of Meta to a report. If this service sent the message, the status carries the id of the delivery. A
+ * report without `deliveryId` is about a message of another sender.
  */
 function reportOf({ messageId, status, failure, callbackData }: WhatsAppStatus) {
   return {

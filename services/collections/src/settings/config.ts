@@ -38,7 +38,7 @@ export interface Config {
   environment: string;
   /** Whether the deployment is `sandbox`, or `sandbox-` and a name: it explains mistakes and shows sign-in codes. */
   isSandbox: boolean;
-  /** 32 bytes as hex; undefined for the development key under `.data/`. */
+  /** The master key, 32 bytes as hex; undefined if the development key under `.data/` is used. */
   masterKey: string | undefined;
   masterKeyPrevious: string | undefined;
   publicBasePath: string;
@@ -313,7 +313,10 @@ function isSandbox(environment: string): boolean {
   return environment === "sandbox" || environment.startsWith("sandbox-");
 }
 
-/** Also returns false for an invalid name, which another check reports. */
+/**
+ * Whether an environment counts as production. Returns false for an invalid name too, because another check reports
+ * that.
+ */
 function isProduction(environment = "sandbox"): boolean {
   return ENVIRONMENT_NAME.test(environment) && !isSandbox(environment);
 }

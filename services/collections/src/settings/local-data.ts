@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
 
-/** The folder where a sandbox without settings stores its database and its key. Version control ignores this folder. */
+/**
+ * The folder where a sandbox without settings stores its database and its master key. Version control ignores this
+ * folder.
+ */
 const DATA_DIR = fileURLToPath(new URL("../../../../.data", import.meta.url));
 const MASTER_KEY_BYTES = 32;
 
@@ -41,8 +44,8 @@ export async function essentials(config: Config, onLog?: (message: string) => vo
 }
 
 /**
- * Returns the key of a data directory, and makes it at the first call. Concurrent processes never see a part of the
- * key.
+ * Returns the development master key of a data directory. The first call creates the key. Concurrent processes never
+ * read an incomplete key.
  */
 export async function developmentMasterKey(dataDir: string): Promise<string> {
   const file = join(dataDir, "master-key");

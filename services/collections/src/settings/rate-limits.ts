@@ -10,8 +10,8 @@ export type LimitedEndpoint = Exclude<LimitName, (typeof OTHER_LIMITS)[number]>;
 const OTHER_LIMITS = ["app", "failed-authentication", "sign-in", "known-device", "refresh"] as const;
 
 /**
- * The maximum number of uses per minute. Uses are counted for each key, field partner or session. Requests that prove
- * none of these are counted for each address (contract: Limits).
+ * The maximum number of uses per minute. Uses are counted for each API key, field partner or session. Requests that
+ * prove none of these are counted for each address (contract: Limits).
  */
 export const DEFAULT_RATE_LIMITS = {
   confirm: 6_000,
@@ -29,7 +29,7 @@ export const DEFAULT_RATE_LIMITS = {
   // Operations of one field partner, on all phones together.
   app: 120,
   "failed-authentication": 60,
-  // Many phones share the address of their mobile network.
+  // Sign-ins from one address. The limit is high, because many phones share the address of their mobile network.
   "sign-in": 120,
   // Requests for a code from one device that was signed in before. Also the attempts to enter one such code.
   "known-device": 20,

@@ -33,7 +33,7 @@ export interface HttpTimes {
   operationMs: number;
   /** The time for which a connection stays open between two requests. */
   keepAliveMs: number;
-  /** How often connections are checked against these times. */
+  /** How often connections are checked against `headersMs` and `requestMs`. */
   checkEveryMs: number;
 }
 
@@ -42,9 +42,9 @@ export const HTTP_TIMES: HttpTimes = {
   headersMs: 10_000,
   requestMs: 120_000,
   pace: { everyMs: 10_000, minBytes: 65_536 },
-  // After this time, a field partner at a door would send the request again.
+  // 20 seconds, because a field partner at a door would then send the request again.
   operationMs: 20_000,
-  // This is longer than the idle time of common load balancers. So the load balancer closes the connection first, and
+  // Longer than the idle time of common load balancers, so that the load balancer closes an idle connection first and
   // sends no request into a closing socket.
   keepAliveMs: 75_000,
   checkEveryMs: 1_000,

@@ -47,5 +47,5 @@ export function createWebhookSender({ credentials, outbound, timeoutMs }: Webhoo
 export function pingTo(lender: { readonly id: string; readonly code: string }, environment: string): Ping {
   const eventId = newId();
   const origin = { lenderCode: lender.code, environment, now: new Date() };
-  return { lenderId: lender.id, eventId, body: pingBody(eventId, origin) };
+  return { tenantId: lender.id, eventId, body: pingBody(eventId, origin) };
 }

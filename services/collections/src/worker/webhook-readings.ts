@@ -4,7 +4,10 @@ import type { App } from "../app.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
 import type { WebhookReadings } from "../metrics/webhook.ts";
 
-/** Several collectors may each scrape every second. Therefore they share a reading, which is kept for a while. */
+/**
+ * How long the values of the webhook metrics are cached. Several collectors, each of which may scrape every second,
+ * share the cached values.
+ */
 export const KEPT = { maxAgeMs: 10_000, patienceMs: 2_000, uselessAfterMs: 60_000 };
 
 /**

@@ -106,7 +106,7 @@ export async function extendChains({ database, log }: Pick<App, "database" | "lo
   for (const { id: lenderId } of await listLenders(database.em())) {
     try {
       const { blocks, head } = await collectionsLedger.extendChain(database.em(), lenderId, { now: new Date() });
-      // The logged head of the chain proves which blocks existed, even if the newest blocks are deleted from the
+      // Log the head of the chain: it proves which blocks existed, even if the newest blocks are deleted from the
       // database.
       if (blocks > 0) log.info({ lenderId, head }, "ledger chain extended");
     } catch (error) {
@@ -152,8 +152,8 @@ function otpDeps({ database, signInKeys, otpChannels, config, log }: App): OtpDe
 }
 
 /**
- * Records regularly which keys this process has seen in use. It runs every second, because webhooks are signed with a
- * new key from its first use on.
+ * Records every second which API keys this process has seen in use. The interval is short, because webhooks are signed
+ * with a new key from its first use on.
  */
 export function recordKeyUses(app: App) {
   return every(KEY_USES_EVERY_MS, app.log, "record the use of keys", async () => {

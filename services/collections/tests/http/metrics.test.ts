@@ -62,7 +62,7 @@ test("the runbook lists exactly the metrics of the service", async () => {
 
 async function unregister(em: EntityManager, lenderCode: string): Promise<void> {
   const { id: lenderId } = (await lenderByCode(em, lenderCode))!;
-  await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: null }));
+  await transaction(em, (tx) => changeEndpoint(tx, { tenantId: lenderId, url: null }));
 }
 
 /** Returns the values of the webhook metrics, keyed by their names without "collections_webhook_". */

@@ -64,7 +64,10 @@ function ourLayout({ React }: System): object {
   return { components: { ReferenceLayout }, wrapComponents: { authorizeOperationBtn: nothing } };
 }
 
-/** Signs a request. Without a key the request is sent unsigned, and the answer says what is missing. */
+/**
+ * Signs a request with the API key that the user has entered. Without an API key the request is sent unsigned, and the
+ * service's answer says what is missing.
+ */
 function signed(request: SwaggerRequest): SwaggerRequest {
   if (request.loadSpec) return request;
   const key = { keyId: keyId.value.trim(), secret: secret.value };

@@ -8,7 +8,7 @@ export interface OutgoingRequest {
   readonly body?: string | undefined;
 }
 
-/** The key that signs. */
+/** The API key with which a request is signed. */
 export interface Key {
   readonly keyId: string;
   readonly secret: string;

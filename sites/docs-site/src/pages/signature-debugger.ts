@@ -19,7 +19,7 @@ form.addEventListener("reset", () => {
   result.replaceChildren();
   say("");
   showFaults([]);
-  // The browser resets the radio buttons only after this event, so read them later.
+  // The browser resets the radio buttons only after the event `reset`, so read them later.
   setTimeout(showBodyKind);
 });
 paste.addEventListener("input", takePasted);

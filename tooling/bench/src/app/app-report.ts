@@ -8,14 +8,14 @@ import { busyText, milliseconds, rateText, ratioText, table, whole } from "../fi
 
 const LIST_COLUMNS = "clients,service/s,p50 ms,p99 ms,CPU µs,bare/s,p50 ms,p99 ms,CPU µs,ratio,others";
 const HOSTILE_COLUMNS = "caller,service ms,registered only ms,ratio";
-/** The processor time, in milliseconds, that a document without a valid token may cost at most. */
+/** The processor time, in milliseconds, that a GraphQL query without a valid token may cost at most. */
 const HOSTILE_AIM_MS = 3;
 const LINK_COLUMNS = "at once,heard by,p50 ms,p99 ms,others";
 
 /** The report's tables as text. */
 export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links, hostile }: AppReport): string {
   return [
-    `The list of 20 cases of ${whole(list.cases)}, compared with the same ${list.statements} statements by plain pg` +
+    `The list of 20 cases of ${whole(list.cases)}, compared with the same ${list.statements} SQL statements by plain pg` +
       ` and a bare GraphQL Yoga server with a fixed answer; ${rounds} rounds in turn`,
     table(LIST_COLUMNS, list.figures.map(listRow)),
     "",
@@ -23,7 +23,7 @@ export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links, h
       ` ${rounds} rounds`,
     table(LINK_COLUMNS, links.map(linkRow)),
     "",
-    "Processor time of a document of 4 KB that is expensive to validate, compared with a service that accepts only" +
+    "Processor time of a GraphQL query of 4 KB that is expensive to validate, compared with a service that accepts only" +
       " registered operations",
     table(HOSTILE_COLUMNS, hostile.map(hostileRow)),
   ].join("\n");

@@ -12,8 +12,8 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
 /**
- * The figures of what the field partners' app uses: its list of cases, the time until a link is minted, and documents
- * that are expensive to validate.
+ * The figures of what the field partners' app uses: its list of cases, the time until a link is minted, and the cost of
+ * GraphQL queries that are expensive to validate.
  */
 export interface AppReport {
   readonly list: ListReport;
@@ -40,8 +40,8 @@ export interface AppBench {
 }
 
 /**
- * The number of cases with a live link on the first page of the list. The next PROMISES cases have a promise; all
- * further cases have neither.
+ * How many of the field partner's cases get a live link (`LINKS`), and how many others get a promise (`PROMISES`). All
+ * further cases get neither.
  */
 const LINKS = 8;
 const PROMISES = 6;
@@ -52,7 +52,10 @@ const PAGE =
 const START = "mutation ($input: StartVisitInput!) { startVisit(input: $input) { __typename } }";
 const COMPLETE = "mutation ($input: CompleteVisitInput!) { completeVisit(input: $input) { __typename } }";
 
-/** Measures a server and a worker as separate processes, with a lender that mints and one field partner. */
+/**
+ * Measures the service with a server and a worker as separate processes. A load process acts as the lender that mints
+ * links and as the field partner.
+ */
 export async function measureApp(bench: AppBench): Promise<AppReport> {
   const { plan, server, onProgress } = bench;
   const loadProcess = startChild(new URL("link-load.ts", import.meta.url));
@@ -61,7 +64,7 @@ export async function measureApp(bench: AppBench): Promise<AppReport> {
       ask: "listen",
       mintMs: plan.links.mintMs,
     } satisfies LenderQuestion);
-    onProgress("filling the books of a field partner");
+    onProgress("filling the database with cases of a field partner");
     const databaseUrl = await server.createDatabase("app");
     const loans = { lenderCodes: [LENDER], perLender: plan.list.cases };
     const { fieldPartnerId } = await fillBooks(databaseUrl, [{ loans, options: [`--mint-link-url=${mintUrl}`] }]);
@@ -127,8 +130,8 @@ interface LinkBench extends AppBench {
 
 async function measureLinks({ plan, server, service, loadProcess, caseIds, accessToken, onProgress }: LinkBench) {
   const { clients: numbers, perClient } = plan.links;
-  // Each link is for a different case, and each round continues after the last case of the previous round, because a
-  // case has a daily limit of links.
+  // A case has a daily limit of links. So each link is for another case, and each round continues after the last case
+  // of the previous round.
   let used = 0;
   const measure = (clients: number, hearsBy: LinkQuestion["hearsBy"]) => {
     const wanted = Array.from({ length: clients * perClient }, () => caseIds[(used += 1) % caseIds.length]!);

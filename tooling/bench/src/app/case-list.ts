@@ -14,14 +14,14 @@ import { leastDisturbed } from "../figures/undisturbed.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
 /**
- * The speed of the service's list of cases and of a bare server (`rival`) for a number of clients: medians over the
- * rounds.
+ * How fast the service and a minimal GraphQL server (`rival`) answer the list of cases, for a number of clients:
+ * medians over the rounds.
  */
 export interface ListFigures {
   readonly clients: number;
   readonly service: ListSide;
   readonly rival: ListSide;
-  /** The ratio of the two rates in the same round. */
+  /** The service's rate divided by the rate of the minimal GraphQL server, in the same round. */
   readonly ratio: Spread;
   readonly othersBusy: number | undefined;
 }
@@ -60,7 +60,10 @@ interface RecordedList {
   readonly statements: readonly BoundStatement[];
 }
 
-/** Measures the service's list of cases in turn with a bare GraphQL Yoga server that runs the same statements. */
+/**
+ * Measures the service's list of cases. Compares it with a minimal GraphQL Yoga server that runs the same SQL
+ * statements and returns a fixed answer. The two servers are measured in turn.
+ */
 export async function measureCaseList(bench: ListBench): Promise<ListReport> {
   const { plan, rounds, server, databaseUrl, onProgress } = bench;
   const recorded = await seenOnTheWire(bench);
@@ -103,7 +106,10 @@ export async function measureCaseList(bench: ListBench): Promise<ListReport> {
   }
 }
 
-/** Requests the list twice from a separate service and records the statements of the second request on the wire. */
+/**
+ * Records the SQL statements that the service sends to PostgreSQL for the list of cases. Requests the list twice and
+ * records only the second request, when the caches are filled.
+ */
 async function seenOnTheWire({ databaseUrl, accessToken }: ListBench): Promise<RecordedList> {
   const query = documentedQuery("MyCases");
   const proxy = await startCountingProxy(databaseUrl);

@@ -4,7 +4,8 @@ import { graphqlPost } from "./graphql-call.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 
 /**
- * A load of documents of 4 KB that are expensive to validate. Each document is different, so that no cache contains it.
+ * A load of GraphQL queries of 4 KB that are expensive to validate. Each query is different, so that no cache contains
+ * it.
  */
 export interface HostileLoad {
   readonly url: string;
@@ -24,7 +25,8 @@ answerQuestions(async ({ url: at, accessToken, durationMs, code }: HostileLoad) 
     sent += 1;
     const query = `{a${sent}:viewer{id}${"viewer{id}".repeat(SELECTIONS - 1)}}`;
     const { body } = await connection.send(graphqlPost(url.host, accessToken, { query }));
-    if (!body.includes(`"code":"${code}"`)) throw new Error(`A hostile document was answered with ${body}`);
+    if (!body.includes(`"code":"${code}"`))
+      throw new Error(`A GraphQL query that is expensive to validate was answered with ${body}`);
   };
   const result = await closedLoop([ask], { durationMs });
   connection.close();

@@ -11,13 +11,13 @@ import { type Service, startService } from "../server/service.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** Node's processor time for an expensive document: medians over the rounds. */
+/** Node's processor time for a GraphQL query that is expensive to validate: medians over the rounds. */
 export interface HostileFigures {
   readonly caller: (typeof CALLERS)[number];
   readonly service: Spread;
-  /** The time of a service that accepts only registered operations. */
+  /** The processor time of a service that accepts only registered operations. */
   readonly only: Spread;
-  /** The ratio of the two times in the same round. */
+  /** `service` divided by `only`, in the same round. */
   readonly ratio: Spread;
 }
 
@@ -34,7 +34,10 @@ const CALLERS = ["no token", "an unknown token", "a valid token"] as const;
 const UNKNOWN_TOKEN = `fpt_${"A".repeat(43)}`;
 const REGISTERED = "{ viewer { id } }";
 
-/** Sends expensive documents to a service and, in turn, to one that accepts only registered operations. */
+/**
+ * Measures what GraphQL queries cost that are expensive to validate. Sends them in turn to a service with the usual
+ * settings and to a service that accepts only registered operations.
+ */
 export async function measureHostile(bench: HostileBench): Promise<HostileFigures[]> {
   const { databaseUrl, rounds, roundMs, server, accessToken, onProgress } = bench;
   await using opened = new AsyncDisposableStack();

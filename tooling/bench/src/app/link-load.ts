@@ -9,8 +9,8 @@ import { dataOf } from "./graphql-call.ts";
 import { quantile } from "../figures/statistics.ts";
 
 /**
- * Asks the load process to act as the lender and to mint the links. One process then measures both the whole latency
- * and the lender's share of it, with one clock.
+ * Asks the process that makes the load to act as the lender and to mint the links. The same process also acts as the
+ * field partners. So one clock measures both the whole latency and the lender's share of it.
  */
 export interface LenderQuestion {
   readonly ask: "listen";
@@ -18,8 +18,8 @@ export interface LenderQuestion {
 }
 
 /**
- * Asks the load process to act as the field partners: each starts a visit, requests a link and waits until it is
- * minted.
+ * Asks the process that makes the load to act as the field partners: each starts a visit, requests a link and waits
+ * until it is minted.
  */
 export interface LinkQuestion {
   readonly ask: "links";

@@ -8,7 +8,8 @@ import { answerQuestions } from "../load/child.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
 /**
- * A GraphQL server that does the minimum of work: it runs these statements one after the other and returns this answer.
+ * A GraphQL server that answers the list of cases with the least work. It runs the given SQL statements one after the
+ * other and returns the given answer, without computing anything. The service is compared with it.
  */
 export interface ListRival {
   readonly databaseUrl: string;

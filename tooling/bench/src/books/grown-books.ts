@@ -9,7 +9,7 @@ import { COMMISSION_PERCENT, type Loans } from "../load/payment.ts";
 import type { BookSize } from "../plan.ts";
 import { startService } from "../server/service.ts";
 
-/** A database that is filled with books of a given size. */
+/** A database that was filled with a given number of events and lenders. */
 export interface GrownBooks {
   readonly databaseUrl: string;
   readonly keys: readonly LenderKey[];
@@ -17,16 +17,16 @@ export interface GrownBooks {
   readonly loans: Loans;
 }
 
-/** One event for the import, and one for each of nine payments. */
+/** The events of each loan: one for its import, and one for each of its nine payments. */
 const EVENTS_PER_LOAN = 10;
 const CODE = "GROWN";
 const CHAIN_WITHIN_MS = 1_800_000;
 const POLL_MS = 500;
 
 /**
- * Fills a database with months of data. Lenders and loans are created through the public interfaces. Payments are
- * booked by SQL that writes the same rows as the service, in one statement for all loans of a lender. `ledger verify`
- * finds no problem in the result.
+ * Fills a database with months of data. Lenders and loans are created through the public interfaces. For the payments,
+ * one SQL statement writes the rows of all loans of a lender at once. They are the rows that the service would write,
+ * so `ledger verify` finds no problem.
  */
 export async function growBooks(
   server: BenchServer,
@@ -61,7 +61,7 @@ export async function growBooks(
   return { databaseUrl, keys, lenderIds, loans: { lenderCodes: keys.map(({ lenderCode }) => lenderCode), perLender } };
 }
 
-/** Marks the events of the imports as delivered, and assigns the cases to the one field partner. */
+/** Marks the events of the imports as delivered, and assigns all cases to the only field partner. */
 async function settleImports(client: Client): Promise<Record<string, string>> {
   await client.query("update webhooks.delivery set state = 'delivered', attempts = 1, settled_at = now()");
   await client.query(

@@ -6,8 +6,8 @@ import { MASTER_KEY } from "../server/service.ts";
 import { timeOrderedId } from "./time-ordered-id.ts";
 
 /**
- * Copies the existing lender by SQL, because registering a thousand lenders one by one would take half an hour. The
- * copies' keys work: each secret is sealed as the service seals it.
+ * Adds lenders by SQL as copies of the existing lender, because registering a thousand lenders one by one would take
+ * half an hour. The API keys of the new lenders work: each secret is sealed as the service seals it.
  */
 export async function addLenders(databaseUrl: string, count: number): Promise<LenderKey[]> {
   const client = await openClient(databaseUrl);
@@ -25,8 +25,8 @@ export async function addLenders(databaseUrl: string, count: number): Promise<Le
 }
 
 /**
- * For each table: the condition for the rows of the first lender that are copied, and the fields that differ in the
- * copies.
+ * How to copy a lender, table by table. Each entry names the table, the condition for the rows to copy, and the fields
+ * that get new values in the copy.
  */
 const COPIES = [
   [

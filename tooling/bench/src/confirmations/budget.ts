@@ -21,7 +21,10 @@ const TRIES = 5;
 const GATHER_MS = 100;
 const POLL_MS = 5;
 const HELD_WITHIN_MS = 500;
-/** A wait after which a lender's cached key has expired: the service caches a key for one second. */
+/**
+ * How long to wait until a lender's API key in the cache of the service has expired: the service caches it for one
+ * second.
+ */
 const KEY_KNOWN_FOR_MS = 1_100;
 
 type Confirm = (count: number) => Promise<void>;
@@ -47,14 +50,14 @@ export async function measureBudget(databaseUrl: string, key: LenderKey, loans: 
 }
 
 /**
- * Makes the service write 32 confirmations in one batch. The proxy holds back `BATCHES_UNDER_WAY` batches of a single
- * confirmation, the most that may run at the same time, so the next 32 confirmations gather in one batch. The service's
- * count of batches shows whether they did.
+ * Makes the service write 32 confirmations in one batch. The service runs at most `BATCHES_UNDER_WAY` batches at once.
+ * So the proxy first holds back that many batches of a single confirmation, and the next 32 confirmations have to
+ * gather in one batch. The service's count of batches shows whether they did.
  */
 async function largeBatch(proxy: CountingProxy, service: Service, confirm: Confirm): Promise<CountedTransaction> {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    // Wait until the cached key has expired, and confirm once so that it is cached again: the service
-    // cannot read the key while the proxy holds back queries.
+    // Make the service cache the lender's API key again, because it cannot read the key while the proxy holds back
+    // queries. To do so, wait until the cached key has expired, and confirm one payment.
     await delay(KEY_KNOWN_FOR_MS);
     await confirm(1);
     const batchesBefore = await service.metric("collections_confirmation_batches_total");
@@ -91,7 +94,7 @@ function budgetOf(confirmations: number, { texts, roundTrips }: CountedTransacti
   return { confirmations, statements: texts.length, roundTrips };
 }
 
-/** Returns a function that confirms a number of payments at once, each over a free connection. */
+/** Returns a function that confirms a number of payments at once, each over an HTTP connection of its own. */
 function confirmer(connections: readonly HttpConnection[], host: string, key: LenderKey, loans: Loans): Confirm {
   const signer = { apiKeyId: key.apiKeyId, key: signingKey(key.hmacSecret) };
   const nextPayment = paymentSeries(loansOf({ ...loans, lenderCodes: [key.lenderCode] }), "budget");

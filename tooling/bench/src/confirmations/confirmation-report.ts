@@ -4,7 +4,10 @@ import { atLeast, atMost, type Line, ratioLine } from "../figures/line.ts";
 import type { ConfirmationPlan } from "../plan.ts";
 import { busyText, milliseconds, ratioText, table, whole } from "../figures/text-table.ts";
 
-/** The rates of confirmations, their limit and their rival, and PostgreSQL's work for a batch. */
+/**
+ * How fast the service, the fastest possible program and the usual solution confirm payments, and how many round trips
+ * to PostgreSQL a batch of the service needs.
+ */
 export interface ConfirmationReport {
   readonly figures: readonly ConfirmationFigures[];
   readonly batches: readonly BatchBudget[];
@@ -14,14 +17,17 @@ const COLUMNS =
   "clients,loans,side,a second,p50 ms,p99 ms,CPU µs,load generator's CPU µs,a batch,service ÷ side,others";
 const BATCH_COLUMNS = "confirmations,round trips,statements";
 const P99_MOST_MS = 18;
-/** The aims for the ratio to the limit, by number of clients: batches are faster than single statements. */
+/**
+ * The service's rate that is aimed at, by number of clients, relative to the fastest possible program, which runs one
+ * SQL statement per payment. Above 1 is possible, because the service writes many payments in one batch.
+ */
 const LEAST_OF_LIMIT: Readonly<Record<number, number>> = { 32: 0.8, 128: 1.2 };
 const LEAST_OF_HANDLER = 3;
 
 /** The report's tables as text. */
 export function confirmationText({ rounds }: ConfirmationPlan, { figures, batches }: ConfirmationReport): string {
   return [
-    "Signed confirmations over HTTP, compared with plain pg that runs one data-modifying statement per payment," +
+    "Signed confirmations over HTTP, compared with plain pg that runs one SQL statement per payment," +
       ` and with an Express handler of awaited queries; ${rounds} rounds in turn`,
     table(COLUMNS, figures.flatMap(confirmationRows)),
     "",
@@ -49,7 +55,8 @@ function sideCells({ perSecond, p50Ms, p99Ms, processorUs, generatorUs }: Side):
 }
 
 /**
- * Returns the report's lines: each number of clients compared with the limit and the rival, and the p99 of 32 clients.
+ * Returns the report's lines. For each number of clients the service is compared with the fastest possible program and
+ * with the usual solution. For 32 clients one more line has the p99.
  */
 export function confirmationLines({ rounds }: ConfirmationPlan, { figures }: ConfirmationReport): Line[] {
   return figures.flatMap(({ clients, loans, service, statement, handler, ratio, toHandler }): Line[] => {

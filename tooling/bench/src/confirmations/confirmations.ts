@@ -15,8 +15,9 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed, type Watched } from "../figures/undisturbed.ts";
 
 /**
- * One value for each side: the service, its limit and its rival. The limit is one data-modifying statement per payment
- * by plain `pg`. The rival is a handler of awaited queries.
+ * One value for each of the three programs that confirm payments. `service` is the service. `statement` is the fastest
+ * possible program: one SQL statement per payment by plain `pg`. `handler` is the usual solution: an HTTP handler that
+ * awaits one query after the other.
  */
 export interface EachSide<Value> {
   readonly service: Value;
@@ -24,7 +25,7 @@ export interface EachSide<Value> {
   readonly handler: Value;
 }
 
-/** One side of the comparison, for a number of clients: medians over the rounds. */
+/** The speed of one of the three programs, for a number of clients: medians over the rounds. */
 export interface Side {
   readonly perSecond: Spread;
   readonly p50Ms: Spread;
@@ -32,24 +33,24 @@ export interface Side {
   /** Microseconds of processor time per confirmation, including the database's but not the HTTP load generator's. */
   readonly processorUs: number | undefined;
   /**
-   * The load generator's own processor time. For the limit it is part of `processorUs`, because there the load
-   * generator is itself the database client.
+   * The processor time of the program that makes the load. For `statement` this time is also included in `processorUs`,
+   * because there the program that makes the load is itself the database client.
    */
   readonly generatorUs: number;
 }
 
-/** The service, its limit and its rival, for a number of clients. */
+/** The speed of the service, of the fastest possible program and of the usual solution, for a number of clients. */
 export interface ConfirmationFigures extends EachSide<Side> {
   readonly clients: number;
   /** Whether all clients pay the same loan (`one`) or different loans (`many`). */
   readonly loans: "many" | "one";
-  /** The ratio of the service's rate to the limit's rate in the same round. */
+  /** The service's rate divided by the rate of the fastest possible program (`statement`), in the same round. */
   readonly ratio: Spread;
-  /** The ratio of the service's rate to the rival's rate in the same round. */
+  /** The service's rate divided by the rate of the usual solution (`handler`), in the same round. */
   readonly toHandler: Spread;
   /** The mean number of confirmations in a batch. */
   readonly batchSize: number;
-  /** The number of processors that other processes kept busy in the most disturbed of these rounds. */
+  /** The number of processors that other processes kept busy, in the round in which it was highest. */
   readonly othersBusy: number | undefined;
 }
 
@@ -59,7 +60,7 @@ export interface ConfirmationBench {
   readonly server: BenchServer;
   readonly books: Books;
   readonly loans: Loans;
-  /** Databases with the same content: each side writes to its own. */
+  /** The database of each program. All three start with the same content. */
   readonly databaseUrls: EachSide<string>;
   readonly onProgress: (message: string) => void;
 }
@@ -73,7 +74,10 @@ type Load = (clients: number, durationMs: number, loans: Loans) => Promise<Measu
 
 const SIDES = ["statement", "service", "handler"] as const;
 
-/** Measures signed confirmations over HTTP in turn with their limit and their rival. */
+/**
+ * Measures how fast three programs confirm payments, in turn: the service over signed HTTP, the fastest possible
+ * program (one SQL statement per payment), and the usual solution (a plain HTTP handler).
+ */
 export async function measureConfirmations(bench: ConfirmationBench): Promise<ConfirmationFigures[]> {
   const { plan, books, databaseUrls, onProgress } = bench;
   const service = await startService({ databaseUrl: databaseUrls.service, role: "server" });

@@ -3,12 +3,12 @@ import { inTurn } from "./in-turn.ts";
 
 const SIDES = ["a", "b", "c"];
 
-test("inTurn starts each round with the next side and keeps the order of the sides", () => {
+test("inTurn starts each round with the next program", () => {
   expect([0, 1, 2, 3].map((round) => inTurn(SIDES, 0, round).join(""))).toEqual(["abc", "bca", "cab", "abc"]);
 });
 
 test.each([2, 5, 6, 7])(
-  "inTurn makes each side first equally often, if there are as many rows as sides and %i rounds per row",
+  "inTurn starts equally often with each of three programs, in three rows of %i rounds",
   (rounds) => {
     const begins = SIDES.flatMap((_, row) =>
       Array.from({ length: rounds }, (_, round) => inTurn(SIDES, row, round)[0]!),

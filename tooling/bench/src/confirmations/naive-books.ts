@@ -40,8 +40,8 @@ export type Confirmed =
 const PERCENT_SCALE = 1_000_000;
 
 /**
- * Writes the same tables as the service, with one awaited query after the other. Each query is a text with values, as
- * in the documentation of `pg`, so none is prepared.
+ * Books payments in the usual way: one awaited query after the other. Writes the same tables as the service. Each query
+ * is sent as a text with values, as in the documentation of `pg`, so none of them is a prepared statement.
  */
 export class NaiveBooks {
   readonly #pool: Pool;

@@ -6,7 +6,7 @@ import type { LenderKey } from "../books/books.ts";
 import { answerQuestions } from "../load/child.ts";
 import { type Lender, NaiveBooks, type Payment } from "./naive-books.ts";
 
-/** The database of the handler, and the keys whose signatures it accepts. */
+/** The database of the handler, and the API keys of the lenders whose requests it accepts. */
 export interface NaiveHandler {
   readonly databaseUrl: string;
   readonly keys: readonly LenderKey[];
@@ -20,9 +20,9 @@ const TIMESTAMP_TOLERANCE_MS = 300_000;
 const PATH = "/api/v1/partner/cases/:loan/payments/confirm";
 
 /**
- * Runs the rival of the service: the handler that a good engineer would write in a day. It consists of Express,
- * signature verification, and a transaction of awaited queries that locks the loan, books a reference once and writes
- * the event. Keys are in memory, which favours this handler.
+ * Confirms payments in the usual way: the handler that a good engineer would write in a day. The service is compared
+ * with it. It consists of Express, signature verification, and a transaction of awaited queries that locks the loan,
+ * books a reference once and writes the event. The API keys are in memory, which favours this handler.
  */
 answerQuestions(async ({ databaseUrl, keys, lenderIds }: NaiveHandler) => {
   const lenders = new Map(

@@ -5,8 +5,8 @@ import { CONFIRM_IN_ONE_STATEMENT } from "../books/one-statement.ts";
 import { type Loans, loansOf, type Payment, paymentSeries } from "../load/payment.ts";
 
 /**
- * A load with the same payments as a `ConfirmLoad`. Each payment is one prepared statement over plain `pg`, and each
- * client has its own connection.
+ * A load that books payments in the fastest possible way: each payment is one prepared statement over plain `pg`, and
+ * each client has its own connection. The payments are the same as those of a `ConfirmLoad`.
  */
 export interface StatementLoad {
   readonly databaseUrl: string;

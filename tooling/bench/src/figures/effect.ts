@@ -6,10 +6,13 @@ import { Client } from "pg";
  */
 export type RowsWritten = ReadonlyMap<string, number>;
 
-/** A table with fewer inserts per piece of work than this counts as housekeeping. */
+/**
+ * The lowest number of inserts per confirmed payment at which a table belongs to the comparison. Rarer inserts are
+ * housekeeping and are ignored.
+ */
 const PART_OF_EVERY_PIECE = 0.5;
 /**
- * A table counts as updated if it has at least this many updates per piece of work. The number of updates is not
+ * The lowest number of updates per confirmed payment at which a table counts as updated. The number of updates is not
  * compared, because one update of a case may cover several payments.
  */
 const PART_OF_A_BATCH = 0.01;
@@ -30,7 +33,10 @@ export async function rowsWritten(databaseUrl: string): Promise<RowsWritten> {
   );
 }
 
-/** Throws if the sides of a comparison do not write the same rows per piece of work. */
+/**
+ * Throws if the compared programs do not write the same rows per confirmed payment, because then the comparison would
+ * be unfair.
+ */
 export function requireSameEffect<Side extends string>(
   before: Readonly<Record<Side, RowsWritten>>,
   after: Readonly<Record<Side, RowsWritten>>,
@@ -42,9 +48,9 @@ export function requireSameEffect<Side extends string>(
   }));
   if (new Set(effects.map(({ rows }) => rows)).size === 1) return;
   throw new Error(
-    `The sides have different effects. Rows inserted (+) and updated (~) per piece of work:\n` +
+    `The compared programs do not write the same rows. Rows inserted (+) and tables updated (~) per confirmed payment:\n` +
       effects.map(({ side, rows }) => `  ${side}  ${rows}\n`).join("") +
-      "Change the other sides so that they write what the service writes.",
+      "Change the other programs so that they write what the service writes.",
   );
 }
 

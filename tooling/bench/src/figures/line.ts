@@ -6,9 +6,14 @@ export interface Line {
   readonly figure: string;
   /** The service's figure, with its unit. */
   readonly ours: string;
-  /** The limit's or the rival's figure. */
+  /**
+   * The figure that the service's figure is compared with, with the name of the program or database that it belongs to.
+   */
   readonly beside: string;
-  /** Usually the ratio of `ours` to `beside` in the same round: the median, and the smallest and the largest round. */
+  /**
+   * Usually the service's figure divided by the figure beside it, in the same round: the median, and the smallest and
+   * the largest round.
+   */
   readonly ratio: string;
   readonly rounds: number;
   readonly aim?: Aim;

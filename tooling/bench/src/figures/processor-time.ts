@@ -34,7 +34,8 @@ function usageOf(pid: number): Usage | undefined {
   } catch {
     return undefined;
   }
-  // The name is in parentheses and may contain blanks. The state and the parent follow it.
+  // The program's name is in parentheses and may contain blanks, so split only the text after the name. It begins with
+  // the process's state and the id of its parent.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
   return { pid, parentPid: Number(fields[1]), ticks: user! + system!, ticksOfEnded: endedUser! + endedSystem! };

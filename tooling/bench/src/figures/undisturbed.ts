@@ -11,7 +11,7 @@ export interface Watched<Round> {
   readonly othersBusy: number | undefined;
 }
 
-/** The part of the machine that other processes may use before a round counts as disturbed. */
+/** The share of the machine's processors that other processes may use before a round counts as disturbed. */
 const TOLERATED_PART = 0.1;
 /**
  * On a busy machine more rounds are measured than are needed: up to this many times as many. The least disturbed rounds
@@ -20,9 +20,9 @@ const TOLERATED_PART = 0.1;
 const TRIES_PER_ROUND = 2;
 
 /**
- * Measures `count` rounds, and further rounds if other processes disturb some of them. Other processes distort a
- * comparison: on a busy machine the side with more processes gets a larger share of the machine. `pids` are
- * our processes; their children are included.
+ * Measures `count` rounds, and further rounds if other processes disturb some of them. Other processes make a
+ * comparison unfair: on a busy machine, of two compared programs the one with more processes gets a larger share of the
+ * machine. `pids` are the benchmark's own processes; their children are included.
  */
 export async function leastDisturbed<Round>(
   count: number,

@@ -11,7 +11,10 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { busyText, ratioText, table, whole } from "../figures/text-table.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** Confirmations on one of the given servers at one number of lenders and clients: medians over the rounds. */
+/**
+ * How fast confirmations are on one existing server (`DATABASE_URL` or `--beside`), for a number of lenders and
+ * clients: medians over the rounds.
+ */
 export interface GivenSide {
   readonly perSecond: Spread;
   readonly p50Ms: Spread;
@@ -57,7 +60,7 @@ export async function measureGivenConfirmations(
   const places: Place[] = [];
   try {
     for (const server of servers) {
-      onProgress(`filling the books on ${server.topology}`);
+      onProgress(`filling a database on ${server.topology}`);
       places.push(await openPlace(server, all));
     }
     onProgress("warming up");

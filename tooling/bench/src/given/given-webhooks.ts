@@ -10,7 +10,10 @@ import { busyText, rateText, ratioText, table } from "../figures/text-table.ts";
 import { type Drain, drain, gather, type Pace, paceOf, postAll } from "../webhooks/throughput.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** The delivery of a backlog on each of the given servers, compared with a bare loop that uses no database. */
+/**
+ * How fast the service delivers a backlog on each existing server (`DATABASE_URL` and `--beside`), compared with a
+ * program that only posts the same events and uses no database (`bare`).
+ */
 export interface GivenWebhookFigures {
   /** One entry per server, in the order of the servers. */
   readonly sides: readonly { readonly service: Pace; readonly bare: Pace; readonly toBare: Spread }[];
@@ -41,7 +44,7 @@ export async function measureGivenWebhooks(
   const places: Place[] = [];
   try {
     for (const server of servers) {
-      onProgress(`filling the books on ${server.topology}`);
+      onProgress(`filling a database on ${server.topology}`);
       places.push(await openPlace(server, plan));
     }
     onProgress("warming up");

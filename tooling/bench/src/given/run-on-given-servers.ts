@@ -6,7 +6,10 @@ import { FULL_PLAN, type Plan, QUICK_PLAN } from "../plan.ts";
 
 type Log = (message: string) => void;
 
-/** Measures a subject on given servers. Returns the report as data, and as tables. */
+/**
+ * Measures a subject on the existing servers of `DATABASE_URL` and `--beside`. Returns the report as data, and as
+ * tables.
+ */
 type Measure = (servers: readonly GivenServer[], plan: Plan, log: Log) => Promise<{ report: unknown; text: string }>;
 
 const MEASURES: Readonly<Record<string, Measure>> = {
@@ -23,7 +26,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 const LEFT_OUT = [
-  "The bare statement, the plain handler and pg-boss: they need a PostgreSQL 18 started by the benchmark, and copies of a database.",
+  "The comparison with one SQL statement per payment, with a plain handler and with pg-boss: it needs a PostgreSQL 18 started by the benchmark, and copies of a database.",
   "Times from commit to receipt, and leases in large tables: they need settings and files of the server.",
 ];
 

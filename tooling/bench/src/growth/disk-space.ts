@@ -1,13 +1,18 @@
 import { statfsSync } from "node:fs";
 import type { GrowthPlan } from "../plan.ts";
 
-/** The measured size of an event with its booking, transfers, earning, delivery and attempt, including indexes. */
+/**
+ * The disk space of an event with its booking, transfers, earning, delivery and attempt, including indexes, as it was
+ * measured.
+ */
 const BYTES_PER_EVENT = 3_500;
-/** The write-ahead log that these writes need until a checkpoint removes it. */
+/**
+ * The most disk space that PostgreSQL's write-ahead log needs while a database is filled. A checkpoint removes the log.
+ */
 const LOG_BYTES = 16 * 1_024 ** 3;
 const GIB = 1_024 ** 3;
 
-/** Reports how much disk space the largest books need, and throws if less is free. */
+/** Reports how much disk space the measurement of the largest database needs, and throws if less is free. */
 export function requireDisk({ smallest, larger }: GrowthPlan, dataDir: string, onProgress: (message: string) => void) {
   const mostEvents = Math.max(...larger.map(({ events }) => events)) + 2 * smallest.events;
   const needed = mostEvents * BYTES_PER_EVENT + Math.min(LOG_BYTES, mostEvents * BYTES_PER_EVENT);

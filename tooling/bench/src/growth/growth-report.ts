@@ -3,7 +3,7 @@ import { atMost, type Line, ratioLine } from "../figures/line.ts";
 import type { GrowthPlan } from "../plan.ts";
 import { busyText, rateText, ratioText, table, whole } from "../figures/text-table.ts";
 
-const COLUMNS = "books,MB,operation,a second,in the smallest,time ÷ smallest,CPU ÷ smallest,others";
+const COLUMNS = "database,MB,operation,a second,in the smallest,time ÷ smallest,CPU ÷ smallest,others";
 const MOST_OF_SMALLEST = 1.2;
 const OPERATIONS = ["confirmation", "delivery"] as const;
 
@@ -21,7 +21,7 @@ export function growthText({ rounds }: GrowthPlan, { smallest, figures }: Growth
       busyText(othersBusy),
     ]),
   );
-  const title = `What confirmations and deliveries cost in larger books, compared with ${sizeText(smallest)} of one lender`;
+  const title = `What confirmations and deliveries cost in larger databases, compared with ${sizeText(smallest)} of one lender`;
   return [`${title}; ${rounds} rounds in turn`, table(COLUMNS, rows, "left")].join("\n");
 }
 
@@ -29,7 +29,7 @@ function processorText({ processor }: Cost): string {
   return processor === undefined ? "" : ratioText(processor);
 }
 
-/** Returns the report's lines: the time per operation, relative to the time in the smallest books. */
+/** Returns the report's lines: the time per operation, relative to the time in the smallest database. */
 export function growthLines({ rounds }: GrowthPlan, { smallest, figures }: GrowthReport): Line[] {
   return figures.flatMap(({ size, ...costs }) =>
     OPERATIONS.map((operation) => {

@@ -13,7 +13,7 @@ import { operator, type Service, startService } from "../server/service.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** The cost of an operation in larger books, relative to the smallest books. */
+/** The cost of a confirmation and of a delivery in a larger database, relative to the smallest database. */
 export interface GrowthFigures {
   readonly size: BookSize;
   readonly megabytes: number;
@@ -23,8 +23,8 @@ export interface GrowthFigures {
 }
 
 /**
- * The cost of one operation. Each ratio compares a round in these books with the round in the smallest books just
- * before it.
+ * The cost of one operation. Each ratio compares a round in the larger database with the round in the smallest database
+ * just before it.
  */
 export interface Cost {
   readonly perSecond: Spread;
@@ -60,16 +60,16 @@ interface Pace {
 }
 
 /**
- * Books with more events than this are not verified. They are filled by the same SQL as the smaller books, which are
- * verified.
+ * The most events of a database that is checked by `ledger verify`. Larger databases are not checked, because the same
+ * SQL fills them as the smaller ones.
  */
 const MOST_VERIFIED = 400_000;
-/** How long to wait after the lender's callback URL was removed. After this time the worker has released its leases. */
+/** How long to wait after the lender's callback URL was removed, so that the worker has released its leases. */
 const GIVEN_BACK_MS = 400;
 
 /**
- * Measures, for each larger size, the larger books and a copy of the smallest books in turn. Both have their own server
- * and worker.
+ * Measures whether the service becomes slower when its database grows. Compares each larger database in turn with a
+ * copy of the smallest database. Each of the two databases has its own server and worker.
  */
 export async function measureGrowth(bench: GrowthBench): Promise<GrowthReport> {
   const { plan, server, onProgress, begun, keep } = bench;
@@ -91,9 +91,9 @@ export async function measureGrowth(bench: GrowthBench): Promise<GrowthReport> {
   return { smallest: plan.smallest, figures };
 }
 
-/** Runs `ledger verify` on the books. Throws if it finds a problem in the rows that SQL has written. */
+/** Runs `ledger verify` on the database. Throws if it finds a problem in the rows that SQL has written. */
 async function verified({ databaseUrl }: GrownBooks, onProgress: (message: string) => void): Promise<void> {
-  onProgress("verifying the books");
+  onProgress("verifying the ledger");
   await operator(databaseUrl, "ledger", "verify");
 }
 
@@ -135,7 +135,7 @@ interface GrowthSide {
 }
 
 /**
- * Starts a server and a worker on the books. Each round confirms payments while no event can be delivered, and then
+ * Starts a server and a worker on the database. Each round confirms payments while no event can be delivered, and then
  * lets the worker deliver the events.
  */
 async function openSide(books: GrownBooks, receiver: Child): Promise<GrowthSide> {
@@ -214,7 +214,7 @@ async function megabytesOf(databaseUrl: string): Promise<number> {
   return rows[0]!.mb;
 }
 
-/** Describes the size of the books. */
+/** Describes the content of a database: `10,000 events, 1,000 lenders`. */
 export function sizeText({ events, lenders, waiting }: BookSize): string {
   const parts = [`${events.toLocaleString("en")} events`];
   if (lenders > 1) parts.push(`${lenders.toLocaleString("en")} lenders`);

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { Client } from "pg";
 
 /**
- * The rows that an import of new cases writes, except the row of the import itself. The lender's accounts exist
- * already.
+ * The tables that an import of new cases fills, each with a condition for the rows that the import wrote. The lender's
+ * own accounts existed before. The row of the import itself is left out.
  */
 const ROWS: Readonly<Record<string, string>> = {
   "cases.collection_case": "true",

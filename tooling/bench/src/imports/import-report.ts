@@ -36,7 +36,10 @@ function known(spread: Spread | undefined): string {
   return spread === undefined ? "" : whole(spread.median);
 }
 
-/** Returns the report's lines, which compare the import with COPY. COPY is the limit: it validates nothing. */
+/**
+ * Returns the report's lines, which compare the service's import with PostgreSQL's COPY of the same rows. COPY is the
+ * fastest possible way to write them: it validates nothing.
+ */
 export function importLines({ rounds }: ImportPlan, figures: readonly ImportFigures[]): Line[] {
   return figures.map(({ clients, service, copy, ratio }) =>
     ratioLine({

@@ -12,7 +12,10 @@ import { startService } from "../server/service.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** The import of new cases with a number of requests under way: medians and spreads over the rounds. */
+/**
+ * The speed of an import of new cases when a number of requests (`clients`) is sent at the same time: medians and
+ * spreads over the rounds.
+ */
 export interface ImportFigures {
   readonly clients: number;
   readonly service: {
@@ -44,8 +47,9 @@ export interface ImportBench {
 const ROWS_PER_REQUEST = 1_000;
 
 /**
- * Measures the import of new cases, compared with COPY. Each round imports rows over HTTP into one copy of the
- * template, and then copies the rows that the service wrote into another copy.
+ * Measures the import of new cases, compared with PostgreSQL's COPY of the same rows. Each round begins with two copies
+ * of the database `template`. The service imports rows over HTTP into the first copy. Then COPY writes the same rows
+ * into the second copy.
  */
 export async function measureImports(bench: ImportBench): Promise<ImportFigures[]> {
   const { plan, server, onProgress } = bench;

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { closedLoop } from "./closed-loop.ts";
 
-test("clients share the pieces of work, and each waits for an answer before its next piece", async () => {
+test("each client waits for an answer before it sends its next request", async () => {
   const underWay = [0, 0, 0];
   let most = 0;
   const clients = underWay.map((_, index) => async () => {
@@ -17,7 +17,7 @@ test("clients share the pieces of work, and each waits for an answer before its 
   expect(result.perSecond).toBeCloseTo((100 / result.elapsedMs) * 1_000);
 });
 
-test("counts pieces of work that are under way when the time is over", async () => {
+test("counts requests that are still open at the end of the load", async () => {
   let done = 0;
   const client = async () => {
     await turn();

@@ -1,9 +1,9 @@
 import { quantile } from "../figures/statistics.ts";
 
-/** One client: does one piece of work and resolves when it is answered. */
+/** One client: sends one request or one SQL statement, and resolves when it is answered. */
 export type Client = () => Promise<void>;
 
-/** The length of a load: a duration, or a number of pieces of work. */
+/** The length of a load: a duration, or a number of requests. */
 export type Extent = { readonly durationMs: number } | { readonly count: number };
 
 export interface LoadResult {
@@ -12,13 +12,13 @@ export interface LoadResult {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Microseconds of this process's own processor time per piece of work. */
+  /** Microseconds of this process's own processor time per request. */
   readonly generatorUs: number;
 }
 
 /**
- * Runs every client in a closed loop: a client begins its next piece of work when its previous piece is answered.
- * Pieces that are under way at the end of the duration still count, and so does the time until they end.
+ * Runs every client in a closed loop: a client sends its next request when its previous request is answered. Requests
+ * that are under way at the end of the duration still count, and so does the time until they are answered.
  */
 export async function closedLoop(clients: readonly Client[], extent: Extent): Promise<LoadResult> {
   const latencies: number[] = [];

@@ -7,7 +7,7 @@ import { type Signer, signedPost } from "./signed-request.ts";
 
 /** A load of confirmations over signed HTTP. Each client waits for its answer before its next confirmation. */
 export interface ConfirmLoad {
-  /** One server or several; each gets the same number of clients. */
+  /** The URLs of one or several server processes of the service. Each of them gets the same number of clients. */
   readonly serviceUrls: readonly string[];
   readonly keys: readonly { readonly lenderCode: string; readonly apiKeyId: string; readonly hmacSecret: string }[];
   readonly loans: Loans;
@@ -17,8 +17,8 @@ export interface ConfirmLoad {
 }
 
 /**
- * How many requests per millisecond of load are signed before the clock starts. If they are used up, further requests
- * are signed during the load.
+ * How many requests per millisecond of load are signed before the measurement begins. If they are used up, further
+ * requests are signed during the measurement.
  */
 const SIGNED_AHEAD_PER_MS = 8;
 
@@ -59,7 +59,7 @@ function requests({ keys, loans, series }: ConfirmLoad, host: string): () => Buf
   return () => {
     const payment = nextPayment();
     const signer = signers.get(payment.loan.lenderCode);
-    if (!signer) throw new Error(`There is no key of the lender ${payment.loan.lenderCode}.`);
+    if (!signer) throw new Error(`There is no API key of the lender ${payment.loan.lenderCode}.`);
     const nowMs = Date.now();
     return signedPost(signer, host, confirmPath(payment.loan), confirmBody(payment, nowMs), nowMs);
   };

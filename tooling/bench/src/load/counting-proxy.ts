@@ -21,7 +21,7 @@ export interface CountingProxy {
   during(act: () => Promise<void>): Promise<readonly BoundStatement[]>;
   /** The committed transactions so far, in the order of the commits. */
   readonly transactions: readonly CountedTransaction[];
-  /** Holds back what clients send until `release`. */
+  /** Holds back everything that clients send, until `release` is called. */
   hold(): void;
   release(): void;
   /** The number of connections with held-back bytes. */
@@ -30,8 +30,8 @@ export interface CountingProxy {
 }
 
 /**
- * The delay that the proxy adds to each answer, as a network would. A statement that the client sends during the delay
- * was sent without waiting for the answer.
+ * The delay that the proxy adds to each answer of PostgreSQL. It shows whether a client waits for an answer: a
+ * statement that the client sends during the delay was sent without waiting.
  */
 const ANSWER_DELAY_MS = 5;
 const READY_FOR_QUERY = "Z";

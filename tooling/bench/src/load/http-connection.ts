@@ -10,9 +10,9 @@ export interface HttpAnswer {
 const HEAD_END = "\r\n\r\n";
 
 /**
- * One kept-alive connection that sends prepared bytes and reads answers that have a Content-Length. It is used instead
- * of an HTTP client library: the library needed as much processor time as the service, and both run on the same
- * processors.
+ * One kept-alive HTTP connection that sends prepared bytes and reads answers that have a Content-Length. A complete
+ * HTTP client library would distort the measurement: it needed as much processor time as the service, and both run on
+ * the same processors.
  */
 export class HttpConnection {
   readonly #socket: Socket;

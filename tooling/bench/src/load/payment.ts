@@ -18,7 +18,10 @@ export interface Loans {
   readonly first?: number;
 }
 
-/** The amount of each payment, in major units. With the commission below, each payment leads to an earning. */
+/**
+ * The amount of each payment, in major units. With the commission of `COMMISSION_PERCENT`, each payment leads to an
+ * earning.
+ */
 export const AMOUNT = 125.5;
 export const AMOUNT_MINOR = 12_550;
 export const COMMISSION_PERCENT = "2.5";

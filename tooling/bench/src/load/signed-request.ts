@@ -1,6 +1,6 @@
 import { HEADERS, sign, type SigningKey } from "@collections/signing";
 
-/** A lender's key, ready to sign with. */
+/** A lender's API key, ready to sign requests with. */
 export interface Signer {
   readonly apiKeyId: string;
   readonly key: SigningKey;

@@ -19,7 +19,7 @@ const NULL_LENGTH = -1;
 /** Splits a stream of bytes into messages: a type of one byte, a length and a payload. */
 export class MessageReader {
   #pending: Buffer = Buffer.alloc(0);
-  /** False until the client's first message, which has no type. */
+  /** Whether messages have a type. Only the first message of a client has none. */
   #isStarted: boolean;
 
   constructor(side: "client" | "server") {

@@ -26,8 +26,8 @@ export function processesText({ rounds, clients }: ProcessesPlan, figures: reado
 }
 
 /**
- * Returns the report's lines: the rate of several processes relative to the rate of one. On a machine with few
- * processors, several processes must not be slower than one.
+ * Returns the report's lines: the rate of several processes divided by the rate of one process. The aim is that several
+ * processes are not slower than one, even on a machine with few processors.
  */
 export function processesLines({ rounds }: ProcessesPlan, figures: readonly ProcessesFigures[]): Line[] {
   return figures

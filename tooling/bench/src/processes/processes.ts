@@ -17,7 +17,7 @@ import { leastDisturbed } from "../figures/undisturbed.ts";
 export interface ProcessesFigures {
   readonly role: "server" | "worker";
   readonly processes: number;
-  /** Confirmations by servers, deliveries by workers. */
+  /** For servers: confirmations per second. For workers: deliveries per second. */
   readonly perSecond: Spread;
   /** The ratio of this rate to the rate of one process in the same round. */
   readonly ratio: Spread;
@@ -40,18 +40,16 @@ interface Stage extends ProcessesBench {
 
 const CODE = "SHARED";
 /**
- * Before the measured backlog the workers deliver a warm-up backlog, because a worker that has just started looks for
- * waiting events at once. The warm-up backlog is smaller than the measured backlog by this factor.
+ * How many times smaller the warm-up backlog is than the measured backlog. The workers deliver a warm-up backlog first,
+ * because a worker that has just started looks for waiting events at once.
  */
 const WARM_UP_PART = 4;
-/**
- * How long to wait after the lender's callback URL was removed. After this time each worker has released its leases.
- */
+/** How long to wait after the lender's callback URL was removed, so that each worker has released its leases. */
 const SETTLED_MS = 400;
 
 /**
- * Measures one, two and four servers, and then one, two and four workers. Each round measures all of these numbers in
- * turn.
+ * Measures whether several processes on one PostgreSQL are faster than one. Measures one, two and four servers in each
+ * round, and afterwards one, two and four workers in each round.
  */
 export async function measureProcesses(bench: ProcessesBench): Promise<ProcessesFigures[]> {
   const { plan, server, onProgress } = bench;
@@ -60,7 +58,7 @@ export async function measureProcesses(bench: ProcessesBench): Promise<Processes
     startChild(new URL("../webhooks/receiver.ts", import.meta.url)),
   ];
   try {
-    onProgress("filling the books");
+    onProgress("filling the database");
     const loans = { lenderCodes: [CODE], perLender: plan.loans };
     const databaseUrl = await server.createDatabase("shared");
     const options = [`--commission-percent=${COMMISSION_PERCENT}`];

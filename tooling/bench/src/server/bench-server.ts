@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 
 /**
- * A folder for PostgreSQL's data on the disk of the checkout. In a file system in memory, commits would cost nothing.
+ * A folder for PostgreSQL's data on the disk that also has the source code. In a file system in memory, commits would
+ * cost nothing.
  */
 export const DATA_DIR = fileURLToPath(new URL("../../../../.data/bench", import.meta.url));
 

@@ -88,7 +88,8 @@ export async function openGivenServer(url: string): Promise<GivenServer> {
     },
     analyze: (databaseUrl) => run(databaseUrl, "vacuum analyze"),
     async close() {
-      // One node after the other, because the coordinator's background worker holds connections to the worker nodes.
+      // Drop the databases of one node after the other, because the coordinator's background worker holds connections
+      // to the worker nodes.
       for (const { client } of nodes) {
         for (const name of made) await client.query(`drop database if exists ${name} with (force)`);
       }

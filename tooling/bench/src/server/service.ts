@@ -85,7 +85,8 @@ export async function operator(databaseUrl: string, ...command: string[]): Promi
 function environment(databaseUrl: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
-    // Allows profiling: NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…" pnpm bench
+    // Passes NODE_OPTIONS on to the service, so that it can be profiled: NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…"
+    // pnpm bench
     NODE_OPTIONS: process.env["NODE_OPTIONS"],
     DATABASE_URL: databaseUrl,
     MASTER_KEY,

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 
-/** The cost of importing one package in a new process, in turn with `pg`. */
+/** The cost of importing one of our packages in a new process. In each round, `pg` is imported too, for comparison. */
 export interface ImportCost {
   readonly name: string;
   readonly ms: Spread;
@@ -44,7 +44,10 @@ export async function measureImports(rounds: number): Promise<ImportCost[]> {
   });
 }
 
-/** Imports a specifier in a new process, in the folder of one of our packages. */
+/**
+ * Imports one module in a new process and returns its cost. The process runs in the folder of one of our packages, from
+ * which Node resolves the module.
+ */
 async function costOf(specifier: string, folder: string): Promise<Cost> {
   const script = `
     const startedAt = performance.now();

@@ -46,9 +46,12 @@ const LOANS = { lenderCodes: ["START"], perLender: 1_000 };
 /** How long a started process rests, so that it can do the work that its start postponed, and collect garbage. */
 const REST_MS = 2_000;
 
-/** Starts a bare process and the service in turn, and then loads the service for a while. */
+/**
+ * Measures how fast the service starts and how much memory it needs. Starts a minimal process of Express and `pg` and
+ * the service in turn. Then loads the service for a while.
+ */
 export async function measureStart({ plan, server, onProgress }: StartBench): Promise<StartReport> {
-  onProgress("filling the books");
+  onProgress("filling the database");
   const databaseUrl = await server.createDatabase("started");
   const books = await fillBooks(databaseUrl, [{ loans: LOANS, options: [] }]);
   const round = async () => ({
@@ -111,7 +114,7 @@ export function startText({ rounds, loadMs }: StartPlan, report: StartReport): s
   const { serviceMs, bareMs, startRatio, idleMb, bareMb, idleRatio, loadedMb, confirmations } = report;
   const after = `resident MB after ${loadMs / 1_000} s and ${whole(confirmations)} confirmations`;
   return [
-    `A server process, compared with a bare one of Express and pg; ${rounds} rounds in turn`,
+    `A server process, compared with a minimal process of Express and pg; ${rounds} rounds in turn`,
     table(
       "figure,service,bare,ratio",
       [
@@ -131,7 +134,7 @@ export function startText({ rounds, loadMs }: StartPlan, report: StartReport): s
   ].join("\n");
 }
 
-/** The report's lines, relative to a bare process. */
+/** Returns the report's lines: the service's start and memory, compared with a minimal process of Express and `pg`. */
 export function startLines({ rounds, loadMs }: StartPlan, report: StartReport): Line[] {
   const { serviceMs, bareMs, startRatio, idleMb, bareMb, idleRatio, loadedMb, confirmations } = report;
   const ready = { figure: "exec to ready", ours: `${whole(serviceMs.median)} ms` };

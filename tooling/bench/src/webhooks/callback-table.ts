@@ -1,22 +1,25 @@
 import { Client } from "pg";
 import { pollUntil } from "./sender.ts";
 
-/** An event as the bare loop posts it. */
+/** An event as the program posts it that only posts, without a database. */
 export interface WaitingEvent {
   readonly deliveryId: string;
   readonly body: string;
 }
 
-/** One lender's callback URL and deliveries in the database. */
+/** The rows of one lender in the database: its callback URL and its deliveries. */
 export interface CallbackTable {
   /** Removes the callback URL. Until `restoreUrl`, all events wait. */
   removeUrl(): Promise<void>;
   restoreUrl(): Promise<void>;
   waiting(): Promise<WaitingEvent[]>;
   untilNothingWaits(): Promise<void>;
-  /** The commit times of these deliveries' events, in milliseconds since 1970 with microsecond precision. */
+  /**
+   * Returns when the events of the given deliveries were committed, in milliseconds since 1970 with microsecond
+   * precision.
+   */
   committedAtMs(deliveryIds: readonly string[]): Promise<Map<string, number>>;
-  /** The time when the last delivery was settled, on the clock of `committedAtMs`. */
+  /** Returns when the last delivery was settled, by PostgreSQL's clock, in milliseconds since 1970. */
   lastSettledAtMs(): Promise<number>;
   close(): Promise<void>;
 }

@@ -4,11 +4,14 @@ import type { Arrivals, ReceiverQuestion } from "./receiver.ts";
 import type { Sender } from "./sender.ts";
 import { quantile, type Spread, spreadOf } from "../figures/statistics.ts";
 
-/** The time from commit to receipt of one lender's events: on an idle system, and while a slow lender has a backlog. */
+/**
+ * The time from commit to receipt of one lender's events. `idle` was measured on an idle system, `besideSlow` while
+ * many events wait for another lender with a slow endpoint.
+ */
 export interface IsolationFigures {
   readonly idle: Latency;
   readonly besideSlow: Latency;
-  /** The ratio `besideSlow` ÷ `idle` in the same round. */
+  /** `besideSlow` divided by `idle`, in the same round. */
   readonly ratio: Latency;
 }
 
@@ -20,16 +23,19 @@ export interface Latency {
 
 export interface IsolationBench {
   readonly rounds: number;
-  /** The number of the prompt lender's events in each part of a round. They are committed one after the other. */
+  /**
+   * The number of events whose latency is measured, once on an idle system and once beside the slow lender. They belong
+   * to a lender that answers at once (`prompt`), and are committed one after the other.
+   */
   readonly streamEvents: number;
-  /** Events that wait for the slow lender. */
+  /** The number of events that wait for the lender with the slow endpoint. */
   readonly slowBacklog: number;
   readonly service: Sender;
   readonly naive: Sender;
   readonly receiver: Child;
 }
 
-/** The slow lender's time for an answer. */
+/** How long the slow lender's endpoint takes for an answer. */
 export const SLOW_ANSWER_MS = 3_000;
 
 /** The interval between the commits of two events. On an idle system each event arrives long before the next commit. */
@@ -46,7 +52,10 @@ interface Round {
   readonly besideSlow: Percentiles;
 }
 
-/** Measures both senders in turn, each without and with the slow lender's backlog. */
+/**
+ * Measures whether a slow lender delays the events of another lender. Measures the service and the usual solution on
+ * pg-boss in turn, each without and with a backlog of the slow lender.
+ */
 export async function measureIsolation(
   bench: IsolationBench,
 ): Promise<{ service: IsolationFigures; naive: IsolationFigures }> {
@@ -75,7 +84,10 @@ async function round(bench: IsolationBench, sender: Sender): Promise<Round> {
   return { idle, besideSlow };
 }
 
-/** Commits the prompt lender's events at a steady pace, even if earlier ones have not arrived. */
+/**
+ * Commits events of the lender that answers at once, at a steady pace, even if earlier events have not arrived. Returns
+ * their times from commit to receipt.
+ */
 async function stream({ receiver, streamEvents }: IsolationBench, sender: Sender): Promise<Percentiles> {
   await receiver.ask({ ask: "forget" } satisfies ReceiverQuestion);
   const startedAt = performance.now();

@@ -8,7 +8,10 @@ import { startService } from "../server/service.ts";
 import { quantile, type Spread, spreadOf } from "../figures/statistics.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
-/** The worker's lease statement in tables with few and with many delivered rows. */
+/**
+ * How long a worker's lease statement takes in a table with few delivered rows (`few`) and in a table with many
+ * (`many`).
+ */
 export interface LeaseGrowth {
   readonly few: number;
   readonly many: number;
@@ -17,12 +20,15 @@ export interface LeaseGrowth {
   readonly figures: readonly LeaseFigures[];
 }
 
-/** `outdated`: the planner has the statistics of the table with few rows. */
+/**
+ * The figures for one state of the planner's statistics. `outdated`: the statistics are from the time when the table
+ * had few rows.
+ */
 export interface LeaseFigures {
   readonly statistics: "outdated" | "fresh";
   readonly fewMs: Spread;
   readonly manyMs: Spread;
-  /** The ratio `manyMs` ÷ `fewMs` in the same round. */
+  /** `manyMs` divided by `fewMs`, in the same round. */
   readonly ratio: Spread;
   /** PostgreSQL pages that one lease reads. */
   readonly pages: { readonly few: number; readonly many: number };
@@ -45,13 +51,13 @@ const LEASE = "webhooks.lease";
 const LEASES_A_ROUND = 40;
 /** PostgreSQL tries custom plans for the first executions before it chooses a generic plan. */
 const LEASES_BEFORE = 10;
-/** How long to wait after the last arrival. In this time the worker looks for waiting events once more. */
+/** How long to wait after the last event has arrived. In this time the worker looks for waiting events once more. */
 const LAST_LOOK_MS = 250;
 const WAITING = { events: 2_000, loans: 1_000 };
 
 /**
- * Records the lease statement that a worker sends, fills two copies of the tables, and times the statement on both in
- * turn.
+ * Measures whether leases become slower when the delivery table grows. Records the lease statement that a worker sends,
+ * fills one database with few delivered rows and one with many, and times the statement in both, in turn.
  */
 export async function measureLeaseGrowth(bench: LeaseGrowthBench): Promise<LeaseGrowth> {
   const { server, template, lenderId, few, many, rounds, onProgress } = bench;
@@ -126,7 +132,7 @@ async function measured(statistics: LeaseFigures["statistics"], sides: Sides): P
   };
 }
 
-/** Times leases on both tables in turn, and returns the median time for each table. */
+/** Times leases in the small and in the large database, in turn. Returns the median time for each of the two. */
 async function leaseRound({ small, large, lease }: Sides, leases: number): Promise<{ fewMs: number; manyMs: number }> {
   const [few, many]: [number[], number[]] = [[], []];
   for (let count = 0; count < leases; count += 1) {

@@ -1,6 +1,6 @@
 import { PgBoss } from "pg-boss";
 
-/** The data of the naive sender's job: the event of one change, and the URL to post it to. */
+/** The data of a pg-boss job of the usual solution: an event, and the URL to post it to. */
 export interface NaiveJob {
   readonly url: string;
   readonly deliveryId: string;
@@ -10,7 +10,10 @@ export interface NaiveJob {
 
 export const NAIVE_QUEUE = "event";
 
-/** Creates the table of changes. The naive sender writes one row per change, which is less than the service writes. */
+/**
+ * Creates the table of the changes that lead to events, for the usual solution on pg-boss. It writes one row per
+ * change, which is less than the service writes.
+ */
 export const CREATE_CHANGE_TABLE = "create table change (id text primary key, body text not null)";
 export const INSERT_CHANGE = "insert into change (id, body) values ($1, $2)";
 

@@ -4,7 +4,7 @@ import { answerQuestions } from "../load/child.ts";
 import { type Client, closedLoop } from "../load/closed-loop.ts";
 import { INSERT_CHANGE, NAIVE_QUEUE, type NaiveJob } from "./naive-change.ts";
 
-/** Changes to commit, each in a transaction with its job. */
+/** The changes that the usual solution commits. Each change is in one transaction with its pg-boss job. */
 export interface NaiveCommits {
   readonly databaseUrl: string;
   readonly clients: number;

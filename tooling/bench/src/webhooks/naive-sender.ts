@@ -8,20 +8,23 @@ import type { Callbacks } from "./receiver.ts";
 import { pollUntil, type Sender } from "./sender.ts";
 
 export interface NaiveSenderOptions {
-  /** An empty database on the same server. */
+  /** The URL of an empty database, on the same PostgreSQL server as the service's database. */
   readonly databaseUrl: string;
-  /** Bodies of the service's events, which are posted repeatedly. */
+  /** Bodies of events of the service. The usual solution posts them again and again. */
   readonly bodies: readonly string[];
   readonly callbacks: Callbacks;
 }
 
-/** The fastest of the settings that were tried, from batches of 1 with 16 workers to batches of 256 with 2 workers. */
+/**
+ * The pg-boss settings with which the usual solution was fastest. Settings from batches of 1 with 16 workers to batches
+ * of 256 with 2 workers were tried.
+ */
 export const NAIVE_SETTINGS: NaiveSettings = { batchSize: 64, localConcurrency: 4, perJobResults: true };
 
 /**
- * Starts the naive sender, the obvious first solution: one pg-boss job per event, written in the transaction of the
- * change, and a worker that signs and posts. The naive sender keeps no order and no log of attempts, and does not
- * isolate lenders.
+ * Starts the usual solution for events, with which the service is compared. It writes one pg-boss job per event, in the
+ * transaction of the change. A worker signs and posts the events. It keeps no order and no log of attempts, and does
+ * not isolate lenders from each other.
  */
 export async function startNaiveSender({ databaseUrl, bodies, callbacks }: NaiveSenderOptions): Promise<Sender> {
   await installNaiveQueue(databaseUrl);
@@ -54,7 +57,8 @@ export async function startNaiveSender({ databaseUrl, bodies, callbacks }: Naive
       const jobs = Array.from({ length: count }, (_, index) => jobFor(callbacks[role], index));
       await commits.ask({ databaseUrl, clients, jobs } satisfies NaiveCommits);
     },
-    // The events of all lenders are in one queue, so this stops the delivery to both lenders.
+    // Stops the delivery to all lenders, not only to the lender `role`, because the events of all lenders are in one
+    // queue.
     hold: () => worker.ask({ ask: "rest" } satisfies NaiveWorkerQuestion),
     resume: () => worker.ask(work),
     untilNothingWaits: () => pollUntil(nothingWaits, "pg-boss did not complete all jobs in time."),

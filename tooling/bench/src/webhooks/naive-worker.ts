@@ -4,7 +4,7 @@ import { Agent } from "undici";
 import { answerQuestions } from "../load/child.ts";
 import { NAIVE_QUEUE, type NaiveJob } from "./naive-change.ts";
 
-/** A command to the naive worker: start (`work`) or stop (`rest`) processing the queue. */
+/** A command to the worker of the usual solution on pg-boss: start (`work`) or stop (`rest`) processing the queue. */
 export type NaiveWorkerQuestion =
   | { readonly ask: "work"; readonly databaseUrl: string; readonly settings: NaiveSettings }
   | { readonly ask: "rest" };

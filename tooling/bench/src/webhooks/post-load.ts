@@ -14,7 +14,8 @@ export interface PostLoad {
 }
 
 /**
- * Headers as many and as long as those of the service's attempts. With fewer headers, the bare loop would do less work.
+ * The headers of each post. They are as many and as long as those that the service sends. With fewer headers this
+ * program would do less work than the service, and the comparison would be unfair.
  */
 const HEADERS_OF_ALL = {
   "Content-Type": "application/json",

@@ -2,20 +2,26 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerQuestions } from "../load/child.ts";
 
-/** The receiver's commands. Only the first arrival of a delivery counts, and only at the prompt callback. */
+/**
+ * The commands to the process that receives events. It has a callback `prompt`, which answers at once, and a callback
+ * `slow`. Only the arrivals at `prompt` are recorded, and only the first arrival of each delivery.
+ */
 export type ReceiverQuestion =
   | { readonly ask: "callbacks" }
-  /** Resolves with the arrivals since the last `forget`, as soon as `expected` deliveries have arrived. */
+  /**
+   * Resolves as soon as `expected` deliveries have arrived since the last command `forget`. Returns their arrival
+   * times.
+   */
   | { readonly ask: "arrivals"; readonly expected: number }
   | { readonly ask: "forget" }
-  /** From now on delays one of every `oneOf` answers at the prompt callback; with 0, delays none. */
+  /** From now on, the callback `prompt` delays one of every `oneOf` answers. With 0 it delays none. */
   | { readonly ask: "straggle"; readonly oneOf: number; readonly delayMs: number }
-  /** From now on delays each answer of the slow callback. With 0, also answers the requests that already wait. */
+  /** From now on, the callback `slow` delays each answer. With 0 it also answers the requests that already wait. */
   | { readonly ask: "answerAfter"; readonly delayMs: number }
-  /** Resolves as soon as the slow callback has a request that waits for its answer. */
+  /** Resolves as soon as a request at the callback `slow` waits for its answer. */
   | { readonly ask: "keptWaiting" };
 
-/** Two callback URLs of the same receiver. */
+/** The URLs of the receiver's two callbacks. `prompt` answers at once, `slow` can be slow. */
 export interface Callbacks {
   readonly prompt: string;
   readonly slow: string;

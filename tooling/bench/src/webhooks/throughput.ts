@@ -17,16 +17,19 @@ export interface Pace {
   readonly processorUs: Spread | undefined;
 }
 
-/** The delivery of a backlog by the service, by pg-boss, and by a bare loop that uses no database. */
+/**
+ * How fast three programs deliver a backlog: the service, the usual solution on pg-boss (`naive`), and a program that
+ * only posts and uses no database (`bare`), which is the fastest possible.
+ */
 export interface ThroughputFigures {
   readonly service: Pace;
   readonly naive: Pace;
   readonly bare: Pace;
-  /** The ratios of the rates in the same round. */
+  /** The rate of one program divided by the rate of another program, in the same round. */
   readonly serviceToBare: Spread;
   readonly naiveToBare: Spread;
   readonly serviceToNaive: Spread;
-  /** The number of processors that other processes kept busy in the most disturbed of these rounds. */
+  /** The number of processors that other processes kept busy, in the round in which it was highest. */
   readonly othersBusy: number | undefined;
 }
 
@@ -36,7 +39,7 @@ export interface ThroughputBench {
   readonly service: ServiceSender;
   readonly naive: Sender;
   readonly receiver: Child;
-  /** The process of the bare loop. */
+  /** The process that only posts events and uses no database. */
   readonly posts: Child;
   readonly callbacks: Callbacks;
   readonly postgresPids: readonly number[];
@@ -55,15 +58,15 @@ export interface ThroughputRound {
 }
 
 /**
- * The maximum number of requests that the service has under way to one endpoint, and the number of connections of the
- * bare loop.
+ * The maximum number of requests that the service has under way to one endpoint. The program that only posts has as
+ * many connections.
  */
 const POSTS_UNDER_WAY = 32;
 const COMMITTING_CLIENTS = 32;
 
 /**
- * Measures the throughput while a few answers are slow. A sender that waits for the slowest answer of a batch leaves
- * most of its slots idle.
+ * Measures the throughput while a few answers of the receiver are slow. It shows whether a program keeps posting
+ * meanwhile, or waits for the slowest answer of a batch while most of its slots are idle.
  */
 export async function measureUnevenThroughput(
   bench: ThroughputBench,
@@ -77,7 +80,10 @@ export async function measureUnevenThroughput(
   }
 }
 
-/** Measures from the first arrival to the last recorded acknowledgement, with the three senders in turn. */
+/**
+ * Measures the service, the program that only posts and the usual solution on pg-boss, in turn. The time is from the
+ * first arrival to the last recorded acknowledgement.
+ */
 export async function measureThroughput(bench: ThroughputBench): Promise<ThroughputFigures> {
   const pids = [process.pid, ...bench.postgresPids];
   const watched = await leastDisturbed(bench.rounds, pids, () => throughputRound(bench));
@@ -96,7 +102,8 @@ export async function measureThroughput(bench: ThroughputBench): Promise<Through
 }
 
 /**
- * Runs one round: lets each sender deliver the same number of events. The bare loop posts the events of the service.
+ * Runs one round, in which each of the three programs delivers the same number of events. The program that only posts
+ * gets the events that the service has made.
  */
 export async function throughputRound(bench: ThroughputBench): Promise<ThroughputRound> {
   const { service, naive, events: count } = bench;
@@ -116,7 +123,7 @@ export async function gather(sender: Sender, count: number): Promise<void> {
   await sender.commit("prompt", count, COMMITTING_CLIENTS);
 }
 
-/** Lets a sender deliver the events that `gather` has committed. */
+/** Lets a sender deliver the backlog that `gather` has made, and measures its rate. */
 export async function drain(
   { events, receiver, postgresPids }: Pick<ThroughputBench, "events" | "receiver" | "postgresPids">,
   sender: Sender,
@@ -132,7 +139,7 @@ export async function drain(
   return { perSecond: perSecond(events, firstAtMs, await sender.lastAcknowledgedAtMs()), processorUs };
 }
 
-/** Lets the bare loop, which uses no database, post the events. */
+/** Lets the program that only posts, without a database, deliver the events, and measures its rate. */
 export async function postAll(
   { receiver, posts, callbacks }: Pick<ThroughputBench, "receiver" | "posts" | "callbacks">,
   events: readonly WaitingEvent[],

@@ -71,7 +71,10 @@ function leaseRows({ few, many, leased, figures }: LeaseGrowth): string[][] {
   ]);
 }
 
-/** Returns the report's lines: throughput compared with both rivals, isolation, and the lease in large tables. */
+/**
+ * Returns the report's lines: the throughput compared with a program that only posts and with the usual solution on
+ * pg-boss, the latency beside a slow lender, and the lease in large tables.
+ */
 export function webhookLines({ rounds }: WebhookPlan, figures: WebhookFigures): Line[] {
   const { throughput, unevenThroughput, isolation, lease } = figures;
   const { idle, ratio } = isolation.service;

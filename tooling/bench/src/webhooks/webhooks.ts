@@ -11,7 +11,10 @@ import type { LenderRole, Sender } from "./sender.ts";
 import { type ServiceSender, startServiceSender } from "./service-sender.ts";
 import { measureThroughput, measureUnevenThroughput, type ThroughputFigures, throughputRound } from "./throughput.ts";
 
-/** The delivery of events to lenders, compared with a naive sender on pg-boss and a bare loop of posts. */
+/**
+ * The delivery of events to lenders by the service, compared with the usual solution on pg-boss (`naive`) and with a
+ * program that only posts and uses no database (`bare`).
+ */
 export interface WebhookFigures {
   readonly throughput: ThroughputFigures;
   readonly unevenThroughput: ThroughputFigures;
@@ -25,9 +28,9 @@ export interface WebhookBench {
   readonly books: Books;
   /** The loans of each lender, by the lender's role. */
   readonly loans: Readonly<Record<LenderRole, Loans>>;
-  /** The URL of a database with the books. Nothing else uses this database. */
+  /** The URL of a database that contains the lenders and loans. Nothing else uses this database. */
   readonly databaseUrl: string;
-  /** The name of a database with the same books, of which copies are made. */
+  /** The name of a database that also contains the lenders and loans. Copies are made of it. */
   readonly template: string;
   readonly receiver: Child;
   readonly callbacks: Callbacks;
@@ -36,7 +39,7 @@ export interface WebhookBench {
 
 const SAMPLE_EVENTS = 100;
 
-/** Measures the senders, and then the lease statement in growing tables. */
+/** Measures how fast events are delivered, and then how long a lease takes in growing tables. */
 export async function measureWebhooks(bench: WebhookBench): Promise<WebhookFigures> {
   const { plan, server, books, loans } = bench;
   const running = await measureSenders(bench);
@@ -89,7 +92,7 @@ async function measureInTurn(
   return { throughput: throughputFigures, unevenThroughput, isolation };
 }
 
-/** Bodies of the service's payment events, which the naive sender posts too. */
+/** Returns the bodies of some payment events of the service. The usual solution on pg-boss posts the same bodies. */
 async function sampleBodies(service: ServiceSender): Promise<string[]> {
   await service.hold("prompt");
   await service.commit("prompt", SAMPLE_EVENTS, 1);

@@ -10,7 +10,10 @@ export interface Outcome extends CommandCount {
   readonly failure?: Failure;
   /** True if the cluster refused the statement itself, whatever its values. */
   readonly isRefused: boolean;
-  /** True if an INSERT … SELECT would first bring its rows to the coordinator and then distribute them by COPY. */
+  /**
+   * True if Citus would execute an INSERT … SELECT slowly: it would first fetch the rows to the coordinator and then
+   * distribute them by COPY.
+   */
   readonly isPulled: boolean;
 }
 
@@ -20,7 +23,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** A made-up value for a parameter. */
+/** A made-up value for a parameter of a statement, so that the audit can execute the statement. */
 interface Sample {
   readonly type: string;
   readonly value: string;
@@ -31,7 +34,10 @@ interface Sample {
  * errors raised by our functions.
  */
 const FAULT_OF_THE_VALUES = /^(22|23|P0)/;
-/** COPY reports a constraint violation with a code of its own, so these messages identify it. */
+/**
+ * Matches the message of a constraint violation that COPY reports. Its SQLSTATE does not identify it, because COPY uses
+ * a code of its own.
+ */
 const VIOLATION_BY_COPY = /^(new row for relation|null value in column|duplicate key value)/;
 
 /**
@@ -97,7 +103,7 @@ async function pullsRows(client: Client, text: string, samples: readonly Sample[
     const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${written}`);
     return rows.some((row) => Object.values(row)[0]?.includes("INSERT/SELECT method: pull to coordinator"));
   } catch {
-    // The cluster cannot plan a statement that it refuses. `runEach` reports the refusal.
+    // The cluster refuses this statement, so it cannot plan it either. `runEach` reports the refusal.
     return false;
   } finally {
     await client.query("rollback");
@@ -105,8 +111,8 @@ async function pullsRows(client: Client, text: string, samples: readonly Sample[
 }
 
 /**
- * Makes values for the parameters, whose types PostgreSQL reports. A text without parameters is not prepared, because
- * it may not be a query.
+ * Makes up a value for each parameter of a statement. Prepares the statement, because PostgreSQL then reports the types
+ * of the parameters. A text without parameters is not prepared, because it may not be a query.
  */
 async function samplesFor(client: Client, { name, text }: Statement): Promise<Sample[] | Failure> {
   if (!/\$\d/.test(text)) return [];

@@ -6,7 +6,7 @@ export interface NodeCommand {
 
 /** The number of commands that the coordinator sent for some work. */
 export interface CommandCount {
-  /** Commands without those that open and close transactions. */
+  /** The number of commands, without those that open and close transactions. */
   readonly commands: number;
   readonly nodes: number;
   /** COPY commands to a node, into a table or for an intermediate result. */

@@ -12,9 +12,9 @@ export interface SentStatements {
 }
 
 /**
- * Splits the statements into those that can run on a cluster and those that run only on plain PostgreSQL. The product
- * chooses between the two by `isDistributed`. The linter, the audit and the recorded verdicts skip the second kind, and
- * no other statement.
+ * Separates the statements that the service sends on a cluster from those that it sends only on plain PostgreSQL. The
+ * service chooses between the two by `isDistributed`. The linter, the audit and the recorded verdicts skip the
+ * statements for plain PostgreSQL, and no others.
  */
 export function sentOnCluster(statements: readonly Statement[]): SentStatements {
   const names = new Set(statements.map(({ name }) => name));

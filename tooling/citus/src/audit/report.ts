@@ -12,7 +12,10 @@ import { hashOf, NOT_SENT_VERDICT, STOPPED, type Verdict, verdictOf } from "./ve
 
 /** The audit's result for one statement. */
 export interface Finding extends Outcome, Verdict {
-  /** The hot paths that send this statement. */
+  /**
+   * The parts of the service that send this statement for every request or event (the hot paths); empty for other
+   * statements.
+   */
   readonly hotPaths: readonly string[];
   readonly violations: readonly Violation[];
 }

@@ -5,15 +5,15 @@ interface TableColumn {
   readonly name: string;
   readonly type: string;
   /**
-   * The first value in the list of allowed values, if a CHECK constraint on only this column has such a list; else
-   * null.
+   * A value that a CHECK constraint on the column allows: the first one in its list of allowed values. Null if there is
+   * no such constraint.
    */
   readonly allowed: string | null;
 }
 
 /**
- * Writes a made-up row into each table of these schemas whose constraints accept the row, so that statements find rows
- * of the sample lender. Returns the names of the tables that stay empty.
+ * Writes a made-up row of one lender into each table of these schemas, so that the audited statements find rows.
+ * Returns the names of the tables that stay empty, because their constraints do not accept the row.
  */
 export async function writeSampleRows(client: Client, schemas: readonly string[]): Promise<string[]> {
   const { rows: tables } = await client.query<{ table: string; columns: TableColumn[] }>(COLUMNS, [schemas]);
@@ -21,7 +21,7 @@ export async function writeSampleRows(client: Client, schemas: readonly string[]
   for (;;) {
     const failed: typeof tables = [];
     for (const table of left) if (!(await isWritten(client, table))) failed.push(table);
-    // A foreign key may refer to a row that was written later in the same round, so try again.
+    // Try the failed tables again, because a foreign key may refer to a row that was written later than the attempt.
     if (failed.length === left.length || failed.length === 0) return failed.map(({ table }) => table).toSorted();
     left = failed;
   }

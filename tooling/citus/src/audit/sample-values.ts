@@ -1,4 +1,7 @@
-/** Used for every id, including the lender's, so that a statement finds the rows of `writeSampleRows`. */
+/**
+ * The made-up value of every id, including the lender's. It is always the same, so that a statement finds the rows that
+ * `writeSampleRows` has written.
+ */
 export const SAMPLE_ID = "0190a5d2-7c3e-7f00-8000-000000000001";
 
 const SAMPLES: Readonly<Record<string, string>> = {

@@ -16,14 +16,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("the recorded verdicts can be read; outdated verdicts are only printed and do not fail this test", async () => {
+test("the file with the recorded verdicts is readable, even if some verdicts are outdated", async () => {
   const verdicts = await readVerdicts();
   expect(verdicts).not.toEqual([]);
   const text = outdatedText(outdated(statements, verdicts));
   if (text !== "") process.stderr.write(`${text}\n`);
 });
 
-test("reads the verdicts that it has written, sorted by name", async () => {
+test("readVerdicts returns what writeVerdicts has written, sorted by name", async () => {
   const file = join(folder, "verdicts.txt");
   const long = { name: "webhooks.lease", hash: hashOf("select 1"), verdict: "all shards, by COPY" };
   const short = { name: "cases.one", hash: hashOf("select 2"), verdict: "routed" };
@@ -32,7 +32,7 @@ test("reads the verdicts that it has written, sorted by name", async () => {
   expect(await readFile(file, "utf8")).toContain("pnpm citus:audit --record");
 });
 
-test("reads no verdicts from a missing file", async () => {
+test("readVerdicts returns an empty list if the file is missing", async () => {
   expect(await readVerdicts(join(folder, "missing.txt"))).toEqual([]);
 });
 

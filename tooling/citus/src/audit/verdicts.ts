@@ -14,10 +14,10 @@ export interface Verdict {
   readonly verdict: string;
 }
 
-/** The file that the audit writes with `--record`. */
+/** The file with the recorded verdicts. The audit writes it with `--record`. */
 export const VERDICTS_FILE = join(ROOT, "tooling/citus/verdicts.txt");
 
-/** The command that renews the file. */
+/** The command that renews the recorded verdicts. */
 const RECORD_COMMAND = "pnpm citus:audit --record postgres://…@coordinator:5432/postgres";
 
 export const NOT_SENT_VERDICT = "not sent on a cluster";
@@ -88,7 +88,10 @@ export function outdated(statements: readonly Statement[], verdicts: readonly Ve
   };
 }
 
-/** Lists what is outdated, with the command that renews it; "" if every verdict is current. */
+/**
+ * Returns a text that lists the outdated verdicts and names the command that renews them; "" if every verdict is
+ * current.
+ */
 export function outdatedText({ unjudged, gone }: Outdated): string {
   const [one, many] = [
     "verdict is on a statement that no longer exists",

@@ -3,20 +3,20 @@ import { hasAggregate, isPulledUp } from "./expression.ts";
 import { allQueries, type Column, columnFields, type Query, resolveColumn, type Source } from "./query.ts";
 
 /**
- * Tells whether a statement is restricted to one lender. A lenders' table is a distributed table, whose rows each
- * belong to one lender.
+ * Answers whether a statement is restricted to one lender. A lenders' table is a distributed table, in which each row
+ * belongs to one lender.
  */
 export interface Lenders {
   /** True if every lenders' table of the query and of the queries below it is restricted to the same one lender. */
   isRouted(query: Query): boolean;
-  /** True if all these tables are joined by their lender_id. */
+  /** True if all lenders' tables among the given FROM items are joined by their lender_id. */
   areJoined(sources: readonly Source[]): boolean;
 }
 
 const LENDER_ID = "lender_id";
 const RECURRING = new Set<Source["kind"]>(["function", "values", "cte", "reference", "local"]);
 
-/** Evaluates the equalities of a whole statement. */
+/** Finds out, from all equalities in a statement, which of its tables belong to the same lender. */
 export function lendersOf(root: Query): Lenders {
   const queries = allQueries(root);
   const routing = new Groups();
@@ -192,7 +192,7 @@ function keyOf({ source, name }: Column): string {
   return `${source.id}.${name}`;
 }
 
-/** Sets of equal keys. The key of a parameter begins with "$". */
+/** Sets of columns and parameters that a statement makes equal. The key of a parameter begins with "$". */
 class Groups {
   readonly #parents = new Map<string, string>();
 

@@ -24,8 +24,9 @@ test("no registered statement breaks a rule of Citus", async () => {
   expect((await lint(sent, catalog)).map(violationText)).toEqual([]);
 });
 
-// The registry has only statements that the service sends. A host's chart has tables of its own.
-test("no statement and no function of a chart breaks a rule of Citus", async () => {
+// Another application that uses the ledger defines a chart of accounts, with tables and statements of its own. The
+// registry has only the statements of the service, so make such a chart here.
+test("no statement and no function of a ledger's own chart of accounts breaks a rule of Citus", async () => {
   const { schema } = defineChart({
     accounts: ["cash", "revenue"],
     kinds: { sale: { debit: "cash", credit: "revenue" } },

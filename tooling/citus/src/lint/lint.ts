@@ -16,8 +16,8 @@ export interface Violation {
 }
 
 /**
- * Finds the constructs in these statements that a cluster would refuse, without a cluster.
- *
+ * Finds the constructs in these statements that a Citus cluster would refuse. Needs only the text of the statements and
+ * the catalog, and no cluster.
  * @example
  * const violations = await lint(namedStatements(), await readCatalog(client, schemas));
  * for (const violation of violations) console.error(violationText(violation));

@@ -9,8 +9,8 @@ import { ROOT } from "./root.ts";
  */
 
 /**
- * A source file that registers statements calls `statement`, a function whose name ends in Statement or Insert, or
- * `defineLedger`.
+ * Matches a source file that registers statements: it calls `statement`, `defineLedger`, or a function whose name ends
+ * in Statement or Insert.
  */
 const REGISTERS = /\b(statement|\w*Statement|\w*Insert|defineLedger)\(/;
 

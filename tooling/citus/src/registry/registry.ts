@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import type { PackageMigration, Statement, UndistributedTable } from "@collections/database";
 
-/** A package's schema, without its entities. */
+/** The parts of a package's schema that the audit and the linter need. The entities are left out. */
 export interface RegisteredSchema {
   readonly name: string;
   readonly undistributed: readonly UndistributedTable[];

@@ -22,20 +22,25 @@ import type { Scene } from "../traffic/pace.ts";
 import { TrafficEnd } from "../traffic/traffic-end.ts";
 import { unsettled } from "../invariants/unsettled.ts";
 
-/** One lender of a stage on a cluster. */
+/** A lender whose rows are on one node of the cluster. */
 export interface ClusterLender {
   readonly code: string;
   readonly lenderId: string;
   /** The worker node that has the lender's rows: 1 or 2. */
   readonly node: number;
   readonly twin: LenderTwin;
-  /** The part of the stage that the lender's traffic uses: the service's URLs, the clients and the model. */
+  /**
+   * What the lender's requests need: the service's URLs, the HTTP clients, and the record of all requests and answers.
+   */
   readonly scene: Scene;
   /** How many of this lender's payments were answered, and how many of its calls were answered 503. */
   readonly counts: { answered: number; refused: number };
 }
 
-/** The service on its own cluster, with lenders on both worker nodes. */
+/**
+ * Everything that a fault on a cluster needs: the processes of the service, a cluster of its own, and lenders on both
+ * worker nodes.
+ */
 export interface ClusterStage {
   readonly random: Random;
   readonly cluster: OwnCluster;
@@ -63,8 +68,8 @@ export interface ClusterTraffic {
 
 const LENDERS = 8;
 /**
- * The maximum number of lenders. A lender's id decides its node, so lenders are added until each worker node has
- * LEAST_PER_NODE of them.
+ * The maximum number of lenders. A lender's id decides which node has its rows. So lenders are added until each worker
+ * node has at least `LEAST_PER_NODE` of them.
  */
 const MOST_LENDERS = 16;
 const LEAST_PER_NODE = 2;
@@ -196,8 +201,8 @@ function doorsOf(code: string): string[] {
 }
 
 /**
- * Assigns the cases that the field partner visits. An operator can only assign one case at a time, so SQL assigns the
- * others.
+ * Assigns by SQL the cases that the field partner visits, except those that are assigned already. An operator could
+ * only assign one case at a time.
  */
 async function assignDoors({ pool }: OwnCluster, fieldPartnerId: string): Promise<void> {
   const { rows } = await pool.query<{ id: string }>("select id from field_partners.field_partner");
@@ -245,7 +250,7 @@ async function checkInvariants(
   const { cluster, model, lenders, settings, crews } = stage;
   const deadline = performance.now() + SETTLES_WITHIN_MS;
   while ((await unsettled(cluster.pool)).length > 0 && performance.now() < deadline) await pause(LOOK_EVERY_MS);
-  onProgress("no work is left; copying the books and checking the invariants");
+  onProgress("no work is left; copying the database and checking the invariants");
   const lost = crews.reduce((sum, crew) => sum + crew.lost, 0);
   if (lost > 0) model.odd(`${lost} processes ended unexpectedly`);
   for (const what of await unsettled(cluster.pool)) model.odd(`still unfinished: ${what}`);

@@ -7,8 +7,8 @@ const SCHEMAS = ["cases", "earnings", "ledger", "lenders", "payment_links", "web
 const ROWS_AT_A_TIME = 2_000;
 
 /**
- * Copies the books of a cluster into a database on one server. The queries of the invariants join rows of several
- * lenders, which a cluster rejects.
+ * Copies the rows of a cluster into a database on one server, where the invariants are checked. Their queries join rows
+ * of several lenders, which a cluster rejects.
  */
 export async function copyBooks(from: Rows, url: string): Promise<void> {
   const { code, stderr } = await startMigration({ DATABASE_URL: url, MASTER_KEY: "0123456789abcdef".repeat(4) }).done;

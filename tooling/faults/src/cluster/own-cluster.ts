@@ -6,7 +6,10 @@ import { Client, Pool } from "pg";
 import { until } from "../deadline.ts";
 import { freePort } from "../processes/free-port.ts";
 
-/** The setting with the folder of PostgreSQL's programs, where the extension citus is installed. */
+/**
+ * The environment variable that names the folder of PostgreSQL's programs. The extension citus must be installed for
+ * that PostgreSQL.
+ */
 const BIN_SETTING = "CITUS_BIN";
 const NODES = 3;
 const READY_WITHIN_MS = 120_000;
@@ -191,7 +194,7 @@ export class OwnCluster {
     return this.#nodes[0]!.url(DATABASE);
   }
 
-  /** The run's own connections, for queries and for the checks. */
+  /** The connections that the faults and the checks use for their own queries. */
   get pool(): Pool {
     this.#pool ??= new Pool({ connectionString: this.url, max: 3, connectionTimeoutMillis: 20_000 }).on(
       "error",

@@ -22,7 +22,7 @@ const LIES = 0.2;
 export const badLender: Fault = {
   name: "bad-lender",
   sentence:
-    "The lender hangs, resets connections, answers slowly, redirects and sends wrong lengths, for both kinds of calls.",
+    "The lender hangs, resets connections, answers slowly, redirects and sends wrong lengths, both for events and for link requests.",
   rounds: { quick: 1, long: 20, legs: 2 },
   run: underTraffic({
     stage: { front: openLyingFront },

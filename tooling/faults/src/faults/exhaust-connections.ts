@@ -13,13 +13,13 @@ export const exhaustConnections: Fault = {
   rounds: { quick: 1, long: 20, legs: 1 },
   run: underTraffic({
     stage: { postgres: { max_connections: String(MOST_CONNECTIONS), superuser_reserved_connections: "0" } },
-    // The pauses between requests are short, so that there are many requests: most of them still succeed on the
+    // Make the pauses between requests short, so that there are many requests. Most of them still succeed, on the
     // connections that the pools already have.
     traffic: { restMs: 20 },
     mustCount: ["hits", "refused"],
     async strike({ postgres, model, random }) {
-      // Open this connection before all others are taken. The loop uses it to end the service's sessions again and
-      // again.
+      // Open a connection for this fault before all others are taken. Through it, the fault ends the service's sessions
+      // again and again.
       const admin = await postgres.connect();
       const taken: Client[] = [];
       const until = performance.now() + 1_500 + random() * 3_000;

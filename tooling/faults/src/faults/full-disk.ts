@@ -12,8 +12,8 @@ const DISK_FULL = "53100";
 const BACK_WITHIN_MS = 60_000;
 
 /**
- * Small sizes of the write-ahead log, so that PostgreSQL soon needs new files for it. Then the full disk stops both the
- * log and the tables.
+ * Keeps PostgreSQL's write-ahead log small, so that PostgreSQL soon needs new files for it. A full disk then stops not
+ * only the tables but also the log.
  */
 const POSTGRES = { max_wal_size: "64MB", min_wal_size: "32MB" };
 
@@ -55,7 +55,10 @@ async function onDisk(disk: Disk, leg: Parameters<Fault["run"]>[0]): ReturnType<
   }
 }
 
-/** Whether tables cannot grow. If even the log cannot grow, the server is down or restarting. */
+/**
+ * Returns whether the disk is full for PostgreSQL: a table cannot grow, or the server does not answer because not even
+ * its log can grow.
+ */
 async function isFull({ pool }: OwnPostgres): Promise<boolean> {
   try {
     await pool.query("create table public.faults_probe as select repeat('x', 500) from generate_series(1, 20000)");

@@ -9,7 +9,7 @@ export const killAtLength: Fault = {
   name: "kill-at-length",
   sentence:
     "In turn, SIGKILL ends one server, then both, then PostgreSQL is shut down immediately. The long form confirms a million payments.",
-  // 20 legs of 15 strikes: 200 kills of the service, 100 of PostgreSQL.
+  // A long run has 20 legs of 15 strikes: 200 strikes kill servers, and 100 shut PostgreSQL down.
   rounds: { quick: 3, long: 15, legs: 20 },
   run: underTraffic({
     stage: { servers: [{}, {}] },

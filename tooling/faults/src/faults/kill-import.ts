@@ -7,7 +7,10 @@ import { LENDER } from "../stage/original.ts";
 import type { Stage } from "../stage/stage.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-/** Several thousand rows, because an import applies a thousand at a time. */
+/**
+ * The number of rows in the imported file. An import applies a thousand rows at a time, so it can be killed between two
+ * thousands.
+ */
 const ROWS = 4_000;
 const MOST_KILLS = 3;
 
@@ -42,7 +45,10 @@ function fileOf(loans: readonly string[]): string {
   return `${["sourceLoanNumber,borrowerName,borrowerPhone,outstandingAmount", ...rows].join("\n")}\n`;
 }
 
-/** Waits until the command has applied further rows, and kills it at a random moment. False if it ended first. */
+/**
+ * Waits until the import command has applied further rows, and kills it at a random moment. Returns false if the
+ * command ended before the kill.
+ */
 async function killOnceItHasBegun(
   { postgres }: Stage,
   command: Command,

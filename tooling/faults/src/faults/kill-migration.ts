@@ -9,7 +9,9 @@ import { type Command, type Settings, startMigration } from "../processes/servic
 import { ownFolder } from "../processes/run-folder.ts";
 
 const KILLS = 4;
-/** If no kill hit a migration between its steps, the schedule continues for up to this many times the given rounds. */
+/**
+ * How many times the requested rounds the fault is caused at most, if no kill has hit a migration between its steps.
+ */
 const MOST_TIMES = 5;
 
 export const killMigration: Fault = {

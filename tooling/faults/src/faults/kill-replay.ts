@@ -20,7 +20,7 @@ export const killReplay: Fault = {
       const underWay = () => [...lender.underWay].filter(isReplay).length;
       await lender.waitFor(() => underWay() > 0, WITHIN_MS);
       const before = lender.unanswered.length;
-      // Only one worker sends the replay, so killing the other one hits nothing.
+      // Only one of the two workers sends the replayed events, so killing the other worker has no effect.
       await (model.counts.hits === 0 || random() < 0.5 ? workers.killAll() : workers.killOne(random));
       lender.receiverBehaviour = "ok";
       await workers.revive();

@@ -11,7 +11,7 @@ const BEFORE_MS = { quick: 10_000, long: 20_000 };
  * seconds for an answer.
  */
 const AWAY_MS = 30_000;
-/** The other lenders must keep at least this share of their rate. The share is below 1, because rates vary. */
+/** The share of their earlier rate that the lenders on the other nodes must keep. It is below 1, because rates vary. */
 const LEAST_RATIO = 0.9;
 
 /** How a worker node becomes unavailable. */
@@ -99,7 +99,10 @@ interface Seen {
   readonly eventsPerS: number;
 }
 
-/** Measures the rates of both groups of lenders for `forMs`. */
+/**
+ * Measures for `forMs` the rates of two groups of lenders: those on the unavailable node (`own`) and those on the other
+ * nodes (`others`).
+ */
 async function seen(
   forMs: number,
   others: readonly ClusterLender[],

@@ -15,7 +15,10 @@ const FORMS = {
   long: { roundMs: 60_000, warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
 };
 const DRAINED_WITHIN_MS = 300_000;
-/** The lowest useful rate: at a lower rate, each third of a short run has too few answers to compare. */
+/**
+ * The lowest rate of payments per second at which the measurement is possible. At a lower rate, each third of a short
+ * run has too few answers to compare.
+ */
 const LEAST_PER_S = 10;
 
 export const soak: Fault = {
@@ -117,8 +120,8 @@ function partsOf({ links, batches }: Stage["model"]): { links: number; imports: 
 }
 
 /**
- * Reports each part of the load that did not occur during the measurement. The measurement proves nothing about such a
- * part.
+ * Reports each kind of request that did not occur during the measurement, because the measurement proves nothing about
+ * such requests.
  */
 function checkLoad({ model }: Stage, happened: Readonly<Record<string, number>>): void {
   for (const [part, count] of Object.entries(happened)) if (count === 0) model.odd(`the load contained no ${part}`);

@@ -7,7 +7,10 @@ interface Booking {
   readonly sequence: string;
 }
 
-/** Compares bookings with payments by their references, which a run never repeats. */
+/**
+ * Compares the bookings in the database with the payments that the clients sent, by the payments' references. A
+ * reference is never used for two payments.
+ */
 export const bookedOnce: Invariant = {
   name: "every acknowledged payment is booked once, as it was acknowledged",
   async violations({ rows, model }) {

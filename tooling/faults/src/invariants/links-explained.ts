@@ -1,6 +1,6 @@
 import type { Evidence, Invariant } from "./evidence.ts";
 
-/** The row, the events and the lender's records of each link agree. */
+/** For each link, the link's row, its events and the lender's own records must agree. */
 export const linksExplained: Invariant = {
   name: "every payment link is in a state that its history explains",
   async violations(evidence) {

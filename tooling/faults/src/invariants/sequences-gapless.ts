@@ -1,6 +1,9 @@
 import type { Invariant } from "./evidence.ts";
 
-/** Also compares the last event's sequence with the sequence in the case, from which the next event continues. */
+/**
+ * Checks the sequences of each loan's events. Also compares the last event's sequence with the sequence in the case,
+ * from which the next event continues.
+ */
 export const sequencesGapless: Invariant = {
   name: "the events of each loan are numbered without a gap",
   async violations({ rows }) {

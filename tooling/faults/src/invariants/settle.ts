@@ -6,13 +6,14 @@ import type { Stage } from "../stage/stage.ts";
 import { unsettled } from "./unsettled.ts";
 
 /**
- * A wait that is longer than any call to a lender, including the time to record the call's result while PostgreSQL is
- * available.
+ * How long to wait so that no running process is still working on an old call. It is longer than any call to a lender,
+ * including the time to record the call's result while PostgreSQL is available.
  */
 const CALM_MS = 4_000;
 /**
- * Long enough for a sweep to find the unfinished work of dead processes. If a process dies, its call to the mint
- * endpoint counts as lost after a minute, and its message after two minutes.
+ * How long to wait for the delivery of another event. In this time a sweep finds the unfinished work of dead processes:
+ * after the death of a process its call to the mint endpoint counts as lost after a minute, and its message after two
+ * minutes.
  */
 const GOES_ON_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 500;
@@ -46,7 +47,10 @@ async function deliveredOf({ postgres }: Stage): Promise<number> {
   return Number(rows[0]!.count);
 }
 
-/** Shifts the timestamps of unfinished work. After CALM_MS, no running process works on it any more. */
+/**
+ * Makes the unfinished calls and messages of dead processes count as lost immediately, by moving their timestamps into
+ * the past. Call it only after CALM_MS, when no running process works on them any more.
+ */
 async function shiftTimestamps({ postgres }: Stage): Promise<void> {
   await postgres.pool.query(
     `update payment_links.payment_link set mint_started_at = mint_started_at - interval '2 minutes',
@@ -60,7 +64,10 @@ async function shiftTimestamps({ postgres }: Stage): Promise<void> {
   );
 }
 
-/** Collects what the invariants check: the rows, the model, the lender's records and the result of `ledger verify`. */
+/**
+ * Collects what the invariants check: the rows in the database, the record of all requests and answers, the lender's
+ * own records and the result of `ledger verify`.
+ */
 export async function gatherEvidence({ lender, model, postgres, settings }: Stage): Promise<Evidence> {
   const verification = readVerification(await startOperator(settings, "ledger", "verify", "--json").done);
   return { rows: postgres.pool, model, lender: seenBy(lender), verification };
@@ -76,7 +83,7 @@ export function seenBy(lender: LenderTwin): LenderSide {
   };
 }
 
-/** Reads the command's document. The command ends with 1 if it found problems. */
+/** Parses the JSON that `ledger verify` prints. The command ends with 1 if it found problems. */
 export function readVerification({ code, stdout, stderr }: CommandResult): Verification {
   if (code !== 0 && code !== 1) throw new Error(`\`ledger verify\` failed with exit code ${code}: ${stdout}${stderr}`);
   return JSON.parse(stdout) as Verification;

@@ -19,7 +19,10 @@ export class Crew {
     this.#options = options;
   }
 
-  /** Starts one process for each entry of `extras`. Each process gets the common settings and those of its entry. */
+  /**
+   * Starts as many processes as `extras` has entries. Each process gets the common settings and the settings of its
+   * entry.
+   */
   async start(extras: readonly Settings[]): Promise<void> {
     for (const extra of extras) {
       const port = await freePort();
@@ -58,7 +61,8 @@ export class Crew {
     const ending = await kill(place);
     if (ending?.signal !== "SIGKILL") throw new Error(`A process ended with ${ending?.code} before it was killed.`);
     place.starting = this.#startIn(place).finally(() => (place.starting = undefined));
-    // `untilRunning` throws if the successor does not start. Unhandled, the rejection would end this process.
+    // Handle the rejection here, because an unhandled rejection would end this process. `untilRunning` throws if the
+    // successor does not start.
     place.starting.catch(() => {});
   }
 

@@ -63,7 +63,8 @@ export function mountedDisk(): Disk {
 }
 
 /**
- * Returns the disk of the checkout. A preloaded library simulates that this disk is full. Needs no special rights.
+ * Returns a place for PostgreSQL's files on the disk that also has the source code. A preloaded library can simulate
+ * that this disk is full. Needs no special rights.
  */
 export function shimmedDisk(): Disk {
   const folder = ownFolder();

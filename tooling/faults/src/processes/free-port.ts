@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 
 /**
- * All ports are below the range that systems assign to outgoing connections. So a port stays free between the death of
- * its process and the start of the successor.
+ * The first port to choose from. All ports are below the range that systems assign to outgoing connections. So the port
+ * of a dead process stays free until its successor starts.
  */
 const FIRST_PORT = 11_000;
 const PORTS = 10_000;

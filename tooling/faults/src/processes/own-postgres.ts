@@ -42,7 +42,7 @@ export class OwnPostgres {
     return this.#current.pid;
   }
 
-  /** The run's own connections, for queries and for the checks. */
+  /** The connections that the faults and the checks use for their own queries. */
   get pool(): Pool {
     this.#pool ??= new Pool({ connectionString: this.url, max: 3, connectionTimeoutMillis: 20_000 }).on(
       "error",
@@ -100,8 +100,8 @@ export class OwnPostgres {
 
   async #start(): Promise<void> {
     const { dataDir, settings = {}, environment = {} } = this.#options;
-    // `startPostgres` copies this process's environment as soon as it is called. So the environment is changed only for
-    // this call, and no other code runs while it is changed.
+    // Pass the variables to PostgreSQL through the environment of this process. `startPostgres` copies that environment
+    // as soon as it is called, so change it only for this call: no other code runs meanwhile.
     const before = { ...process.env };
     Object.assign(process.env, environment);
     const starting = startPostgres({ dataDir, durable: true, temporary: true, settings });

@@ -24,7 +24,10 @@ interface Owner {
   readonly startedAt: string;
 }
 
-/** Makes a folder for this run on the disk of the checkout. In a file system in memory, commits would cost nothing. */
+/**
+ * Makes a folder for this run on the disk that also has the source code. In a file system in memory, commits would cost
+ * nothing.
+ */
 export function ownFolder(dataDir: string = DATA_DIR): string {
   mkdirSync(dataDir, { recursive: true });
   const folder = mkdtempSync(join(dataDir, PREFIX));

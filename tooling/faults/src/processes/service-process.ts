@@ -13,7 +13,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** One process of the service. It runs the bundle of this checkout's sources, as `pnpm build` makes it. */
+/** One process of the service. It runs the bundle of the present source code, as `pnpm build` makes it. */
 export interface ServiceProcess {
   readonly pid: number;
   readonly url: string;
@@ -51,7 +51,9 @@ export async function killAllStarted(): Promise<void> {
 export interface ServiceOptions {
   /** The log is appended to this file. */
   readonly logFile?: string;
-  /** The file to run instead of this checkout's bundle, to start the service of another checkout. */
+  /**
+   * The file to run instead of the bundle of the present source code, in order to start another version of the service.
+   */
   readonly main?: string;
 }
 

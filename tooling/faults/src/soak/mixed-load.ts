@@ -16,10 +16,15 @@ export interface MixedLoadOptions {
   readonly linkEveryMs: number;
 }
 
-/** A running mixed load. `counts` has the requests of the kinds that the model does not record. */
+/**
+ * A running load of several kinds of requests. `counts` counts the kinds of requests that are not in the record of the
+ * clients' requests and answers.
+ */
 export interface MixedLoad {
   readonly counts: { lists: number; listsOfDeliveries: number; updates: number };
-  /** Starts nothing new; resolves when every open request has its answer. A missing answer is reported as odd. */
+  /**
+   * Stops all clients; resolves when every open request has its answer. A missing answer is reported as a violation.
+   */
   stop(): Promise<void>;
 }
 

@@ -14,9 +14,8 @@ const COMMITS_ON_NODE =
   "state = 'active' and query ilike 'commit%' and application_name similar to 'collections-server|citus_internal%'";
 
 /**
- * Resolves at a moment when a server's commit is on its way to the disk. If the server is killed then, the client gets
- * no answer about that commit. Resolves after two seconds even without a commit; the kill then does not count as a kill
- * during a commit.
+ * Resolves at a moment when a server's commit is on its way to the disk, so that the caller can kill the server before
+ * it answers. Resolves after two seconds even without a commit; the kill then does not count as a kill during a commit.
  */
 export function amidCommit({ postgres, model }: { postgres: { pool: Pool }; model: Model }): Promise<void> {
   return untilCommitting(postgres.pool, COMMITS_TO_DISK, model);

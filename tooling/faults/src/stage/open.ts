@@ -3,8 +3,8 @@ import { ownFolder } from "../processes/run-folder.ts";
 import type { Settings } from "../processes/service-process.ts";
 
 /**
- * The service's settings on every stage: outbound calls to this machine are allowed, rate limits are off, and retries
- * come soon.
+ * The settings of every process of the service in a run of faults: outbound calls to this machine are allowed, rate
+ * limits are off, and retries come soon.
  */
 export const STAGE_SETTINGS: Settings = {
   MASTER_KEY: "0123456789abcdef".repeat(4),
@@ -21,8 +21,8 @@ export const STAGE_SETTINGS: Settings = {
 export type OnClose = (closing: () => unknown) => void;
 
 /**
- * Sets up a stage in its own folder. `close` runs the cleanups of `onClose`, last first, and removes the folder. If the
- * setup fails, `close` is called here.
+ * Sets up the processes for a fault, in a folder of their own. `close` runs the cleanups that `setUp` has registered by
+ * `onClose`, last first, and removes the folder. If `setUp` fails, the same happens immediately.
  */
 export async function openInFolder<Stage>(
   setUp: (folder: string, onClose: OnClose) => Promise<Stage>,

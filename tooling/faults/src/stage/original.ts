@@ -9,7 +9,10 @@ import { OwnPostgres } from "../processes/own-postgres.ts";
 import { ownFolder } from "../processes/run-folder.ts";
 import { operator, type Settings, startMigration } from "../processes/service-process.ts";
 
-/** A stopped PostgreSQL data folder with books: each stage starts with a copy. */
+/**
+ * A stopped PostgreSQL data folder that contains a lender, loans and a field partner. Each part of a run starts with a
+ * copy of it.
+ */
 export interface Original {
   readonly dataDir: string;
   readonly lender: { readonly apiKeyId: string; readonly hmacSecret: string };
@@ -32,15 +35,15 @@ const PLACED = 10_000_000;
 let original: Promise<Original> | undefined;
 
 /**
- * Returns a data folder with one lender, imported loans, and one field partner who holds some of the cases. The folder
- * is filled once per process.
+ * Returns a PostgreSQL data folder with one lender, imported loans, and one field partner who holds some of the cases.
+ * The folder is filled once per process.
  */
 export function originalBooks(settings: Settings): Promise<Original> {
   original ??= fillBooks(settings);
   return original;
 }
 
-/** Copies the original to a folder that does not exist yet, for a server on another port. */
+/** Copies a PostgreSQL data folder to a folder that does not exist yet, for a server on another port. */
 export async function copyCluster(from: string, to: string): Promise<void> {
   const copying = spawn("cp", ["-a", from, to], { stdio: ["ignore", "ignore", "inherit"] });
   const [code] = (await once(copying, "close")) as [number | null];

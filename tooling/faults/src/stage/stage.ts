@@ -11,11 +11,12 @@ import { type OnClose, openInFolder, STAGE_SETTINGS } from "./open.ts";
 import { type Random, seededRandom } from "../traffic/seeded-random.ts";
 import type { Settings } from "../processes/service-process.ts";
 
-/** The options by which a fault changes its stage. */
+/** The options of a fault for the processes that are started for it. */
 export interface StageOptions {
   readonly settings?: Settings;
   /**
-   * The additional settings of each process: one process is started for each entry. By default there is one process.
+   * One entry for each server process to start: the additional settings of that process. By default there is one server
+   * process without additional settings.
    */
   readonly servers?: readonly Settings[];
   readonly workers?: readonly Settings[];
@@ -33,7 +34,10 @@ export interface StageOptions {
   readonly mayRefuse?: (answer: Answer) => boolean;
 }
 
-/** The service, its environment, and the model of what the clients know. */
+/**
+ * Everything that a fault needs: the processes of the service, PostgreSQL, a simulated lender, and the record of all
+ * requests and answers.
+ */
 export interface Stage {
   readonly seed: number;
   readonly random: Random;
@@ -57,7 +61,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** Starts all parts on a copy of the original books. */
+/** Starts PostgreSQL on a copy of the prepared data folder, and then the service and the simulated lender. */
 export function openStage(seed: number, options: StageOptions): Promise<Stage> {
   return openInFolder((folder, onClose) => setUp(seed, folder, options, onClose));
 }

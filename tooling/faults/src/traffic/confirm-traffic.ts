@@ -75,7 +75,8 @@ async function confirmUntilAnswered(
       return;
     }
     if (answer?.status === 503) model.counts.refused += 1;
-    // A rejected payment was not booked. But a 503 may follow a commit whose result the server did not learn.
+    // Treat only a lost answer and a 5xx as doubtful. Any other rejected payment was not booked, but a 503 may follow a
+    // commit whose result the server did not receive.
     const isNewlyDoubtful = !payment.isDoubtful && (answer === undefined || answer.status >= 500);
     if (isNewlyDoubtful) payment.isDoubtful = true;
     if (isNewlyDoubtful && random() < GIVEN_UP) return;

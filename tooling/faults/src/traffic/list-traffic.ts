@@ -7,9 +7,9 @@ const CASES = `{
 const DELIVERIES = "/api/v1/partner/webhooks/deliveries?limit=50";
 
 /**
- * Reads the list of cases as a field partner and the list of deliveries as the lender, in turn. `onDeliveries` is
- * called for each list of deliveries that is not empty. A single list may be rejected or empty. But if `onDeliveries`
- * is never called, the load has tested nothing.
+ * Reads two lists in turn: as a field partner the list of cases, and as the lender the list of deliveries. Calls
+ * `onDeliveries` for each list of deliveries that is not empty, so that the caller notices if the load has tested
+ * nothing. A single list may be rejected or empty.
  */
 export async function readLists(stage: Scene, pace: Pace, onDeliveries: () => void): Promise<void> {
   const { isOver, rest, onAnswer } = pace;

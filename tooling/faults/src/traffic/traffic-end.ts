@@ -16,7 +16,10 @@ export class UnansweredError extends Error {
   }
 }
 
-/** Ends traffic even if the service does not recover. Traffic that fails or does not end is reported as odd. */
+/**
+ * Ends the requests of all clients, even if the service does not recover. A client that fails or does not end is
+ * reported as a violation.
+ */
 export class TrafficEnd {
   readonly #model: Pick<Model, "odd">;
   readonly #patienceMs: number;
@@ -31,15 +34,15 @@ export class TrafficEnd {
   /** Whether the traffic has ended, so that clients must not start new requests. */
   readonly isOver = (): boolean => performance.now() >= this.#endedAt;
 
-  /** Whether to throw UnansweredError instead of repeating a request. */
+  /** Returns true when clients must give up: they throw UnansweredError instead of repeating a request. */
   readonly isTooLate = (): boolean => performance.now() >= this.#endedAt + this.#patienceMs;
 
-  /** Adds a part that runs until the end. */
+  /** Adds a client, which must end by itself when `isOver` is true. */
   join(part: Promise<void>): void {
     this.#parts.push(part.catch((error: unknown) => this.#model.odd(String(error))));
   }
 
-  /** Ends the traffic; resolves when all parts have ended, or when their time is up. */
+  /** Tells all clients to end; resolves when they have ended, or after a time limit. */
   async stop(): Promise<void> {
     this.#endedAt = performance.now();
     const withinMs = this.#patienceMs + LAST_REQUEST_MS;

@@ -11,7 +11,9 @@ import { TrafficEnd } from "./traffic-end.ts";
 export interface Traffic {
   /** Resolves when this many more payments are acknowledged, with the time until the first of them was acknowledged. */
   untilAcknowledged(payments: number): Promise<number>;
-  /** Starts nothing new; resolves when every open request has its answer. A missing answer is reported as odd. */
+  /**
+   * Stops all clients; resolves when every open request has its answer. A missing answer is reported as a violation.
+   */
   stop(): Promise<void>;
 }
 

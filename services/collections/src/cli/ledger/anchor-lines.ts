@@ -50,7 +50,8 @@ async function* linesOfAddress(url: string, { ledgerAnchor }: Config): AsyncGene
   if (allow === undefined) throw new Refusal("ANCHORS_NOT_READ", `${url} has no usable host.`, EXIT.notUnderstood);
   const outbound = createOutbound({ allow });
   try {
-    // The configured header is sent only to the configured host.
+    // Send the header of LEDGER_ANCHOR_HEADER only to the scheme, host and port of LEDGER_ANCHOR, because it may
+    // contain credentials.
     const isOurs = ledgerAnchor?.kind === "address" && new URL(ledgerAnchor.url).origin === new URL(url).origin;
     const headers = isOurs ? ledgerAnchor.headers : {};
     yield* numbered(new URL(url).host, (await getAnchors(outbound, { url, headers })).split("\n"));

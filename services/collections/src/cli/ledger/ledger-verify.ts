@@ -135,7 +135,10 @@ function reportOf(
   return { json, text: lines.join("\n") };
 }
 
-/** A problem as the command prints it. The book of a problem is that of a lender. */
+/**
+ * A problem as the command prints it: with the id of the lender, which is also the id of the lender's book in the
+ * ledger.
+ */
 type ShownProblem = Omit<BooksProblem, "lenderId"> & { readonly lenderId: string | null };
 
 function shownProblem({ code, table, id, book: lenderId, detail }: AnchorProblem): ShownProblem {

@@ -158,7 +158,7 @@ async function list({ em }: Operator, code: string): Promise<void> {
   );
 }
 
-/** Changes a key, whichever lender it belongs to, and prints its new state. */
+/** Finds the lender of an API key, changes the key with `act`, and prints the key's new state. */
 async function withKey(
   keyId: string,
   act: (tx: Tx, lender: Lender) => Promise<unknown>,
@@ -192,7 +192,7 @@ function shown({ id: apiKeyId, ...key }: ApiKey): object {
   return { apiKeyId, ...key };
 }
 
-/** Reads a moment. A day without a time means the start of that day in UTC. */
+/** Reads the moment at which an API key ends. A day without a time means the start of that day in UTC. */
 function instant(text: string): LocalMoment {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return readPoint(text);
   const reading = readInstant(`${text}T00:00:00Z`);

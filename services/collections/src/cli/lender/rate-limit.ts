@@ -1,7 +1,10 @@
 import { InvalidArgumentError } from "commander";
 import { LIMITED_ENDPOINTS } from "../../settings/rate-limits.ts";
 
-/** Reads `confirm=60000`, or `confirm=default` to remove the lender's limit, and adds it to `before`. */
+/**
+ * Adds one option to `before`, the limits of the earlier options: `confirm=60000` sets a limit, and `confirm=default`
+ * removes the lender's limit.
+ */
 export function readRateLimit(text: string, before: Record<string, number | null> = {}): Record<string, number | null> {
   const [, name = "", count = ""] = /^([a-z-]+)=(default|[1-9]\d{0,7})$/.exec(text) ?? [];
   if (count === "") throw new InvalidArgumentError("Expected a limit such as confirm=60000, or confirm=default.");

@@ -20,13 +20,14 @@ test("shows the lender code instead of the lender id, also in the remedy", () =>
   const problem: WebhookProblem = {
     severity: "warning",
     code: "SUSPENDED",
+    tenantId: "01890000-0000-7000-8000-000000000001",
     lenderId: "01890000-0000-7000-8000-000000000001",
     count: 3,
     eventId: null,
     since: null,
     detail: "Suspended.",
   };
-  const found = problemOfWebhooks(problem, new Map([[problem.lenderId!, "ACME"]]));
+  const found = problemOfWebhooks(problem, new Map([[problem.tenantId!, "ACME"]]));
   expect(found).toMatchObject({ lenderCode: "ACME", remedy: expect.stringContaining("endpoint probe ACME") as string });
 });
 

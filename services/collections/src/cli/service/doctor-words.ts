@@ -24,7 +24,7 @@ export interface DoctorProblem {
 
 /** Adds the remedy to a problem of webhooks. `codes` maps lender ids to lender codes. */
 export function problemOfWebhooks(problem: WebhookProblem, codes: ReadonlyMap<string, string>): DoctorProblem {
-  const { severity, code, lenderId, detail, count, since } = problem;
+  const { severity, code, tenantId: lenderId, detail, count, since } = problem;
   const lenderCode = lenderId === null ? null : (codes.get(lenderId) ?? lenderId);
   return { severity, code, lenderCode, detail, remedy: REMEDIES[code](lenderCode ?? ""), count, since };
 }

@@ -2,7 +2,7 @@ import { collectionsLedger } from "@collections/bookings";
 import { clusterHealth, distribute, failedJobs, NotDistributableError, publicId } from "@collections/database";
 import { onOneLine } from "@collections/flows";
 import { listLenders, unreadableSecrets } from "@collections/lenders";
-import { checkWebhooks, type LenderWebhooks } from "@collections/webhooks";
+import { checkWebhooks, type TenantWebhooks } from "@collections/webhooks";
 import { Command } from "commander";
 import { counted } from "../terminal/counted.ts";
 import {
@@ -47,8 +47,9 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));
   const report = await checkWebhooks(em(), {
-    lenderId: one?.id,
-    onProgress: ({ lenderId, done, of }) => {
+    tenantId: one?.id,
+    streamNoun: "loan",
+    onProgress: ({ tenantId: lenderId, done, of }) => {
       showProgress(`lender ${done + 1} of ${of}: ${codes.get(lenderId)}`);
     },
   });
@@ -64,7 +65,7 @@ async function check(operator: Operator, code: string | undefined): Promise<void
     ...jobs.map(problemOfJobs),
     ...problemsOfAnchors(anchors, config, report.at),
   ];
-  const lenders = report.lenders.map((lender) => shownLender(lender, codes.get(lender.lenderId) ?? lender.lenderId));
+  const lenders = report.tenants.map((lender) => shownLender(lender, codes.get(lender.tenantId) ?? lender.tenantId));
   answerFound(found, { at: report.at, lenders });
 }
 
@@ -113,12 +114,12 @@ const HEADER = ["LENDER", "ENDPOINT", "PUBLISHED", "DELIVERED", "WAITING", "RETR
 
 type ShownLender = ReturnType<typeof shownLender>;
 
-function shownLender(webhooks: LenderWebhooks, lenderCode: string) {
+function shownLender(webhooks: TenantWebhooks, lenderCode: string) {
   const { url, state, suspendedAt, published, delivered, waiting, retrying, parked } = webhooks;
   const { oldestUndelivered: oldest } = webhooks;
   const oldestWaiting = oldest && {
     eventId: publicId("evt", oldest.eventId),
-    sourceLoanNumber: oldest.loan,
+    sourceLoanNumber: oldest.stream,
     sequence: Number(oldest.sequence),
     createdAt: oldest.createdAt,
   };

@@ -4,18 +4,21 @@ import { join } from "node:path";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { answer } from "../terminal/with-database.ts";
 
-/** `persisted-operations …`: registers the documents that the app's API accepts by their hashes. */
+/**
+ * `persisted-operations …`: registers GraphQL documents, so that the app can send a document's hash instead of its
+ * text.
+ */
 export function persistedOperationsCommand(): Command {
   const group = new Command("persisted-operations").description("Register the operations of an app by their hashes.");
   group
     .command("make")
     .argument("<paths...>", "files that end in .graphql, or folders that contain such files")
-    .description("Check documents against the schema, and write the file for PERSISTED_OPERATIONS_FILE.")
+    .description("Check GraphQL documents against the schema, and write the file for PERSISTED_OPERATIONS_FILE.")
     .requiredOption("--out <file>", "the file to write; an existing file is replaced")
     .addHelpText(
       "after",
       `
-Each file is one document with all of its fragments. Its hash is the SHA-256 of the bytes of the file.
+Each file is one GraphQL document with all of its fragments. Its hash is the SHA-256 of the bytes of the file.
 
 Example:
   pnpm collections persisted-operations make app/src/operations --out operations.json`,
@@ -25,7 +28,7 @@ Example:
 }
 
 async function make(paths: string[], out: string): Promise<void> {
-  // Loaded here, because only this command needs the schema, which is a third of all modules.
+  // Import the schema only when this command runs: it is a third of all modules, and no other command needs it.
   const { faultsOf, hashOf } = await import("../../graphql/requests/persisted-operations.ts");
   const files = [...new Set(paths.flatMap(documentsAt))].toSorted();
   if (files.length === 0) throw new Refusal("NO_DOCUMENTS", "There is no file that ends in .graphql.", EXIT.notFound);
@@ -36,10 +39,10 @@ async function make(paths: string[], out: string): Promise<void> {
   writeFileSync(out, `${JSON.stringify(registered, null, 2)}\n`);
   const operations = documents.map(({ file, text }) => ({ file, sha256: hashOf(text) }));
   const lines = operations.map(({ file, sha256 }) => `${sha256}  ${file}`);
-  answer({ out, operations }, [...lines, `${operations.length} documents are in ${out}.`].join("\n"));
+  answer({ out, operations }, [...lines, `${operations.length} GraphQL documents are in ${out}.`].join("\n"));
 }
 
-/** Returns the file at a path, or all documents in a folder and its subfolders. */
+/** Returns the path of a file, or the paths of all `.graphql` files in a folder and its subfolders. */
 function documentsAt(path: string): string[] {
   if (!statSync(path, { throwIfNoEntry: false })) {
     throw new Refusal("NO_SUCH_FILE", `There is no file or folder ${path}.`, EXIT.notFound);

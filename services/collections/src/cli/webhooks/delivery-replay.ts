@@ -121,7 +121,7 @@ async function replayOne(
     return answer({ ...shown, count: isSettled ? 1 : 0 }, `${eventId} is ${delivery.state}: it ${does}.`);
   }
   const replayed = await transaction(em(), async (tx) => {
-    const data = { eventId, kind: delivery.kind, loan: delivery.loan, stateBefore: delivery.state };
+    const data = { eventId, kind: delivery.kind, loan: delivery.stream, stateBefore: delivery.state };
     recordAct(tx, { lenderId: lender.id, act: "delivery.replayed", reason, data });
     return replayDelivery(tx, lender.id, delivery.eventId);
   });
@@ -162,7 +162,7 @@ async function replayMany(
 }
 
 /** Waits until the replay has ended, and shows the progress on stderr. */
-async function untilEnded({ em }: Operator, { lenderId, id }: Replay): Promise<Replay> {
+async function untilEnded({ em }: Operator, { tenantId: lenderId, id }: Replay): Promise<Replay> {
   let [done, movedAt, hasWarned] = [0, Date.now(), false];
   for (;;) {
     const now = (await replayById(em(), lenderId, id))!;
@@ -183,15 +183,17 @@ async function untilEnded({ em }: Operator, { lenderId, id }: Replay): Promise<R
 async function list({ em }: Operator, code: string): Promise<void> {
   const lender = await lenderNamed(em(), code);
   const replays = await listReplays(em(), lender.id);
-  const rows = replays.map(({ id, state, done, total, ratePerSecond, states, loan, kind, createdAt, requestedBy }) => [
-    publicId("replay", id),
-    state,
-    `${done} of ${total}`,
-    String(ratePerSecond),
-    [states.join("+"), kind, loan].filter(Boolean).join(" "),
-    momentText(createdAt, lender.timeZone),
-    requestedBy,
-  ]);
+  const rows = replays.map(
+    ({ id, state, done, total, ratePerSecond, states, stream: loan, kind, createdAt, requestedBy }) => [
+      publicId("replay", id),
+      state,
+      `${done} of ${total}`,
+      String(ratePerSecond),
+      [states.join("+"), kind, loan].filter(Boolean).join(" "),
+      momentText(createdAt, lender.timeZone),
+      requestedBy,
+    ],
+  );
   const header = ["REPLAY", "STATE", "DONE", "A SECOND", "EVENTS", "CREATED", "BY"];
   answer(
     { lenderCode: lender.code, replays: replays.map((one) => shownReplay(one, lender.code)) },
@@ -219,7 +221,19 @@ async function cancel({ em }: Operator, given: string, reason: string): Promise<
 }
 
 function shownReplay(replay: Replay, lenderCode: string): object {
-  const { id, state, total, done, ratePerSecond, states, loan, kind, createdFrom, createdTo, requestedBy } = replay;
+  const {
+    id,
+    state,
+    total,
+    done,
+    ratePerSecond,
+    states,
+    stream: loan,
+    kind,
+    createdFrom,
+    createdTo,
+    requestedBy,
+  } = replay;
   return {
     replayId: publicId("replay", id),
     lenderCode,

@@ -39,7 +39,7 @@ Example:
 
 /** Returns the JSON fields of a delivery, for `delivery list` and `delivery show`. */
 export function shownDelivery(summary: DeliverySummary, lenderCode: string | undefined): object {
-  const { eventId, kind, loan, sequence, state, attempts, nextAttemptAt, lastError, replay } = summary;
+  const { eventId, kind, stream: loan, sequence, state, attempts, nextAttemptAt, lastError, replay } = summary;
   return {
     eventId: publicId("evt", eventId),
     lenderCode,
@@ -102,13 +102,13 @@ async function show(operator: Operator, given: string): Promise<void> {
  * returns a sentence that says why.
  */
 async function requestOf(operator: Operator, delivery: DeliveryDetail): Promise<SentRequest | string> {
-  const { lenderId, eventId, kind, body, url, replay, state, attempts } = delivery;
+  const { tenantId: lenderId, eventId, kind, body, url, replay, state, attempts } = delivery;
   if (url === null) return "No callback is registered, so there is no URL to send the event to.";
   const isSettled = state === "delivered" || state === "parked";
   const number = Math.max(attempts + (isSettled ? 0 : 1), 1);
   try {
     return await withWebhookSender(operator, (sender) =>
-      signedRequest(sender, { lenderId, url, eventId, kind, number, body, replay }),
+      signedRequest(sender, { tenantId: lenderId, url, eventId, kind, number, body, replay }),
     );
   } catch (error) {
     if (error instanceof NoSigningKeyError) return error.message;
@@ -117,7 +117,7 @@ async function requestOf(operator: Operator, delivery: DeliveryDetail): Promise<
 }
 
 function headLines(delivery: DeliveryDetail, { code: lenderCode, timeZone }: Lender): string[] {
-  const { eventId, kind, loan, sequence, state, nextAttemptAt, replay, createdAt, settledAt } = delivery;
+  const { eventId, kind, stream: loan, sequence, state, nextAttemptAt, replay, createdAt, settledAt } = delivery;
   const when = settledAt ?? nextAttemptAt;
   return [
     `${publicId("evt", eventId)}: ${kind} of ${lenderCode} ${loan}, sequence ${sequence}, made ${momentText(createdAt, timeZone)}`,

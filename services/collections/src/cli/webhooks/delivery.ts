@@ -62,18 +62,18 @@ async function list({ lender: code, loan, state, since, ...others }: ListOptions
       em(),
       {
         ...others,
-        ...(lender && { lenderId: lender.id }),
+        ...(lender && { tenantId: lender.id }),
         ...(since && { since: since(lender?.timeZone ?? machineTimeZone()) }),
-        ...(loan !== undefined && { loan }),
+        ...(loan !== undefined && { stream: loan }),
         ...(state && { states: [state] }),
       },
       new Date(),
     );
     const rows = page.deliveries.map((delivery) => [
       publicId("evt", delivery.eventId),
-      codes.get(delivery.lenderId) ?? "",
+      codes.get(delivery.tenantId) ?? "",
       delivery.kind,
-      delivery.loan,
+      delivery.stream,
       String(delivery.sequence),
       delivery.state,
       String(delivery.attempts),
@@ -82,7 +82,7 @@ async function list({ lender: code, loan, state, since, ...others }: ListOptions
     const header = ["EVENT", "LENDER", "KIND", "LOAN", "SEQUENCE", "STATE", "ATTEMPTS", "LAST ERROR"];
     answer(
       {
-        deliveries: page.deliveries.map((delivery) => shownDelivery(delivery, codes.get(delivery.lenderId))),
+        deliveries: page.deliveries.map((delivery) => shownDelivery(delivery, codes.get(delivery.tenantId))),
         nextCursor: page.nextCursor,
       },
       rows.length === 0 ? "No deliveries." : table([header, ...rows]),

@@ -139,7 +139,7 @@ function factRows(status: EndpointStatus, oldest: UndeliveredEvent | undefined, 
     probedAt && `${momentText(probedAt, timeZone)} ${probeError === null ? "passed" : onOneLine(probeError)}`;
   const waits =
     oldest &&
-    `${publicId("evt", oldest.eventId)} ${oldest.kind} of ${oldest.loan}, sequence ${oldest.sequence}, since ${momentText(oldest.createdAt, timeZone)}`;
+    `${publicId("evt", oldest.eventId)} ${oldest.kind} of ${oldest.stream}, sequence ${oldest.sequence}, since ${momentText(oldest.createdAt, timeZone)}`;
   const rows: [string, string | null | undefined][] = [
     ["failing since", shown(failingSince)],
     ["suspended since", shown(suspendedAt)],
@@ -161,7 +161,7 @@ function failureLines(failed: FailedAttempt, url: string | null, { timeZone }: L
   ];
 }
 
-function shownEvent({ eventId, kind, loan, sequence, state, createdAt }: UndeliveredEvent): object {
+function shownEvent({ eventId, kind, stream: loan, sequence, state, createdAt }: UndeliveredEvent): object {
   return { eventId: publicId("evt", eventId), kind, sourceLoanNumber: loan, sequence, state, createdAt };
 }
 

@@ -17,12 +17,15 @@ const MAX_COMPLEXITY = 1_000;
 const MAX_DEPTH = 10;
 
 /**
- * A mutation costs a transaction and an event for the lender. At this complexity, an operation has at most nine
- * mutations.
+ * The complexity of a mutation, which takes a transaction and an event for the lender. At this value, an operation has
+ * at most nine mutations.
  */
 const MUTATION_COMPLEXITY = 100;
 
-/** A field that returns an object may need a query. A plain value of a loaded object costs almost nothing. */
+/**
+ * The complexity of a field that returns an object, for which a query may be needed. A plain value of a loaded object
+ * needs no query, so its complexity is lower.
+ */
 const OBJECT_COMPLEXITY = 1;
 const VALUE_COMPLEXITY = 0.1;
 

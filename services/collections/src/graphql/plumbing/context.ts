@@ -22,7 +22,7 @@ export interface Context {
   readonly isStillSignedIn: () => Promise<boolean>;
   /** Aborted when this process stops. Subscriptions end, and clients subscribe again at another process. */
   readonly closing: AbortSignal;
-  /** Reads the links of all subscriptions of this process. */
+  /** Reads the payment links that the subscriptions of this process watch. */
   readonly watchedLinks: WatchedLinks;
   /** Limits the number of subscriptions. Each subscription takes a slot. */
   readonly subscriptionSlots: SubscriptionSlots;

@@ -33,8 +33,8 @@ export async function once<Done>(
     if (claim.kind === "repeat" && isFinal(claim.result as Kept<Done>)) return claim.result as Kept<Done>;
     const kept = await work(tx);
     saveMutationResult(tx, key, kept);
-    // A process of an older version started the visit and did not run the queued request. `work` has just run the
-    // request, so the queue must not run it again.
+    // Remove the request from the queue, so that it does not run again: `work` has just run it. It is still queued if a
+    // process of an older version recorded the start of the visit.
     if (claim.kind === "repeat" && isFinal(kept)) dropQueuedRequest(tx, key);
     return kept;
   });

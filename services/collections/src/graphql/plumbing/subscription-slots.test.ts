@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createSubscriptionSlots } from "./subscription-slots.ts";
 
-test("ends the oldest subscription of a field partner who exceeds the limit, and none of other field partners", () => {
+test("ends the oldest subscription of the field partner who exceeds the limit of subscriptions", () => {
   const slots = createSubscriptionSlots({ perFieldPartner: 2, inAll: 9 });
   const ended: string[] = [];
   const take = (who: string, name: string) => slots.take(who, () => ended.push(name));
@@ -15,7 +15,7 @@ test("ends the oldest subscription of a field partner who exceeds the limit, and
   expect(ended).toEqual(["first", "second"]);
 });
 
-test("limits the slots of all field partners together, and ignores the second release of a slot", () => {
+test("limits the subscriptions of all field partners together, even if a slot was released twice", () => {
   const slots = createSubscriptionSlots({ perFieldPartner: 2, inAll: 3 });
   const take = (who: string) => slots.take(who, () => {});
   const first = take("asha");

@@ -1,13 +1,14 @@
 import { ClientError } from "./client-error.ts";
 
 /**
- * Limits the number of subscriptions. Each subscription occupies a connection, and its link is read every few seconds.
+ * Limits the number of subscriptions. Each subscription occupies a connection, and the payment link that it watches is
+ * read every few seconds.
  */
 export interface SubscriptionSlots {
   /**
    * Takes a slot, and returns a function that frees the slot. If the field partner has no free slot, frees their oldest
-   * slot and calls its `end`, because a phone that lost its signal does not close its old subscription. Throws
-   * ClientError RATE_LIMITED if the slots of all field partners together are taken.
+   * slot and calls its `end`: a phone that lost its signal does not close its old subscription. Throws ClientError
+   * RATE_LIMITED if the slots of all field partners together are taken.
    */
   take(fieldPartnerId: string, end: () => void): () => void;
 }
@@ -19,7 +20,7 @@ export interface SubscriptionSlots {
 export const SUBSCRIPTION_SLOTS = { perFieldPartner: 20, inAll: 2_000 };
 
 export function createSubscriptionSlots({ perFieldPartner, inAll } = SUBSCRIPTION_SLOTS): SubscriptionSlots {
-  /** The `end` functions of each field partner, the oldest first. */
+  /** The `end` functions of each field partner's subscriptions, the oldest first. */
   const taken = new Map<string, Set<() => void>>();
   let all = 0;
 
@@ -39,7 +40,7 @@ export function createSubscriptionSlots({ perFieldPartner, inAll } = SUBSCRIPTIO
       }
       if (all >= inAll)
         throw full("Too many links are watched at the moment: query your link every few seconds instead.");
-      // Create a new function for each slot. Two slots may get the same `end`, and the set would store it only once.
+      // Create a new function for each slot: two slots may get the same `end`, and a Set would store it only once.
       const endThis = () => end();
       const own = taken.get(fieldPartnerId) ?? new Set();
       taken.set(fieldPartnerId, own.add(endThis));

@@ -3,15 +3,15 @@ import { validAccessTokens } from "@collections/field-partners";
 import { deliveriesOf, type LinkDelivery, type LinkKey, ownLinks, type PaymentLink } from "@collections/payment-links";
 import DataLoader from "dataloader";
 
-/** How often every watched link is read, because a signal can be lost. */
+/** How often every watched payment link is read, even without a signal of a change: a signal can be lost. */
 export const READ_EVERY_MS = 5_000;
 
-/** A link and the field partner who watches it. */
+/** A payment link and the field partner who watches it. */
 export interface OwnLinkKey extends LinkKey {
   readonly fieldPartnerId: string;
 }
 
-/** Reads the links of all subscriptions of a process together, with three queries for any number of links. */
+/** Reads the payment links of all subscriptions of a process together, with three queries for any number of links. */
 export interface WatchedLinks {
   /** Calls `onTick` every few seconds, for all subscriptions at the same moment. Call the returned function to stop. */
   everyTick(onTick: () => void): () => void;
@@ -54,7 +54,7 @@ export function createWatchedLinks(database: Database): WatchedLinks {
 
   return {
     everyTick(onTick) {
-      // Create a new function for each call. Two subscriptions may pass the same function, and the set would store it
+      // Create a new function for each call: two subscriptions may pass the same function, and a Set would store it
       // only once.
       const listener = () => onTick();
       listeners.add(listener);

@@ -59,7 +59,10 @@ function httpOf(code: ClientErrorCode, retryAfterS: number | undefined): object 
   return { status: code === "INTERNAL" ? 503 : 429, headers: { "Retry-After": String(retryAfterS) } };
 }
 
-/** Whether the same request may succeed in a moment: the database is unavailable, or the queue is full. */
+/**
+ * Whether the same request may succeed in a moment, because the database is unavailable or too many requests wait for
+ * it.
+ */
 function isUnavailability(error: unknown): boolean {
   if (isUnavailable(error) || error instanceof OverloadedError) return true;
   return error instanceof Problem && error.code === "SERVICE_UNAVAILABLE";

@@ -16,7 +16,10 @@ export const MAX_BODY_BYTES = 256 * 1024;
 /** The largest body of a request without a valid access token. A sign-in takes less than 2 KiB. */
 const MAX_OPEN_BODY_BYTES = 16 * 1024;
 
-/** Lookups of access tokens share queries, so that a flood of invalid tokens takes two connections at most. */
+/**
+ * Access tokens are looked up in shared queries, at most two at a time. So a flood of invalid tokens takes at most two
+ * database connections.
+ */
 const LOOKUPS = { maxItems: 100, maxUnderWay: 2 };
 
 /**

@@ -36,7 +36,7 @@ test.each([
   ["a description", '"""What it does""" mutation { a }', ["Mutation.a"], 1],
   ["empty selections", "{ }", [], 0],
   ["no tokens", "# nothing", [], 0],
-])("counts the selections and finds the root fields of a document with %s", (_, document, rootFields, selections) => {
+])("finds the selections and root fields of a GraphQL document with %s", (_, document, rootFields, selections) => {
   const outline = outlineOf(document, LIMITS);
   expect([...outline!.rootFields]).toEqual(rootFields);
   expect(outline).toMatchObject({ selections, exceeded: undefined });
@@ -59,7 +59,7 @@ test.each([
   "query A(",
   "fragment A { a }",
   "{ a ] }",
-])("returns no outline of a document that graphql-js does not execute: %s", (document) => {
+])("rejects a GraphQL document that cannot be executed: %s", (document) => {
   expect(outlineOf(document, LIMITS)).toBeUndefined();
 });
 
@@ -70,12 +70,12 @@ test.each([
   ["selections", "{ a b c", { ...LIMITS, selections: 2 }],
   ["selections", "{ a ...B ... { c", { ...LIMITS, selections: 2 }],
   ["fragments", "fragment A on A { a } fragment B on B { b } fragment C on C { c } {", { ...LIMITS, fragments: 2 }],
-])("stops reading where a document exceeds the limit of %s: %s", (limit, document, limits) => {
+])("stops reading a GraphQL document where it exceeds the limit of %s: %s", (limit, document, limits) => {
   expect(outlineOf(document, limits)).toMatchObject({ exceeded: limit });
   expect(outlineOf(`${document} a a ???`, limits)).toMatchObject({ exceeded: limit });
 });
 
-test("gives the same counts and root fields as graphql-js for random valid documents", () => {
+test("finds as many selections and the same root fields as graphql-js in random GraphQL documents", () => {
   assert(
     property(infiniteStream(nat()), (numbers) => {
       const document = documentOf(() => numbers.next().value as number);
@@ -89,7 +89,7 @@ function counted({ selections, fragments, rootFields }: DocumentOutline) {
   return { selections, fragments, rootFields: [...rootFields].toSorted() };
 }
 
-/** Computes an outline from a document that graphql-js has parsed, for comparison. */
+/** Computes the expected counts and root fields from a GraphQL document that graphql-js has parsed. */
 function parsed(document: DocumentNode) {
   const rootFields = new Set<string>();
   const roots = { query: "Query", mutation: "Mutation", subscription: "Subscription" };
@@ -116,7 +116,7 @@ function parsed(document: DocumentNode) {
   return { selections, fragments, rootFields: [...rootFields].toSorted() };
 }
 
-/** Generates a valid document. Each number that `next` returns makes one choice. */
+/** Generates a random valid GraphQL document. Each number that `next` returns decides one choice, such as a name. */
 function documentOf(next: () => number): string {
   const pick = (...texts: string[]) => texts[next() % texts.length]!;
   const some = (most: number, make: () => string) => Array.from({ length: next() % (most + 1) }, make).join(" ");

@@ -2,13 +2,16 @@ import { GraphQLError, Lexer, Source, type Token, TokenKind } from "graphql";
 
 /** The size of a GraphQL document and the root fields that it selects, read from its tokens without parsing it. */
 export interface DocumentOutline {
-  /** Fields, fragment spreads and inline fragments, in all operations and fragments together. */
+  /** The number of fields, fragment spreads and inline fragments, in all operations and fragments together. */
   readonly selections: number;
-  /** Definitions of fragments. */
+  /** The number of fragment definitions. */
   readonly fragments: number;
   /** Fields of operations and of fragments on root types, without their aliases: `Mutation.requestOtp`. */
   readonly rootFields: ReadonlySet<string>;
-  /** The limit at which the reading stopped; undefined if none. The outline does not cover the rest of the document. */
+  /**
+   * The limit that the document exceeds, at which the reading stopped; undefined if it exceeds none. The outline does
+   * not cover the rest of the document.
+   */
   readonly exceeded: keyof OutlineLimits | undefined;
 }
 
@@ -26,10 +29,12 @@ const ROOT_TYPES: ReadonlyMap<string, string> = new Map([
 const ROOT_TYPE_NAMES: ReadonlySet<string> = new Set(ROOT_TYPES.values());
 
 /**
- * Reads the tokens of a document once, in linear time and without recursion. The tokens come from the lexer of
- * graphql-js, so the parser sees the same tokens. A document of operations and fragments that graphql-js can parse gets
- * exact counts and all of its root fields, unless it exceeds a limit. Returns undefined for a document that defines or
- * extends a type or a directive, and for most documents that graphql-js cannot parse.
+ * Reads the tokens of a GraphQL document once, in linear time and without recursion. The tokens come from the lexer of
+ * graphql-js, so the parser sees the same tokens.
+ *
+ * Returns exact counts and all root fields of a document of operations and fragments that graphql-js can parse, unless
+ * the document exceeds a limit. Returns undefined for a document that defines or extends a type or a directive, and for
+ * most documents that graphql-js cannot parse.
  */
 export function outlineOf(document: string, limits: OutlineLimits): DocumentOutline | undefined {
   const reader = new OutlineReader(document, limits);
@@ -42,7 +47,10 @@ export function outlineOf(document: string, limits: OutlineLimits): DocumentOutl
   }
 }
 
-/** The `read…` and `skip…` methods return false at a token that cannot belong to an operation or a fragment. */
+/**
+ * Computes the outline of a GraphQL document. Its `read…` and `skip…` methods return false at a token that cannot
+ * belong to an operation or a fragment.
+ */
 class OutlineReader {
   readonly #lexer: Lexer;
   readonly #limits: OutlineLimits;
@@ -76,7 +84,7 @@ class OutlineReader {
 
   #readDefinition({ kind, value }: Token): boolean {
     if (kind === TokenKind.BRACE_L) return this.#readSelections("Query");
-    // This string is the description of the definition that follows.
+    // Ignore a string between definitions: it is the description of the definition that follows.
     if (kind === TokenKind.STRING || kind === TokenKind.BLOCK_STRING) return true;
     if (kind !== TokenKind.NAME) return false;
     if (value === "fragment") return this.#readFragment();
@@ -91,7 +99,10 @@ class OutlineReader {
     return this.#skipToBrace() && this.#readSelections(ROOT_TYPE_NAMES.has(type.value) ? type.value : undefined);
   }
 
-  /** Skips names, variables and directives. A brace within parentheses belongs to a value. */
+  /**
+   * Skips names, variables and directives up to the brace that opens a selection set. A brace within parentheses
+   * belongs to a value, so it does not count.
+   */
   #skipToBrace(): boolean {
     for (;;) {
       const { kind } = this.#next();
@@ -106,7 +117,7 @@ class OutlineReader {
    * `rootType`, if given.
    */
   #readSelections(rootType: string | undefined): boolean {
-    // One entry for each open brace: whether the fields in it are fields of the root type.
+    // One entry for each open brace: whether the fields within this brace are fields of the root type.
     const open = [rootType !== undefined];
     let isInlineFragmentOfRoot = false;
     while (open.length > 0) {
@@ -145,7 +156,7 @@ class OutlineReader {
     return true;
   }
 
-  /** Returns the name of a field. `first` is its name, or an alias that precedes its name. */
+  /** Returns the name of a field. `first` is the field's name, or an alias that precedes the name. */
   #fieldName(first: Token): string {
     this.#selections += 1;
     if (this.#lexer.lookahead().kind !== TokenKind.COLON) return first.value;
@@ -153,7 +164,9 @@ class OutlineReader {
     return this.#next().value;
   }
 
-  /** Reads what follows three dots: a fragment's name, a type condition, or nothing for a plain inline fragment. */
+  /**
+   * Reads the tokens after three dots: a fragment's name, a type condition, or no token for a plain inline fragment.
+   */
   #readSpread(): void {
     this.#selections += 1;
     if (this.#lexer.lookahead().kind !== TokenKind.NAME) return;

@@ -1,7 +1,7 @@
 import type { Response } from "express";
 import type { GraphiQLOptions } from "graphql-yoga";
 
-/** The page contains all that it needs, and loads nothing from other hosts. */
+/** Forbids the GraphiQL page to load anything from other hosts. The page contains all that it needs. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "connect-src 'self'",
@@ -20,15 +20,18 @@ query Today {
 }
 `;
 
-/** The page where developers try operations, in sandboxes only. Its nine megabytes are loaded at the first request. */
+/**
+ * Returns the GraphiQL page, where developers try operations, in sandboxes only. Its nine megabytes are loaded at the
+ * first request.
+ */
 export async function renderGraphiql(options?: GraphiQLOptions): Promise<string> {
   const { renderGraphiQL } = await import("@graphql-yoga/render-graphiql");
   return renderGraphiQL({ ...options, title: "Partner Collections", defaultQuery: WELCOME });
 }
 
 /**
- * Sets the Content-Security-Policy that lets the page run its own scripts. Other answers of the service may not run
- * scripts.
+ * Sets the Content-Security-Policy that lets the GraphiQL page run its own scripts. Other answers of the service may
+ * not run scripts.
  */
 export function allowGraphiql(response: Response): void {
   response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);

@@ -7,10 +7,10 @@ import { hashIn, notRegistered, type PersistedOperations } from "./persisted-ope
 import { paramsOf } from "./request-body.ts";
 import { schema } from "../schema.ts";
 
-/** The largest document without an access token. */
+/** The limits of a GraphQL document in a request without an access token. */
 const MAX_CHARACTERS = 4_096;
 const MAX_SELECTIONS = 50;
-/** The introspection query of graphql-js has 75 selections. */
+/** The limit for introspection, which is enough for the introspection query of graphql-js with its 75 selections. */
 const MAX_INTROSPECTION_SELECTIONS = 200;
 
 /** Root fields that need no access token, such as `Mutation.requestOtp`. They skip the authorization of their type. */
@@ -50,7 +50,8 @@ export function openRequests({ sandbox, registered }: OpenRequestRules): (body: 
   }
 
   return (body) => {
-    // JSON could spell the names of the fields with escapes, but no encoder escapes ASCII letters.
+    // Search the bytes, which is cheaper than parsing them. JSON could spell the names of the fields with escapes, but
+    // no encoder escapes ASCII letters.
     if (!names.some((name) => body.includes(name))) throw unauthenticated();
     const params = paramsOf(body);
     const isAllowed = params.query ? isOpenDocument(params.query, sandbox) : isOpenHash(params);
@@ -77,15 +78,18 @@ function isOpenDocument(document: unknown, sandbox: boolean): boolean {
 }
 
 /**
- * Whether a registered document selects only root fields that need no access token. Registered documents are always
- * within the limits.
+ * Whether a registered GraphQL document selects only root fields that need no access token. Registered documents are
+ * always within DOCUMENT_LIMITS.
  */
 function signsIn(document: string): boolean {
   const outline = outlineOf(document, DOCUMENT_LIMITS);
   return outline !== undefined && selectsOnly(outline, OPEN_FIELDS);
 }
 
-/** Whether the document selects at least one of the `allowed` root fields, and no other root field but `__typename`. */
+/**
+ * Whether a GraphQL document selects at least one of the `allowed` root fields, and no other root field but
+ * `__typename`.
+ */
 function selectsOnly({ rootFields }: DocumentOutline, allowed: ReadonlySet<string>): boolean {
   const fields = [...rootFields];
   return fields.some((field) => allowed.has(field)) && fields.every((field) => allowed.has(field) || isTypename(field));

@@ -16,7 +16,7 @@ export function limitTime(timeoutMs: number): Plugin {
           const message = `An operation took more than ${timeoutMs} ms.`;
           return { errors: [new ClientError("INTERNAL", message, { retryAfterS: RETRY_AFTER_S })] };
         });
-        // Ignore the rejection by `ended.abort`, which happens after the race, when no code awaits this promise any
+        // Ignore the rejection that `ended.abort` causes: it happens after the race, when no code awaits `late` any
         // more.
         late.catch(() => undefined);
         try {

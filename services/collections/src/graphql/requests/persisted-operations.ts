@@ -8,14 +8,14 @@ import { badInput, type ClientError } from "../plumbing/client-error.ts";
 import { parseWithinLimits } from "./document-limits.ts";
 import { schema } from "../schema.ts";
 
-/** Documents that an operator has registered, by the SHA-256 of their text in lower-case hex. */
+/** GraphQL documents that an operator has registered, by the SHA-256 of their text in lower-case hex. */
 export type PersistedOperations = ReadonlyMap<string, string>;
 
 const SEND = 'send {"extensions":{"persistedQuery":{"version":1,"sha256Hash":"…"}}} and your variables';
 
 /**
- * Returns the registered documents; undefined if PERSISTED_OPERATIONS is off. Throws InvalidConfigError, which names
- * every fault.
+ * Returns the registered GraphQL documents; undefined if PERSISTED_OPERATIONS is off. Throws InvalidConfigError, which
+ * names every fault.
  */
 export function registeredOperations(config: Config): PersistedOperations | undefined {
   const { persistedOperations: mode, persistedOperationsFile: file } = config;
@@ -23,7 +23,8 @@ export function registeredOperations(config: Config): PersistedOperations | unde
 }
 
 /**
- * Lets clients send the hash of a registered document instead of its text. With `only`, refuses every other document.
+ * Lets clients send the hash of a registered GraphQL document instead of its text. With `only`, refuses every other
+ * document.
  */
 export function persistedOperations(mode: Config["persistedOperations"], registered: PersistedOperations): Plugin {
   return usePersistedOperations({
@@ -39,23 +40,25 @@ export function persistedOperations(mode: Config["persistedOperations"], registe
   });
 }
 
-/** The hash in a request that names a registered document; undefined if the request has none. */
+/** Returns the hash by which a request names a registered GraphQL document; undefined if the request has no hash. */
 export function hashIn({ extensions }: GraphQLParams): string | undefined {
   const named = extensions?.["persistedQuery"] as { version?: unknown; sha256Hash?: unknown } | null | undefined;
   return named?.version === 1 && typeof named.sha256Hash === "string" ? named.sha256Hash.toLowerCase() : undefined;
 }
 
-/** Returns the error for a hash that no registered document has. */
+/** Returns the error for a hash that no registered GraphQL document has. */
 export function notRegistered(): ClientError {
   return badInput("No operation is registered under this hash: register it first, or check the hash.");
 }
 
-/** Returns the hash under which a document is registered. */
+/** Returns the hash under which a GraphQL document is registered. */
 export function hashOf(document: string): string {
   return createHash("sha256").update(document).digest("hex");
 }
 
-/** Returns the reasons why a document cannot be registered, as sentences; empty if it is valid for the schema. */
+/**
+ * Returns the reasons why a GraphQL document cannot be registered, as sentences; empty if it is valid for the schema.
+ */
 export function faultsOf(document: string): string[] {
   try {
     return validate(schema, parseWithinLimits(document)).map(({ message }) => message);

@@ -7,7 +7,10 @@ import { readBody, tooLarge } from "../../http/read-body.ts";
 import { Problem, RETRY_AFTER_S } from "../../http/problem.ts";
 import { badInput, ClientError } from "../plumbing/client-error.ts";
 
-/** Reads a body, and counts it in `memory` until it is complete. Returns undefined if it exceeds `limitBytes`. */
+/**
+ * Reads the body of a request. While the body arrives, its bytes count towards the limits of `memory`. Returns
+ * undefined if the body exceeds `limitBytes`.
+ */
 export async function bodyOf(
   req: Request,
   { memory, limitBytes }: { readonly memory: BodyMemory; readonly limitBytes: number },

@@ -10,7 +10,8 @@ export async function admitRefresh({ app, address }: Context, refreshToken: stri
   const { rateLimits } = app.config;
   if (rateLimits === "off") return;
   const sessionId = await sessionOfRefreshToken(app.database.em(), refreshToken);
-  // Many phones share an address, and some have tokens of deleted sessions. So an address gets the limit of sign-ins.
+  // Unknown tokens may come from many phones that share an address, because tokens of deleted sessions are unknown. So
+  // an address may use as many unknown tokens as the limit of sign-ins allows.
   const admission = sessionId
     ? await app.rateLimiter.admit("refresh", sessionId)
     : await app.rateLimiter.admit("refresh", address, rateLimits["sign-in"]);

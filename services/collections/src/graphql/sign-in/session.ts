@@ -5,7 +5,9 @@ import { once } from "../plumbing/once.ts";
 import "./sign-in-error.ts";
 import { IdempotencyConflictError, SessionNotFoundError } from "../plumbing/user-error.ts";
 
-/** The list has up to 100 sessions, which costs more than one object. */
+/**
+ * The complexity of the list of sessions is higher than that of one object, because the list has up to 100 sessions.
+ */
 const SESSIONS_COMPLEXITY = 20;
 
 const SessionRef = builder.objectRef<Session>("Session");

@@ -36,7 +36,7 @@ builder.mutationField("signOut", (t) =>
       const fieldPartnerId = viewer(context).id;
       const { sessionId } = context;
       if (sessionId === undefined) throw new Error("A signed-in field partner has no session.");
-      // The session is part of the input, so the same key in another session is a conflict.
+      // Make the session a part of the input, so that the same idempotency key in another session is a conflict.
       const inputOfSession = { ...input, sessionId };
       return once(context, "signOut", inputOfSession, async (tx) => {
         await endSession(tx, { sessionId, fieldPartnerId, reason: "signed_out" }, new Date());

@@ -16,8 +16,8 @@ import {
 
 const MAX_DEVICE_NAME_CHARS = 80;
 /**
- * A longer text is rejected without normalization. Even a name of 80 decomposed letters with spaces around it is far
- * shorter than this limit.
+ * The longest device name that is normalized; a longer one is rejected at once. Even a name of 80 decomposed letters
+ * with spaces around it is far shorter than this limit.
  */
 const LONGEST_TEXT = 1_000;
 
@@ -60,7 +60,8 @@ type Given = { otpId: string; code: string; idempotencyKey: string; deviceName: 
 
 async function verify(given: Given, context: Context): Promise<{ tokens: Tokens }> {
   const { database, signInKeys: keys } = context.app;
-  // Only the device that requested the code knows the id of the code.
+  // If a known device requested the code, count the attempt for this code instead of the address: only that device
+  // knows the id of the code.
   const isKnownDevice = await isOtpOfKnownDevice(database.em(), given.otpId);
   await admitSignIn(context, isKnownDevice ? given.otpId : undefined);
   const outcome = await transaction(context.reads.em, (tx) => verifyOtp(tx, keys, given, new Date()));
@@ -85,7 +86,7 @@ async function verify(given: Given, context: Context): Promise<{ tokens: Tokens 
 
 function deviceNameOf(text: string | null | undefined): string | null {
   const given = text ?? "";
-  // Normalization takes quadratic time for a run of combining marks, and the caller is not signed in yet.
+  // Do not normalize a long text: a run of combining marks takes quadratic time, and the caller is not signed in yet.
   const name = given.length > LONGEST_TEXT ? given : given.normalize().trim();
   if (name === "") return null;
   if (name.length <= MAX_DEVICE_NAME_CHARS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;

@@ -27,7 +27,7 @@ const BankAccountRef = builder.objectRef<BankAccount>("BankAccount").implement({
   }),
 });
 
-/** Drawing a QR code takes as long as many queries. */
+/** The complexity of a field that draws a QR code, which takes as long as many queries. */
 const DRAWING_COMPLEXITY = 10;
 
 export const FallbackRef = builder.objectRef<Fallback>("LenderFallback").implement({

@@ -142,7 +142,9 @@ builder.node(PaymentLinkRef, {
   }),
 });
 
-/** Whether the link may show its case. False for a case that was reassigned, or that ended a while ago. */
+/**
+ * Whether a payment link may show its case. False for a case that was reassigned, or that ended more than 7 days ago.
+ */
 async function showsCase({ caseId }: PaymentLink, { reads }: Context): Promise<boolean> {
   return (await reads.ownCase.load(caseId))?.isShrunk === false;
 }

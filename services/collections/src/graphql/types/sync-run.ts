@@ -63,13 +63,16 @@ export function isAtEnd(places: SyncRun["places"]): boolean {
   return SYNC_KINDS.every((kind) => places[kind] === "end");
 }
 
-/** Returns the start time for gone cases, links and earnings. For links and earnings, a full sync goes back 30 days. */
+/**
+ * Returns the time from which a sync returns gone cases, links and earnings. A full sync, whose `since` is null,
+ * returns the links and earnings of the last 30 days.
+ */
 export function sinceForGood({ startedAt, since }: SyncRun): Date {
   return since ?? new Date(startedAt.getTime() - KEPT_MS);
 }
 
 function beginning(since: Date | null, now: Date): SyncRun {
-  // A full sync starts from an empty app, which has no cases to remove.
+  // A full sync returns no gone cases, because the app removes every case that a full sync does not return.
   const places = placesOf((kind) => (since === null && kind === "goneCases" ? "end" : "beginning"));
   return { startedAt: now, since, places };
 }

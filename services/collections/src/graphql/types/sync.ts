@@ -21,7 +21,10 @@ interface SyncPage {
 
 const DEFAULT_FIRST = 50;
 
-/** The complexity of the lists in a page. The page size `first` is already counted in the complexity of `sync`. */
+/**
+ * The complexity of a list in a page. It does not depend on the length of the list, because the complexity of `sync`
+ * already includes the page size `first`.
+ */
 const IN_PAGE = { field: 1, multiplier: 1 };
 
 const SyncPageRef = builder.objectRef<SyncPage>("SyncPage").implement({
@@ -126,7 +129,7 @@ async function cut<Item>(first: number, read: (limit: number) => Promise<Item[]>
   return { items: items.slice(0, first), hasNext: items.length > first };
 }
 
-/** Returns the sync with the place where the next page of each kind starts. */
+/** Returns the sync as it continues after a page: with the place where the next page of each kind of row starts. */
 function nextOf({ run, cases, goneCases, paymentLinks, earningLines }: SyncPage): SyncRun {
   const behind = ({ items, hasNext }: Page<{ readonly id: string } | string>): SyncPlace => {
     const last = items.at(-1);

@@ -29,8 +29,8 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
     void stop.then(close);
     let releaseSlot = () => {};
     try {
-      // This function is called when a newer subscription takes the slot. It calls `stop` to end the stream at once,
-      // because a push over a dead connection never resolves.
+      // When a newer subscription takes the slot, end this stream at once with `stop`: a push over a dead connection
+      // never resolves.
       releaseSlot = context.subscriptionSlots.take(viewer(context).id, () => {
         close();
         stop();

@@ -74,7 +74,8 @@ export async function authenticate(
   }
   const body = await arriving.read(verification.update);
   if (!verification.holds()) throw badSignature(request, { ...signed, body }, keyId, rules);
-  // A body may take two minutes to arrive. A key that is revoked during this time must not pass.
+  // Look up the API key again: a body may take two minutes to arrive, and a key that is revoked during this time must
+  // not pass.
   const known = usable(await rules.credentials.byKeyId(keyId));
   rules.keyUses.note({ lenderId: known.lender.id, keyId, at });
   return { ...callerOf(known), skewMs, acceptedAt: at, body };
@@ -95,7 +96,7 @@ function isUsable(key: Credential | undefined): boolean {
 }
 
 /**
- * Returns the key if it may be used.
+ * Returns the API key if it may be used.
  * @throws Problem UNKNOWN_KEY, KEY_REVOKED
  */
 function usable(key: Credential | undefined): Credential {
@@ -138,8 +139,8 @@ function checkedTimestamp(timestamp: string, signature: string, nowMs: number): 
   const hint = verdict.hint === undefined ? "" : ` The value ${verdict.hint}.`;
   throw new Problem("TIMESTAMP_OUT_OF_RANGE", `Sign with a clock within 5 minutes of server time.${hint}`, {
     serverTime: new Date(nowMs).toISOString(),
-    // The exact difference of a huge timestamp cannot be computed. The timestamp is ahead of server time by about this
-    // much or more.
+    // For a huge timestamp, whose exact difference cannot be computed, answer the smallest safe integer: the timestamp
+    // is ahead of server time by about this much or more.
     skewMs: verdict.skewMs ?? Number.MIN_SAFE_INTEGER,
   });
 }

@@ -3,11 +3,15 @@ import type { KeySecrets } from "@collections/lenders";
 import { canonicalSha256, canonicalString, diagnose, type RequestToDiagnose } from "@collections/signing";
 import { Problem } from "../../http/problem.ts";
 
-/** A longer text is cut. Nobody compares megabytes by eye, and the hash shows whether two texts are equal. */
+/**
+ * The maximum size of the text to sign that an answer shows; a longer text is cut. Nobody compares megabytes by eye,
+ * and the hash shows whether two texts are equal.
+ */
 const MAX_SHOWN_BYTES = 65_536;
 
 /**
- * The diagnosis computes hundreds of signatures over the body. With 5 MiB it would block the event loop for seconds.
+ * The largest body for which a diagnosis is made. A diagnosis computes hundreds of signatures over the body: with 5 MiB
+ * it would block the event loop for seconds.
  */
 const MAX_DIAGNOSED_BYTES = 65_536;
 

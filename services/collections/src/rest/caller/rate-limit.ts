@@ -3,19 +3,19 @@ import type { LimitedEndpoint } from "../../settings/rate-limits.ts";
 import { type Admission, type RateLimiter, tooManyFailures, WINDOW_S } from "../../http/rate-limiter.ts";
 import { Problem } from "../../http/problem.ts";
 
-/** The caller whose requests are counted: a key, with the limits of its lender. */
+/** The caller whose requests are counted: an API key, with the limits of its lender. */
 export interface Caller {
   readonly keyId: string;
   /**
-   * The address of a request that names the key without a signature. Such a request counts for the key and the address
-   * together, so that a stranger who knows the key id does not use up the limit of the lender.
+   * The address of a request that names an API key without a signature. Such a request counts for the key and the
+   * address together. So a stranger who knows the key id does not use up the limit of the lender.
    */
   readonly unprovenFrom?: string;
   readonly lender: Pick<LenderProfile, "rateLimits">;
 }
 
 /**
- * Counts one request for its key. Returns the headers with the remaining requests, or no headers if limits are off.
+ * Counts one request for its API key. Returns the headers with the remaining requests, or no headers if limits are off.
  * @throws Problem RATE_LIMITED
  */
 export async function admitCaller(

@@ -8,7 +8,7 @@ import type { SignedRequest } from "./signed-request.ts";
  */
 export function idOfRequest({ keyId, headers }: SignedRequest): string {
   const signature = String(headers["x-service-signature"]).trim().toLowerCase();
-  // With the trailing newline, a request without a query string has the same id as in earlier versions.
+  // Keep the trailing newline: with it, a request without a query string has the same id as in earlier versions.
   const hash = createHash("sha256").update(`${keyId}\n${signature}\n`).digest("hex");
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
 }

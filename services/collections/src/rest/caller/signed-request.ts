@@ -1,13 +1,13 @@
 import type { LenderProfile } from "@collections/lenders";
 import type { Request } from "express";
 
-/** A caller who names a key, and has not proved that it has the secret of the key. */
+/** A caller who names an API key, and has not proved that it has the secret of the key. */
 export interface NamedCaller {
   readonly keyId: string;
   readonly lender: LenderProfile;
-  /** Outside a sandbox, the signature debugger is open for the key until this time. */
+  /** Outside a sandbox, the signature debugger is open for the API key until this time. */
   readonly debugUntil: Date | null;
-  /** The address of a request that only names its key. Absent if a signature was verified. */
+  /** The address of a request that names its API key without a signature. Absent if a signature was verified. */
   readonly unprovenFrom?: string;
 }
 

@@ -105,8 +105,8 @@ function serve(route: Route, service: Service): RequestHandler {
 async function answerTo(exchange: Exchange, { app, rules }: Service): Promise<Answer> {
   const { endpoint, request } = exchange;
   const { limitBytes = DEFAULT_LIMIT_BYTES } = endpoint;
-  // This check comes before authentication: a body with too large a Content-Length is not read, so its signature cannot
-  // be verified.
+  // Check Content-Length before authentication: a body that is too large is not read, so its signature cannot be
+  // verified.
   const length = request.get("content-length");
   if (Number(length) > limitBytes) throw tooLarge(limitBytes);
   const held = app.bodyMemory.hold(addressOf(request));

@@ -16,8 +16,8 @@ export interface SignedEndpoint extends EndpointFor<SignedCaller> {
 }
 
 /**
- * Accepts requests that name a key but are not signed. The endpoint must therefore not reveal or change anything that needs
- * the key's secret.
+ * Accepts requests that name an API key but are not signed. The endpoint must therefore not reveal or change anything
+ * that needs the key's secret.
  */
 export interface UnsignedEndpoint extends EndpointFor<NamedCaller> {
   readonly signed: false;
@@ -67,7 +67,7 @@ export interface Parameter {
 }
 
 export interface RequestBody {
-  /** The schema of the body under its name in the document, followed by the schemas of its named parts. */
+  /** The schema of the body under its name in the OpenAPI document, followed by the schemas of its named parts. */
   readonly schemas: NamedSchemas;
   readonly required: boolean;
   readonly examples: Examples;
@@ -76,15 +76,15 @@ export interface RequestBody {
 export interface OperationAnswer {
   readonly description: string;
   /**
-   * The schema of the body under its name in the document, followed by the schemas of its named parts. Absent for an
-   * answer without a body.
+   * The schema of the body under its name in the OpenAPI document, followed by the schemas of its named parts. Absent
+   * for an answer without a body.
    */
   readonly schemas?: NamedSchemas;
   readonly examples?: Examples;
   readonly headers?: readonly string[];
 }
 
-/** Schemas by the names that the document gives them. */
+/** Schemas by their names in the OpenAPI document. */
 export type NamedSchemas = Readonly<Record<string, z.ZodType>>;
 
 /** Example values, by their titles. */

@@ -33,7 +33,7 @@ export const fieldFaultAnswer = z
   })
   .meta({ description: "A field that is wrong." });
 
-/** The schema of each kind of problem, by its name in the document. */
+/** The schema of each kind of problem, by its name in the OpenAPI document. */
 export const PROBLEM_ANSWERS = {
   Problem: problemAnswer,
   ValidationProblem: problemAnswer

@@ -23,8 +23,8 @@ const ANY_REQUEST: readonly ProblemCode[] = [
   "MALFORMED_HTTP",
   "HEADERS_TOO_LARGE",
   "REQUEST_TIMEOUT",
-  // Today, only imports answer with this code. The document still lists it for all endpoints, because no documented
-  // answer is removed within /v1.
+  // Only imports answer with LENDER_SUSPENDED today. The OpenAPI document still lists it for all endpoints, because no
+  // documented answer is removed within /v1.
   "LENDER_SUSPENDED",
   "PAYLOAD_TOO_LARGE",
   "RATE_LIMITED",

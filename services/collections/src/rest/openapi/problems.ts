@@ -35,7 +35,7 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
   503: ["Retry-After"],
 };
 
-/** The example of each code: its detail, and further members. */
+/** An example of a problem for each error code: its `detail`, and its members besides those that every problem has. */
 const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?: Record<string, unknown>]>> = {
   MALFORMED_JSON: ['The body must be a JSON object, such as {"amount": 2500}.'],
   JSON_TOO_COMPLEX: ["The JSON is nested deeper than 32 levels."],
@@ -165,7 +165,7 @@ function problemResponse(status: number, codes: readonly ProblemCode[], commonHe
   };
 }
 
-/** Returns references to headers of the document, by the names of the headers. */
+/** Returns references to headers of the OpenAPI document, by the names of the headers. */
 export function headerReferences(names: readonly string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
@@ -192,7 +192,9 @@ interface FieldExample {
   readonly detail: string;
 }
 
-/** Returns the example of a problem with one wrong field, whose fault has the code of the problem. */
+/**
+ * Returns an example of a problem with one wrong field. `withCode` adds the code of the problem to the field's fault.
+ */
 function field(pointer: string, detail: string): readonly [string, Record<string, unknown>] {
   return [detail, { errors: [{ pointer, detail }] }];
 }

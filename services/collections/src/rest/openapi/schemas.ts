@@ -18,14 +18,14 @@ export function componentSchemas(named: NamedSchemas, io: "input" | "output"): R
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plain(schema) as JsonSchema]));
 }
 
-/** Returns the reference to a schema of the document. */
+/** Returns the reference to a schema of the OpenAPI document. */
 export function referenceTo(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
 const NOISE = new Set(["$schema", "$id", "propertyNames"]);
 
-/** Removes keywords that carry no information, because people read the document too. */
+/** Removes keywords that carry no information from a JSON Schema, because people read the OpenAPI document too. */
 function plain(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(plain);
   if (typeof node !== "object" || node === null) return node;

@@ -16,10 +16,10 @@ import { changeAnswer } from "../v1/import-answer.ts";
 import { importResultExample } from "../v1/import-examples.ts";
 import { paymentReversalAnswer } from "../v1/payment-reversal.ts";
 
-/** A kind of event in the document. */
+/** A kind of event, as the OpenAPI document describes it. */
 export interface EventKind {
   readonly kind: string;
-  /** The name of its schema. */
+  /** The name of the event's schema in the OpenAPI document. */
   readonly name: string;
   readonly summary: string;
   readonly schema: z.ZodType;

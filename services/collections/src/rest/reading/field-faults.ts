@@ -11,7 +11,10 @@ export interface Warning {
 }
 
 const KNOWN_CODES: ReadonlySet<string> = new Set(PROBLEM_CODES);
-/** Enough warnings to show the mistake, and few enough that a hostile body gets a short answer. */
+/**
+ * The maximum number of warnings about unknown fields: enough to show the mistake, and few enough that a hostile body
+ * gets a short answer.
+ */
 const MAX_WARNINGS = 20;
 const MAX_NAME_CHARACTERS = 64;
 

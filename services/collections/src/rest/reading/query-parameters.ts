@@ -49,8 +49,8 @@ export function readParameter<Value>(
 }
 
 /**
- * Returns a fault for each switch in the query string whose value is neither yes nor no, even if the body sets the same
- * switch to a valid value.
+ * Returns a fault for each yes-or-no parameter in the query string whose value is neither yes nor no. A field of the
+ * body with the same name and a valid value does not prevent the fault.
  */
 export function switchFaults(query: URLSearchParams, switches: readonly Parameter[]): FieldFault[] {
   return switches.flatMap(({ name }) => {
@@ -61,7 +61,7 @@ export function switchFaults(query: URLSearchParams, switches: readonly Paramete
   });
 }
 
-/** Whether a switch is on: its value is empty, `true` or `1`. */
+/** Whether a yes-or-no parameter means yes: its value is empty, `true` or `1`. */
 export function isOn(query: URLSearchParams, name: string): boolean {
   return query.getAll(name).some((value) => SWITCH_VALUES.get(value) === true);
 }

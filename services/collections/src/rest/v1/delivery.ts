@@ -74,7 +74,7 @@ export function deliveryBody(delivery: DeliverySummary): object {
   return {
     eventId: publicId("evt", delivery.eventId),
     kind: delivery.kind,
-    sourceLoanNumber: delivery.loan,
+    sourceLoanNumber: delivery.stream,
     sequence: Number(delivery.sequence),
     state: delivery.state === "retrying" ? "waiting" : delivery.state,
     attempts: delivery.attempts,

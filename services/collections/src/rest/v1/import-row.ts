@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /**
  * A row of an import, for the OpenAPI document (contract: POST cases: import). The service does not parse rows with
- * this schema: the cases package reads each field. A test compares the two.
+ * this schema: the cases package reads each field. A test checks that this schema and the cases package agree.
  */
 export const upsertRow = z
   .object({

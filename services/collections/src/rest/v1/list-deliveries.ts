@@ -91,7 +91,7 @@ export const listDeliveries: SignedEndpoint = {
 
 async function answerDeliveries(request: SignedRequest, { database }: App): Promise<Answer> {
   const { filter, warnings } = readFilter(request);
-  const page = await readDeliveries(database.em(), { ...filter, lenderId: request.lender.id }, new Date());
+  const page = await readDeliveries(database.em(), { ...filter, tenantId: request.lender.id }, new Date());
   const body = {
     success: true,
     deliveries: page.deliveries.map(deliveryBody),
@@ -113,7 +113,7 @@ function readFilter({ query }: SignedRequest): { filter: DeliveryFilter; warning
   if (faults.length > 0) throw validationProblem(faults, warnings);
   const filter = {
     ...(states && { states }),
-    ...(loan !== undefined && { loan }),
+    ...(loan !== undefined && { stream: loan }),
     ...(since && { since }),
     ...(cursor !== undefined && { cursor }),
     ...(limit !== undefined && { limit }),

@@ -134,7 +134,7 @@ function readReplay(request: SignedRequest) {
   }
   if (faults.length > 0) throw validationProblem(faults, warnings);
   const filter: ReplayFilter = {
-    loan: loan ?? undefined,
+    stream: loan ?? undefined,
     kind: kind ?? undefined,
     states: state ? [state] : undefined,
     createdFrom: since ?? undefined,

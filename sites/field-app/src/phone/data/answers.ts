@@ -95,7 +95,7 @@ export interface Visit {
   readonly isMine: boolean;
 }
 
-/** A case with the details of its own screen. */
+/** A case with everything that the screen of one case shows. */
 export interface WholeCase extends Omit<CaseRow, "outstanding" | "borrower" | "distanceM" | "bucket"> {
   readonly outstanding: Money;
   readonly minimum: Money | null;

@@ -14,7 +14,7 @@ export interface Deed {
   readonly mutation: keyof typeof QUEUED;
   readonly input: { readonly visitId: string; readonly [field: string]: unknown };
   readonly caseId: string;
-  /** The name of the borrower at that door. */
+  /** The name of the borrower at whose door the action took place. */
   readonly borrowerName: string;
 }
 

@@ -10,7 +10,10 @@ interface KeptSession {
   readonly accessToken: string;
   readonly refresh?: {
     readonly token: string;
-    /** The idempotency key for the request that will exchange this token. All attempts of that request use this key. */
+    /**
+     * The idempotency key of the request that will exchange the refresh token. All attempts of that request use the
+     * same idempotency key.
+     */
     readonly key: string;
     /** When to renew the tokens, in the time of this phone's clock. The clock need not be correct. */
     readonly renewAtMs: number;
@@ -77,7 +80,8 @@ export async function ask<Data>(operation: Operation<Data>, variables: object = 
 }
 
 /**
- * Sends an operation as this person only, even if another person signs in meanwhile in another window of the app.
+ * Sends an operation in the name of the field partner `who`, even if another person signs in meanwhile in another
+ * window of the app.
  * @throws NoAnswerError, RefusedRequestError, SignedOutError
  */
 export async function askAs<Data>(who: string, operation: Operation<Data>, variables: object): Promise<Data> {
@@ -98,7 +102,8 @@ export async function askAs<Data>(who: string, operation: Operation<Data>, varia
 }
 
 /**
- * Returns a valid access token of this person, renewed shortly before it expires. @throws NoAnswerError, SignedOutError
+ * Returns a valid access token of the field partner `who`. Renews the access token shortly before it expires.
+ * @throws NoAnswerError, SignedOutError
  */
 export async function accessToken(who: string): Promise<string> {
   const { accessToken: token, refresh } = keptOf(who);
@@ -106,9 +111,10 @@ export async function accessToken(who: string): Promise<string> {
 }
 
 /**
- * Renews this person's token `used`, which is no longer valid. Only one request runs at a time, and the same request is
- * repeated until it is answered. An answer for another or an ended session is discarded. @throws NoAnswerError,
- * SignedOutError
+ * Renews the access token `used` of the field partner `who`, which is no longer valid. Only one request runs at a time,
+ * and the same request is repeated until it is answered. An answer is discarded if the session has ended meanwhile or
+ * another person has signed in.
+ * @throws NoAnswerError, SignedOutError
  */
 export function renewed(who: string, used: string): Promise<string> {
   return exclusively("renew", async () => {
@@ -148,7 +154,10 @@ function keptOf(who: string): KeptSession {
   return session;
 }
 
-/** Ends the session with this token. A session that was started meanwhile continues. */
+/**
+ * Ends the stored session if its access token is `used`. A session that was started meanwhile continues. If `used` is
+ * undefined, ends the stored session in any case.
+ */
 function endHere(used?: string): never {
   if (used === undefined || keptSession.read()?.accessToken === used) keptSession.forget();
   ended.dispatchEvent(new Event("end"));

@@ -7,7 +7,9 @@ export class Stored<Value> {
     this.#prefix = `collections.${kind}`;
   }
 
-  /** Reads a value; undefined if there is none or it is unreadable. A kind with a single value needs no key. */
+  /**
+   * Reads a value; undefined if there is none or it is unreadable. Omit `key` if only one value of this kind is stored.
+   */
   read(key = ""): Value | undefined {
     const text = localStorage.getItem(this.#prefix + key);
     if (text === null) return undefined;
@@ -27,7 +29,7 @@ export class Stored<Value> {
     localStorage.removeItem(this.#prefix + key);
   }
 
-  /** Returns the keys that begin with this text. */
+  /** Returns the keys that begin with the text `beginning`. */
   keys(beginning = ""): string[] {
     return Object.keys(localStorage)
       .filter((name) => name.startsWith(this.#prefix + beginning))

@@ -18,7 +18,7 @@ export interface ListChoice {
   readonly sort: keyof typeof SORTS;
   /** The position for `NEAR_ME`. */
   readonly near?: { readonly latitude: number; readonly longitude: number } | undefined;
-  /** The typed texts; several values are separated by commas. */
+  /** What the user has typed into each filter; several values are separated by commas. */
   readonly filters: Readonly<Partial<Record<keyof typeof FILTERS, string>>>;
 }
 

@@ -1,4 +1,4 @@
-/** The screens in the bar at the bottom. */
+/** The screens that have a tab in the bar at the bottom. */
 export type TabName = "today" | "cases" | "money" | "me";
 
 /** Where a screen is drawn. */
@@ -23,7 +23,7 @@ export interface Screen {
   open(place: Place): void;
 }
 
-/** Navigates to another screen. With `replace` the back button does not return to this one. */
+/** Navigates to another screen. With `replace` the browser's back button does not return to the present screen. */
 export function go(hash: string, how: "push" | "replace" = "push"): void {
   if (how === "replace") location.replace(hash);
   else location.assign(hash);

@@ -70,7 +70,7 @@ const DAY_IN_FULL = new Intl.DateTimeFormat(LANGUAGE, { weekday: "long", day: "n
 const TIME = new Intl.DateTimeFormat(LANGUAGE, { hour: "numeric", minute: "2-digit" });
 const METRES_PER_KM = 1_000;
 
-/** A pill beside a case: its text and its colour. */
+/** A small coloured label beside a case: its text and its colour. */
 export interface Label {
   readonly text: string;
   readonly tone: "quiet" | "warn" | "good" | "tint";
