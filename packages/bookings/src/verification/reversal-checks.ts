@@ -66,7 +66,7 @@ export const reversalChecks: readonly LedgerCheck[] = [
          or coalesce(a.amount, 0) <> r.adjustment_minor or m.currency <> r.currency::text
          or m.earliest <> r.reversed_at or m.latest <> r.reversed_at or u.sequence is not null
        union all
-       select 'REVERSAL_MISSING', 'transfer', null, format('Excess was applied on case %s at sequence %s, and no reversal did it.',
+       select 'REVERSAL_MISSING', 'transfer', u.case_id::text, format('Excess was applied on case %s at sequence %s, and no reversal did it.',
          u.case_id, u.sequence)
        from (select distinct case_id, sequence from unlike) u
        where not exists (select from ledger.payment_reversal r

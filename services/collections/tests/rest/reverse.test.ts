@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { statementOf } from "@collections/bookings";
 import { caseByLoan } from "@collections/cases";
 import { transaction } from "@collections/database";
@@ -21,7 +22,7 @@ beforeAll(async () => {
 /** After each test, checks that the verification of the books finds no problem. */
 afterEach(async () => {
   const { problems } = await verifyBooks(service.app.database.em(), { lenderId, now: new Date() });
-  expect(problems).toEqual([]);
+  assert.deepEqual(problems, []);
 });
 
 async function aLoan(outstandingAmount = 100): Promise<string> {
@@ -168,7 +169,7 @@ describe("a repeat of a reversal", () => {
     expect(first).toHaveLength(1);
     const repeats = answers.filter(({ status }) => status === 409).map((answer) => answer.body["original"]);
     expect(repeats).toHaveLength(11);
-    for (const original of repeats) expect(original).toMatchObject(first[0]!.body as object);
+    for (const original of repeats) expect(original).toMatchObject(first[0]!.body);
   });
 });
 
