@@ -1,10 +1,11 @@
 // The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
-import { type EntityManager, insertFor, send, type Tx } from "@collections/database";
+import { type EntityManager, insertFor, migrate, send, type Tx } from "@collections/database";
 import { currency } from "@collections/money";
 import { defineEntity, p } from "@mikro-orm/core";
 import type * as own from "@collections/ledger";
 
+declare const url: string;
 declare const em: EntityManager;
 declare const tx: Tx;
 declare const now: Date;

@@ -35,6 +35,7 @@ export {
   paymentsOf,
   paymentsWithExcess,
 } from "./books/booking.ts";
+export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export {
   adjustment,
   type CaseChange,
@@ -59,6 +60,7 @@ export {
   reversalsAfter,
   reversalsFor,
   reversalsOf,
+  reversalsOfLoans,
 } from "./books/reversal.ts";
 export {
   type EarningChange,

@@ -71,6 +71,13 @@ export {
 } from "./case/lock-cases.ts";
 export { type AssignedWork, assignedWorkOf } from "./list/assigned-work.ts";
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./case/locked-case.ts";
+export {
+  type CasesAfter,
+  type LenderCase,
+  type LenderCaseFilter,
+  listCases,
+  type ListedCases,
+} from "./list/list-cases.ts";
 export { maskedPhone } from "./list/masked-phone.ts";
 export type { Near } from "./list/near.ts";
 export { type OwnCase } from "./list/own-case.ts";

@@ -14,6 +14,7 @@ test.each([
   ["directUrl", 5432, "the option directUrl is not a PostgreSQL URL"],
   ["schemas", undefined, "the option schemas is not an array"],
   ["schemas", [schema, undefined], 'has no schema at index 1; import it from the entry point "/schema"'],
+  ["schemas", [{ schema }], "has no schema at index 0; pass the property schema of this object, such as chart.schema."],
   ["pool", { connectionString: url }, "the option pool is not a Pool of pg; expected new Pool("],
   ["poolMax", "10", 'the option poolMax is "10"; expected a whole number from 1.'],
 ])(

@@ -44,12 +44,15 @@ export function checkOptions(caller: string, options: object): void {
   if (!Array.isArray(given.schemas)) {
     fail(
       "schemas",
-      "is not an array; expected the schemas of the packages in use, such as [ledgerSchema, webhooksSchema].",
+      "is not an array; expected the schemas of the packages in use, such as [chart.schema, webhooksSchema].",
     );
   }
   const [wrong] = (given.schemas as unknown[]).flatMap((schema, index) => (isSchema(schema) ? [] : [index]));
   if (wrong !== undefined) {
-    fail("schemas", `has no schema at index ${wrong}; import it from the entry point "/schema" of its package.`);
+    const remedy = hasSchema((given.schemas as unknown[])[wrong])
+      ? "pass the property schema of this object, such as chart.schema"
+      : 'import it from the entry point "/schema" of its package, or pass chart.schema for a chart of the ledger';
+    fail("schemas", `has no schema at index ${wrong}; ${remedy}.`);
   }
   if (given.pool !== undefined && !hasMethods(given.pool, ["connect", "query", "on"])) {
     fail("pool", "is not a Pool of pg; expected new Pool({ connectionString: url }).");
@@ -67,6 +70,10 @@ function isSchema(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { name, entities, migrations } = value as Record<string, unknown>;
   return typeof name === "string" && Array.isArray(entities) && Array.isArray(migrations);
+}
+
+function hasSchema(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "schema" in value && isSchema(value.schema);
 }
 
 function hasMethods(value: unknown, names: readonly string[]): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newId, parsePublicId, publicId } from "./index.ts";
+import { firstIdAt, newId, parsePublicId, publicId } from "./index.ts";
 
 /**
  * Imports a separate copy of the module that makes ids. Another test in this process may have set the clock ahead. The
@@ -22,6 +22,14 @@ test("newId makes unique UUIDv7 in ascending order", async () => {
 test("the random part of each id is different", () => {
   const drawn = Array.from({ length: 1_000 }, () => newId().slice(-9));
   expect(new Set(drawn).size).toBe(drawn.length);
+});
+
+test("firstIdAt sorts after the ids of earlier milliseconds and before the ids of this one", () => {
+  const id = newId();
+  const madeAt = Number.parseInt(id.replace("-", "").slice(0, 12), 16);
+  expect(firstIdAt(new Date(madeAt)) < id).toBe(true);
+  expect(firstIdAt(new Date(madeAt + 1)) > id).toBe(true);
+  expect(firstIdAt(new Date(-1))).toBe("00000000-0000-0000-0000-000000000000");
 });
 
 test("parsePublicId returns the UUID of a public id that publicId made", () => {

@@ -38,6 +38,19 @@ export function newId(): string {
 }
 
 /**
+ * Returns the first id of the millisecond of `at`. It sorts after every id that was made before `at`, and not after an id
+ * that was made at `at` or later. So it can be a bound when you read rows in the order of their ids.
+ *
+ * @example
+ * const page = statement("billing.invoice-page", "select id from billing.invoice where id > $1 order by id limit $2");
+ * const sinceNoon = await query<{ id: string }>(em, page, [firstIdAt(new Date("2026-11-20T12:00:00Z")), 1_000]);
+ */
+export function firstIdAt(at: Date): string {
+  const hex = Math.max(at.getTime(), 0).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+/**
  * Returns the public form of an id in APIs and messages: `publicId("case", uuid)` is `case_` and the 32 hex digits of
  * the UUID.
  *

@@ -17,7 +17,7 @@ export {
 } from "./cluster/distribute.ts";
 export { distributionFaults } from "./cluster/distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./jobs/failed-jobs.ts";
-export { BEFORE_ALL_IDS, newId, parsePublicId, publicId } from "./ids.ts";
+export { BEFORE_ALL_IDS, firstIdAt, newId, parsePublicId, publicId } from "./ids.ts";
 export { inSchema, InvalidSchemaNameError } from "./schema-name.ts";
 export { inTurns } from "./in-turns.ts";
 export { every, type Routine, type RoutineLog } from "./jobs/every.ts";
@@ -44,13 +44,7 @@ export {
 export { forLenders, type LenderStatement, lenderStatement } from "./sql/lender-statement.ts";
 export { type MigrationLockOptions } from "./migration/migration-lock.ts";
 export { MissingRowsError } from "./sql/missing-rows.ts";
-export {
-  migrate,
-  type MigrateOptions,
-  MigrationNeededError,
-  type ReadRows,
-  RuntimeRoleMissingError,
-} from "./migration/migrate.ts";
+export { migrate, type MigrateOptions, MigrationNeededError, RuntimeRoleMissingError } from "./migration/migrate.ts";
 export { NotReadyError, type NotReadyCode, requireReady } from "./migration/require-ready.ts";
 export { type Database } from "./transaction/open-database.ts";
 export { isPooled, isUnmarkedPooler, SessionNeededError } from "./transaction/pooler.ts";
@@ -60,6 +54,7 @@ export {
   failWhileNodeAway,
   queryReachable,
 } from "./transaction/reachable-lenders.ts";
+export { visibleUntil } from "./transaction/visible-until.ts";
 export { type Signals } from "./transaction/signals.ts";
 export {
   CommitOutcomeUnknownError,
@@ -76,8 +71,9 @@ export {
   type QueryOptions,
   readSnapshot,
   send,
+  type SendOptions,
   signal,
   transaction,
   type Tx,
 } from "./transaction/transaction.ts";
-export type { PackageMigration, PackageSchema, UndistributedTable } from "./package-schema.ts";
+export type { PackageMigration, PackageSchema, ReadRows, UndistributedTable } from "./package-schema.ts";

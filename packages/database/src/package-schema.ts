@@ -38,7 +38,17 @@ export interface PackageSchema {
    */
   beforeDistribution?: readonly string[];
   queues?: readonly Queue[];
+  /** The expression for this schema in a host's code, for error messages. Default: `billingSchema` for `billing`. */
+  exportedAs?: string;
+  /**
+   * Called by `migrate` under the migration lock, before anything is changed. If it throws, the database stays as it is.
+   * The tables may still be those of an older version, or missing.
+   */
+  check?: (read: ReadRows) => Promise<void>;
 }
+
+/** Runs a query before the migration, when the tables may still be those of an older version. */
+export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 
 /** A table that is not distributed by lender, and where a cluster keeps its rows. */
 export interface UndistributedTable {

@@ -22,6 +22,19 @@ test("inSchema changes the schema's name in migrations and lists of tables", () 
   expect(inSchema(inSchema(shopSchema, "acme_shop"), "other")).toMatchObject({ name: "other", renamedFrom: "shop" });
 });
 
+test("inSchema changes the schema's name in the queries of the schema's check", async () => {
+  const read: string[] = [];
+  const schema = inSchema(
+    { ...shopSchema, check: async (query) => void (await query("select from shop.dog")) },
+    "acme",
+  );
+  await schema.check?.(async (text) => {
+    read.push(text);
+    return [];
+  });
+  expect(read).toEqual(["select from acme.dog"]);
+});
+
 test.each([
   ['select "s0".* from "shop"."dog" as "s0"', 'select "s0".* from "acme_shop"."dog" as "s0"'],
   ["select shop.dog_digest(d.id) from shop.dog d", "select acme_shop.dog_digest(d.id) from acme_shop.dog d"],

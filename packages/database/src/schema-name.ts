@@ -35,6 +35,7 @@ export class InvalidSchemaNameError extends Error {
 export function inSchema(schema: PackageSchema, name: string): PackageSchema {
   if (typeof name !== "string" || !/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new InvalidSchemaNameError(name);
   const rename = renamerOf([{ name, renamedFrom: schema.renamedFrom ?? schema.name }]);
+  const { check } = schema;
   const renamed = (texts: readonly string[] | undefined) => (texts ?? []).map(rename);
   return {
     ...schema,
@@ -45,6 +46,7 @@ export function inSchema(schema: PackageSchema, name: string): PackageSchema {
     readOnly: renamed(schema.readOnly),
     undistributed: (schema.undistributed ?? []).map((one) => ({ ...one, table: rename(one.table) })),
     beforeDistribution: renamed(schema.beforeDistribution),
+    ...(check && { check: (read) => check((text) => read(rename(text))) }),
   };
 }
 

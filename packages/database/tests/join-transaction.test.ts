@@ -207,6 +207,18 @@ describe("in the transaction of a host's pg client", () => {
     await pool.end();
   });
 
+  test.each([
+    ["without a database", () => [host, bill]],
+    ["without work", () => [database, host]],
+  ])("rejects a call %s, and shows the right call", async (_name, args) => {
+    const call = joinTransaction as unknown as (...args: readonly unknown[]) => Promise<unknown>;
+    await expect(call(...args())).rejects.toMatchObject({
+      name: "UnusableHostError",
+      code: "WRONG_ARGUMENTS",
+      message: expect.stringContaining("joinTransaction(database, client, async (tx) =>") as string,
+    });
+  });
+
   test("joinTransaction rejects a Tx with an error that says to pass the Tx instead of joining it again", async () => {
     const nested = transaction(database.em(), (tx) => joinTransaction(database, tx, bill));
     await expect(nested).rejects.toThrow("pass its Tx");

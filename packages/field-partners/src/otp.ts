@@ -172,8 +172,9 @@ export async function isOtpOfKnownDevice(em: EntityManager, otpId: string): Prom
 
 /**
  * Returns the code to send. Finds the active field partner who has the phone, and records that the code belongs to this
- * field partner. Returns undefined if there is no such field partner, or if the code has expired, was sent or was used.
- * A second call returns the same code, so sending it twice is harmless.
+ * field partner. Returns undefined if there is no such field partner, or if the code has expired, was used or is already
+ * recorded as sent. Until it is recorded as sent, each call returns the same code, so a retry may send it twice without
+ * harm.
  *
  * @example
  * const otp = await otpToSend(em, keys, otpId, now);

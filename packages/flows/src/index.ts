@@ -11,7 +11,10 @@ export { type RefusedReversal, type ReversalRefusal, type ReversalRequest } from
 export { type MoveOutcome, movePayment, type PaymentMove } from "./payment/move-payment.ts";
 export { type EventOrigin, pingBody } from "./case/event.ts";
 export { PAYMENT_MODES, type PaymentMode, paymentMode, type PaymentModeReading } from "./payment/payment-mode.ts";
-export { caseSnapshot, type CaseSnapshot } from "./case/case-snapshot.ts";
+export { caseSnapshot, type CaseSnapshot } from "./read/case-snapshot.ts";
+export { listCases } from "./read/list-cases.ts";
+export { listPayments, type PaymentFilter } from "./read/list-payments.ts";
+export { type StablePage } from "./read/stable-page.ts";
 export {
   assignCase,
   type CaseOrder,

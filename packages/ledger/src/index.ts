@@ -1,3 +1,4 @@
+export { ChartChangedError } from "./chart/chart-migrations.ts";
 export {
   type Balance,
   type Chart,

@@ -3,11 +3,27 @@ import { ProblemError } from "./call-error.ts";
 import { type CaseImport, type CaseRow, ImportRejectedError, rowForRequest } from "./case-import.ts";
 import type { CaseSnapshot } from "./case-snapshot.ts";
 import { stringifyExact } from "./exact-json.ts";
+import {
+  type CaseFilter,
+  type CasePage,
+  eachPage,
+  type ListedCase,
+  type ListedPayment,
+  type PaymentFilter,
+  type PaymentPage,
+} from "./lists.ts";
 import { type Booking, type CapturedPayment, bodyOfPayment, repeatedBooking } from "./payment-confirmation.ts";
 import { bodyOfReversal, repeatedReversal, type ReturnedPayment, type Reversal } from "./payment-reversal.ts";
 import type { ServiceAnswer } from "./service-answer.ts";
 import type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
-import { type Call, type CallerOptions, type CallOptions, SIGNATURE_MAX_AGE_MS, SignedCaller } from "./signed-call.ts";
+import {
+  type Call,
+  type CallerOptions,
+  type CallOptions,
+  pause,
+  SIGNATURE_MAX_AGE_MS,
+  SignedCaller,
+} from "./signed-call.ts";
 import type {
   CountedReplay,
   Delivery,
@@ -127,6 +143,41 @@ export class CollectionsClient {
       if (error instanceof ProblemError && error.code === "DUPLICATE_REVERSAL") return repeatedReversal(error);
       throw error;
     }
+  }
+
+  /**
+   * Yields your booked payments that match the filter, in the order in which they were booked. Loads page after page, and
+   * misses and repeats none, also while payments are confirmed. The time limits of `options` apply to each page.
+   */
+  async *payments(filter: PaymentFilter = {}, options?: CallOptions): AsyncGenerator<ListedPayment, void, undefined> {
+    const read = (cursor?: string) => this.listPayments({ ...filter, cursor }, options);
+    for await (const page of eachPage(read, (pauseMs) => pause(pauseMs, options?.signal))) yield* page.payments;
+  }
+
+  /** Returns one page of your booked payments. `cursor` is the `nextCursor` of the previous page with the same filter. */
+  listPayments(
+    filter: PaymentFilter & { readonly cursor?: string | undefined } = {},
+    options?: CallOptions,
+  ): Promise<PaymentPage> {
+    return this.#get(`${API}/payments${queryOf(filter)}`, options);
+  }
+
+  /**
+   * Yields the current cases of your loans that match the filter, in the order in which they were created. Loads page after
+   * page, and misses and repeats none, also during an import. A case is as it was when its page was read. The time limits
+   * of `options` apply to each page.
+   */
+  async *cases(filter: CaseFilter = {}, options?: CallOptions): AsyncGenerator<ListedCase, void, undefined> {
+    const read = (cursor?: string) => this.listCases({ ...filter, cursor }, options);
+    for await (const page of eachPage(read, (pauseMs) => pause(pauseMs, options?.signal))) yield* page.cases;
+  }
+
+  /** Returns one page of your current cases. `cursor` is the `nextCursor` of the previous page with the same filter. */
+  listCases(
+    filter: CaseFilter & { readonly cursor?: string | undefined } = {},
+    options?: CallOptions,
+  ): Promise<CasePage> {
+    return this.#get(`${API}/cases${queryOf(filter)}`, options);
   }
 
   /** Makes the service send a signed ping to your callback, and reports how it went. */
@@ -249,7 +300,9 @@ function segment(text: string): string {
 
 function queryOf(filter: object): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter) as [string, string | number | Date | undefined][]) {
+  // An array becomes a text with commas.
+  type Value = string | number | Date | readonly string[] | undefined;
+  for (const [name, value] of Object.entries(filter) as [string, Value][]) {
     if (value !== undefined) query.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
   return query.size === 0 ? "" : `?${query.toString()}`;

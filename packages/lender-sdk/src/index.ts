@@ -38,6 +38,7 @@ export type { BookedPayment, CaseSnapshot, CaseStatus, LoanState, PaymentReversa
 export { type ClientOptions, CollectionsClient, type ImportOptions, type ReplayOptions } from "./client.ts";
 export { expressHandler, type NodeRequest, type NodeResponse } from "./express-handler.ts";
 export { fetchHandler } from "./fetch-handler.ts";
+export type { CaseFilter, CasePage, ListedCase, ListedPayment, PaymentFilter, PaymentPage } from "./lists.ts";
 export { MemoryStorage } from "./memory-storage.ts";
 export {
   type Booking,

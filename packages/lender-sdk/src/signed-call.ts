@@ -193,7 +193,8 @@ function reasonOf(error: unknown): string {
     : String((cause as { code?: string }).code ?? cause);
 }
 
-function pause(pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
+/** Waits. If `signal` aborts, rejects with the reason of the signal. */
+export function pause(pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(finish, pauseMs);
     signal?.addEventListener("abort", finish, { once: true });

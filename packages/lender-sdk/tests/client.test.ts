@@ -259,6 +259,36 @@ test("eachDelivery loads page after page with the same filter", async () => {
   ]);
 });
 
+test("payments loads page after page with the same filter, retries a page, and repeats one without progress after a pause", async () => {
+  const page = (references: string[], nextCursor: string | null) => ({
+    status: 200,
+    body: { success: true, payments: references.map((reference) => ({ reference, amount: 0.1 })), nextCursor },
+  });
+  service.answerWith(page(["UTR1"], "c1"), "reset", page([], "c1"), page(["UTR2", "UTR3"], null));
+  const from = new Date("2026-11-20T18:30:00Z");
+  const startedAt = performance.now();
+  const found = await Array.fromAsync(aClient().payments({ from, to: "2026-11-21T18:30:00Z", reference: "a/b" }));
+  expect(found).toEqual(["UTR1", "UTR2", "UTR3"].map((reference) => ({ reference, amount: "0.1" })));
+  expect(performance.now() - startedAt).toBeGreaterThan(950);
+  const filter = "from=2026-11-20T18%3A30%3A00.000Z&to=2026-11-21T18%3A30%3A00Z&reference=a%2Fb";
+  const paths = ["", "&cursor=c1", "&cursor=c1", "&cursor=c1"].map(
+    (more) => `/api/v1/partner/payments?${filter}${more}`,
+  );
+  expect(service.seen.map(({ url, isSigned }) => [url, isSigned])).toEqual(paths.map((path) => [path, true]));
+});
+
+test("cases lists several statuses, and ends its pause when the signal aborts", async () => {
+  const page = (nextCursor: string | null) => ({ status: 200, body: { success: true, cases: [], nextCursor } });
+  service.answerWith(page("c1"), page("c1"));
+  const updatedSince = new Date("2026-11-20T00:00:00Z");
+  const signal = AbortSignal.timeout(200);
+  const walk = Array.fromAsync(aClient().cases({ status: ["collected", "closed"], updatedSince }, { signal }));
+  await expect(walk).rejects.toThrow(signal.reason as Error);
+  expect(service.seen[1]!.url).toBe(
+    "/api/v1/partner/cases?status=collected%2Cclosed&updatedSince=2026-11-20T00%3A00%3A00.000Z&cursor=c1",
+  );
+});
+
 test("a retried replay keeps its signature, so that the service recognizes the retry", async () => {
   let nowMs = Date.now();
   service.answerWith("reset", { status: 202, body: { success: true, replayId: "replay_1", count: 2 } });

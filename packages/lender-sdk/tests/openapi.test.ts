@@ -39,6 +39,10 @@ const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["Health", "Health", "requestId"],
   ["ImportResult", "CaseImport", "requestId"],
   ["CaseState", "CaseSnapshot", "requestId etag"],
+  ["Cases", "CasePage", "requestId"],
+  ["ListedCase", "ListedCase"],
+  ["Payments", "PaymentPage", "requestId"],
+  ["ListedPayment", "ListedPayment"],
   ["Booking", "Booking", "requestId repeated"],
   ["OriginalBooking", "OriginalBooking"],
   ["WebhookTestResult", "WebhookTest", "requestId"],
@@ -83,6 +87,8 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   await client.getCase("{loan}");
   await client.confirmPayment("{loan}", { amount: "1", reference: "1", paidAt: "", mode: "upi" });
   await client.reversePayment("{loan}", { reference: "1", reversalReference: "1", reversedAt: "", reason: "other" });
+  await client.listCases();
+  await client.listPayments();
   await client.testWebhook();
   await client.listDeliveries();
   await client.getDelivery("{eventId}");

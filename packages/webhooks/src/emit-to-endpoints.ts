@@ -1,7 +1,16 @@
-import { isOnCluster, newId, query, send, signal, statement, type Tx } from "@collections/database";
+import { isOnCluster, newId, query, send, type SendOptions, signal, statement, type Tx } from "@collections/database";
 import { EndpointNotFoundError, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
 import { contains, holdSubscriptions, type SubscriptionRow } from "./endpoint/subscription.ts";
-import { columnsOf, DELIVERY, EVENT, type EventCopy, eventTable, sendDeliveries, sendEvents } from "./event-copy.ts";
+import {
+  columnsOf,
+  DELIVERY,
+  EVENT,
+  type EventCopy,
+  eventTable,
+  sendDeliveries,
+  sendEvents,
+  translatorOf,
+} from "./event-copy.ts";
 import { bodyOf, checkBody, type CheckedEvent, type EmitResult, InvalidEventError, quote } from "./event-input.ts";
 import { lastSequences } from "./insight/verification.ts";
 import { deliveryTable } from "./storage/delivery.ts";
@@ -27,7 +36,7 @@ export async function emitToEndpoints(tx: Tx, events: readonly CheckedEvent[]): 
     return { eventId, sequence: names.find(({ name }) => name === null)?.sequence ?? null, endpoints: names };
   });
   for (const { address } of written.keys()) signal(tx, WEBHOOKS_CHANNEL, address);
-  sendCopies(tx, written);
+  sendCopies(tx, written, translatorOf(events));
   return results;
 }
 
@@ -110,18 +119,18 @@ function sequenceError(stream: string, index: number, sequence: bigint, next: bi
 }
 
 /** Sends the copies of all endpoints with one query, or on a cluster with two queries for each endpoint. */
-function sendCopies(tx: Tx, written: ReadonlyMap<Target, readonly EventCopy[]>): void {
+function sendCopies(tx: Tx, written: ReadonlyMap<Target, readonly EventCopy[]>, options: SendOptions): void {
   if (isOnCluster(tx)) {
     for (const [{ address, endpointId }, copies] of written) {
-      sendEvents(tx, address, copies);
-      sendDeliveries(tx, address, copies, endpointId);
+      sendEvents(tx, address, copies, options);
+      sendDeliveries(tx, address, copies, endpointId, options);
     }
     return;
   }
   const copies = [...written.values()].flat();
   const endpointIds = [...written].flatMap(([{ endpointId }, own]) => own.map(() => endpointId));
   if (copies.length > 0) {
-    send(tx, insertCopies, [copies.map(({ lenderId }) => lenderId), ...columnsOf(copies), endpointIds]);
+    send(tx, insertCopies, [copies.map(({ lenderId }) => lenderId), ...columnsOf(copies), endpointIds], options);
   }
 }
 

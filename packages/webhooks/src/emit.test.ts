@@ -9,6 +9,7 @@ import {
   eventsOf,
   type EventToEmit,
   InvalidEventError,
+  upsertEndpoint,
 } from "./index.ts";
 
 const { database, addLender } = await openTrial();
@@ -97,8 +98,43 @@ test.each([
   expect(await countEvents(lenderId)).toBe(2);
 });
 
-test("emit rejects an event of a tenant without an endpoint with EndpointNotFoundError", async () => {
-  await expect(emitAll([anEvent(newId())])).rejects.toThrow(EndpointNotFoundError);
+test("emit rejects an event of a tenant without an endpoint with EndpointNotFoundError, which names the call to make", async () => {
+  const rejected = emitAll([anEvent(newId())]);
+  await expect(rejected).rejects.toThrow(EndpointNotFoundError);
+  await expect(rejected).rejects.toThrow("register one with upsertEndpoint(tx, { tenantId, url })");
+});
+
+test("emit rejects a single event in place of a list, and shows the right call", async () => {
+  const rejected = emitAll(anEvent(newId()) as unknown as EventToEmit[]);
+  await expect(rejected).rejects.toMatchObject({
+    code: "EVENTS_NOT_A_LIST",
+    message: expect.stringContaining("await emit(tx, [event])") as string,
+  });
+});
+
+test.each([{ trusted: false }, { trusted: true }])(
+  "emit rejects an event id that the tenant has already, in one call and in two, and names the event: %o",
+  async (options) => {
+    const [lenderId, otherId] = [await addLender(null), await addLender(null)];
+    const eventId = newId();
+    const first = anEvent(lenderId, { eventId, sequence: 1n });
+    const next = anEvent(lenderId.toUpperCase(), { eventId: eventId.toUpperCase(), sequence: 2n });
+    const error = { name: "InvalidEventError", code: "EVENT_ID_REPEATED", index: 1 };
+    await expect(emitAll([first, next], options)).rejects.toMatchObject(error);
+    expect(await countEvents(lenderId)).toBe(0);
+    await emitAll([first, anEvent(otherId, { eventId, sequence: 1n })], options);
+    const unused = anEvent(lenderId, { eventId: newId(), sequence: 2n });
+    const last = anEvent(lenderId, { eventId, sequence: 3n });
+    await expect(emitAll([unused, last], options)).rejects.toMatchObject(error);
+    expect(await countEvents(lenderId)).toBe(2);
+  },
+);
+
+test("a tenant's id in upper case means the same tenant", async () => {
+  const lenderId = newId();
+  await transaction(database.em(), (tx) => upsertEndpoint(tx, { tenantId: lenderId.toUpperCase(), url: null }));
+  const emitted = await emitAll([anEvent(lenderId), anEvent(lenderId.toUpperCase())]);
+  expect(emitted.map(({ sequence }) => sequence)).toEqual([1n, 2n]);
 });
 
 test("emit with `trusted` needs an id and a sequence, and does not read the last number of the stream", async () => {

@@ -1,11 +1,20 @@
 import { isOnCluster, query, send, signal, statement, type Tx } from "@collections/database";
 import { emitToEndpoints } from "./emit-to-endpoints.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
-import { columnsOf, DELIVERY, EVENT, type EventCopy, eventTable, sendDeliveries, sendEvents } from "./event-copy.ts";
+import {
+  columnsOf,
+  DELIVERY,
+  EVENT,
+  type EventCopy,
+  eventTable,
+  sendDeliveries,
+  sendEvents,
+  translatorOf,
+} from "./event-copy.ts";
 import {
   bodyOf,
   type CheckedEvent,
-  checkFields,
+  checkEvents,
   type EmitResult,
   type EventToEmit,
   InvalidEventError,
@@ -32,10 +41,11 @@ export interface EmitOptions {
  *
  * Each event is copied to the tenant's unnamed endpoint and to each named endpoint with a topic that contains its kind.
  * All copies have the same id. Each endpoint has its own sequence for each stream. An event that no endpoint receives
- * is not written.
+ * is not written. A tenant without any endpoint is an error: register one with `url: null` if it has no URL yet.
  *
  * With `trusted`, `emit` does not wait until the database has written the events. A missing endpoint fails the
- * transaction.
+ * transaction. If the tenant has an event with the same id from an earlier call, the transaction fails with
+ * InvalidEventError, at its next awaited query or at its end.
  * @throws InvalidEventError, ConflictingNamesError and EndpointNotFoundError, before anything is written
  *
  * @example
@@ -52,21 +62,22 @@ export async function emit(
   events: readonly EventToEmit[],
   { trusted = false }: EmitOptions = {},
 ): Promise<EmitResult[]> {
-  if (events.length === 0) return [];
-  const checked = events.map(checkFields);
+  const checked = checkEvents(events);
+  if (checked.length === 0) return [];
   return trusted ? emitTrusted(tx, checked) : emitToEndpoints(tx, checked);
 }
 
 async function emitTrusted(tx: Tx, events: readonly CheckedEvent[]): Promise<EmitResult[]> {
   const copies = events.map(numberedCopy);
+  const translator = translatorOf(events);
   const byTenant = Map.groupBy(copies, ({ lenderId }) => lenderId);
   for (const tenantId of byTenant.keys()) signal(tx, WEBHOOKS_CHANNEL, tenantId);
   if (isOnCluster(tx)) {
     for (const [tenantId, own] of byTenant) {
-      sendEvents(tx, tenantId, own);
-      sendDeliveries(tx, tenantId, own, await onlyEndpoint(tx, tenantId));
+      sendEvents(tx, tenantId, own, translator);
+      sendDeliveries(tx, tenantId, own, await onlyEndpoint(tx, tenantId), translator);
     }
-  } else send(tx, insertEvents, [copies.map(({ lenderId }) => lenderId), ...columnsOf(copies)]);
+  } else send(tx, insertEvents, [copies.map(({ lenderId }) => lenderId), ...columnsOf(copies)], translator);
   return copies.map(({ eventId, sequence }) => ({ eventId, sequence, endpoints: [{ name: null, sequence }] }));
 }
 

@@ -1,4 +1,5 @@
-import { oneLenderInsert, send, tableOf, type Tx } from "@collections/database";
+import { isUniqueViolation, oneLenderInsert, send, type SendOptions, tableOf, type Tx } from "@collections/database";
+import { type CheckedEvent, repeatedId } from "./event-input.ts";
 import { type Delivery, deliveryTable } from "./storage/delivery.ts";
 import { EventEntity } from "./storage/event.ts";
 
@@ -22,16 +23,36 @@ export function columnsOf(copies: readonly EventCopy[]): unknown[][] {
 }
 
 /** Inserts the events of one endpoint on a cluster, with one command to the node that stores the endpoint's rows. */
-export function sendEvents(tx: Tx, address: string, copies: readonly EventCopy[]): void {
-  send(tx, recordEvents, [address, ...columnsOf(copies)]);
+export function sendEvents(tx: Tx, address: string, copies: readonly EventCopy[], options: SendOptions): void {
+  send(tx, recordEvents, [address, ...columnsOf(copies)], options);
 }
 
 /**
  * Inserts the deliveries of one endpoint on a cluster, with one command to the node that stores the endpoint's rows.
  */
-export function sendDeliveries(tx: Tx, address: string, copies: readonly EventCopy[], endpointId: string | null): void {
+export function sendDeliveries(
+  tx: Tx,
+  address: string,
+  copies: readonly EventCopy[],
+  endpointId: string | null,
+  options: SendOptions,
+): void {
   const [ids, kinds, loans, sequences] = columnsOf(copies);
-  send(tx, recordDeliveries, [address, ids, loans, sequences, kinds, endpointId]);
+  send(tx, recordDeliveries, [address, ids, loans, sequences, kinds, endpointId], options);
+}
+
+/** Names the event if the tenant has an event with this id already. Passes every other error through. */
+export function translatorOf(events: readonly CheckedEvent[]): SendOptions {
+  return {
+    translate(error) {
+      if (!isUniqueViolation(error)) return error;
+      // Such as: Key (lender_id, id)=(019a…, 019a…) already exists.
+      const { detail = "" } = error as { readonly detail?: string };
+      const index = events.findIndex(({ eventId }) => eventId !== undefined && detail.includes(eventId.toLowerCase()));
+      const event = events[index];
+      return event ? repeatedId(event.tenantId, event.eventId!, index, { cause: error }) : error;
+    },
+  };
 }
 
 export const eventTable = tableOf(EventEntity);

@@ -50,8 +50,10 @@ export interface CheckedEvent extends EventContent {
 
 /** What is wrong with an event. */
 export type EventFault =
+  | "EVENTS_NOT_A_LIST"
   | "TENANT_ID_INVALID"
   | "EVENT_ID_INVALID"
+  | "EVENT_ID_REPEATED"
   | "KIND_INVALID"
   | "STREAM_INVALID"
   | "SEQUENCE_INVALID"
@@ -77,8 +79,8 @@ export class InvalidEventError extends Error {
   readonly code: EventFault;
   readonly index: number;
 
-  constructor(code: EventFault, index: number, message: string) {
-    super(`Event ${index}: ${message}`);
+  constructor(code: EventFault, index: number, message: string, options?: ErrorOptions) {
+    super(`Event ${index}: ${message}`, options);
     this.code = code;
     this.index = index;
   }
@@ -94,10 +96,35 @@ const MAX_STREAM_CHARS = 1_000;
 const QUOTED_CHARS = 60;
 
 /**
- * Checks the fields of an event, except its body. The caller may be JavaScript, so the types are checked too. Returns
- * the event with `tenantId` and `stream`, even if the caller passed their older names.
+ * Checks the fields of events, except their bodies, and that no tenant has an event id twice. The caller may be
+ * JavaScript, so the types are checked too.
  */
-export function checkFields(event: EventToEmit, index: number): CheckedEvent {
+export function checkEvents(events: readonly EventToEmit[]): CheckedEvent[] {
+  if (!Array.isArray(events)) {
+    throw new InvalidEventError("EVENTS_NOT_A_LIST", 0, "emit takes a list of events: await emit(tx, [event]).");
+  }
+  const checked = events.map(checkFields);
+  const used = new Set<string>();
+  for (const [index, { tenantId, eventId }] of checked.entries()) {
+    if (eventId === undefined) continue;
+    const key = `${tenantId}/${eventId.toLowerCase()}`;
+    if (used.has(key)) throw repeatedId(tenantId, eventId, index);
+    used.add(key);
+  }
+  return checked;
+}
+
+/** Creates the error for an event id that the tenant had before, without throwing it. */
+export function repeatedId(tenantId: string, eventId: string, index: number, options?: ErrorOptions) {
+  const message = `The tenant ${tenantId} has an event with the eventId ${eventId} already; expected a new one, as newId() makes it.`;
+  return new InvalidEventError("EVENT_ID_REPEATED", index, message, options);
+}
+
+/**
+ * Checks the fields of an event, except its body. Returns the event with `tenantId` in lower case and with `stream`, even
+ * if the caller passed their older names.
+ */
+function checkFields(event: EventToEmit, index: number): CheckedEvent {
   const [tenantId, stream] = [tenantIdOf(event), streamOf(event)];
   const { eventId, kind, sequence, occurredAt } = event as { readonly [Field in keyof EventContent]: unknown };
   const fail = (code: EventFault, message: string): never => {
@@ -118,7 +145,7 @@ export function checkFields(event: EventToEmit, index: number): CheckedEvent {
   if (!(occurredAt instanceof Date) || Number.isNaN(occurredAt.getTime())) {
     fail("OCCURRED_AT_INVALID", `occurredAt is ${quote(occurredAt)}; expected a valid Date.`);
   }
-  return { ...event, tenantId, stream };
+  return { ...event, tenantId: tenantId.toLowerCase(), stream };
 }
 
 /** Returns the body of one copy of an event. Throws if the body is not a text, or with `isParsed` if it is not JSON. */

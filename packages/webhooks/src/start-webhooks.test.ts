@@ -170,6 +170,16 @@ describe("startWebhooks", () => {
     ["leaseBeyondTimeoutMs", { leaseBeyondTimeoutMs: 0 }, "expected a whole number from 300"],
     ["keepDays", { keepDays: 7 }, "expected a whole number from 32"],
     ["headerPrefix", { headerPrefix: "X Acme:" }, "expected letters, digits and hyphens, such as X-Acme-"],
+    [
+      "ladder",
+      { ladder: "0s,1s" },
+      'is "0s,1s"; expected the result of parseLadder, such as parseLadder("0s,30s,2m").',
+    ],
+    ["ladder", { ladder: [1_000, 2_000] }, "is 1000,2000; expected the result of parseLadder"],
+    ["ladder", { ladder: [0, "1s"] }, "expected the result of parseLadder"],
+    ["suspension", { suspension: 20 }, "is 20; expected { suspendAfter, probeIntervalMs }, both whole numbers from 1."],
+    ["suspension", { suspension: { suspendAfter: 20 } }, "expected { suspendAfter, probeIntervalMs }"],
+    ["headerprefix", { headerprefix: "X-Acme-" }, "is unknown; the options are database, outbound, signingKeyOf"],
     ["userAgent", { userAgent: "Acme\r\nX-Evil: 1" }, "expected visible ASCII characters"],
   ])("rejects a wrong option %s, and starts nothing: %o", async (option, change, message) => {
     const rejected = startWebhooks({ ...valid, ...change } as WebhooksOptions);
@@ -240,17 +250,25 @@ test("a delivery whose process died is attempted again after timeoutMs and lease
 test.each([
   ["KEY_ID_INVALID", { keyId: "lk\nX-Evil: 1", secret: SECRET }],
   ["SECRET_TOO_SHORT", { keyId: KEY_ID, secret: "abc" }],
-])("a signing key with %s is logged, and the event stays due", async (code, key) => {
+])("a signing key with %s is logged once with the tenant, and the events stay due", async (code, key) => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
   const errors: unknown[] = [];
   const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => void errors.push(facts) };
-  await using _running = await start({ signingKeyOf: () => key, log });
-  await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
-  await until(() => errors.length > 0);
-  expect(errors[0]).toMatchObject({ error: { name: "InvalidWebhookKeyError", code, lenderId } });
+  let keys = 0;
+  const signingKeyOf = () => {
+    keys += 1;
+    return key;
+  };
+  await using _running = await start({ signingKeyOf, log });
+  const events = ["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(lenderId, loan, 1, 1));
+  await trial.publish(events);
+  await until(() => keys === 3);
+  expect(errors).toMatchObject([
+    { tenantId: lenderId, attempts: 1, error: { name: "InvalidWebhookKeyError", code, lenderId } },
+  ]);
   expect(JSON.stringify(String((errors[0] as { error: Error }).error))).not.toContain(key.secret);
-  expect(await countIn(database, lenderId, "waiting")).toBe(1);
+  expect(await countIn(database, lenderId, "waiting")).toBe(3);
   expect(receiver.received).toEqual([]);
 });
 
@@ -279,15 +297,24 @@ test("startWebhooks works in a schema with another name, while the host has its 
     await upsertEndpoint(tx, { tenantId: lenderId, url: receiver.url });
     await emit(tx, eventsOn(lenderId, "LN-1", 1, 2));
   });
+  const alerts: AlertJob[] = [];
   {
-    await using _running = await start({ database: own, ladder: parseLadder("0s,50ms") });
+    const sendAlert = async ({ data }: { readonly data: AlertJob }) => void alerts.push(data);
+    await using _running = await start({ database: own, ladder: parseLadder("0s,50ms"), sendAlert });
     await receiver.arrived(3);
     await until(async () => (await deliveryTotals(own.em(), lenderId)).delivered === 2);
+    await transaction(own.em(), (tx) =>
+      raiseAlert(tx, { lenderId, cause: "parked", facts: { since: new Date().toISOString(), loan: "LN-1" } }),
+    );
+    await until(() => alerts.length === 1);
   }
   const { deliveries } = await listDeliveries(own.em(), { tenantId: lenderId }, new Date());
   expect(deliveries.map(({ state }) => state)).toEqual(["delivered", "delivered"]);
   const { rows } = await host.pool.query("select count(*)::int as events from acme_webhooks.event");
   expect(rows).toEqual([{ events: 2 }]);
+  // The job ended the wait, and not the sweep that replaces lost jobs.
+  const { rows: jobs } = await host.pool.query("select state from pgboss.job where name = 'webhooks.retry'");
+  expect(jobs).toEqual([{ state: "completed" }]);
   await own.close();
   await host.close();
 });

@@ -2,6 +2,7 @@ import type { Job } from "@collections/database";
 import type { DispatcherOptions } from "./dispatch/dispatcher.ts";
 import type { AlertJob } from "./endpoint/alert.ts";
 import type { ProbeFacts } from "./endpoint/probe.ts";
+import type { SuspensionRule } from "./endpoint/suspension.ts";
 import type { Ping } from "./endpoint/test-endpoint.ts";
 import { quote } from "./event-input.ts";
 
@@ -36,7 +37,7 @@ export interface WebhooksOptions extends DispatcherOptions {
 }
 
 /**
- * An option of `startWebhooks` is missing or invalid. Nothing was started.
+ * An option of `startWebhooks` is missing, invalid or unknown. Nothing was started.
  *
  * @example
  * await startWebhooks({ database, outbound, signingKeyOf, pingOf, keepDays: 7 }).catch((error: unknown) => {
@@ -47,13 +48,38 @@ export interface WebhooksOptions extends DispatcherOptions {
 export class InvalidWebhookOptionError extends Error {
   override readonly name = "InvalidWebhookOptionError";
   readonly code = "INVALID_WEBHOOK_OPTION";
-  readonly option: keyof WebhooksOptions;
+  readonly option: string;
 
-  constructor(option: keyof WebhooksOptions, value: unknown, expected: string) {
-    super(`startWebhooks: the option ${option} is ${quote(value)}; expected ${expected}.`);
+  constructor(option: string, problem: string) {
+    super(`startWebhooks: the option ${option} ${problem}.`);
     this.option = option;
   }
 }
+
+/** The names of all options. The compiler rejects a missing or an additional name. */
+const OPTIONS: Readonly<Record<keyof WebhooksOptions, true>> = {
+  database: true,
+  outbound: true,
+  signingKeyOf: true,
+  pingOf: true,
+  sendAlert: true,
+  headerPrefix: true,
+  userAgent: true,
+  ladder: true,
+  suspension: true,
+  timeoutMs: true,
+  leaseBeyondTimeoutMs: true,
+  maxInFlight: true,
+  maxPerEndpoint: true,
+  pollIntervalMs: true,
+  oneLenderABatch: true,
+  keepDays: true,
+  now: true,
+  random: true,
+  log: true,
+  onAttempt: true,
+  onProbe: true,
+};
 
 const FUNCTIONS = ["signingKeyOf", "pingOf"] as const;
 const OPTIONAL_FUNCTIONS = ["sendAlert", "now", "random", "onAttempt", "onProbe"] as const;
@@ -72,8 +98,12 @@ const USER_AGENT = /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/;
 export function checkOptions(options: WebhooksOptions): void {
   const given = (options ?? {}) as { readonly [Option in keyof WebhooksOptions]: unknown };
   const check = (option: keyof WebhooksOptions, isValid: boolean, expected: string): void => {
-    if (!isValid) throw new InvalidWebhookOptionError(option, given[option], expected);
+    if (!isValid) throw new InvalidWebhookOptionError(option, `is ${quote(given[option])}; expected ${expected}`);
   };
+  for (const option of Object.keys(given)) {
+    if (Object.hasOwn(OPTIONS, option)) continue;
+    throw new InvalidWebhookOptionError(option, `is unknown; the options are ${Object.keys(OPTIONS).join(", ")}`);
+  }
   check("database", hasFunction(given.database, "em"), "the result of createDatabase()");
   check("outbound", hasFunction(given.outbound, "request"), "the result of createOutbound()");
   for (const option of FUNCTIONS) check(option, typeof given[option] === "function", "a function");
@@ -83,6 +113,12 @@ export function checkOptions(options: WebhooksOptions): void {
   for (const [option, least] of Object.entries(LIMITS) as [keyof typeof LIMITS, number][]) {
     check(option, isAbsentOrFrom(given[option], least), `a whole number from ${least}`);
   }
+  check("ladder", isAbsentOrLadder(given.ladder), 'the result of parseLadder, such as parseLadder("0s,30s,2m")');
+  check(
+    "suspension",
+    isAbsentOrSuspension(given.suspension),
+    "{ suspendAfter, probeIntervalMs }, both whole numbers from 1",
+  );
   check("headerPrefix", isAbsentOr(given.headerPrefix, HEADER_PREFIX), "letters, digits and hyphens, such as X-Acme-");
   check("userAgent", isAbsentOr(given.userAgent, USER_AGENT), "visible ASCII characters, such as Acme-Webhooks/1.0");
 }
@@ -93,6 +129,18 @@ function hasFunction(value: unknown, name: string): boolean {
 
 function isAbsentOrFrom(value: unknown, least: number): boolean {
   return value === undefined || (typeof value === "number" && Number.isSafeInteger(value) && value >= least);
+}
+
+function isAbsentOrLadder(value: unknown): boolean {
+  if (value === undefined) return true;
+  return Array.isArray(value) && value[0] === 0 && value.every((wait) => Number.isSafeInteger(wait) && wait >= 0);
+}
+
+function isAbsentOrSuspension(value: unknown): boolean {
+  if (value === undefined) return true;
+  if (typeof value !== "object" || value === null) return false;
+  const { suspendAfter, probeIntervalMs } = value as Partial<Record<keyof SuspensionRule, unknown>>;
+  return [suspendAfter, probeIntervalMs].every((count) => count !== undefined && isAbsentOrFrom(count, 1));
 }
 
 function isAbsentOr(value: unknown, form: RegExp): boolean {

@@ -138,6 +138,21 @@ describe("outside of the workspace", () => {
     expect(ours).toEqual([expect.stringMatching(/^typed\.ts\(\d+,14\): error TS2322: /)]);
   });
 
+  test("without skipLibCheck, tsc reports the errors in pg-boss and postgres-interval that the README of the database names", async () => {
+    const names = ["@collections/database", "@collections/ledger", "@collections/webhooks"];
+    const lines = names.map((name, index) => `export * as package${index} from ${JSON.stringify(name)};`);
+    const file = await script("dependencies.ts", lines.join("\n"));
+    const faultyWith = async (lib: string): Promise<string[]> => {
+      const options = ["--module", "nodenext", "--target", "es2024", "--lib", lib, "--types", "node", "--noEmit"];
+      const output = await compilerSays([TSC, ...options, "--strict", "--skipLibCheck", "false", file]);
+      const faults = output.matchAll(/^node_modules\/([^/]+)\/.*: error /gm);
+      return Array.from(faults, ([, name]) => name!).toSorted((a, b) => a.localeCompare(b));
+    };
+    const ofPgBoss = Array.from({ length: 5 }, () => "pg-boss");
+    expect(await faultyWith("esnext")).toEqual(ofPgBoss);
+    expect(await faultyWith("es2024")).toEqual([...ofPgBoss, "postgres-interval"]);
+  });
+
   test("ten processes on both Nodes migrate two packages in one empty database at once, and each migration runs once", async () => {
     const url = directUrl((await emptyDatabase()).url);
     const file = await script(

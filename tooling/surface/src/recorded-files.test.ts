@@ -80,11 +80,12 @@ test(
   },
 );
 
-test("each package's README has ten to eighty lines, says what is not in the package, and lists its tables", async () => {
+test("each package's README has 10 to 110 lines, says what is not in the package, and lists its tables", async () => {
   for (const { of } of surfaces) {
     const readme = await readFile(join(ROOT, of.folder, "README.md"), "utf8");
     const lines = readme.trimEnd().split("\n").length;
-    expect([10, lines, 80], of.name).toEqual([10, lines, 80].toSorted((a, b) => a - b));
+    // A host outside the source repository has no other document of the package.
+    expect([10, lines, 110], of.name).toEqual([10, lines, 110].toSorted((a, b) => a - b));
     expect(readme, of.name).toContain("\n- **Not here:** ");
     expect(readme, of.name).toMatch(/\n- \*\*Tables(:\*\*|\*\*[, ])/);
     if (!of.hasSchema) continue;

@@ -134,6 +134,21 @@ export async function reversalsOf(em: EntityManager | Tx, lenderId: string, loan
 }
 
 /**
+ * Returns all reversals of these loans of a lender over all cycles, in the order of their sequence.
+ *
+ * @example
+ * const reversals = await reversalsOfLoans(em, lenderId, ["LN-2026-00417", "LN-2026-00418"]);
+ * const ofPayment = Map.groupBy(reversals, ({ bookingId }) => bookingId);
+ */
+export async function reversalsOfLoans(
+  em: EntityManager | Tx,
+  lenderId: string,
+  loans: readonly string[],
+): Promise<Reversal[]> {
+  return loans.length === 0 ? [] : query(em, selectOfLoans, [lenderId, loans]);
+}
+
+/**
  * Returns the reversals of each loan that happened later than the key's `after`, in the order of their sequence. A
  * balance as of that time does not include them.
  *
@@ -210,6 +225,13 @@ const selectOfLoan = statement(
   `select ${reversals.selected("b")} from ledger.payment_reversal b
    where b.lender_id = $1 and b.source_loan_number = $2
    order by b.sequence`,
+);
+
+const selectOfLoans = statement(
+  "ledger.reversals-of-loans",
+  `select ${reversals.selected("b")} from ledger.payment_reversal b
+   where b.lender_id = $1 and b.source_loan_number = any ($2::text[])
+   order by b.source_loan_number, b.sequence`,
 );
 
 const selectAfter = lenderStatement(

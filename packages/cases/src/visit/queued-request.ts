@@ -203,8 +203,8 @@ const selectVisits = statement(
    where received_at > $1`,
 );
 
-// Started visits are read by a separate query, because for a join a cluster would copy all queued requests to each
-// node. The query is rarely sent: usually no request is queued.
+// A separate query reads whether the visits of the queued requests have started. If one query joined both tables, Citus
+// would copy all queued requests to each node. This query is sent only if a request is queued, which is rare.
 const selectStarted = statement(
   "cases.visits-begun",
   `select field_partner_id as "fieldPartnerId", id as "visitId" from cases.visit where id = any ($1::uuid[])`,

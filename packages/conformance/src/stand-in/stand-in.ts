@@ -7,7 +7,7 @@ import { masker } from "./mask.ts";
 import { secretsOf, type Key, type Settings } from "./settings.ts";
 import { linkRequestFor, type LinkRequest, type LinkRequestDetails } from "./link-request.ts";
 
-/** A request and its outcome. `what` describes the request. It is null if a check's list of requests omits it. */
+/** A request and its outcome. `what` describes the request. It is null for a request that a report does not list. */
 export interface Exchange {
   readonly endpoint: "receiver" | "mint";
   readonly what: string | null;

@@ -1,5 +1,5 @@
 import { escapeIdentifier, escapeLiteral } from "pg";
-import type { ReadRows } from "../migration/migrate.ts";
+import type { ReadRows } from "../package-schema.ts";
 
 /** The oldest major version of Citus on which the service has been run. */
 const OLDEST_CITUS = 13;

@@ -3,8 +3,7 @@ import { citusVersion, clusterFaults, type ClusterUse } from "./cluster-faults.t
 import { CLUSTER_SETTINGS } from "../migration/cluster-settings.ts";
 import { distributionFaults } from "./distribution-faults.ts";
 import { JOB_COMMIT_TABLE } from "../jobs/jobs.ts";
-import type { ReadRows } from "../migration/migrate.ts";
-import type { PackageSchema } from "../package-schema.ts";
+import type { PackageSchema, ReadRows } from "../package-schema.ts";
 import { type MigrationLockOptions, withMigrationLock } from "../migration/migration-lock.ts";
 
 /** Options of `distribute`, which takes the same lock as `migrate`, so that the two never run at the same time. */

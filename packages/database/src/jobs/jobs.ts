@@ -7,7 +7,7 @@ import { databaseOf } from "../transaction/open-database.ts";
 import type { JobOptions, Jobs, Queue } from "../queue.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import type { Signals } from "../transaction/signals.ts";
-import { type Statement, statement } from "../sql/statement.ts";
+import { type ForeignStatement, statement } from "../sql/statement.ts";
 import { query, send, signal, type Tx } from "../transaction/transaction.ts";
 
 /**
@@ -177,11 +177,11 @@ function executorIn(tx: Tx) {
   };
 }
 
-const statements = new Map<string, Statement>();
+const statements = new Map<string, ForeignStatement>();
 
 /** Returns the statement of an SQL text of pg-boss. The texts differ only between queues, so there are few of them. */
-function statementOf(text: string): Statement {
-  const known = statements.get(text) ?? statement(`jobs.${hash("sha1", text)}`, text);
+function statementOf(text: string): ForeignStatement {
+  const known = statements.get(text) ?? { ...statement(`jobs.${hash("sha1", text)}`, text), isForeign: true };
   statements.set(text, known);
   return known;
 }

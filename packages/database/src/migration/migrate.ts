@@ -8,7 +8,7 @@ import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
 import { installJobs, JOB_COMMIT_TABLE, missingJobs } from "../jobs/jobs.ts";
 import type { Queue } from "../queue.ts";
 import type { Reader } from "../transaction/host-client.ts";
-import type { PackageMigration, PackageSchema } from "../package-schema.ts";
+import type { PackageMigration, PackageSchema, ReadRows } from "../package-schema.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
@@ -22,9 +22,6 @@ export interface MigrateOptions extends MigrationLockOptions {
   /** Called under the migration lock before anything is changed. If it throws, the database stays as it is. */
   check?: (read: ReadRows) => Promise<void>;
 }
-
-/** Runs a query before the migration, when the tables may still be those of an older version. */
-export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 
 const TABLE = "collections_migration";
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -102,7 +99,8 @@ export class RuntimeRoleMissingError extends Error {
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; unknown: string[] }> {
   checkOptions("migrate", options);
   return await withMigrationLock("A migration", options, async (client) => {
-    await options.check?.(async <Row>(text: string) => (await client.query(text)).rows as Row[]);
+    const read: ReadRows = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+    for (const { check } of [options, ...options.schemas]) await check?.(read);
     const { role, ownsSchema } = await roleOf(client);
     const needsOwner = (missing: readonly string[]) => (error: unknown) => {
       if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;

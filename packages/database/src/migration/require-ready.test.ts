@@ -48,7 +48,7 @@ test("requireReady names what is missing, and the call that adds it, until the d
   expect(await errorOn({ schemas: [] })).toMatchObject({
     code: "SCHEMA_NOT_OPENED",
     message:
-      "createDatabase was called without the schema pet_shop. Add it: createDatabase({ url, schemas: [petShopSchema] }).",
+      "createDatabase was called without the schema pet_shop. Add it: createDatabase({ url, schemas: [petShopSchema], works: true }).",
   });
   expect(await errorOn({ works: false })).toMatchObject({ code: "JOBS_NOT_MAINTAINED" });
   expect(await errorOn()).toMatchObject({

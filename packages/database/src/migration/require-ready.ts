@@ -53,16 +53,17 @@ export async function requireReady(
   const opened = databaseOf(database.em());
   const openedSchema = opened.schemas.get(schema.renamedFrom ?? schema.name);
   const schemaName = exportOf(openedSchema ?? schema);
+  const opening = `createDatabase({ url, schemas: [${schemaName}]${works ? ", works: true" : ""} })`;
   if (openedSchema === undefined) {
     throw new NotReadyError(
       "SCHEMA_NOT_OPENED",
-      `createDatabase was called without the schema ${schema.name}. Add it: createDatabase({ url, schemas: [${schemaName}] }).`,
+      `createDatabase was called without the schema ${schema.name}. Add it: ${opening}.`,
     );
   }
   if (works && !opened.maintainsJobs) {
     throw new NotReadyError(
       "JOBS_NOT_MAINTAINED",
-      `This process works on jobs, but createDatabase was called without \`works\`. Add it: createDatabase({ url, schemas: [${schemaName}], works: true }).`,
+      `This process works on jobs, but createDatabase was called without \`works\`. Add it: ${opening}.`,
     );
   }
   await requireMigrations(opened, openedSchema);
@@ -138,7 +139,8 @@ function migrateCall(schema: PackageSchema): string {
 }
 
 /** The expression for a schema in code: our packages export `rateLimitsSchema` for `rate_limits`. */
-function exportOf({ name, renamedFrom }: PackageSchema): string {
+function exportOf({ name, renamedFrom, exportedAs }: PackageSchema): string {
+  if (exportedAs !== undefined) return exportedAs;
   const own = (renamedFrom ?? name).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   return renamedFrom === undefined ? `${own}Schema` : `inSchema(${own}Schema, "${name}")`;
 }

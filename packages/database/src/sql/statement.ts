@@ -6,6 +6,14 @@ export interface Statement {
   readonly text: string;
 }
 
+/**
+ * A statement of another library, such as pg-boss. No schema is renamed in its text, because the text may contain values:
+ * pg-boss writes the name of a queue into it, and the names of a package's queues begin like those of its tables.
+ */
+export interface ForeignStatement extends Statement {
+  readonly isForeign: true;
+}
+
 const texts = new Map<string, string>();
 
 /**

@@ -36,7 +36,7 @@ export interface Joined<T> {
  *
  * The client has to be of `pg` 8.21 or newer, the host's copy or ours. A host's MikroORM must have exactly the version of
  * ours. On Citus, pass a `pg` client: warnings that rows are missing cannot be seen through a host's MikroORM.
- * @throws UnusableHostError for a pool, a client of an old pg, or a Tx
+ * @throws UnusableHostError for a pool, a client of an old pg, a Tx, or arguments in another order
  * @throws NoTransactionError if the client or EntityManager is in no transaction
  *
  * @example
@@ -53,6 +53,7 @@ export async function joinTransaction<T>(
   host: ClientBase | EntityManager,
   work: (tx: Tx) => Promise<T>,
 ): Promise<Joined<T>> {
+  if (typeof database?.em !== "function" || typeof work !== "function") throw new UnusableHostError("WRONG_ARGUMENTS");
   const tx = database.em() as Tx;
   const client = oneByOne(clientOf(host));
   const state = await openTx(tx, client);
@@ -128,6 +129,8 @@ function clientOfMikroOrm(em: EntityManager): TxClient {
 }
 
 const UNUSABLE = {
+  WRONG_ARGUMENTS:
+    "joinTransaction takes three arguments: await joinTransaction(database, client, async (tx) => { … }), where database is the result of createDatabase().",
   POOL: "joinTransaction got a pool, which gives each query any client. Pass one client: const client = await pool.connect(), and then BEGIN on it.",
   NO_CLIENT:
     "joinTransaction needs a client of pg, or the EntityManager that em.transactional() passes to its callback.",
@@ -136,7 +139,8 @@ const UNUSABLE = {
 } as const;
 
 /**
- * The object that was passed to `joinTransaction` has no transaction that can be joined. Nothing was sent.
+ * The object that was passed to `joinTransaction` has no transaction that can be joined, or an argument is missing. Nothing
+ * was sent.
  *
  * @example
  * await joinTransaction(database, client, async (tx) => send(tx, markPaid, [invoiceId])).catch((error: unknown) => {

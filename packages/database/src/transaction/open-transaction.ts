@@ -60,12 +60,16 @@ export function openClient(state: TxState): TxClient {
 
 /**
  * Watches a statement whose answer the caller does not await. The first failure of such a statement fails the
- * transaction.
+ * transaction, with the error that `translate` makes of it.
  */
-export function remember(state: TxState, sent: Promise<unknown>): void {
+export function remember(
+  state: TxState,
+  sent: Promise<unknown>,
+  translate: (error: unknown) => unknown = (error) => error,
+): void {
   state.sent.push(
     sent.catch((error: Error) => {
-      state.failure ??= error;
+      state.failure ??= translate(error) as Error;
     }),
   );
 }

@@ -140,7 +140,7 @@ test("queryReachable reads no rows when all nodes are down", async () => {
   expect(await read()).toEqual([]);
 });
 
-test("queryReachable reads all rows in one statement again once the nodes answer", async () => {
+test("after all nodes answer again, queryReachable reads all rows in one statement", async () => {
   await setAway();
   await expect.poll(() => read(), { timeout: 10_000 }).toEqual([NEAR, FAR]);
   sent = [];

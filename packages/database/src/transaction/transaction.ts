@@ -9,7 +9,7 @@ import { onMissingRows } from "../sql/missing-rows.ts";
 import { oneByOne } from "./one-by-one.ts";
 import { ANSWER_TIMEOUT_MS, LOCAL_TIMEOUTS, LOCK_TIMEOUT_ON_WORKERS } from "./pooler.ts";
 import { CommitOutcomeUnknownError, isCommitOutcomeUnknown, isUnavailable } from "../sql/sql-state.ts";
-import { type Statement, statementTypes } from "../sql/statement.ts";
+import { type ForeignStatement, type Statement, statementTypes } from "../sql/statement.ts";
 
 export type { Tx } from "./open-transaction.ts";
 
@@ -133,6 +133,15 @@ function mayWaitForLock({ text }: Statement): boolean {
   return LOCKS.test(text) && !NEVER_WAITS.test(text);
 }
 
+/** Options of a statement whose answer is not awaited. */
+export interface SendOptions {
+  /**
+   * Returns the error that fails the transaction if the statement fails. Pass the statement's error as its `cause`.
+   * Default: the statement's error.
+   */
+  readonly translate?: (error: unknown) => unknown;
+}
+
 /**
  * Sends a prepared statement without waiting for its answer, so that it shares a round trip with the next one. If it fails,
  * the transaction fails. Use it for writes whose result is not read.
@@ -140,11 +149,17 @@ function mayWaitForLock({ text }: Statement): boolean {
  * @example
  * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, 250000n]));
  */
-export function send(tx: Tx, statement: Statement, values: readonly unknown[]): void {
+export function send(
+  tx: Tx,
+  statement: Statement,
+  values: readonly unknown[],
+  { translate = (error) => error }: SendOptions = {},
+): void {
   const state = stateOf(tx);
   const database = databaseOf(tx);
   database.nodes?.check(values, state.client);
-  remember(state, openClient(state).query(prepared(statement, values, database)));
+  const sent = openClient(state).query(prepared(statement, values, database));
+  remember(state, sent, translate);
 }
 
 /**
@@ -217,13 +232,13 @@ export function runAfterCommit(tx: Tx, state: TxState): void {
  * `statementName` then only labels it for `onStatement`.
  */
 function prepared(
-  { name, text }: Statement,
+  { name, text, isForeign }: Statement & Partial<ForeignStatement>,
   values: readonly unknown[],
   { sharesSessions, rename }: Pick<OpenDatabase, "sharesSessions" | "rename">,
   timeoutMs = ANSWER_TIMEOUT_MS,
 ): QueryConfig {
   const config = {
-    text: rename(text),
+    text: isForeign ? text : rename(text),
     values: values.map(parameterOf),
     types: statementTypes,
     query_timeout: timeoutMs,

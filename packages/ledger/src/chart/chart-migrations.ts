@@ -1,27 +1,67 @@
-import type { PackageMigration } from "@collections/database";
+import type { PackageMigration, ReadRows } from "@collections/database";
 
 /** For each kind of transfer, the kinds of account that it may debit and credit. All names consist of a-z, 0-9 and _. */
 export type KindRules = ReadonlyMap<string, { readonly debit: readonly string[]; readonly credit: readonly string[] }>;
+
+/** The rules of a chart, and their version. */
+export interface ChartRules {
+  readonly accounts: readonly string[];
+  readonly rules: KindRules;
+  readonly version: number;
+}
+
+/**
+ * The rules of the chart have changed since the database was migrated, but the version of the chart has not. Nothing was
+ * migrated.
+ *
+ * @example
+ * await migrate({ url, schemas: [invoicing.schema] }).catch((error: unknown) => {
+ *   if (error instanceof ChartChangedError) console.error(error.version, error.message);
+ *   throw error;
+ * });
+ */
+export class ChartChangedError extends Error {
+  override readonly name = "ChartChangedError";
+  readonly code = "CHART_CHANGED";
+  /** The version of the chart in the database, and of the changed chart. */
+  readonly version: number;
+
+  constructor(version: number) {
+    super(
+      `The chart differs from version ${version} in the database, but has the same version. Raise its version to ${version + 1}: defineChart({ …, version: ${version + 1} }).`,
+    );
+    this.version = version;
+  }
+}
+
+/**
+ * Compares the chart with the rules in the database, if they have the same version. Rules of another version are not
+ * compared: an older process may migrate beside a newer one.
+ * @throws ChartChangedError
+ */
+export async function checkChart(read: ReadRows, chart: ChartRules): Promise<void> {
+  const [stored] = await read<{ rules: string | null }>(
+    `select obj_description(oid, 'pg_constraint') as rules from pg_constraint
+     where conrelid = to_regclass('general_ledger.account') and conname = 'account_in_chart'`,
+  );
+  const own = describeRules(chart);
+  const isSameVersion = stored?.rules?.startsWith(versionOf(chart)) === true;
+  if (isSameVersion && stored.rules !== own) throw new ChartChangedError(chart.version);
+}
 
 /**
  * Returns the migrations of a chart, one for each of its versions. Only the last migration has statements: it replaces
  * the rules of whichever version was migrated before. If an existing row violates the new rules, the migration fails.
  */
-export function chartMigrations({
-  accounts,
-  rules,
-  version,
-}: {
-  readonly accounts: readonly string[];
-  readonly rules: KindRules;
-  readonly version: number;
-}): PackageMigration[] {
+export function chartMigrations(chart: ChartRules): PackageMigration[] {
+  const { version } = chart;
   const nameOf = (number: number) => `chart-${String(number).padStart(4, "0")}`;
   const earlier = Array.from({ length: version - 1 }, (_, index) => ({ name: nameOf(index + 1), statements: [] }));
-  return [...earlier, { name: nameOf(version), statements: replaceRules(accounts, rules) }];
+  return [...earlier, { name: nameOf(version), statements: replaceRules(chart) }];
 }
 
-function replaceRules(accounts: readonly string[], rules: KindRules): string[] {
+function replaceRules(chart: ChartRules): string[] {
+  const { accounts, rules } = chart;
   const kinds = [...rules].map(
     ([kind, { debit, credit }]) => `when '${kind}' then split_part(debit_account, '/', 1) in (${listed(debit)})
          and split_part(credit_account, '/', 1) in (${listed(credit)})`,
@@ -38,7 +78,24 @@ function replaceRules(accounts: readonly string[], rules: KindRules): string[] {
          when 'correction' then memo <> ''
          else false end) is true
          and split_part(debit_account, '/', 3) = currency::text and split_part(credit_account, '/', 3) = currency::text)`,
+    `comment on constraint account_in_chart on general_ledger.account is '${describeRules(chart)}'`,
   ];
+}
+
+function versionOf({ version }: ChartRules): string {
+  return `chart version ${version}, `;
+}
+
+/** Describes the rules in one text, whatever their order. The names consist of a-z, 0-9 and _. */
+function describeRules(chart: ChartRules): string {
+  const kinds = [...chart.rules].map(
+    ([kind, { debit, credit }]) => `${kind} debits ${named(debit)} and credits ${named(credit)}`,
+  );
+  return `${versionOf(chart)}accounts ${named(chart.accounts)}; ${kinds.toSorted().join("; ")}`;
+}
+
+function named(names: readonly string[]): string {
+  return [...new Set(names)].toSorted().join(", ");
 }
 
 function listed(names: readonly string[]): string {

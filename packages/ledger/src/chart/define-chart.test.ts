@@ -1,7 +1,14 @@
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ChartPosting, defineChart, InvalidChartError, InvalidPostingError } from "../index.ts";
+import {
+  ChartChangedError,
+  type ChartPosting,
+  type ChartTransfer,
+  defineChart,
+  InvalidChartError,
+  InvalidPostingError,
+} from "../index.ts";
 
 const invoicing = defineChart({
   accounts: ["receivable", "revenue", "tax", "bank"],
@@ -100,6 +107,26 @@ describe("a ledger with the chart of an invoicing application", () => {
     expect(undone).toMatchObject({ kind: "correction", debit: revenue, credit: receivable, corrects: wrong!.id });
   });
 
+  test("rejects a second correction of a transfer, also at the same time, and accepts a correction of the correction", async () => {
+    const subject = newId();
+    await post(anInvoice({ subject }));
+    const [wrong] = await invoicing.transfersOf(database.em(), book, subject);
+    const correct = (transfer: ChartTransfer) =>
+      transaction(database.em(), async (tx) => invoicing.correct(tx, transfer, "Wrong customer"));
+    const outcomes = await Promise.allSettled([correct(wrong!), correct(wrong!)]);
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const again = await correct(wrong!).catch((error: unknown) => error);
+    expect(again).toBeInstanceOf(InvalidPostingError);
+    expect(again).toMatchObject({
+      code: "ALREADY_CORRECTED",
+      message: `The transfer ${wrong!.id} was corrected already; a transfer can be corrected once.`,
+    });
+    const [, undone] = await invoicing.transfersOf(database.em(), book, subject);
+    await correct(undone!);
+    const transfers = await invoicing.transfersOf(database.em(), book, subject);
+    expect(transfers.map(({ corrects }) => corrects)).toEqual([null, wrong!.id, undone!.id]);
+  });
+
   test("rejects a change of a transfer, even by the owner of the table", async () => {
     await expect(database.pool.query("update general_ledger.transfer set amount_minor = 1")).rejects.toThrow(
       "append-only",
@@ -195,12 +222,29 @@ describe("invalid arguments of a chart", () => {
     expect(await invoicing.transfersOf(database.em(), book, invoiceId)).toHaveLength(1);
   });
 
+  test("correct rejects the id of a transfer, and says to pass the transfer", async () => {
+    const correcting = transaction(database.em(), async (tx) => invoicing.correct(tx, newId() as never, "Wrong"));
+    await expect(correcting).rejects.toMatchObject({
+      code: "ID_INVALID",
+      message: expect.stringContaining("expected a transfer, as transfersOf returns it") as string,
+    });
+  });
+
   test("the error of open contains the position of the rejected account", async () => {
     const account = { book, kind: "bank", ownerId: customer, currency: "EUR" } as const;
     const opening = transaction(database.em(), async (tx) =>
       invoicing.open(tx, [account, { ...account, ownerId: "me" }]),
     );
     await expect(opening).rejects.toMatchObject({ code: "ID_INVALID", index: 1 });
+  });
+
+  test("open rejects a single account in place of a list, and shows the right call", async () => {
+    const account = { book, kind: "bank", ownerId: customer, currency: "EUR" };
+    const opening = transaction(database.em(), async (tx) => invoicing.open(tx, account as never));
+    await expect(opening).rejects.toMatchObject({
+      code: "ACCOUNTS_NOT_A_LIST",
+      message: expect.stringContaining("open(tx, [{ book") as string,
+    });
   });
 
   test("account() rejects an unknown kind, an owner that is not a UUID, and an unknown currency", () => {
@@ -275,6 +319,32 @@ test("migrating to a new version of a chart replaces the rules, and older proces
     unknown: ["general_ledger/chart-0002"],
   });
 });
+
+test.each([[undefined], ["acme_ledger"]])(
+  "migrate rejects a chart that changed without a new version, and accepts the same rules in another order (schema %s)",
+  async (schema) => {
+    const at = directUrl((await emptyDatabase()).url);
+    const base = schema === undefined ? {} : { schema };
+    const sale = { debit: ["cash", "bank"], credit: "revenue" } as const;
+    const fee = { debit: "fees", credit: "cash" } as const;
+    const accounts = ["cash", "bank", "revenue", "fees"] as const;
+    await migrate({ url: at, schemas: [defineChart({ ...base, accounts, kinds: { sale, fee } }).schema] });
+    const sorted = defineChart({
+      ...base,
+      accounts: accounts.toReversed(),
+      kinds: { fee, sale: { debit: ["bank", "cash"], credit: ["revenue"] } },
+    });
+    expect(await migrate({ url: at, schemas: [sorted.schema] })).toEqual({ applied: [], unknown: [] });
+    const changed = { ...base, accounts, kinds: { sale, fee: { debit: "fees", credit: ["cash", "bank"] } } } as const;
+    const error = await migrate({ url: at, schemas: [defineChart(changed).schema] }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ChartChangedError);
+    expect(error).toMatchObject({ code: "CHART_CHANGED", version: 1 });
+    expect((error as Error).message).toContain("Raise its version to 2: defineChart({ …, version: 2 })");
+    const next = defineChart({ ...changed, version: 2 });
+    expect((await migrate({ url: at, schemas: [next.schema] })).applied).toHaveLength(1);
+    expect((await migrate({ url: at, schemas: [sorted.schema] })).unknown).toHaveLength(1);
+  },
+);
 
 test("a chart with the schema acme_ledger works beside a host's own schema general_ledger", async () => {
   const at = directUrl((await emptyDatabase()).url);

@@ -6,15 +6,16 @@ import {
   type PackageSchema,
   query,
   send,
+  type SendOptions,
   statement,
   type Tx,
 } from "@collections/database";
 import { currency, type CurrencyCode } from "@collections/money";
 import type { Ledger } from "../define-ledger.ts";
-import { chartMigrations, type KindRules } from "./chart-migrations.ts";
+import { chartMigrations, checkChart, type KindRules } from "./chart-migrations.ts";
 import { generalLedger, type Transfers } from "./general-ledger.ts";
 import { generalSchema } from "./general-schema.ts";
-import { checkPosting, checkReason, invalidPosting, isUuid } from "./posting-input.ts";
+import { checkPosting, checkReason, checkTransfer, invalidPosting, isUuid, translatorOf } from "./posting-input.ts";
 
 /**
  * The kinds of account and of transfer of a ledger. Each kind of transfer may move money only between certain kinds of
@@ -30,7 +31,8 @@ export interface ChartDefinition<Account extends string = string, Kind extends s
   /** The name of the schema in PostgreSQL. Default: `general_ledger`. */
   readonly schema?: string;
   /**
-   * The version of the chart. Add 1 with each change, so that `migrate` replaces the rules in the database. Default: 1.
+   * The version of the chart. Add 1 with each change, so that `migrate` replaces the rules in the database. `migrate`
+   * throws ChartChangedError for a changed chart with the same version. Default: 1.
    */
   readonly version?: number;
 }
@@ -108,9 +110,11 @@ export interface Chart<Account extends string = string, Kind extends string = st
    */
   post(tx: Tx, ...postings: readonly ChartPosting<Kind>[]): string[];
   /**
-   * Corrects a transfer: posts the same amount in the opposite direction, with a reason, and returns the id of this
-   * correction. The wrong transfer remains in the ledger.
-   * @throws InvalidPostingError if the reason is empty, too long or has NUL, before anything is sent
+   * Corrects a transfer, as `transfersOf` returns it: posts its whole amount in the opposite direction, with a reason, and
+   * returns the id of this correction. The wrong transfer remains in the ledger. A transfer can be corrected once; a
+   * correction can be corrected too. For a second correction, the transaction fails with InvalidPostingError
+   * (ALREADY_CORRECTED), at its next awaited query or at its end.
+   * @throws InvalidPostingError if `wrong` is not a transfer, or if the reason is empty, too long or has NUL, before anything is sent
    */
   correct(tx: Tx, wrong: ChartTransfer, reason: string): string;
   /** Returns the total debits and credits of an account, in minor units. */
@@ -158,8 +162,13 @@ export function defineChart<const Account extends string, const Kind extends str
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new InvalidChartError(`The chart's version is ${JSON.stringify(version)}; expected a whole number from 1.`);
   }
-  const migrations = chartMigrations({ accounts: definition.accounts, rules, version });
-  const schema = { ...generalSchema, migrations: [...generalSchema.migrations, ...migrations] };
+  const chart = { accounts: definition.accounts, rules, version };
+  const schema: PackageSchema = {
+    ...generalSchema,
+    migrations: [...generalSchema.migrations, ...chartMigrations(chart)],
+    exportedAs: "chart.schema",
+    check: (read) => checkChart(read, chart),
+  };
   const { accountsOfBook, transfers, ledger } = generalLedger();
   const { selectAccountBalance, selectTransfers } = chartStatements();
   return {
@@ -167,6 +176,10 @@ export function defineChart<const Account extends string, const Kind extends str
     schema: definition.schema === undefined ? schema : inSchema(schema, definition.schema),
     account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code, 0),
     open(tx, accounts) {
+      if (!Array.isArray(accounts)) {
+        const call = "open(tx, [{ book, kind, ownerId, currency }])";
+        throw invalidPosting("ACCOUNTS_NOT_A_LIST", 0, `open takes a list of accounts: ${call}.`);
+      }
       const opened = accounts.map(({ book, kind, ownerId, currency: code }, index) => ({
         lenderId: requireUuid("book", book, index),
         id: accountId(definition.accounts, kind, ownerId, code, index),
@@ -182,6 +195,7 @@ export function defineChart<const Account extends string, const Kind extends str
       return insertAll(tx, transfers, rows);
     },
     correct(tx, wrong, reason) {
+      checkTransfer(wrong);
       checkReason(reason);
       const { book, debit, credit, amountMinor, subject, effectiveAt } = wrong;
       const undone = {
@@ -194,7 +208,8 @@ export function defineChart<const Account extends string, const Kind extends str
         memo: reason,
         effectiveAt,
       };
-      return insertAll(tx, transfers, [{ ...rowOf(undone, wrong.currency), corrects: wrong.id }])[0]!;
+      const row = { ...rowOf(undone, wrong.currency), corrects: wrong.id };
+      return insertAll(tx, transfers, [row], translatorOf(wrong))[0]!;
     },
     async balance(em, book, id) {
       const [found] = await query<Balance>(em, selectAccountBalance, [book, id]);
@@ -225,8 +240,8 @@ function rowOf(posting: ChartPosting, code: CurrencyCode): Row {
   };
 }
 
-function insertAll(tx: Tx, transfers: Transfers, rows: readonly Row[]): string[] {
-  if (rows.length > 0) send(tx, ...insertFor(transfers.insert, transfers.values(rows)));
+function insertAll(tx: Tx, transfers: Transfers, rows: readonly Row[], options?: SendOptions): string[] {
+  if (rows.length > 0) send(tx, ...insertFor(transfers.insert, transfers.values(rows)), options);
   return rows.map(({ id }) => id);
 }
 

@@ -35,6 +35,7 @@ export const generalMigration: readonly string[] = [
   `create index transfer_subject on general_ledger.transfer (lender_id, subject_id)`,
   `create index transfer_debit on general_ledger.transfer (lender_id, debit_account)`,
   `create index transfer_credit on general_ledger.transfer (lender_id, credit_account)`,
+  `create unique index transfer_corrected_once on general_ledger.transfer (lender_id, corrects) where corrects is not null`,
 
   `create table general_ledger.chain_block (
      lender_id uuid not null,

@@ -29,6 +29,7 @@ export const TransferEntity = defineEntity({
     { name: "transfer_debit", properties: ["lenderId", "debitAccount"] },
     { name: "transfer_credit", properties: ["lenderId", "creditAccount"] },
   ],
+  uniques: [{ name: "transfer_corrected_once", properties: ["lenderId", "corrects"], where: "corrects is not null" }],
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),

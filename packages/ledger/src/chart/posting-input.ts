@@ -1,8 +1,11 @@
+import { isUniqueViolation, type SendOptions } from "@collections/database";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import type { KindRules } from "./chart-migrations.ts";
 
 /** What is wrong with a posting or an account. */
 export type PostingFault =
+  | "ACCOUNTS_NOT_A_LIST"
+  | "ALREADY_CORRECTED"
   | "ID_INVALID"
   | "KIND_UNKNOWN"
   | "ACCOUNT_UNKNOWN"
@@ -14,7 +17,8 @@ export type PostingFault =
 
 /**
  * Thrown for a posting that the chart does not allow, or for an invalid field of a posting or an account. No SQL
- * statement was sent. `index` is the position of the posting in the call, from 0.
+ * statement was sent, except for `ALREADY_CORRECTED`: only the database can notice it, and it fails the transaction.
+ * `index` is the position of the posting in the call, from 0.
  *
  * @example
  * try {
@@ -29,8 +33,8 @@ export class InvalidPostingError extends Error {
   readonly code: PostingFault;
   readonly index: number;
 
-  constructor(code: PostingFault, index: number, message: string) {
-    super(message);
+  constructor(code: PostingFault, index: number, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
     this.index = index;
   }
@@ -55,6 +59,23 @@ export function checkReason(reason: unknown): void {
   if (isMemo(reason) && reason.trim() !== "") return;
   const expected = `a text of 1 to ${MAX_MEMO_CHARS} characters that are not all spaces, without NUL`;
   throw new InvalidPostingError("MEMO_INVALID", 0, `The reason is ${shown(reason)}; expected ${expected}.`);
+}
+
+/** Checks that a transfer to correct is one that `transfersOf` returned, and not its id. */
+export function checkTransfer(wrong: unknown): void {
+  const { id, book } = (wrong ?? {}) as Readonly<Record<string, unknown>>;
+  if (isUuid(id) && isUuid(book)) return;
+  const message = `The transfer to correct is ${shown(wrong)}; expected a transfer, as transfersOf returns it.`;
+  throw new InvalidPostingError("ID_INVALID", 0, message);
+}
+
+/** Turns the violated unique index of corrections into the error for a second correction. */
+export function translatorOf(wrong: { readonly id: string }): SendOptions {
+  const message = `The transfer ${wrong.id} was corrected already; a transfer can be corrected once.`;
+  return {
+    translate: (error) =>
+      isUniqueViolation(error) ? new InvalidPostingError("ALREADY_CORRECTED", 0, message, { cause: error }) : error,
+  };
 }
 
 export function isUuid(value: unknown): value is string {

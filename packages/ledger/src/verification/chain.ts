@@ -1,6 +1,7 @@
 import {
   BEFORE_ALL_IDS,
   type EntityManager,
+  firstIdAt,
   query,
   send,
   statement,
@@ -183,9 +184,8 @@ function searchFrom(last: LastBlock | null): string {
   if (last === null) return BEFORE_ALL_IDS;
   const { createdAt, lastId } = last;
   const lastIdMs = Number.parseInt(lastId.replaceAll("-", "").slice(0, 12), 16);
-  const fromMs = Math.max(0, Math.min(createdAt.getTime(), lastIdMs) - LOOK_BACK_MS);
-  const hex = fromMs.toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+  const fromMs = Math.min(createdAt.getTime(), lastIdMs) - LOOK_BACK_MS;
+  return firstIdAt(new Date(fromMs));
 }
 
 /**

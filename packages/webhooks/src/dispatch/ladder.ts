@@ -46,7 +46,8 @@ export interface FailedAttempt {
 }
 
 /**
- * Reads a ladder such as `0s,30s,2m`. Throws InvalidLadderError.
+ * Reads a ladder such as `0s,30s,2m`. Throws InvalidLadderError. Workers look for due retries twice a second, so a retry
+ * starts up to half a second after its time. If its job was lost, it starts up to 25 seconds late.
  *
  * @example
  * parseLadder("0s,30s,2m"); // [0, 30000, 120000]

@@ -9,6 +9,7 @@ import type { Ladder } from "./ladder.ts";
 import { lease, type LeasedDelivery, release } from "./lease.ts";
 import { LeaseAhead } from "./lease-ahead.ts";
 import type { Log } from "./log.ts";
+import { NotMadeLog } from "./not-made-log.ts";
 import { isCharged, type Outcome, outcomeOf } from "./outcome.ts";
 import { isSmall, type QuietLanes } from "./quiet-lanes.ts";
 import { Ready } from "./ready.ts";
@@ -53,6 +54,7 @@ export class Lane {
   readonly #ahead = new LeaseAhead();
   readonly #cursor = new ScanCursor();
   readonly #running = new Set<Promise<void>>();
+  readonly #notMade: NotMadeLog;
   /** The number of leased deliveries whose result is not written and whose lease is not given back. */
   #held = 0;
   /**
@@ -68,6 +70,7 @@ export class Lane {
 
   constructor(options: LaneOptions) {
     this.#options = options;
+    this.#notMade = new NotMadeLog(options.log);
     this.#concurrency = new ConcurrencyLimit(options.maxInFlight);
     this.#repeats = new RepeatQuota(this.#concurrency, this.#ready);
     this.#writer = new ResultWriter<Outcome>({
@@ -201,7 +204,7 @@ export class Lane {
   }
 
   async #attempt(delivery: LeasedDelivery): Promise<void> {
-    const { em, sender, lenderId, log, abort, ladder, random } = this.#options;
+    const { em, sender, lenderId, abort, ladder, random } = this.#options;
     const number = delivery.attempts + 1;
     let result: AttemptResult;
     try {
@@ -219,7 +222,7 @@ export class Lane {
       });
     } catch (error) {
       // The request cannot be signed now. The delivery stays leased, so the next try is after the end of the lease.
-      log.error({ error, ...this.#names, eventId: delivery.deliveryId }, "webhook attempt not made");
+      this.#notMade.add({ error, ...this.#names, eventId: delivery.deliveryId }, performance.now());
       this.#held -= 1;
       return;
     }

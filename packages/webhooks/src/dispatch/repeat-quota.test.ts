@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { firstAttempt, replayed, retry } from "../../tests/leased-delivery.ts";
 import { RepeatQuota } from "./repeat-quota.ts";
 
-/** Creates the quota of a lane with this concurrency limit and this many leased repeats that have not begun. */
+/** Creates the quota of a lane. The lane sends up to `limit` requests at a time, and has leased `repeats` retries that it has not sent yet. */
 function openQuota(limit: number, repeats = 0) {
   const concurrency = { limit };
   const ready = { repeats };

@@ -130,7 +130,7 @@ describe("an alert that was held back", () => {
     { cause: "recovered", now: "suspended", isTold: false },
     { cause: "parked", now: "suspended", isTold: true },
     { cause: "gone", now: "active", isTold: true },
-  ])("with the cause $cause is mailed while the endpoint is $now: $isTold", async ({ cause, now, isTold }) => {
+  ])("with the cause $cause, whose endpoint is now $now, is mailed: $isTold", async ({ cause, now, isTold }) => {
     const lenderId = await addLender(null);
     await raise(database, lenderId, cause);
     await raise(database, lenderId, cause);

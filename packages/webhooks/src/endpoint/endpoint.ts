@@ -104,7 +104,7 @@ export class EndpointNotFoundError extends Error {
   constructor(tenantId: string, endpoint?: string) {
     super(
       endpoint === undefined
-        ? `The tenant ${tenantId} has no webhook endpoint; call registerEndpoint when the tenant is created.`
+        ? `The tenant ${tenantId} has no webhook endpoint; register one with upsertEndpoint(tx, { tenantId, url }). Pass null as url if it has no URL yet.`
         : `The tenant ${tenantId} has no webhook endpoint "${endpoint}"; register it with upsertEndpoint.`,
     );
     this.tenantId = tenantId;

@@ -115,8 +115,9 @@ interface CheckedEndpoint extends Pick<Endpoint, "lenderId" | "url"> {
 
 function checked(endpoint: NamedEndpointToRegister): CheckedEndpoint {
   const { url, name, topics } = endpoint;
-  const tenantId = tenantIdOf(endpoint);
-  checkEndpoint({ tenantId, url });
+  const givenId = tenantIdOf(endpoint);
+  checkEndpoint({ tenantId: givenId, url });
+  const tenantId = givenId.toLowerCase();
   if (topics !== undefined) checkTopics(topics);
   if (name !== undefined) return { tenantId, lenderId: addressOfNamed(tenantId, name), url, name, topics };
   if (topics === undefined) return { tenantId, lenderId: tenantId, url, name, topics };

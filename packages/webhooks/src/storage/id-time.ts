@@ -1,3 +1,5 @@
+import { firstIdAt } from "@collections/database";
+
 /**
  * The greatest difference that is assumed between a process's clock and the database's. The time in an event's id is
  * from a process's clock.
@@ -6,26 +8,15 @@ export const CLOCKS_DIFFER_MS = 3_600_000;
 
 /** Returns an id below the ids of all events that were made at `at` or later. */
 export function idBefore(at: Date): string {
-  return idAt(at.getTime() - CLOCKS_DIFFER_MS);
+  return firstIdAt(new Date(at.getTime() - CLOCKS_DIFFER_MS));
 }
 
 /** Returns an id above the ids of all events that were made at `at` or earlier. */
 export function idAfter(at: Date): string {
-  return idAt(at.getTime() + CLOCKS_DIFFER_MS);
+  return firstIdAt(new Date(at.getTime() + CLOCKS_DIFFER_MS));
 }
 
 /** Returns the first id of the time that is `ms` later than the time of `id`, or earlier if `ms` is negative. */
 export function laterBy(ms: number, id: string): string {
-  return idAt(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16) + ms);
-}
-
-/** Returns the first id of the millisecond of `at`. */
-export function firstIdAt(at: Date): string {
-  return idAt(at.getTime());
-}
-
-/** Returns the first UUID of a millisecond. The first 48 bits of a UUIDv7 are its time. */
-function idAt(timeMs: number): string {
-  const hex = Math.max(timeMs, 0).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+  return firstIdAt(new Date(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16) + ms));
 }

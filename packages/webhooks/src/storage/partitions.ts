@@ -1,5 +1,4 @@
-import { type EntityManager, query, sqlState, statement } from "@collections/database";
-import { firstIdAt } from "./id-time.ts";
+import { type EntityManager, firstIdAt, query, sqlState, statement } from "@collections/database";
 import { applyRetention, PARTITIONED, type Partitioned, type RetentionResult } from "./retention.ts";
 
 const WEEKS_AHEAD = 4;

@@ -16,6 +16,8 @@ const OTHER_LIMITS = ["app", "failed-authentication", "sign-in", "known-device",
 export const DEFAULT_RATE_LIMITS = {
   confirm: 6_000,
   "get-case": 6_000,
+  "cases-list": 600,
+  "payments-list": 600,
   reverse: 6_000,
   import: 60,
   health: 60,

@@ -104,7 +104,7 @@ describe("order in which the app sends mutations", () => {
 });
 
 test(
-  "a mutation that always fails with INTERNAL delays mutations of other visits only until it has failed a few times, and can be dismissed",
+  "a mutation that always fails with INTERNAL stops delaying mutations of other visits once it has failed a few times, and can be dismissed",
   async () => {
     const { phone, app, loans } = await atTheDoor({ cases: 2 });
     const { page, press, at } = phone;
@@ -144,7 +144,7 @@ test(
 
 describe("two people on one phone in two windows", () => {
   test(
-    "one person's mutations are never sent with the other's token, and stay stored until their owner signs in again",
+    "a person's mutations stay stored until this person signs in again, and are never sent with another person's token",
     async () => {
       const { phone, app, accessToken } = await atTheDoor();
       const { page, press } = phone;

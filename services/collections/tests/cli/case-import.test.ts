@@ -122,7 +122,7 @@ describe("a file of cases", () => {
     ]);
   });
 
-  test("without --yes is checked in a dry run: the changes are shown, nothing is applied, and the command exits with 1", async () => {
+  test("without --yes is only checked: the command shows the changes, applies nothing and exits with 1", async () => {
     await cli.json(...importArgs(aFile(HEADER, ...rowsOf("B", 3)), "--yes"));
     const path = aFile(HEADER, 'B-0,Ravi Kumar,9820000001,"1,20,000",,30,,,', ...rowsOf("B", 4).slice(1));
     const { code, stderr } = await cli(...importArgs(path));
@@ -138,7 +138,7 @@ describe("a file of cases", () => {
     expect((await cli(...importArgs(path, "--json"))).code).toBe(2);
   });
 
-  test("with rejected rows causes a second file, which lists these rows with line and reason, to be corrected and imported", async () => {
+  test("with rejected rows causes a file of only these rows with line and reason, which can be corrected and imported", async () => {
     const path = aFile(
       HEADER,
       "C-1,Ravi Kumar,98200,500,,,,,",
@@ -172,7 +172,7 @@ describe("a file of cases", () => {
     expect(await cli.json(...importArgs(mended, "--yes"))).toMatchObject({ summary: { created: 1, rejected: 0 } });
   });
 
-  test("with formulas causes a file of rejected rows that has them escaped, and the corrected file imports the original text", async () => {
+  test("with formulas gets them escaped in the file of rejected rows, and the corrected file imports the original text", async () => {
     const formula = `=HYPERLINK("https://evil.example","Pay")`;
     const quoted = `"${formula.replaceAll('"', '""')}"`;
     const path = aFile(
@@ -222,7 +222,7 @@ describe("a file of cases", () => {
     expect((await cli(...importArgs(join(folder, "absent.csv"), "--yes"))).code).toBe(3);
   });
 
-  test("with a long action causes an error whose text is valid, even if the action is shortened in the middle of an emoji", async () => {
+  test("with a long action causes an error whose text is valid Unicode, even if it cuts the action in the middle of an emoji", async () => {
     const path = aFile(
       "Loan No,Customer Name,Mob No,POS,Action",
       `EMOJI-1,Ravi Kumar,9820000001,500.555,${"a".repeat(39)}😀`,
@@ -383,7 +383,7 @@ describe("an imported balance whose as-of column has a day without a time", () =
     expect(await storedAsOf("CUT-5")).toBe("2026-11-20T12:30:00.000Z");
   });
 
-  test("cannot get the cut-off 24:00, which `lender update` rejects; an empty value removes the cut-off", async () => {
+  test("cannot get a cut-off of 24:00: `lender update` rejects it, and removes the cut-off for an empty value", async () => {
     const refused = await update("24:00");
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "INVALID_TIME" } });

@@ -103,7 +103,7 @@ test.each<[string, RegExp]>([
   expect(detail).toMatch(reason);
 });
 
-test("an error is a sentence on stderr, one JSON document on stdout, and an exit code", async () => {
+test("with --json, an error is a sentence on stderr, one JSON document on stdout, and an exit code", async () => {
   const [misspelt, wrongSetting, away] = await Promise.all([
     cli("lender", "lsit", "--json"),
     operatorsCli({ DATABASE_URL: "mysql://host/db" })("lender", "list", "--json"),

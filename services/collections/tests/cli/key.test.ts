@@ -191,7 +191,7 @@ describe("a rejected key command", () => {
     });
   });
 
-  test("a retiring or revoked key cannot be chosen for signing, and a key cannot be retired in the past", async () => {
+  test("says that only an active key can be chosen for signing, or that a key cannot be retired in the past", async () => {
     const lender = await aLender(one);
     const [{ apiKeyId } = { apiKeyId: "" }] = await keysOf(lender);
     await anotherKey(lender);

@@ -54,7 +54,7 @@ type Mutation = "startVisit" | "completeVisit" | "requestPaymentLink";
 
 /** How to run a mutation, and queries that count the rows it writes. */
 interface Story {
-  /** Does what must happen before the mutation, such as starting the visit. Runs before the fault is armed. */
+  /** Does what must happen before the mutation, such as starting the visit. Runs before the fault is set up. */
   prepare(visit: Visit): Promise<unknown>;
   input(visit: Visit): object;
   readonly selection: string;

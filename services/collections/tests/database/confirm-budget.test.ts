@@ -22,9 +22,10 @@ import { aRow } from "../fixtures/fixture.ts";
 const ENVIRONMENT = "sandbox";
 const ON_ONE_POSTGRES = { statements: 14, roundTrips: 3 };
 /**
- * A cluster needs two more queries. One sends the settings of the transaction. The other is a DELETE on an empty table,
- * which makes Citus commit the jobs and the other rows in two phases. A cluster also needs one more round trip. COMMIT
- * is sent only after all answers have arrived, because Citus reports missing rows only as a warning.
+ * The queries and round trips of a batch on a cluster: two queries and one round trip more than on one PostgreSQL. One
+ * more query sends the settings of the transaction. The other is a DELETE on an empty table, which makes Citus commit
+ * the jobs and the other rows in two phases. The additional round trip is for COMMIT. It is sent only after all answers
+ * have arrived, because Citus reports missing rows only as a warning.
  */
 const ON_CLUSTER = { statements: 16, roundTrips: 4 };
 /**
@@ -158,7 +159,7 @@ describe("database work of a batch of confirmations", () => {
     expect(batches).toEqual([1, 31]);
   });
 
-  test("takes one transaction and the same number of round trips to reject a payment of an unknown loan", async () => {
+  test("rejects a payment of an unknown loan in one transaction, with as many round trips as a booking takes", async () => {
     const sent: Sent[] = [];
     const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
     const confirm = createConfirmer({ em: () => observed.em(), environment: ENVIRONMENT });

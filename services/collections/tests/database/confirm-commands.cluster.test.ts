@@ -98,7 +98,7 @@ describe("commands that a cluster's coordinator sends for a batch of confirmatio
     };
   }
 
-  test("are as many as the SQL queries, go only to the lender's node, use no COPY, and commit in one phase", async () => {
+  test("are one for each SQL query, go only to the lender's node, use no COPY, and commit in one phase", async () => {
     await importLoans(["LN-1"]);
     // The first batch of a session also reads values that the process then caches.
     await confirm(["LN-1"], "pay_1");
@@ -114,7 +114,7 @@ describe("commands that a cluster's coordinator sends for a batch of confirmatio
     expect(queries.filter((name) => !hot.has(name))).toEqual([]);
   });
 
-  test("have the same number for 32 confirmations of a lender as for one confirmation", async () => {
+  test("are as many for 32 confirmations of a lender as for one confirmation", async () => {
     const loans = Array.from({ length: 32 }, (_, index) => `LN-2-${index}`);
     await importLoans([...loans, "LN-3"]);
     const one = await confirm(["LN-3"], "pay_3");

@@ -31,7 +31,7 @@ test("every update by ON CONFLICT inserts all columns that a NOT NULL or CHECK c
   expect(missingColumns(namedStatements())).toEqual([]);
 });
 
-test("the check finds all updates by ON CONFLICT in the packages", () => {
+test("the pattern CONFLICT_UPDATE finds all updates by ON CONFLICT in the packages", () => {
   expect(
     namedStatements()
       .filter(({ text }) => text.match(CONFLICT_UPDATE))

@@ -20,10 +20,10 @@ const WITHOUT_LENDER: Record<string, string> = {
   "find in cases.collection_case": "a field partner's case; it returns the lender",
   "find in cases.visit": "the app makes the ids of visits, so an id must be unique over all lenders",
   "payment-links.links-of-field-partner": "a field partner's links; it returns their lenders",
-  "lenders.keys-by-id": "a request names only its key; the result is cached for a second",
-  "webhooks.due-probes": "due probes over all lenders, one row each",
-  "webhooks.due-replays": "due replays over all lenders",
-  "webhooks.lenders-with-backlog": "lenders with waiting events, one row each",
+  "lenders.keys-by-id": "a request names only its API key; the result is cached for a second",
+  "webhooks.due-probes": "endpoints of all lenders that are due for a probe",
+  "webhooks.due-replays": "replays of all lenders that are due",
+  "webhooks.lenders-with-backlog": "endpoints of all lenders that have waiting events",
 };
 
 /**

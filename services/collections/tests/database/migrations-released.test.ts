@@ -93,7 +93,7 @@ describe("an unreleased migration", () => {
   });
 });
 
-describe("the rules for migrations reject", () => {
+describe("the rules for migrations", () => {
   test.each<[Rule, string]>([
     ["drop", "drop table cases.visit"],
     ["drop", "alter table cases.visit drop column note"],
@@ -140,7 +140,7 @@ describe("the rules for migrations reject", () => {
     ["unjudged", "alter table cases.visit attach partition cases.old for values in (1)"],
     ["unjudged", "create table cases.old partition of cases.visit default"],
     ["unjudged", "lock table cases.visit"],
-  ])("by the rule %s: %s", (rule, statement) => {
+  ])("the rule %s rejects: %s", (rule, statement) => {
     const found = faultsOfSteps([{ name: "cases/9999", statements: [statement] }]);
     expect(found.map((fault) => fault.rule)).toEqual([rule]);
   });
@@ -158,12 +158,12 @@ describe("the rules for migrations reject", () => {
       `create table cases.visits (id uuid) partition by range (id);
        alter table cases.visits attach partition cases.visit default`,
     ],
-  ])("by the rule %s for clusters: %s", (rule, statement) => {
+  ])("the rule %s for clusters rejects: %s", (rule, statement) => {
     const found = faultsOfSteps([{ name: "cases/9999", statements: [statement] }]);
     expect(found.map((fault) => fault.rule)).toContain(rule);
   });
 
-  test("by the rule constraint-beside-others: ledger/0002 with its two ALTER TABLE statements joined into one", () => {
+  test("the rule constraint-beside-others rejects ledger/0002 with its two ALTER TABLE statements joined into one", () => {
     const ledger = steps.filter(({ name }) => name === "ledger/0002-payments-in-balance");
     const joined = ledger.map(({ name, statements: [column, constraint, ...others] }) => ({
       name,

@@ -44,8 +44,9 @@ describe("document docs/interface.md", () => {
     const referred = texts.flatMap((text) => [...text.matchAll(/contract: ([A-Z][A-Za-z -]+)/g)].map(([, to]) => to!));
     expect(referred.length).toBeGreaterThan(20);
     const headings = headingsOf(contract);
-    // The text after "contract:" can be shorter than the heading, if the heading continues on the next line of the
-    // comment. It can be longer than the heading, if more words follow in the comment. Both are accepted.
+    // Accept two differences between a heading and the text after "contract:" in a comment. The text can be shorter,
+    // because the heading may continue on the next line of the comment. The text can be longer, because other words may
+    // follow.
     expect(
       referred.filter((to) => !headings.some((heading) => heading.startsWith(to.trim()) || to.startsWith(heading))),
     ).toEqual([]);
@@ -94,7 +95,7 @@ describe("documents in docs/lenders", () => {
     expect(rows.map(([, attempt]) => Number(attempt))).toEqual(rows.map((_, index) => index + 1));
   });
 
-  test("show the unchanged text of every sample, but not the check programs", async () => {
+  test("show the unchanged text of every sample, but not the programs that check the samples", async () => {
     const pages = names.filter((name) => name.startsWith("docs/lenders/")).map((name) => documents.get(name)!);
     const blocks = pages.flatMap((text) => [...text.matchAll(/^```\w+ file=(samples\/\S+)\n([\s\S]*?)^```$/gm)]);
     const shown = blocks.map(([, file, text]) => ({ file: `docs/lenders/${file}`, text }));

@@ -43,7 +43,7 @@ beforeAll(async () => {
   eventsByLoan = Map.groupBy(bodies, (body) => eventOf(body).sourceLoanNumber);
 });
 
-test("the sample receiver reaches the case's state despite repeated, lost and reordered events, and never goes back", async () => {
+test("the sample receiver reaches the case's state despite repeated, lost and reordered events, and never returns to an older state", async () => {
   const seed = seedOfRun();
   const random = seededRandom(seed);
   const receiver = await startReceiver();

@@ -73,7 +73,7 @@ test.for(LANGUAGES)(
   },
 );
 
-/** Returns the lines that the check program prints, one for each case. */
+/** Runs a sample's check program with all signing cases, and returns the lines that it prints, one for each case. */
 async function answersOf({ name, build, run: command }: Omit<Language, "needs">): Promise<string[]> {
   const from = join(SAMPLES, name);
   if (build) await run(...withArguments(build(from, folder)));
@@ -87,7 +87,7 @@ async function answersOf({ name, build, run: command }: Omit<Language, "needs">)
   return lines.map((line, index) => `${SIGNING_CASES[index]?.name}: ${line}`);
 }
 
-/** Returns a case in the format that the check programs read. */
+/** Returns a signing case in the format that the check programs read. */
 function inputOf({ secret, method, path, timestamp, body, received, nowMs }: SigningCase): string {
   const fields = [secret, method, path, timestamp, body.toString("base64"), received, String(nowMs)];
   return fields.map((field) => `${field}\0`).join("");

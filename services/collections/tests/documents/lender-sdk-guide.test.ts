@@ -13,7 +13,10 @@ import { startTestService } from "../fixtures/fixture.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
-const GUIDE = await readFile(new URL("../../../../docs/lenders/sdk.md", import.meta.url), "utf8");
+const PAGES = ["sdk.md", "lists.md"].map((page) =>
+  readFile(new URL(`../../../../docs/lenders/${page}`, import.meta.url), "utf8"),
+);
+const GUIDE = (await Promise.all(PAGES)).join("\n");
 const SAMPLES = fileURLToPath(new URL("../../../../docs/lenders/samples/sdk/", import.meta.url));
 /** Packages that the samples import. */
 const PACKAGES = ["@collections/lender-sdk", "express", "pg"];
@@ -22,6 +25,7 @@ const processes: ChildProcess[] = [];
 let folder: string;
 let databaseUrl: string;
 let confirmPrinted: string[];
+let comparePrinted: string[];
 let receiver: Program;
 let key: { apiKeyId: string; hmacSecret: string };
 
@@ -43,6 +47,9 @@ beforeAll(async () => {
   const confirm = start("confirm.mjs", settings);
   await confirm.ended();
   confirmPrinted = confirm.lines();
+  const compare = start("compare.mjs", settings);
+  await compare.ended();
+  comparePrinted = compare.lines();
 });
 
 afterAll(async () => {
@@ -60,6 +67,10 @@ test("the SDK guide shows the real output of its calls", () => {
   const shown = shownOutput("confirm.mjs");
   const masked = confirmPrinted.map((line, index) => (isLike(line, shown[index] ?? "") ? shown[index] : line));
   expect(masked).toEqual(shown);
+});
+
+test("the page about lists shows the real output of its comparison", () => {
+  expect(comparePrinted).toEqual(shownOutput("compare.mjs"));
 });
 
 test("the SDK guide shows the real output of its receiver, and the receiver stores its data", async () => {

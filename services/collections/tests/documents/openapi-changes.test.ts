@@ -7,7 +7,7 @@ const current = JSON.parse(JSON.stringify(openApiDocument())) as Document;
 // oxlint-disable-next-line typescript/no-explicit-any -- each test edits the document in a way that its type forbids
 type Json = Record<string, any>;
 
-/** Returns a copy of the current document to which `change` was applied. */
+/** Returns a copy of the current OpenAPI document to which `change` was applied. */
 function changed(change: (document: Json) => void): Document {
   const copy = structuredClone(current) as unknown as Json;
   change(copy);

@@ -9,11 +9,11 @@ const RELEASED = new URL("../../../../docs/openapi.released.json", import.meta.u
 
 const current = JSON.parse(JSON.stringify(openApiDocument())) as Document;
 
-test("docs/openapi.json equals the OpenAPI document; `vitest run openapi-released -u` rewrites the file", async () => {
+test("docs/openapi.json equals the OpenAPI document (run `vitest run openapi-released -u` to rewrite the file)", async () => {
   await expect(`${JSON.stringify(current, null, 2)}\n`).toMatchFileSnapshot(fileURLToPath(RECORDED));
 });
 
-test("the OpenAPI document breaks no client of docs/openapi.released.json", async () => {
+test("the OpenAPI document breaks no client that was written for docs/openapi.released.json", async () => {
   const released = JSON.parse(await readFile(RELEASED, "utf8")) as Document;
   expect(breakingChanges(released, current)).toEqual([]);
 });

@@ -140,7 +140,7 @@ function namesUpTo(count: number): object {
 
 const BY_BOTH = { document: true, service: true };
 
-/** Returns whether the document rejects the row, and whether the service rejects it. */
+/** Returns whether the OpenAPI document rejects the row, and whether the service rejects it. */
 function refusals(row: object, schema = UPSERT) {
   const { document, service } = faultsOf(row, schema);
   return { document: document.length > 0, service: service.length > 0 };

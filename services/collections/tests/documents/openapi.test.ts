@@ -71,7 +71,8 @@ describe("the OpenAPI document", () => {
     expect(PROBLEM_CODES.filter((code) => !shown.has(code))).toEqual([]);
     const answered = new Set(ENDPOINTS.flatMap(problemCodesOf));
     const elsewhere = PROBLEM_CODES.filter((code) => !answered.has(code));
-    // The first two codes belong to no operation, the others only to rows of an import.
+    // No operation has the first two codes, because they are about unknown paths and methods. The others belong only to
+    // rows of an import.
     expect(elsewhere).toEqual<ProblemCode[]>([
       "ROUTE_NOT_FOUND",
       "METHOD_NOT_ALLOWED",
@@ -167,7 +168,7 @@ interface Content {
   readonly examples?: Readonly<Record<string, { value?: unknown; $ref?: string }>>;
 }
 
-/** Returns every documented body. */
+/** Returns the JSON content of every request and answer that is documented below this node, with its reference. */
 function contentsIn(node: unknown, reference: string): { reference: string; content: Content }[] {
   if (typeof node !== "object" || node === null) return [];
   return Object.entries(node).flatMap(([key, value]) => {

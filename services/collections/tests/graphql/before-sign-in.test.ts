@@ -15,7 +15,10 @@ const UNKNOWN_TOKEN = `fpt_${"A".repeat(43)}`;
 const SIGN_IN = "requestOtp(input: $input) { __typename }";
 const ASK = `mutation Ask($input: RequestOtpInput!) { ${SIGN_IN} }`;
 const VIEWER_QUERY = "{ viewer { displayName } }";
-/** Makes any document a syntax error. An answer other than BAD_INPUT shows that the document was not parsed. */
+/**
+ * Makes any GraphQL document a syntax error. If the answer is not BAD_INPUT, the service has rejected the request
+ * without parsing its document.
+ */
 const BROKEN_END = " } ] ?";
 
 let production: TestService;
@@ -116,7 +119,7 @@ const HOSTILE: readonly (readonly [string, string])[] = [
   ["a sign-in with a character that GraphQL does not know", "mutation { requestOtp(input: ?) { __typename } }"],
 ];
 
-describe("a request without a valid access token is rejected before its document is parsed:", () => {
+describe("a request without a valid access token is rejected before its GraphQL document is parsed:", () => {
   test.each(HOSTILE)("%s", async (_, document) => {
     const variables = { input: { phone: "+919800000001", idempotencyKey: randomUUID() } };
     for (const query of [document, document + BROKEN_END]) {
@@ -204,7 +207,7 @@ describe("a request without an access token", () => {
       "with directives and comments",
       `# Ask\nmutation Ask($input: RequestOtpInput!) { ${SIGN_IN} __typename @skip(if: true) }`,
     ],
-  ])("may sign in by a document that has the mutation %s", async (_, query) => {
+  ])("may sign in by a GraphQL document that has the mutation %s", async (_, query) => {
     for (const token of [undefined, UNKNOWN_TOKEN, expiredToken]) {
       for (const service of [production, sandbox]) {
         const answer = await send(service, { token, body: { query, variables, operationName: "Ask" } });
@@ -222,7 +225,7 @@ describe("a request without an access token", () => {
     },
   );
 
-  test("may read the schema in a sandbox, but no other field in the same document", async () => {
+  test("may read the schema in a sandbox, but no other field in the same GraphQL document", async () => {
     const schema = { query: getIntrospectionQuery(), operationName: "IntrospectionQuery" };
     expect(await send(sandbox, { body: schema })).toMatchObject({
       data: { __schema: { queryType: { name: "Query" } } },
@@ -254,7 +257,7 @@ describe("registered operations before sign-in", () => {
     const folder = await mkdtemp(join(tmpdir(), "operations-"));
     afterFile(() => rm(folder, { recursive: true }));
     const hashOf = (document: string) => createHash("sha256").update(document).digest("hex");
-    // A registered document may exceed the maximum length of other documents before sign-in.
+    // Before sign-in, a registered GraphQL document may be longer than other documents.
     const long = `${ASK} # ${"x".repeat(5_000)}`;
     const file = join(folder, "operations.json");
     await writeFile(

@@ -22,7 +22,10 @@ const draw = seededRandom(SEED);
  */
 const MORNING_MS = Date.now() - DAY_MS;
 
-/** One request of a phone. `minutes` is its time by the phone's clock; `visit` counts the visits of the case. */
+/**
+ * One request of a phone. `minutes` is its time by the phone's clock. `visit` is the number of the visit among those of
+ * the case.
+ */
 type Step =
   | { readonly mutation: "startVisit"; readonly visit: number; readonly minutes: number }
   | {
@@ -45,13 +48,13 @@ interface Sent {
 }
 
 /**
- * A lender with field partners whose phones send the requests of all plans. The test compares two of these: one sends
- * the requests in order, the other in random order.
+ * One of two lenders whose field partners send the same requests from their phones. The test compares the effects: for
+ * one lender, the requests are sent in order, for the other in random order.
  */
 interface Side {
   readonly lenderId: string;
   readonly apps: readonly AppClient[];
-  /** The requests of each plan, by the plan's index. */
+  /** The requests of each case, by the index of its plan. */
   readonly sent: readonly (readonly Sent[])[];
 }
 
@@ -149,8 +152,8 @@ async function aSide(plans: readonly Plan[]): Promise<Side> {
 }
 
 /**
- * Returns the requests of a plan. On both sides, visit ids increase within a case, because the id decides the order of
- * two visits that happen at the same moment.
+ * Returns the requests for the steps on one case. Later visits get higher ids, because the id decides the order of two
+ * visits that happen at the same moment. So the order is the same for both lenders.
  */
 function sentOf(plan: Plan, caseId: string, phone: number): Sent[] {
   const visitIds: string[] = [];
@@ -186,8 +189,8 @@ async function post({ apps }: Side, batch: readonly Sent[], types: Map<string, s
 }
 
 /**
- * Returns the stored effects of a side's requests, by loan. Ids and times of arrival are left out, because they differ
- * between the two sides.
+ * Returns the stored effects of all requests at one of the two lenders, by loan. Ids and times of arrival are left out,
+ * because they differ between the lenders.
  */
 async function stateOf({ lenderId, sent }: Side): Promise<unknown> {
   const { rows } = await service.app.database.pool.query<Record<string, unknown>>(SELECT_STATE, [lenderId]);

@@ -37,7 +37,7 @@ describe("earnings of a field partner", () => {
         pending: [{ decimal: "62.50" }],
         credited: [{ decimal: "125.00" }],
         paidOut: [{ decimal: "0.00" }],
-        // This is midnight in India.
+        // 18:30 UTC is midnight in India.
         from: expect.stringMatching(/T18:30:00\.000Z$/),
       });
     }

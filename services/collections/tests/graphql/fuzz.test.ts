@@ -37,7 +37,7 @@ beforeAll(async () => {
   known = { caseIds, visitIds };
 });
 
-test(`${REQUESTS} odd documents cause no server error, leak no internals, and change nothing when they are rejected`, async () => {
+test(`${REQUESTS} odd GraphQL documents cause no server error, leak no internals, and change nothing when they are rejected`, async () => {
   const seen = new Map<string, number>();
   for (let drawn = 0; drawn < REQUESTS; drawn += IN_A_ROUND) {
     const count = Math.min(IN_A_ROUND, REQUESTS - drawn);
@@ -67,7 +67,10 @@ interface ReceivedAnswer {
   readonly codes: readonly string[];
 }
 
-/** Sends all bodies. Fails the test for a server error or a leak of internals, and shows the request that led to it. */
+/**
+ * Sends all request bodies. Fails the test for a server error or a leak of internals, and shows the request that led to
+ * it.
+ */
 async function sendAll(bodies: readonly Buffer[]): Promise<ReceivedAnswer[]> {
   const answers: ReceivedAnswer[] = [];
   const left = bodies.map((bytes, index) => ({ bytes, index }));
@@ -106,7 +109,7 @@ function faultsOf({ bytes, status, text, codes }: ReceivedAnswer): string[] {
 
 /**
  * Returns whether the request may have written something. Even a rejected mutation may write something: its result is
- * stored under its key.
+ * stored under its idempotency key.
  */
 function mayChange({ bytes, data }: ReceivedAnswer): boolean {
   return bytes.includes("mutation") && Object.values(data ?? {}).some((value) => value !== null);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   loop = await watchLoop(new URL("/metrics", url).href);
 });
 
-test(`${REQUESTS} hostile documents without a valid token are rejected before they are parsed`, async () => {
+test(`${REQUESTS} hostile GraphQL documents without a valid token are rejected before they are parsed`, async () => {
   for (const token of [undefined, UNKNOWN_TOKEN]) {
     const unexpected = await sendAll(token, (codes) => codes === "UNAUTHENTICATED");
     expect(unexpected).toEqual([]);
@@ -35,14 +35,14 @@ test(`${REQUESTS} hostile documents without a valid token are rejected before th
   await report("without a valid token");
 }, 7_200_000);
 
-test(`${REQUESTS} hostile documents with a valid token cause no server error`, async () => {
+test(`${REQUESTS} hostile GraphQL documents with a valid token cause no server error`, async () => {
   expect(await sendAll(accessToken, (codes) => codes.split(" ").every((code) => ALLOWED_OUTCOMES.has(code)))).toEqual(
     [],
   );
   await report("with a valid token");
 }, 7_200_000);
 
-/** Sends all documents and returns those that got an unexpected answer. */
+/** Sends all GraphQL documents and returns those that got an unexpected answer. */
 async function sendAll(token: string | undefined, isRight: (codes: string) => boolean): Promise<string[]> {
   const wrong: string[] = [];
   let next = 0;

@@ -73,7 +73,7 @@ describe("resendPaymentLink", () => {
     expect((await setup.link(id)).deliveries).toEqual([]);
   });
 
-  test("sends once for ten concurrent requests with one idempotency key, even a link that was requested without channels", async () => {
+  test("sends the link once for ten concurrent requests with one idempotency key, even if the link was requested without channels", async () => {
     const { id, url } = await aLiveLink();
     const idempotencyKey = randomUUID();
     const answers = await Promise.all(Array.from({ length: 10 }, () => resend(id, { idempotencyKey })));
@@ -84,7 +84,7 @@ describe("resendPaymentLink", () => {
     expect(await resend(id, { idempotencyKey, channels: ["EMAIL"] })).toMatchObject({ code: "IDEMPOTENCY_CONFLICT" });
   });
 
-  test("sends at most three times under eight concurrent requests", async () => {
+  test("sends a link at most three times for eight concurrent requests", async () => {
     const { id } = await aLiveLink();
     const answers = await Promise.all(Array.from({ length: 8 }, () => resend(id)));
     expect(answers.filter(({ code }) => code === "RESEND_LIMIT_REACHED")).toHaveLength(5);
@@ -144,7 +144,7 @@ test("a case's new field partner cannot see links of the previous field partner,
 });
 
 describe("the subscription paymentLinkUpdated", () => {
-  test("sends watchers on two processes the updates of their own link only, and a new watcher the current state", async () => {
+  test("begins with the link's current state and sends only updates of that link, to watchers on two processes", async () => {
     const other = await startProcess({ DATABASE_URL: service.databaseUrl, ROLE: "server", LOG_LEVEL: "warn" });
     const elsewhere = new AppClient(other.url, setup.app.accessToken);
     setup.lender.mintBehaviour = "slow:500";
@@ -184,7 +184,7 @@ describe("the subscription paymentLinkUpdated", () => {
     expect(heapBytes() - before).toBeLessThan(3 * 1_024 * 1_024);
   });
 
-  test("allows 20 streams for each field partner: one more ends the oldest, and the others continue", async () => {
+  test("allows 20 streams for each field partner: the 21st ends the oldest, and the others continue", async () => {
     const { id } = await aLiveLink();
     const watched = Array.from({ length: 20 }, () => setup.app.watch(WATCH, { id }));
     for (const updates of watched) expect((await updates.next()).value?.data).toBeTruthy();

@@ -15,7 +15,7 @@ interface Minted {
   readonly status: string;
   readonly url: string | null;
   readonly unavailableReason: string | null;
-  /** The detailed reason, which only operators can see. */
+  /** The detailed reason why the link is unavailable. Only operators can see it. */
   readonly detail: string | null;
 }
 

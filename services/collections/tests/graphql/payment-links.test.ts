@@ -168,7 +168,7 @@ describe("the subscription to a payment link", () => {
 });
 
 describe("requestPaymentLink", () => {
-  test("calls the lender once for ten concurrent requests with one key at a newly started process", async () => {
+  test("calls the lender once for ten concurrent requests with one idempotency key at a newly started process", async () => {
     const fresh = await startTestService({ settings: { DATABASE_URL: service.databaseUrl }, hasWorker: false });
     const { visitId, loan } = await aVisit();
     const idempotencyKey = randomUUID();

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 describe("a visit's end or link request that arrives before the visit's start", () => {
-  test("is queued and is processed when the start arrives; a repeat then gets the result", async () => {
+  test("is queued, and is processed when the start arrives, so that a repeat gets the result", async () => {
     const { caseId, loan } = await setup.assignedCase();
     const visitId = randomUUID();
     const promise = { amount: AMOUNT, dueOn: dayFromNow(5) };
@@ -52,7 +52,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
     expect(await kindsOf(loan)).toEqual(["case.created", "case.assigned", "visit.started", "visit.completed"]);
   });
 
-  test("gets IdempotencyConflict for another input under the same key, both while queued and after processing", async () => {
+  test("gets IdempotencyConflict for another input under the same idempotency key, both while queued and after processing", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const end = aVisitEnd({ visitId, disposition: "OTHER" });
@@ -64,7 +64,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
     expect(await complete(end)).toMatchObject({ visit: { disposition: "OTHER" } });
   });
 
-  test("is rejected when the start arrives if it would also have been rejected after the start", async () => {
+  test("gets the same rejection, once the start arrives, as a request that arrives after the start", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const [tooMuch, first, second] = [
@@ -184,7 +184,7 @@ describe("a queued request", () => {
     expect(await complete(ends[0]!)).toMatchObject({ visit: { disposition: "DISPUTE" } });
   });
 
-  test(`expires after 7 days, and a field partner has at most ${MAX_QUEUED_REQUESTS} of them`, async () => {
+  test(`expires after 7 days, and counts towards its field partner's limit of ${MAX_QUEUED_REQUESTS} queued requests`, async () => {
     const { id, accessToken } = await aFieldPartner(service);
     const theirs = new AppClient(service.url, accessToken);
     await service.app.database.pool.query(
@@ -226,7 +226,7 @@ describe("a visit's end that can never be valid", () => {
       { disposition: "PROMISE_TO_PAY", promise: { ...promise, dueOn: dayFromNow(-2) } },
     ],
     ["a note that is too long", { note: "x".repeat(2_001) }],
-  ])("because of %s is not queued, and its key stays unused", async (_, fields) => {
+  ])("because of %s is not queued, and its idempotency key stays unused", async (_, fields) => {
     const end = aVisitEnd({ visitId: randomUUID(), ...fields });
     await expect(complete(end)).rejects.toThrow(/BAD_INPUT/);
     const { idempotencyKey, visitId } = end;

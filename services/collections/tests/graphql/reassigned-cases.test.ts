@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe("a visit that is reported after its case was assigned to another field partner", () => {
-  test("is recorded as late; its dispute puts the case on hold, and the previous field partner gets neither the case nor a link", async () => {
+  test("is recorded as late and puts the case on hold if it is a dispute, but gives the previous field partner neither the case nor a link", async () => {
     const { caseId, loan } = await aCase();
     const visitId = randomUUID();
     const occurredAt = hourAgo();

@@ -71,7 +71,7 @@ describe.each(Object.keys(MUTATION_STORIES))("repeated mutation %s", (name) => {
   const story = MUTATION_STORIES[name]!;
   const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
 
-  test("takes effect once for eight concurrent requests with one key, and gives all of them the same answer", async () => {
+  test("takes effect once for eight concurrent requests with one idempotency key, and gives all of them the same answer", async () => {
     const { single, concurrent, key } = prepared[name]!;
     const once = await growth(() => send(name, single, randomUUID()));
     let all: Selected[] = [];
@@ -94,20 +94,20 @@ describe.each(Object.keys(MUTATION_STORIES))("repeated mutation %s", (name) => {
     expect(await allRows(service.app)).toEqual(before);
   });
 
-  test("gets IdempotencyConflict with another input under the same key, and the first request stays valid", async () => {
+  test("gets IdempotencyConflict with another input under the same idempotency key, and the first request stays valid", async () => {
     const { concurrent, key } = prepared[name]!;
     const conflict = await send(name, await concurrent.other(answers[name]), key);
     expect(conflict).toMatchObject({ __typename: "IdempotencyConflict", code: "IDEMPOTENCY_CONFLICT" });
     expect(await send(name, concurrent, key)).toEqual(story.repeatIs ? { error: story.repeatIs } : answers[name]);
   });
 
-  test(`gets ${story.isKeyOfAll ? "IdempotencyConflict" : "a result of its own"} under a key that another field partner has used`, async () => {
+  test(`gets ${story.isKeyOfAll ? "IdempotencyConflict" : "a result of its own"} under an idempotency key that another field partner has used`, async () => {
     const { stranger, key } = prepared[name]!;
     const { __typename } = await send(name, stranger, key);
     expect(__typename).toBe(story.isKeyOfAll ? "IdempotencyConflict" : `${title}Payload`);
   });
 
-  test("waits for a running request with the same key, and gets its answer", async () => {
+  test("waits for a running request with the same idempotency key, and gets its answer", async () => {
     const { slow } = prepared[name]!;
     const key = randomUUID();
     const client = await service.app.database.pool.connect();
@@ -240,8 +240,8 @@ async function waiting(count: number): Promise<void> {
 }
 
 /**
- * Moves the creation of a key's stored result back by `time`. The SQL operators must be IMMUTABLE, because Citus
- * rejects others.
+ * Makes the stored result of an idempotency key older by `time`, so that the test need not wait. The SQL operators must
+ * be IMMUTABLE, because Citus rejects others.
  */
 async function age(time: string, key: string): Promise<void> {
   const text =
@@ -249,7 +249,10 @@ async function age(time: string, key: string): Promise<void> {
   await service.app.database.pool.query(text, [time, key]);
 }
 
-/** Moves the use of a one-time password and a token pair back by `time`. Their rows store the key for 15 minutes. */
+/**
+ * Makes the use of a one-time password or a refresh token under this idempotency key older by `time`. A repeat of the
+ * request gets the same tokens for 15 minutes after a sign-in, and for a day after a refresh.
+ */
 async function ageSignIn(time: string, key: string): Promise<void> {
   const texts = [
     "update field_partners.otp set verified_at = (verified_at at time zone 'UTC' - $1::interval) at time zone 'UTC' where verified_key = $2",

@@ -83,7 +83,8 @@ test("revealContact has a daily limit that holds for concurrent requests and cou
 });
 
 /**
- * Moves the field partner's audit entries back by a day. Triggers forbid such updates, so they are disabled meanwhile.
+ * Makes the field partner's audit entries older, as if more than a day had passed. Triggers forbid such updates, so
+ * they are disabled meanwhile.
  */
 async function aDayPasses(fieldPartnerId: string): Promise<void> {
   const { pool } = service.app.database;

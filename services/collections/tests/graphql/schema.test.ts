@@ -19,7 +19,7 @@ const types = Object.values(schema.getTypeMap()).filter(
   (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
 );
 
-test("the schema equals schema.graphql; `vitest run graphql/schema -u` rewrites the file", async () => {
+test("the schema equals schema.graphql (run `vitest run graphql/schema -u` to rewrite the file)", async () => {
   await expect(`${printSchema(lexicographicSortSchema(schema))}\n`).toMatchFileSnapshot("../../schema.graphql");
 });
 

@@ -8,7 +8,7 @@ import { startSmsGateway } from "../fixtures/sms-gateway.ts";
 
 const gateway = await startSmsGateway();
 
-test("a sandbox logs the one-time password; a production environment logs no one-time password, token or phone", async () => {
+test("a sandbox logs the one-time password, but a production environment logs no one-time password, token or phone", async () => {
   const { databaseUrl } = await startTestService({ hasWorker: false });
   const settings = { DATABASE_URL: databaseUrl, LOG_LEVEL: "trace", ROLE: "all" };
   const phone = "+919710000001";

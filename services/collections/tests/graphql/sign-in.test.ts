@@ -127,7 +127,7 @@ describe("signing in", () => {
     expect(gateway.messages.filter(({ to }) => to === unknown)).toEqual([]);
   });
 
-  test("rejects an invalid phone, too many requests, a key used for another phone, and an invalid device name", async () => {
+  test("rejects an invalid phone, too many requests, an idempotency key used for another phone, and an invalid device name", async () => {
     expect(await requestOtp("9800000001")).toMatchObject({ __typename: "InvalidPhone", code: "INVALID_PHONE" });
     const { phone } = await aPerson();
     const key = { idempotencyKey: randomUUID() };

@@ -21,7 +21,7 @@ const operations = documentedOperations();
 const queries: string[] = [];
 let service: TestService;
 let lender: CaseLender;
-/** The URL of a server on the same database that counts its SQL queries. */
+/** The URL of another server on the same database. Its SQL queries are collected in `queries`. */
 let countedUrl: string;
 
 const gateway = await startSmsGateway();

@@ -222,7 +222,7 @@ async function confirm(loan: string, amount: number): Promise<void> {
   await lender.confirm(loan, { amount, reference: randomUUID(), paidAt, mode: "upi", linkId: "none" });
 }
 
-/** Moves all timestamps of a field partner's cases, links and earnings back by this interval. */
+/** Makes a field partner's cases, links and earnings older: subtracts this interval from all of their timestamps. */
 async function age(fieldPartnerId: string, by: string): Promise<void> {
   const columns = {
     "cases.collection_case": ["updated_at", "closed_at"],

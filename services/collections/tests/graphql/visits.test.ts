@@ -99,7 +99,7 @@ describe("a visit", () => {
 });
 
 describe("a mutation on visits", () => {
-  test("takes effect once for ten concurrent requests with one key, and gives all of them the same answer", async () => {
+  test("takes effect once for ten concurrent requests with one idempotency key, and gives all of them the same answer", async () => {
     const { caseId, loan } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
     const answers = await Promise.all(Array.from({ length: 10 }, () => start(input)));
@@ -108,7 +108,7 @@ describe("a mutation on visits", () => {
     expect((await eventsOfLoan(loan)).filter(({ kind }) => kind === "visit.started")).toHaveLength(1);
   });
 
-  test("under a used key is a repeat if its input means the same, and a conflict otherwise", async () => {
+  test("under a used idempotency key is a repeat if its input means the same, and a conflict otherwise", async () => {
     const { caseId } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: "2026-11-20T09:00:00Z" };
     const first = await start(input);
@@ -119,7 +119,7 @@ describe("a mutation on visits", () => {
       code: "IDEMPOTENCY_CONFLICT",
       message: "This idempotencyKey was used with another input; make a new key for a new request.",
     });
-    // A key belongs to one mutation, so another mutation may use the same key.
+    // An idempotency key belongs to one mutation, so another mutation may use the same key.
     const end = { idempotencyKey: input.idempotencyKey, visitId: input.visitId, disposition: "OTHER" };
     expect(await complete(end)).toMatchObject({ __typename: "CompleteVisitPayload" });
   });
@@ -162,7 +162,7 @@ describe("a mutation on visits", () => {
     expect(data).toEqual({ begin: { case: { status: "IN_PROGRESS" } }, end: { case: { status: "ON_HOLD" } } });
   });
 
-  test("under a new key is checked against the effects of mutations under other keys", async () => {
+  test("under a new idempotency key is checked against the effects of earlier mutations", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const occurredAt = new Date().toISOString();
@@ -200,7 +200,7 @@ describe("invalid input of a mutation on visits", () => {
       { caseId: "case_0192f0a17c3e7d429c550b2f6a1d8e01" },
       /exactly as an `id` field returned it/,
     ],
-  ])("such as %s is rejected as a whole, and its key stays unused", async (_, fields, words) => {
+  ])("such as %s is rejected as a whole, and its idempotency key stays unused", async (_, fields, words) => {
     const { caseId } = await setup.assignedCase();
     const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
     const query = "mutation ($input: StartVisitInput!) { startVisit(input: $input) { __typename } }";

@@ -62,7 +62,7 @@ beforeAll(async () => {
   });
 });
 
-test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS}, and ends only the streams of an ended session`, async () => {
+test(`a poll of the watched links takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS}, and ends only the streams of an ended session`, async () => {
   const streams = [await openStream(watched[0]!)];
   expect(await queriesOfAPoll()).toEqual(POLL);
   streams.push(...(await Promise.all(watched.slice(1).map(openStream))));
@@ -85,7 +85,7 @@ test(`a poll takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS},
     expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
 });
 
-test("a poll that fails in the database ends no watcher's stream", async () => {
+test("a poll of the watched links that fails in the database ends no watcher's stream", async () => {
   // Use the watchers of a person whose session the previous test has not ended.
   const last = watched.filter((_, at) => at % PEOPLE === PEOPLE - 1);
   const streams = await Promise.all(last.map(openStream));

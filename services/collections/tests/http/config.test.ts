@@ -245,7 +245,7 @@ test.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-test("processes that start together in a new checkout share one development master key, in a file of mode 600", async () => {
+test("processes that start together in a new working copy share one development master key, in a file of mode 600", async () => {
   const dataDir = join(mkdtempSync(join(tmpdir(), "collections-data-")), ".data");
   afterFile(() => rmSync(join(dataDir, ".."), { recursive: true }));
   const keys = await Promise.all(Array.from({ length: 20 }, () => developmentMasterKey(dataDir)));

@@ -95,7 +95,7 @@ describe.concurrent("a slow client's connection", () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test("is closed when no other request follows the answer", async () => {
+  test("is closed if the client sends no other request after it got an answer", async () => {
     const { socket, answer } = await aSocket();
     socket.write("GET /healthz HTTP/1.1\r\nHost: service\r\n\r\n");
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /);

@@ -7,7 +7,10 @@ import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isol
 // The tests of this file take seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** Arguments with lender A's code and something that belongs to lender B, such as a loan number or an event id. */
+/**
+ * A command line with lender A's code and something that belongs to lender B, such as a loan number or an event id. The
+ * command must answer as if it did not exist.
+ */
 interface Trial {
   readonly args: (world: World) => readonly string[];
   /** The expected exit code. The default is "not found". */
@@ -17,7 +20,8 @@ interface Trial {
 }
 
 /**
- * The reason why a command has no trial: its arguments cannot combine one lender's code with an id of another lender.
+ * The reason why a command is not tried with another lender's id: its arguments cannot combine one lender's code with
+ * an id of another lender.
  */
 interface NothingToName {
   readonly because: string;
@@ -33,8 +37,8 @@ const PEOPLE: NothingToName = { because: "field partners work for every lender" 
 const REASON = ["--reason", "tried by a test"];
 
 /**
- * For each command: `names` has its arguments and options that identify something stored. `trial` has its trial, or the
- * reason why the command has none.
+ * For each command: `names` has its arguments and options that identify something stored. `trial` has a command line
+ * with another lender's id, or the reason why there is none.
  */
 const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial: Trial | NothingToName }>> = {
   "lender create": {
@@ -128,7 +132,7 @@ describe("COMMANDS in isolation/cli.test.ts", () => {
     expect(Object.keys(COMMANDS).toSorted()).toEqual(commandsOf(createProgram()).map(pathOf).toSorted());
   });
 
-  test("needs an entry for each new command; the failure lists the arguments of the command", () => {
+  test("has no entry for a new command, so its test fails and lists the arguments of the command", () => {
     const program = createProgram();
     program.commands
       .find((command) => command.name() === "case")!
@@ -160,7 +164,7 @@ describe("a command with the code of one lender and an id of another", () => {
     },
   );
 
-  test("finds the same id with the code of its own lender, so the ids in these tests exist", async () => {
+  test("finds the id with the code of the id's own lender, so the ids in these tests exist", async () => {
     const { b, loanOfB } = world;
     expect(await world.cli("ledger", "statement", b.twin.code, loanOfB())).toMatchObject({ code: EXIT.done });
     const held = await world.cli("case", "hold", b.twin.code, loanOfB(), ...REASON);

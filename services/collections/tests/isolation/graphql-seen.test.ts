@@ -31,7 +31,9 @@ beforeAll(async () => {
   owner = await fieldPartnerById(world.service.app.database.em(), world.owner.id);
 });
 
-/** Runs `work` while the field resolves for every caller as if the caller were the owner. */
+/**
+ * Runs `work` while one field lacks its authorisation: it resolves for every caller as if the caller were the owner.
+ */
 async function withoutAuthorisation<Done>(field: Field, work: () => Promise<Done>): Promise<Done> {
   const { resolve, subscribe } = field;
   const opened = (resolver: GraphQLFieldResolver<unknown, Context> | undefined) =>

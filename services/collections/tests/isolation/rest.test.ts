@@ -32,7 +32,9 @@ test("every REST route succeeds for a lender's own ids, and shows no data of ano
     for (const { endpoint, call } of ownCalls(ENDPOINTS, document, world)) {
       const answer = await send(asA, call);
       if (answer.status < 300) accepted.add(endpoint);
-      expect(leaksIn(world, asText(answer)), `${endpoint} ${JSON.stringify(call)}`).toEqual([]);
+      // Lender A's own payments may contain lender B's link id, because A sent it in confirmations of the test above.
+      const sent = endpoint === "payments-list" ? [world.b.linkId] : [];
+      expect(leaksIn(world, asText(answer), sent), `${endpoint} ${JSON.stringify(call)}`).toEqual([]);
     }
   });
   expect(accepted).toEqual(new Set(ENDPOINTS.map(({ name }) => name)));
@@ -80,7 +82,7 @@ test("a diagnosis does not distinguish another lender's secret from an unknown o
   expect(foreign).toEqual(missing);
 });
 
-// This test must be the last one, because it changes B's data.
+// This test must be the last one, because it changes lender B's data.
 test("the owner gets different answers for an existing and a missing value, for every parameter and field that the isolation matrix tries", async () => {
   const asB = { ...asA, key: world.b.key };
   const differing = new Map<string, boolean>();
@@ -114,8 +116,8 @@ test("a body field without values makes the isolation matrix fail with advice", 
 });
 
 /**
- * Returns, for each route, one request with A's own values only, and one request for each parameter or field that can
- * have a value of B.
+ * Returns, for each route, one request with only lender A's own values, and one request for each parameter or field
+ * that can have a value of lender B.
  */
 function eachOnce(): { endpoint: string; call: Call }[] {
   const still = withReusableLoans(world);

@@ -91,7 +91,7 @@ function codesOf(attackers: Awaited<ReturnType<typeof attack>>["attackers"]): (s
   return texts.map((bytes) => answersIn(bytes)[0]?.body["code"] as string | undefined);
 }
 
-test(`${CONNECTIONS} concurrent imports with an unknown key take little memory, and are answered`, async () => {
+test(`${CONNECTIONS} concurrent imports with an unknown API key take little memory, and are answered`, async () => {
   const { attackers, growth } = await attack(INVENTED_KEY);
   report(growth);
   expect(growth).toBeLessThan(MAX_GROWTH_BYTES);
@@ -105,7 +105,7 @@ test(`${CONNECTIONS} concurrent imports with an unknown key take little memory, 
   for (const { socket } of attackers) socket.destroy();
 });
 
-test(`${CONNECTIONS} concurrent imports with a known key take little memory, and do not block other addresses`, async () => {
+test(`${CONNECTIONS} concurrent imports with a known API key take little memory, and do not block other addresses`, async () => {
   const [[keyId]] = [...lender.secrets] as [[string, string]];
   const { attackers, growth } = await attack(keyId);
   report(growth);

@@ -17,7 +17,10 @@ const SEED = seedOfRun();
 const WORKERS = 3;
 const LOANS = 40;
 const BACKLOG_PER_LOAN = 8;
-/** The run continues until kills have interrupted this many attempts of each kind. */
+/**
+ * The run continues until kills have interrupted this many attempts of each kind: attempts at an endpoint that works,
+ * retries, and attempts of a draining backlog.
+ */
 const MIN_INTERRUPTED = 2;
 const MOST_KILLS = 25;
 /**
@@ -47,7 +50,7 @@ interface InterruptedDeliveries {
   drained: ReceivedDelivery[];
 }
 
-test(`kill -9 of workers during attempts, retries and a drain loses no event and keeps the drain in order (SEED=${SEED})`, async () => {
+test(`kill -9 of workers during attempts, retries and the drain of a backlog loses no event and keeps the order of the backlog (SEED=${SEED})`, async () => {
   const settings: Settings = {
     DATABASE_URL: (await aDurablePostgres()).url,
     RATE_LIMITS: "off",
@@ -159,8 +162,8 @@ async function keepPaying(lender: LenderTwin, isOver: () => boolean): Promise<vo
 type Lenders = Record<"steady" | "flaky" | "drained", LenderTwin>;
 
 /**
- * From the start of the drain, kills workers until at least one attempt of each kind was interrupted. Throws if that
- * takes too many kills.
+ * Kills workers from the moment when the backlog of the recovered endpoint begins to drain, until enough attempts of
+ * each kind were interrupted. Throws if that takes too many kills.
  */
 async function killUntilInterrupted(
   interrupted: InterruptedDeliveries,

@@ -15,7 +15,10 @@ const SITES = /\/sites\/(?:docs-site|field-app)\/|\/node_modules\/nodemailer\//;
 const folder = mkdtempSync(join(tmpdir(), "loaded-modules-"));
 afterFile(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Starts a process of the sources and stops it. Returns the URLs of the modules that it has loaded, from V8's coverage. */
+/**
+ * Starts a process of the service from its TypeScript sources and stops it. Returns the URLs of the modules that it has
+ * loaded, from V8's coverage.
+ */
 async function modulesLoadedBy(role: string): Promise<string[]> {
   const coverage = join(folder, role);
   const settings = { DATABASE_URL: (await emptyDatabase()).url, ROLE: role, NODE_V8_COVERAGE: coverage };

@@ -23,8 +23,8 @@ import {
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 /**
- * A checkout of the previous version, set by `pnpm rolling`. If it is not set, the older processes run this version,
- * too.
+ * The folder of a working copy of the previous version, set by `pnpm rolling`. If it is not set, the older processes
+ * run this version, too.
  */
 const CHECKOUT = process.env["OLDER_CHECKOUT"];
 const OLDER = CHECKOUT === undefined ? undefined : join(CHECKOUT, "services/collections/src/main.ts");

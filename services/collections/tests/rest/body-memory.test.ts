@@ -74,7 +74,7 @@ describe("memory for request bodies whose signature has not been checked yet", (
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test("is not used for a body that is sent with an unknown key", async () => {
+  test("is not used for a body that is sent with an unknown API key", async () => {
     const socket = opened(head("", 5 * MIB, ["lk_000000000000000000000000", "sk"]) + "x".repeat(4 * MIB));
     await expect.poll(() => socket.bytesWritten - socket.writableLength).toBeGreaterThan(4 * MIB);
     expect(heldBytes()).toBe(0);
@@ -82,7 +82,7 @@ describe("memory for request bodies whose signature has not been checked yet", (
   });
 });
 
-test("a request is rejected if its key is revoked while its body arrives", async () => {
+test("a request is rejected if its API key is revoked while its body arrives", async () => {
   const victim = await aLender(service);
   const em = service.app.database.em();
   const { id: lenderId } = (await lenderByCode(em, victim.code))!;
@@ -106,8 +106,12 @@ describe("memory of rejected request bodies", () => {
     ["a body that is not JSON", "MALFORMED_JSON", () => lender.call("POST", IMPORT, broken)],
     ["a chunked body that is too large", "PAYLOAD_TOO_LARGE", () => answerTo(service.url, chunks(6 * MIB))],
     ["malformed chunks", "MALFORMED_HTTP", () => answerTo(service.url, `${head("")}5\r\nxxxxx\r\nzz\r\n`)],
-    ["a body sent with an unknown key", "UNKNOWN_KEY", () => answerTo(service.url, invented(100))],
-    ["a too large body sent with an unknown key", "PAYLOAD_TOO_LARGE", () => answerTo(service.url, invented(6 * MIB))],
+    ["a body sent with an unknown API key", "UNKNOWN_KEY", () => answerTo(service.url, invented(100))],
+    [
+      "a too large body sent with an unknown API key",
+      "PAYLOAD_TOO_LARGE",
+      () => answerTo(service.url, invented(6 * MIB)),
+    ],
   ])("is released after %s", async (_, code, send) => {
     expect(await send()).toMatchObject({ body: { code } });
     await expect.poll(heldBytes).toBe(0);

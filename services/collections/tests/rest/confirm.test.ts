@@ -273,7 +273,7 @@ describe("concurrent payment confirmations", () => {
   });
 });
 
-test("after all these confirmations the books are correct, and every event was delivered in order", async () => {
+test("after all confirmations of this file the books are correct, and every event was delivered in order", async () => {
   const em = service.app.database.em();
   const verdict = await verifyBooks(em, { now: new Date() });
   expect(verdict.problems).toEqual([]);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   secret = identityOf(lender).hmacSecret;
 });
 
-/** Calls the signature debugger with the key id only, without a signature or timestamp. */
+/** Calls the signature debugger with only the id of an API key, without a signature or timestamp. */
 function ask(body: unknown, asking: Lender = lender): Promise<Answer> {
   return asking.call("POST", DEBUG, body as object, { signature: null, headers: { "X-Service-Timestamp": null } });
 }
@@ -156,7 +156,7 @@ describe("the signature debugger outside a sandbox", () => {
   });
   const request = { method: "GET", path: "/x", timestamp: "1795167667123", signature: "00" };
 
-  test("is closed until an operator opens it for one key, and closes again when the given time is over", async () => {
+  test("is closed until an operator opens it for one API key, and closes again when the given time is over", async () => {
     const { em, id, keyId } = await registered(customer, live);
     expect((await ask({}, customer)).body).toMatchObject({ status: 403, code: "DEBUGGER_CLOSED" });
     await transaction(em, (tx) => openDebugger(tx, { lenderId: id, keyId, reason: "first deployment" }));
@@ -175,7 +175,7 @@ describe("the signature debugger outside a sandbox", () => {
 });
 
 describe("a call of the signature debugger", () => {
-  test("needs a known key that is not revoked; its lender may be suspended", async () => {
+  test("needs a known API key that is not revoked, but the key's lender may be suspended", async () => {
     const unsigned = { signature: null, headers: { "X-Service-Timestamp": null } };
     const without = await lender.call("POST", DEBUG, {}, { ...unsigned, authorization: null });
     const unknown = await lender.call("POST", DEBUG, {}, { ...unsigned, authorization: "Bearer lk_nobody" });
@@ -193,7 +193,7 @@ describe("a call of the signature debugger", () => {
     ]);
   });
 
-  test("does not count as a use of the key", async () => {
+  test("does not count as a use of the API key", async () => {
     const fresh = await aLender(service);
     service.app.keyUses.take();
     const signature = hmac(identityOf(fresh).hmacSecret, "GET\n/x\n1795167667123\n").toString("hex");
@@ -247,7 +247,7 @@ describe("a call of the signature debugger", () => {
     expect(body["warnings"]).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/bodyBase46" }]);
   });
 
-  test("is limited by key and address, so that a stranger who knows the key's id cannot use up the owner's limit", async () => {
+  test("is limited by API key and address, so that a stranger who knows the key's id cannot use up the owner's limit", async () => {
     const settings = { RATE_LIMITS: "debug-signature=3", TRUST_PROXY: "loopback" };
     const limited = await startTestService({ hasWorker: false, settings });
     const owner = await aLender(limited);
@@ -264,7 +264,7 @@ describe("a call of the signature debugger", () => {
     expect(await from("2001:db8::2", 2)).toEqual([200, 429]);
   });
 
-  test("gets the limit for its key in the answer's headers, and RATE_LIMITED above it", async () => {
+  test("gets the limit for its API key in the answer's headers, and RATE_LIMITED above that limit", async () => {
     const limited = await startTestService({ hasWorker: false, settings: { RATE_LIMITS: "debug-signature=1" } });
     const asking = await aLender(limited);
     const first = await ask(aRequest(), asking);
@@ -323,7 +323,7 @@ async function registered(twin: Lender, { app }: TestService = service) {
   return { em, id, keyId: identityOf(twin).apiKeyId };
 }
 
-/** Returns the key that the lender was registered with. */
+/** Returns the API key that the lender was registered with. */
 function identityOf({ secrets }: Lender): { apiKeyId: string; hmacSecret: string } {
   const [[apiKeyId, hmacSecret]] = [...secrets] as [[string, string]];
   return { apiKeyId, hmacSecret };

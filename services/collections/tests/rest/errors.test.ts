@@ -240,7 +240,7 @@ test("problems contain the additional fields and headers that belong to their co
   ]);
 });
 
-test("checks a request in the documented order, and parses nothing before the signature is verified", async () => {
+test("the service checks a request in the documented order, and parses nothing before the signature is verified", async () => {
   const order: [ProblemCode, () => Promise<Answer>][] = [
     [
       "ROUTE_NOT_FOUND",

@@ -17,8 +17,8 @@ import { allRows, type Rows } from "../fixtures/table-rows.ts";
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 750);
 const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
 /**
- * The number of requests in a round. All of them are sent, and then sent again within five minutes, because a signature
- * is valid for five minutes.
+ * The number of requests in a round. A round sends all of its requests, and then sends them again. Both must happen
+ * within five minutes, because a signature is valid for five minutes.
  */
 const IN_A_ROUND = 1_000;
 const AT_ONCE = 24;

@@ -172,7 +172,7 @@ describe("an imported balance", () => {
     ]);
   });
 
-  test("of 0 closes the case as settled by the lender; a later payment makes the case collected and is all excess", async () => {
+  test("of 0 closes the case as settled by the lender, and a later payment is all excess and makes the case collected", async () => {
     await importRow(aRow("S-2"));
     expect(await importRow(aRow("S-2", { outstandingAmount: 0, reason: "waived" }))).toMatchObject({
       outcome: "updated",
@@ -246,7 +246,9 @@ describe("GET cases/{loan}", () => {
       ..."success sourceLoanNumber caseId cycle sequence status statusReason fieldWork currency placedAmount".split(
         " ",
       ),
-      ..."totalCollected outstandingAfter excessAmount dpd bucket assignedFieldPartner lastVisit activeLink".split(" "),
+      ..."totalCollected totalReversed outstandingAfter excessAmount dpd bucket assignedFieldPartner lastVisit activeLink".split(
+        " ",
+      ),
       ..."payments createdAt updatedAt closedAt closeReason serverTime".split(" "),
     ]);
     expect(answer.rawBody).not.toMatch(/ravi|Kumar|9800000001/);

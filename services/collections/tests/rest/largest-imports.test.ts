@@ -25,7 +25,7 @@ beforeAll(async () => {
   lender = await aLender({ ...service, url });
 });
 
-/** Returns ten pairs whose values have about 450 bytes. */
+/** Returns the metadata of a row: ten names with values of about 450 bytes each. */
 function metadata(value: string): Record<string, string> {
   return Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`key ${index}`, `${index} ${value}`]));
 }

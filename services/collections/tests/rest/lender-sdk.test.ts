@@ -166,6 +166,22 @@ test("payments are booked exactly once although their first answers are lost and
   }
 });
 
+test("the SDK iterates over the payments and the cases, also if the first answers are lost", async () => {
+  lender.network.losesAnswers = true;
+  const payments = await Array.fromAsync(lender.client.payments({ from: "2026-11-20T09:40:55Z", loan: "LN ü" }));
+  const cases = await Array.fromAsync(lender.client.cases({ status: ["in_progress", "collected"] }));
+  lender.network.losesAnswers = false;
+  const booked = payments.map(
+    ({ sourceLoanNumber, amount, reference }) => `${sourceLoanNumber}: ${amount} ${reference}`,
+  );
+  const expected = Array.from({ length: PAYMENTS_PER_LOAN }, (_, index) => aPayment("LN ü", index + 1));
+  expect(booked.toSorted()).toEqual(expected.map(({ amount, reference }) => `LN ü: ${amount} ${reference}`));
+  for (const listed of cases) {
+    expect(await lender.client.getCase(listed.sourceLoanNumber)).toMatchObject({ ...listed });
+  }
+  expect(cases.map(({ sourceLoanNumber }) => sourceLoanNumber)).toEqual(LOANS);
+});
+
 test("the SDK throws ReferenceConflictError for a reference that was booked with another amount", async () => {
   const call = lender.client.confirmPayment("LN-1", { ...aPayment("LN-1", 1), amount: "77.00" });
   const error = await call.catch((thrown: unknown) => thrown);

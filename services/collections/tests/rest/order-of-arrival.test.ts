@@ -298,7 +298,7 @@ describe("the stored as-of of a balance", () => {
     expect(await pay(loan, 100, 21)).toMatchObject({ inBalance: 0, outstandingAfter: 900 });
   });
 
-  test("is not moved back by a repeat of an earlier import", async () => {
+  test("does not become earlier when an earlier import is repeated", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 20);
     const path = "/api/v1/partner/cases";
@@ -315,7 +315,7 @@ describe("the stored as-of of a balance", () => {
 });
 
 describe("a payment that the balance already includes", () => {
-  test("counts as inBalance up to the highest amount that was owed in the cycle; any more is excess", async () => {
+  test("counts as inBalance up to the highest amount that was owed in the cycle, and beyond it as excess", async () => {
     const loan = aLoan();
     await balance(loan, 1000, 22);
     expect(await pay(loan, 700, 20, "a")).toMatchObject({ inBalance: 700, excessAmount: 0 });

@@ -37,7 +37,7 @@ function statusesOf(answers: Answer[]): Record<number, number> {
   return counts;
 }
 
-/** Moves the counted requests of one key or address back in time, as if `ms` had passed. */
+/** Makes the counted requests of one API key or address older by `ms`, as if that time had passed. */
 async function pass(subject: string, ms: number): Promise<void> {
   const shifted = "array(select at - $2 from unnest(at_ms) with ordinality as u (at, place) order by place)";
   await one.app.database.pool.query(`update rate_limits.permit_window set at_ms = ${shifted} where subject = $1`, [
@@ -100,7 +100,7 @@ test("the RateLimit headers are in every answer to an authenticated request, and
   expect(Object.keys(bad.headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);
 });
 
-test("each key and each endpoint has its own rate limit", async () => {
+test("each API key and each endpoint has its own rate limit", async () => {
   const lender = await aLender(one);
   const first = keyIdOf(lender);
   for (let count = 0; count < 7; count += 1) await lender.testWebhook();

@@ -95,7 +95,7 @@ describe("a signed request that is sent again with another query string", () => 
     expect((await answerTo(service.url, withQuery(bytes, ""))).body).toMatchObject({ summary: { created: 1 } });
   });
 
-  test("starts no replay if the first request was a dry run, and is no dry run if the first request started a replay", async () => {
+  test("is a dry run if the first request was one, and otherwise gets the replay that the first request started", async () => {
     const { bytes } = await aCall("POST", scenes["POST deliveries-replay, as a dry run"]!);
     const counted = { status: 200, body: { dryRun: true, count: 1 } };
     expect(await answerTo(service.url, bytes)).toMatchObject(counted);

@@ -91,7 +91,7 @@ describe("a reversal", () => {
     ]);
   });
 
-  test("is shown in the snapshot of the case, and by its lines in the account statement", async () => {
+  test("is shown in the snapshot of the case, in the list of payments, and in the account statement", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 100);
     await reverse(loan, reversal({ amount: 30.5 }));
@@ -106,6 +106,9 @@ describe("a reversal", () => {
         { reference: "A", amount: 100, reversals: [{ reversalReference: "rev_1", amount: 30.5, reason: "bounced" }] },
       ],
     });
+    const reversals = [expect.objectContaining({ reversalReference: "rev_1", amount: 30.5 })];
+    const { body: list } = await lender.call("GET", `/api/v1/partner/payments?loan=${loan}`);
+    expect(list).toMatchObject({ payments: [{ sourceLoanNumber: loan, reference: "A", amount: 100, reversals }] });
     const em = service.app.database.em();
     const { id: caseId } = (await caseByLoan(em, lenderId, loan))!;
     const [statement] = await statementOf(em, { lenderId, caseIds: [caseId] });

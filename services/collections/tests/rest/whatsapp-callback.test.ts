@@ -97,7 +97,7 @@ describe("a WhatsApp message with a payment link", () => {
     expect((await setup.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "READ", failureCode: null }]);
   });
 
-  test("whose request got a 502 has an unknown outcome, is not sent again, and takes its status from the first delivery report", async () => {
+  test("whose request got a 502 is not sent again: its outcome is unknown until the first delivery report", async () => {
     const visit = await setup.visit();
     whatsapp.behaviour = "edge502";
     const { paymentLink } = await setup.request(visit.visitId, { channels: ["WHATSAPP"] });

@@ -28,11 +28,14 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 60_000 });
 
 const SEED = seedOfRun();
 const RUNS = 200;
-/** The number of concurrent runs. It is high, because a run spends most of its time waiting for retries and probes. */
+/**
+ * The number of runs that are in progress at the same time. It is high, because a run spends most of its time waiting
+ * for retries and probes.
+ */
 const RUNS_AT_A_TIME = 40;
 /**
- * The number of concurrent runs on a cluster. With more runs, requests would wait longer than five seconds for one of
- * the service's database connections.
+ * The number of runs that are in progress at the same time on a cluster. With more runs, requests would wait longer
+ * than five seconds for one of the service's database connections.
  */
 const RUNS_AT_A_TIME_ON_CLUSTER = 10;
 const SETTLED_WITHIN_MS = 90_000;
@@ -55,7 +58,7 @@ const behaviour = oneof(
   { weight: 1, arbitrary: constantFrom<ReceiverBehaviour>("hang", "slow:1100") },
 );
 
-/** The receiver's behaviour for its first deliveries. Afterwards it accepts every event except the poison event. */
+/** How the receiver answers its first deliveries. It accepts the later ones, except an event that `poison` names. */
 const trouble = array(tuple(behaviour, integer({ min: 1, max: 6 })), { minLength: 1, maxLength: 10 }).map((stretches) =>
   stretches.flatMap(([answer, times]) => Array.from({ length: times }, () => answer)),
 );
@@ -83,12 +86,12 @@ const scenarios = record({
   changes: array(change, { minLength: 3, maxLength: 12 }),
   trouble,
   /**
-   * The sequence of an event of the first loan. The receiver rejects this event until the trouble ends. If null, the
-   * receiver rejects no particular event.
+   * The sequence of an event of the first loan. The receiver rejects this event until it accepts every event. If null,
+   * the receiver rejects no particular event.
    */
   poison: option(integer({ min: 1, max: 4 })),
   incidents: array(incident, { maxLength: 2 }),
-  /** The time from the last change to the end of the trouble. */
+  /** The minimum time from the last change until the receiver accepts every event. */
   lastsMs: integer({ min: 0, max: 2_000 }),
 });
 
@@ -210,7 +213,10 @@ async function apply(
   else await releaseCase(em, order, environment);
 }
 
-/** Applies an incident and returns how many leases it left behind. */
+/**
+ * Does what the incident says: kills or replaces workers, or requests a replay. Returns how many leases killed workers
+ * left behind.
+ */
 async function applyIncident(
   { what, which, afterMs }: Scenario["incidents"][number],
   lender: LenderTwin,

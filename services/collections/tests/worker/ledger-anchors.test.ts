@@ -46,7 +46,10 @@ async function anchorsIn(path: string): Promise<Anchored[]> {
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Anchored]));
 }
 
-/** Extends the chain now, as the worker does every ten seconds, and waits until anchors cover every row of the books. */
+/**
+ * Extends the ledger's hash chains now, as the worker does every ten seconds, and waits until anchors cover every row
+ * of the books.
+ */
 async function waitUntilAnchored(place = file): Promise<void> {
   await extendChains(service.app);
   await vi.waitUntil(
@@ -140,7 +143,7 @@ test("an anchor is written again if its worker was killed after writing and befo
   expect(code).toBe(0);
 });
 
-test("an anchor store gets the newest head once it is available again, and `ledger verify` reads anchors from it", async () => {
+test("an anchor store that was unavailable gets the newest chain head, and `ledger verify` reads anchors from it", async () => {
   const store = await startAnchorStore();
   const otherService = await startTestService({ hasWorker: false });
   const other = await aLender(otherService);
@@ -261,7 +264,7 @@ test("only anchors reveal a booking that a superuser changed together with the h
     from last, digests d where b.lender_id = last.lender_id and b.number = last.number`),
   );
   expect(await verify()).toMatchObject({ ok: true });
-  // The workers anchor the forged head as well, but the earlier anchor still differs from it.
+  // The workers also anchor the head of the changed hash chain, but the earlier anchor still differs from it.
   const { ok, problems } = await verify("--anchor", file);
   expect(ok).toBe(false);
   expect(problems).toMatchObject([

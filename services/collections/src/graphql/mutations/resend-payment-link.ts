@@ -57,7 +57,7 @@ builder.mutationField("resendPaymentLink", (t) =>
   t.field({
     type: ResendPaymentLinkPayload,
     nullable: true,
-    description: `Sends a link that is MINTED or SENT again. A link is sent at most ${MAX_MESSAGES_PER_CHANNEL} times over each channel.`,
+    description: `Resends a link whose status is MINTED or SENT. A link is sent at most ${MAX_MESSAGES_PER_CHANNEL} times over each channel.`,
     args: {
       input: t.arg({
         type: ResendPaymentLinkInput,

@@ -43,6 +43,11 @@ export const warningsAnswer = z
   .optional()
   .meta({ description: "Warnings about the request; absent if there are none." });
 
+export const nextCursorAnswer = z
+  .string()
+  .nullable()
+  .meta({ description: "The `cursor` of the next page; null on the last page." });
+
 /** Returns the members of a union. The compiler checks that `names` has each member as a key. */
 export function keysOf<Name extends string>(names: Readonly<Record<Name, true>>): Name[] {
   return Object.keys(names) as Name[];

@@ -10,8 +10,9 @@ import {
   statusAnswer,
 } from "../endpoint/answer-parts.ts";
 import { attributionAnswer, capturedPaymentAnswer } from "../v1/captured-payment.ts";
+import { fieldPartnerAnswer } from "../v1/case-answer.ts";
 import { CASE_ID, fieldPartner, paymentCollected, paymentReversal, ping, VISIT_ID } from "../v1/examples.ts";
-import { dispositionAnswer, fieldPartnerAnswer } from "../v1/get-case.ts";
+import { dispositionAnswer } from "../v1/get-case.ts";
 import { changeAnswer } from "../v1/import-answer.ts";
 import { importResultExample } from "../v1/import-examples.ts";
 import { paymentReversalAnswer } from "../v1/payment-reversal.ts";

@@ -26,13 +26,15 @@ import { couldBeLoan, LOAN, loanNotFound } from "./loan-in-path.ts";
 
 const AMOUNT_KEYS = new Set(["amount"]);
 const LINK_ID_CHARACTERS = 128;
+/** The maximum length of a reference (contract: Payment confirmation request). */
+export const REFERENCE_CHARACTERS = 128;
 
 /** The body of a confirmation (contract: Payment confirmation request). */
 const confirmationBody = z.object({
   amount: z
     .instanceof(AmountLiteral, { error: "takes a JSON number in major units, such as 2500 or 2500.5, not a string" })
     .meta({ description: "The captured amount, in major units.", type: "number", exclusiveMinimum: 0 }),
-  reference: text(128).meta({
+  reference: text(REFERENCE_CHARACTERS).meta({
     description:
       "Your id of the payment. Together with the loan it is the idempotency key. It has no invisible " +
       "characters, and is compared and stored in Unicode NFC.",

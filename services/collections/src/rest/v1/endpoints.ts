@@ -6,7 +6,9 @@ import { getDelivery } from "./get-delivery.ts";
 import { getReplay } from "./get-replay.ts";
 import { health } from "./health.ts";
 import { importCases } from "./import-cases.ts";
+import { listCases } from "./list-cases.ts";
 import { listDeliveries } from "./list-deliveries.ts";
+import { listPayments } from "./list-payments.ts";
 import { replayDeliveries } from "./replay-deliveries.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { reversePayment } from "./reverse-payment.ts";
@@ -19,9 +21,11 @@ import { testWebhook } from "./test-webhook.ts";
 export const ENDPOINTS: readonly Endpoint[] = [
   health,
   importCases,
+  listCases,
   getCase,
   confirmPayment,
   reversePayment,
+  listPayments,
   debugSignature,
   testWebhook,
   listDeliveries,

@@ -1,30 +1,21 @@
-import { CLOSE_REASONS, DISPOSITIONS, type FieldWork } from "@collections/cases";
+import { DISPOSITIONS } from "@collections/cases";
 import { LINK_STATUSES } from "@collections/payment-links";
 import { z } from "zod";
 import type { Answer } from "../../http/answer.ts";
 import type { App } from "../../app.ts";
 import type { SignedRequest } from "../caller/signed-request.ts";
-import {
-  amountAnswer,
-  caseIdAnswer,
-  countAnswer,
-  instantAnswer,
-  loanAnswer,
-  statusAnswer,
-  successAnswer,
-} from "../endpoint/answer-parts.ts";
+import { amountAnswer, instantAnswer, successAnswer } from "../endpoint/answer-parts.ts";
 import type { SignedEndpoint } from "../endpoint/endpoint.ts";
-import { capturedPaymentAnswer } from "./captured-payment.ts";
-import { CASE_ID, capturedPayment, fieldPartner, RECORDED_AT, VISIT_ID } from "./examples.ts";
-import { paymentReversalAnswer } from "./payment-reversal.ts";
+import { bookedPaymentAnswer, bookedPaymentExample } from "./captured-payment.ts";
+import {
+  caseStateAnswer,
+  caseStateExample,
+  caseTimesAnswer,
+  caseTimesExample,
+  fieldPartnerAnswer,
+} from "./case-answer.ts";
+import { VISIT_ID } from "./examples.ts";
 import { couldBeLoan, LOAN, loanNotFound } from "./loan-in-path.ts";
-
-export const fieldPartnerAnswer = z
-  .object({
-    id: z.string().meta({ description: "The id of the field partner, `fp_…`." }),
-    displayName: z.string().meta({ description: "The name that borrowers see." }),
-  })
-  .meta({ description: "A field partner, who visits the borrower." });
 
 export const dispositionAnswer = z.enum(DISPOSITIONS).meta({ description: "The result of the visit." });
 
@@ -47,91 +38,28 @@ const link = z
   })
   .meta({ description: "The link with which the borrower can pay." });
 
-const reversal = z
-  .object({
-    reversalReference: paymentReversalAnswer.reversalReference,
-    amount: paymentReversalAnswer.amount,
-    reason: paymentReversalAnswer.reason,
-    reversedAt: paymentReversalAnswer.reversedAt,
-    recordedAt: instantAnswer("When the reversal was recorded."),
-  })
-  .meta({ description: "A reversal of the payment, or of a part of it." });
-
-const payment = z
-  .object({
-    ...capturedPaymentAnswer,
-    recordedAt: instantAnswer("When the payment was booked."),
-    reversals: z.array(reversal).meta({ description: "The reversals of the payment, in their order; mostly empty." }),
-  })
-  .meta({ description: "A payment of the current case." });
+const payment = z.object(bookedPaymentAnswer).meta({ description: "A payment of the current case." });
 
 /** The answer to a request for a case, with the same field names as an event (contract: GET cases/{loan}). */
 const caseAnswer = z
   .object({
     success: successAnswer,
-    sourceLoanNumber: loanAnswer,
-    caseId: caseIdAnswer,
-    cycle: countAnswer("The number of the case among the cases of its loan, from 1."),
-    sequence: countAnswer("The sequence number of the loan's latest event."),
-    status: statusAnswer,
-    statusReason: z
-      .string()
-      .nullable()
-      .meta({ description: "The reason for the status, in the words of the person who set it." }),
-    fieldWork: z
-      .enum(["open", "blocked"] satisfies FieldWork[])
-      .meta({ description: "Whether field partners may visit the borrower." }),
-    currency: z.string().meta({ description: "The ISO 4217 code of the currency of all amounts in this object." }),
-    placedAmount: amountAnswer("The amount that was owed when the case was created."),
-    totalCollected: amountAnswer("Everything that was captured on the case, minus everything that was reversed."),
-    totalReversed: amountAnswer("Everything that was reversed on the case."),
-    outstandingAfter: amountAnswer("The amount that is owed now."),
-    excessAmount: amountAnswer("The part of the captured total that was not owed."),
-    dpd: countAnswer("The number of days past due.").nullable(),
-    bucket: z
-      .string()
-      .nullable()
-      .meta({ description: "Your bucket, or a bucket derived from the days past due if you sent none." }),
-    assignedFieldPartner: fieldPartnerAnswer.nullable(),
+    ...caseStateAnswer,
     lastVisit: visit.nullable(),
     activeLink: link.nullable(),
     payments: z.array(payment).max(50).meta({ description: "The latest 50 payments of the case, the newest first." }),
-    createdAt: instantAnswer("When the case was created."),
-    updatedAt: instantAnswer("When the case last changed."),
-    closedAt: instantAnswer("When the case ended; null while it is open.").nullable(),
-    closeReason: z
-      .enum(CLOSE_REASONS)
-      .nullable()
-      .meta({ description: "The reason why the case ended; null while it is open." }),
+    ...caseTimesAnswer,
     serverTime: instantAnswer("The server's clock."),
   })
   .meta({ description: "The state of a loan's current case at one moment." });
 
 const caseExample = {
   success: true,
-  sourceLoanNumber: "LN-2040",
-  caseId: CASE_ID,
-  cycle: 1,
-  sequence: 14,
-  status: "in_progress",
-  statusReason: null,
-  fieldWork: "open",
-  currency: "INR",
-  placedAmount: 6000,
-  totalCollected: 4200,
-  totalReversed: 0,
-  outstandingAfter: 1800,
-  excessAmount: 0,
-  dpd: 45,
-  bucket: "31-60",
-  assignedFieldPartner: fieldPartner,
+  ...caseStateExample,
   lastVisit: { visitId: VISIT_ID, completedAt: "2026-12-03T05:31:02.000Z", disposition: "PAID_VIA_LINK" },
   activeLink: null,
-  payments: [{ ...capturedPayment, recordedAt: RECORDED_AT, reversals: [] }],
-  createdAt: "2026-11-30T21:30:02.117Z",
-  updatedAt: RECORDED_AT,
-  closedAt: null,
-  closeReason: null,
+  payments: [bookedPaymentExample],
+  ...caseTimesExample,
   serverTime: "2026-12-03T05:40:00.000Z",
 };
 

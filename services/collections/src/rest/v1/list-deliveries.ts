@@ -1,4 +1,3 @@
-import { readInstant } from "@collections/cases";
 import { parsePublicId, publicId } from "@collections/database";
 import { type DeliveryFilter, type DeliveryState, listDeliveries as readDeliveries } from "@collections/webhooks";
 import { z } from "zod";
@@ -6,10 +5,11 @@ import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type FieldFault, validationProblem } from "../../http/problem.ts";
 import type { SignedRequest } from "../caller/signed-request.ts";
-import { successAnswer, warningsAnswer } from "../endpoint/answer-parts.ts";
+import { nextCursorAnswer, successAnswer, warningsAnswer } from "../endpoint/answer-parts.ts";
 import type { Parameter, SignedEndpoint } from "../endpoint/endpoint.ts";
+import { readLoan, readTime } from "../reading/list-parameters.ts";
 import { type ParameterReading, readParameter, unknownParameterWarnings } from "../reading/query-parameters.ts";
-import { LOAN_CHARACTERS, textFault } from "../reading/wire-types.ts";
+import { LOAN_CHARACTERS } from "../reading/wire-types.ts";
 import { deliveryAnswer, deliveryBody, deliveryExample } from "./delivery.ts";
 
 const DELIVERY_STATES: ReadonlyMap<string, readonly DeliveryState[]> = new Map([
@@ -52,7 +52,7 @@ const deliveriesAnswer = z
   .object({
     success: successAnswer,
     deliveries: z.array(deliveryAnswer).meta({ description: "A page of events, the newest first." }),
-    nextCursor: z.string().nullable().meta({ description: "The `cursor` of the next page; null on the last page." }),
+    nextCursor: nextCursorAnswer,
     warnings: warningsAnswer,
   })
   .meta({ description: "A page of your events." });
@@ -107,7 +107,7 @@ function readFilter({ query }: SignedRequest): { filter: DeliveryFilter; warning
   const faults: FieldFault[] = [];
   const states = readParameter(query, "state", faults, readState);
   const loan = readParameter(query, "loan", faults, readLoan);
-  const since = readParameter(query, "since", faults, readSince);
+  const since = readParameter(query, "since", faults, readTime);
   const cursor = readParameter(query, "cursor", faults, readCursor);
   const limit = readParameter(query, "limit", faults, readLimit);
   if (faults.length > 0) throw validationProblem(faults, warnings);
@@ -126,19 +126,6 @@ function readState(text: string): ParameterReading<readonly DeliveryState[]> {
   return states
     ? { value: states }
     : { code: "INVALID_ENUM", words: `takes ${[...DELIVERY_STATES.keys()].join(", ")}` };
-}
-
-function readLoan(text: string): ParameterReading<string> {
-  const loan = text.trim();
-  const fault = textFault(loan, LOAN_CHARACTERS);
-  return fault ? { code: fault.code, words: fault.message } : { value: loan };
-}
-
-function readSince(text: string): ParameterReading<Date> {
-  const reading = readInstant(text);
-  if ("instant" in reading) return { value: reading.instant };
-  const hint = text.includes(" ") ? "; write + as %2B" : "";
-  return { code: reading.fault, words: `takes a time such as 2026-11-20T09:41:07Z${hint}` };
 }
 
 function readCursor(text: string): ParameterReading<string> {

@@ -1,9 +1,11 @@
 import { type Booking, paymentsOf, type Reversal, reversalsOf } from "@collections/bookings";
-import { bucketOf, type Case, caseByLoan, type Visit, visitById } from "@collections/cases";
+import { type Case, caseByLoan, type Visit, visitById } from "@collections/cases";
 import { type EntityManager, publicId, readSnapshot } from "@collections/database";
 import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
 import { toWire } from "@collections/money";
 import { liveLink, type PaymentLink } from "@collections/payment-links";
+import { paymentBody } from "./payment-body.ts";
+import { caseStateBody, caseTimesBody } from "./case-body.ts";
 
 const MAX_PAYMENTS = 50;
 
@@ -56,22 +58,7 @@ function snapshotBody(theCase: Case, { holder, lastVisit, link, payments, revers
   const reversalsOfPayment = Map.groupBy(reversals, ({ bookingId }) => bookingId);
   return {
     success: true,
-    sourceLoanNumber: theCase.sourceLoanNumber,
-    caseId: publicId("case", theCase.id),
-    cycle: theCase.cycle,
-    sequence: Number(theCase.sequence),
-    status: theCase.status,
-    statusReason: theCase.statusReason,
-    fieldWork: theCase.fieldWork,
-    currency,
-    placedAmount: toWire(theCase.placedMinor, currency),
-    totalCollected: toWire(theCase.totalCollectedMinor, currency),
-    totalReversed: toWire(theCase.totalReversedMinor, currency),
-    outstandingAfter: toWire(theCase.outstandingMinor, currency),
-    excessAmount: toWire(theCase.excessMinor, currency),
-    dpd: theCase.dpd,
-    bucket: bucketOf(theCase),
-    assignedFieldPartner: holder ? { id: publicId("fp", holder.id), displayName: holder.displayName } : null,
+    ...caseStateBody(theCase, holder),
     lastVisit: lastVisit && {
       visitId: publicId("vis", lastVisit.id),
       completedAt: lastVisit.completedAt,
@@ -85,23 +72,8 @@ function snapshotBody(theCase: Case, { holder, lastVisit, link, payments, revers
           createdAt: link.createdAt,
         }
       : null,
-    payments: payments.map((payment) => paymentBody(payment, reversalsOfPayment.get(payment.id) ?? [])),
-    createdAt: theCase.createdAt,
-    updatedAt: theCase.updatedAt,
-    closedAt: theCase.closedAt,
-    closeReason: theCase.closeReason,
+    payments: payments.map((payment) => paymentBody(payment, reversalsOfPayment.get(payment.id))),
+    ...caseTimesBody(theCase),
     serverTime: new Date(),
   };
-}
-
-function paymentBody(
-  { reference, amountMinor, currency, mode, paidAt, linkId, recordedAt }: Booking,
-  reversals: readonly Reversal[],
-): object {
-  const amount = toWire(amountMinor, currency);
-  return { reference, amount, mode, paidAt, linkId, recordedAt, reversals: reversals.map(reversalBody) };
-}
-
-function reversalBody({ reversalReference, amountMinor, currency, reason, reversedAt, recordedAt }: Reversal): object {
-  return { reversalReference, amount: toWire(amountMinor, currency), reason, reversedAt, recordedAt };
 }

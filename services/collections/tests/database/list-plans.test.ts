@@ -1,0 +1,156 @@
+/** @module-tag one-node-plan */
+import { firstIdAt, migrate, namedStatements, newId } from "@collections/database";
+import "@collections/flows";
+import { directUrl, testDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { execute, type PlanMode, prepare, type Scan } from "./fixtures/unanalysed-plans.ts";
+
+// The tests of this file take seconds, and much longer on a busy machine.
+vi.setConfig({ hookTimeout: 120_000 });
+
+/** The number of cases, and of payments, of the lender. It has nearly all rows of the tables. */
+const ROWS = 100_000;
+const LENDER = newId();
+/** The most rows that a page may read: `MOST_READ` of the lists. */
+const MOST_READ = 20_000;
+const START = firstIdAt(new Date("2026-11-20T00:00:00Z"));
+const NOTHING = "2020-01-01T00:00:00Z";
+const PRIMARY_KEY_OF_PAYMENTS = "payment_booking_pkey";
+const LOAN_AND_REFERENCE = "payment_booking_lender_id_source_loan_number_reference_key";
+
+/** For each query of the lists: a name, values, the index that it must use, and the most rows that it may read. */
+const QUERIES: readonly [title: string, name: string, values: readonly unknown[], index: string, most: number][] = [
+  ["all payments", "ledger.list-bookings", [LENDER, START, null, null, null, 501], PRIMARY_KEY_OF_PAYMENTS, 501],
+  [
+    "payments of a day without any",
+    "ledger.list-bookings",
+    [LENDER, START, null, NOTHING, null, 501],
+    PRIMARY_KEY_OF_PAYMENTS,
+    MOST_READ,
+  ],
+  [
+    "payments with a common reference",
+    "ledger.list-bookings",
+    [LENDER, START, null, null, ["UTR49999"], 501],
+    PRIMARY_KEY_OF_PAYMENTS,
+    MOST_READ,
+  ],
+  ["the end of a search for payments", "ledger.last-searched", [LENDER, START], PRIMARY_KEY_OF_PAYMENTS, MOST_READ],
+  [
+    "payments of a loan",
+    "ledger.list-bookings-of-loan",
+    [LENDER, START, null, null, null, 501, "LN-7"],
+    LOAN_AND_REFERENCE,
+    10,
+  ],
+  ["the loans of a reference", "ledger.loans-of-reference", [LENDER, "UTR49999"], LOAN_AND_REFERENCE, 1],
+  ["all cases", "cases.list-of-lender", [LENDER, START, null, null, 501], "collection_case_pkey", 501],
+  [
+    "cases with a status that none has",
+    "cases.list-of-lender",
+    [LENDER, START, ["closed"], null, 501],
+    "collection_case_pkey",
+    MOST_READ,
+  ],
+  [
+    "cases that have changed",
+    "cases.list-of-lender",
+    [LENDER, START, null, new Date(Date.now() + 1_000_000).toISOString(), 501],
+    "collection_case_pkey",
+    MOST_READ,
+  ],
+  ["the end of a search for cases", "cases.last-searched", [LENDER, START], "collection_case_pkey", MOST_READ],
+];
+
+const { url } = await testDatabase("list-plans", async (at) => void (await migrate({ url: at, schemas })));
+const PLANS = [
+  "made while the tables were empty",
+  "generic, without statistics",
+  "custom, without statistics",
+  "generic, with statistics",
+  "custom, with statistics",
+] as const;
+/** The scans of each query with each kind of plan, by the kind and the title of the query. */
+const found = new Map<string, readonly Scan[]>();
+const clients: Client[] = [];
+
+// ANALYZE makes every session plan again, so each kind of plan is executed before the next step.
+beforeAll(async () => {
+  const [empty, generic, custom] = [
+    await session("force_generic_plan"),
+    await session("force_generic_plan"),
+    await session("force_custom_plan"),
+  ];
+  await empty.query("alter table cases.collection_case set (autovacuum_enabled = off)");
+  await empty.query("alter table ledger.payment_booking set (autovacuum_enabled = off)");
+  await prepareAll(empty);
+  await fill(generic);
+  await executeAll(empty, PLANS[0]);
+  await prepareAll(generic);
+  await executeAll(generic, PLANS[1]);
+  await prepareAll(custom);
+  await executeAll(custom, PLANS[2]);
+  await empty.query("analyze cases.collection_case, ledger.payment_booking");
+  await executeAll(generic, PLANS[3]);
+  await executeAll(custom, PLANS[4]);
+});
+afterAll(() => Promise.all(clients.map((client) => client.end())));
+
+describe.each(PLANS)("with a plan that is %s", (plan) => {
+  test.each(QUERIES)("the query for %s reads by its index, and no more rows than its limit", (...query) => {
+    const [title, , , index, most] = query;
+    const scans = found.get(`${plan}: ${title}`)!;
+    expect(scans.filter((scan) => scan.index !== index || scan.rows > most)).toEqual([]);
+    expect(scans).toHaveLength(1);
+  });
+});
+
+async function session(mode: PlanMode): Promise<Client> {
+  const client = new Client({ connectionString: directUrl(url) });
+  await client.connect();
+  clients.push(client);
+  await client.query(`set plan_cache_mode = ${mode}`);
+  return client;
+}
+
+/** Prepares and plans all queries for the tables in their current state. */
+async function prepareAll(client: Client): Promise<void> {
+  for (const [place, [, name]] of QUERIES.entries()) {
+    const { text } = namedStatements().find((one) => one.name === name)!;
+    await prepare(client, `query_${place}`, text);
+  }
+}
+
+async function executeAll(client: Client, plan: string): Promise<void> {
+  for (const [place, [title, name, values]] of QUERIES.entries()) {
+    found.set(`${plan}: ${title}`, await execute(client, `query_${place}`, { name, text: "select", values }));
+  }
+}
+
+/** Inserts the lender's rows, and a few rows of other lenders. */
+async function fill(client: Client): Promise<void> {
+  const lender = "case when n % 100 = 0 then gen_random_uuid() else $1::uuid end";
+  // A UUIDv7 of the start, with the number of the row in its last digits.
+  const id = "overlay($2::text placing lpad(to_hex(n), 8, '0') from 29)::uuid";
+  await client.query(
+    `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
+       work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
+       excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence,
+       created_at, updated_at)
+     select ${lender}, ${id}, 'LN-' || n, 1, true, 'new', 'open', false, false, '{}', 'INR', 1000, 1000, 0, 0,
+       'Ravi Kumar', '+919800000001', '{}', '[]', '{}', '{}', 1, now(), now()
+     from generate_series(1, $3::integer) n`,
+    [LENDER, START, ROWS],
+  );
+  await client.query(
+    `insert into ledger.payment_booking (lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor,
+       currency, mode, raw_mode, paid_at, attribution, applied_minor, excess_minor, outstanding_after_minor,
+       total_collected_after_minor, status_after, sequence, warnings, recorded_at)
+     select ${lender}, ${id}, 'LN-' || n % 10000, 'UTR' || n, ${id}, 1, 100, 'INR', 'upi', 'upi', now(), 'none', 100, 0,
+       10, 100, 'in_progress', 1, '[]', now()
+     from generate_series(1, $3::integer) n`,
+    [LENDER, START, ROWS],
+  );
+}
