@@ -12,5 +12,6 @@ declare const fieldPartnerId: string;
 declare const INR: CurrencyCode;
 declare const now: Date;
 declare const booking: own.Booking;
+declare const reversal: own.Reversal;
 declare const balanceAsOf: Date;
 declare const earning: own.EarningToPost;

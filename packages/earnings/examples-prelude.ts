@@ -12,6 +12,7 @@ declare const caseId: string;
 declare const bookingId: string;
 declare const fieldPartnerId: string;
 declare const payoutId: string;
+declare const reversalId: string;
 declare const INR: CurrencyCode;
 declare const commission: Percent;
 declare const now: Date;

@@ -14,5 +14,9 @@ declare const database: Database, em: EntityManager, tx: Tx, now: Date;
 declare const outbound: Outbound, credentials: Credentials, vault: Vault, keys: SignInKeys;
 declare const mailer: Mailer, sms: SmsGateway, whatsapp: WhatsApp;
 declare const links: own.LinkDeps, otps: own.OtpDeps, alerts: own.AlertDeps;
-declare const lender: Lender, payment: own.Confirmation, nightlyRows: readonly unknown[], typedNote: string;
+declare const lender: Lender,
+  payment: own.Confirmation,
+  request: own.ReversalRequest,
+  nightlyRows: readonly unknown[],
+  typedNote: string;
 declare const caseId: string, visitId: string, fieldPartnerId: string, linkId: string, idempotencyKey: string;

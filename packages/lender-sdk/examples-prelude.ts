@@ -7,6 +7,7 @@ declare const client: own.CollectionsClient;
 declare const receiver: own.Receiver;
 declare const rows: readonly own.CaseRow[];
 declare const payment: own.CapturedPayment;
+declare const returned: own.ReturnedPayment;
 declare function confirmLater(loan: string, payment: own.CapturedPayment, afterMs: number): Promise<void>;
 declare const app: Express;
 declare const pool: Pool;

@@ -24,6 +24,7 @@ export {
   type Booking,
   type BookingKey,
   bookingPage,
+  bookingsByIds,
   bookingsFor,
   bookPayments,
   type Collected,
@@ -32,6 +33,7 @@ export {
   paymentsAfter,
   type PaymentsAfterKey,
   paymentsOf,
+  paymentsWithExcess,
 } from "./books/booking.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export {
@@ -47,8 +49,42 @@ export {
   payoutMemo,
   placement,
 } from "./books/postings.ts";
-export type { AccountKind, Attribution, BookingWarning, TransferKind } from "./schema.ts";
+export {
+  recordReversal,
+  type RemainingPayment,
+  remainingOf,
+  type Reversal,
+  REVERSAL_REASONS,
+  type ReversalKey,
+  reversalPage,
+  reversalsAfter,
+  reversalsFor,
+  reversalsOf,
+  reversalsOfLoans,
+} from "./books/reversal.ts";
+export {
+  type EarningChange,
+  earningChangePostings,
+  payoutDeduction,
+  reversalPostings,
+} from "./books/reversal-postings.ts";
+export type {
+  AccountKind,
+  Attribution,
+  BookingWarning,
+  ReappliedExcess,
+  ReversalReason,
+  TransferKind,
+} from "./schema.ts";
 export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./books/statement.ts";
-export { payoutTransfersOf, type Posting, postTransfers, type Transfer, transfersOf } from "./books/transfer.ts";
+export {
+  payoutTransfersOf,
+  type Posting,
+  postTransfers,
+  type Transfer,
+  transfersOf,
+  transfersOfBookings,
+} from "./books/transfer.ts";
 export type { BookingProblemCode } from "./verification/booking-checks.ts";
+export type { ReversalProblemCode } from "./verification/reversal-checks.ts";
 export { collectionsLedger } from "./verification/collections-ledger.ts";

@@ -5,7 +5,14 @@ import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
 import { collectionsLedger } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
-import { AnchorEntity, ChainBlockEntity, bookingsSchema, PaymentBookingEntity, TransferEntity } from "./schema.ts";
+import {
+  AnchorEntity,
+  ChainBlockEntity,
+  bookingsSchema,
+  PaymentBookingEntity,
+  PaymentReversalEntity,
+  TransferEntity,
+} from "./schema.ts";
 
 const schemas = [bookingsSchema];
 const { url } = await testDatabase("bookings", async (at) => void (await migrate({ url: at, schemas })));
@@ -34,8 +41,9 @@ test.each([
 );
 
 test("each MikroORM entity reads the rows that the SQL statements wrote", async () => {
-  const sample = new SampleCase(newId()).place(1_000n).pay(400n);
+  const sample = new SampleCase(newId()).place(1_000n).pay(400n).reverse(100n);
   const [booking] = sample.bookings;
+  const [reversal] = sample.reversals;
   await writeBooks(database, [sample]);
   await collectionsLedger.extendChain(database.em(), sample.lenderId, { now: NOW });
   const em = database.em();
@@ -48,10 +56,11 @@ test("each MikroORM entity reads the rows that the SQL statements wrote", async 
   });
   for (const entity of bookingsSchema.entities) expect(await em.count(entity, {})).toBeGreaterThan(0);
   expect(await em.findOne(PaymentBookingEntity, { lenderId: sample.lenderId })).toMatchObject(booking!);
+  expect(await em.findOne(PaymentReversalEntity, { lenderId: sample.lenderId })).toMatchObject(reversal!);
   const payment = await em.findOne(TransferEntity, { lenderId: sample.lenderId, kind: "payment" });
   expect(payment).toMatchObject({ bookingId: booking!.id, amountMinor: 400n, recordedAt: NOW });
   expect(payment?.digest).toHaveLength(32);
   const block = await em.findOne(ChainBlockEntity, { lenderId: sample.lenderId });
-  expect(block).toMatchObject({ number: 1n, bookingIds: [booking!.id], rowCount: 3 });
+  expect(block).toMatchObject({ number: 1n, bookingIds: [booking!.id], rowCount: 5 });
   expect(await em.findOne(AnchorEntity, { lenderId: sample.lenderId })).toMatchObject({ number: 1n, anchoredAt: NOW });
 });

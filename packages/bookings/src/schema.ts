@@ -5,6 +5,7 @@ import { migration0001 } from "./migrations/0001.ts";
 import { migration0002 } from "./migrations/0002-payments-in-balance.ts";
 import { migration0003 } from "./migrations/0003-anchors.ts";
 import { migration0004 } from "./migrations/0004-digests-by-trigger.ts";
+import { migration0005 } from "./migrations/0005-payment-reversals.ts";
 
 /**
  * The kind of an account. A case has `receivable` and `excess`. A lender has `placed`, `settled_direct` and
@@ -127,7 +128,64 @@ export const PaymentBookingEntity = defineEntity({
 /** A row of `ledger.payment_booking`. `digest` is the SHA-256 of the other columns. */
 export type PaymentBookingRow = InferEntity<typeof PaymentBookingEntity>;
 
-/** A block of a lender's hash chain, which covers its transfers and bookings. */
+/** The reason of a reversal, one of REVERSAL_REASONS. contract: Payment reversal request */
+export type ReversalReason =
+  | "bank_reversed"
+  | "chargeback"
+  | "bounced"
+  | "duplicate"
+  | "wrong_loan"
+  | "entered_by_mistake"
+  | "other";
+
+/** Excess of another payment that a reversal applied to the amount that is owed again. */
+export interface ReappliedExcess {
+  /** The booking of the payment that held the excess. */
+  readonly bookingId: string;
+  /** The applied amount in minor units, as decimal digits: JSON has no bigint. */
+  readonly amountMinor: string;
+}
+
+/** Money of a captured payment that was returned, wholly or in part, and the outcome of recording it. */
+export const PaymentReversalEntity = defineEntity({
+  name: "PaymentReversal",
+  schema: "ledger",
+  tableName: "payment_reversal",
+  uniques: [{ properties: ["lenderId", "sourceLoanNumber", "reversalReference"] }],
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    bookingId: p.uuid(),
+    sourceLoanNumber: p.text(),
+    reference: p.text(),
+    reversalReference: p.text(),
+    caseId: p.uuid(),
+    cycle: p.integer(),
+    amountMinor: p.bigint(),
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    reversedAt: p.datetime().columnType("timestamptz"),
+    reason: p.text().$type<ReversalReason>(),
+    note: p.text().strictNullable(),
+    appliedMinor: p.bigint(),
+    excessMinor: p.bigint(),
+    inBalance: p.boolean(),
+    adjustmentMinor: p.bigint(),
+    reapplied: p.json<ReappliedExcess[]>(),
+    outstandingAfterMinor: p.bigint(),
+    totalCollectedAfterMinor: p.bigint(),
+    totalReversedAfterMinor: p.bigint(),
+    excessAfterMinor: p.bigint(),
+    statusAfter: p.text(),
+    sequence: p.bigint(),
+    warnings: p.json<BookingWarning[]>(),
+    recordedAt: p.datetime().columnType("timestamptz"),
+    digest: p.blob(),
+  },
+});
+/** A row of `ledger.payment_reversal`. `digest` is the SHA-256 of the other columns. */
+export type PaymentReversalRow = InferEntity<typeof PaymentReversalEntity>;
+
+/** A block of a lender's hash chain, which covers its transfers, bookings and reversals. */
 export const ChainBlockEntity = defineEntity({
   name: "ChainBlock",
   schema: "ledger",
@@ -137,6 +195,7 @@ export const ChainBlockEntity = defineEntity({
     number: p.bigint().primary(),
     transferIds: p.array().columnType("uuid[]"),
     bookingIds: p.array().columnType("uuid[]"),
+    reversalIds: p.array().columnType("uuid[]").default([]),
     rowCount: p.integer(),
     rowsHash: p.blob(),
     previousHash: p.blob(),
@@ -145,7 +204,7 @@ export const ChainBlockEntity = defineEntity({
     hash: p.blob(),
   },
 });
-/** A row of `ledger.chain_block`: the ids of the block's transfers and bookings, and SHA-256 hashes of 32 bytes. */
+/** A row of `ledger.chain_block`: the ids of the block's transfers, bookings and reversals, and SHA-256 hashes of 32 bytes. */
 export type ChainBlockRow = InferEntity<typeof ChainBlockEntity>;
 
 /** The last block of a lender's chain that was anchored outside the database. */
@@ -162,8 +221,8 @@ export const AnchorEntity = defineEntity({
 });
 
 /**
- * The PostgreSQL schema `ledger`: accounts, transfers, payment bookings and hash chains, all append-only. It also records
- * the last anchored block of each chain. The schema keeps the name under which it was released, although the package has
+ * The PostgreSQL schema `ledger`: accounts, transfers, payment bookings, reversals and hash chains, all append-only. It
+ * also records the last anchored block of each chain. The schema keeps the name under which it was released, although the package has
  * another name.
  *
  * @example
@@ -171,12 +230,26 @@ export const AnchorEntity = defineEntity({
  */
 export const bookingsSchema: PackageSchema = {
   name: "ledger",
-  entities: [AccountEntity, TransferEntity, PaymentBookingEntity, ChainBlockEntity, AnchorEntity],
+  entities: [
+    AccountEntity,
+    TransferEntity,
+    PaymentBookingEntity,
+    PaymentReversalEntity,
+    ChainBlockEntity,
+    AnchorEntity,
+  ],
   migrations: [
     { name: "0001", statements: migration0001 },
     { name: "0002-payments-in-balance", statements: migration0002 },
     { name: "0003-anchors", statements: migration0003 },
     { name: "0004-digests-by-trigger", statements: migration0004 },
+    { name: "0005-payment-reversals", statements: migration0005 },
   ],
-  appendOnly: ["ledger.account", "ledger.transfer", "ledger.payment_booking", "ledger.chain_block"],
+  appendOnly: [
+    "ledger.account",
+    "ledger.transfer",
+    "ledger.payment_booking",
+    "ledger.payment_reversal",
+    "ledger.chain_block",
+  ],
 };

@@ -15,6 +15,10 @@ import {
   placement,
   type Posting,
   postTransfers,
+  recordReversal,
+  type Reversal,
+  reversalPostings,
+  transfersOfBookings,
 } from "../src/index.ts";
 
 export const INR = currency("INR");
@@ -36,6 +40,9 @@ export class SampleCase {
   sequence = 0n;
   readonly postings: Posting[] = [];
   readonly bookings: Booking[] = [];
+  readonly reversals: Reversal[] = [];
+  reversedMinor = 0n;
+  #lastBooking: Booking | undefined;
 
   constructor(lenderId: string, loan = `LN-${newId()}`) {
     this.lenderId = lenderId;
@@ -67,6 +74,46 @@ export class SampleCase {
    */
   payInBalance(amountMinor: bigint, appliedMinor = amountMinor, reference: string = newId()): this {
     return this.#book({ amountMinor, appliedMinor, inBalanceMinor: appliedMinor }, { reference, earnedMinor: 0n });
+  }
+
+  /** Adds a reversal of a part of the last payment. Reverse a payment at most once. */
+  reverse(amountMinor: bigint, reversalReference: string = newId()): this {
+    const booking = this.#lastBooking!;
+    const excessMinor = amountMinor < booking.excessMinor ? amountMinor : booking.excessMinor;
+    const appliedMinor = amountMinor - excessMinor;
+    this.excessMinor -= excessMinor;
+    this.outstandingMinor += appliedMinor;
+    this.collectedMinor -= amountMinor;
+    this.reversedMinor += amountMinor;
+    this.reversals.push({
+      lenderId: this.lenderId,
+      id: newId(),
+      bookingId: booking.id,
+      sourceLoanNumber: this.loan,
+      reference: booking.reference,
+      reversalReference,
+      caseId: this.caseId,
+      cycle: 1,
+      amountMinor,
+      currency: INR,
+      reversedAt: NOW,
+      reason: "bounced",
+      note: "Cheque 000417",
+      appliedMinor,
+      excessMinor,
+      inBalance: false,
+      adjustmentMinor: 0n,
+      reapplied: [],
+      outstandingAfterMinor: this.outstandingMinor,
+      totalCollectedAfterMinor: this.collectedMinor,
+      totalReversedAfterMinor: this.reversedMinor,
+      excessAfterMinor: this.excessMinor,
+      statusAfter: this.outstandingMinor === 0n ? "collected" : "in_progress",
+      sequence: (this.sequence += 1n),
+      warnings: [],
+      recordedAt: NOW,
+    });
+    return this;
   }
 
   #book(
@@ -109,6 +156,7 @@ export class SampleCase {
       amountMinor: earnedMinor,
     };
     this.bookings.push(booking);
+    this.#lastBooking = booking;
     if (inBalanceMinor !== null) this.postings.push(...includedInBalance(booking, NOW));
     this.postings.push(...paymentPostings(booking), ...commission(earning, NOW));
     if (this.outstandingMinor === 0n) this.postings.push(...earningCredited(earning, NOW));
@@ -122,7 +170,7 @@ export class SampleCase {
   }
 }
 
-/** Opens the accounts of the cases and writes their bookings and postings, in one transaction. */
+/** Opens the accounts of the cases and writes their bookings, postings and then reversals, in one transaction. */
 export async function writeBooks(database: Database, cases: readonly SampleCase[]): Promise<void> {
   await transaction(database.em(), async (tx) => {
     const accounts = cases.flatMap(({ lenderId, caseId, fieldPartnerId }) => [
@@ -141,9 +189,17 @@ export async function writeBooks(database: Database, cases: readonly SampleCase[
         tx,
         ofLender.flatMap(({ postings }) => postings),
       );
+      for (const reversal of ofLender.flatMap(({ reversals }) => reversals)) {
+        recordReversal(tx, reversal);
+        postTransfers(
+          tx,
+          reversalPostings(reversal, await transfersOfBookings(tx, reversal, [reversal.bookingId]), null),
+        );
+      }
     }
   });
-  for (const { postings, bookings } of cases) {
+  for (const { postings, bookings, reversals } of cases) {
+    reversals.length = 0;
     postings.length = 0;
     bookings.length = 0;
   }

@@ -1,5 +1,12 @@
 export { applyPayment, type CapturedPayment, type PaymentEffect } from "./case/apply-payment.ts";
 export {
+  applyReversal,
+  type HeldExcess,
+  type ReturnedMoney,
+  type ReversalEffect,
+  type ReversedCase,
+} from "./case/apply-reversal.ts";
+export {
   AMOUNT_FIELDS,
   bucketOf,
   type CaseDetails,
@@ -88,6 +95,7 @@ export { InvalidCursorError, type Page, type PageRequest } from "./list/page.ts"
 export {
   type AppliedOutcome,
   type LaterPayment,
+  type LaterReversal,
   type PlanFacts,
   type PlannedEvent,
   planRow,
@@ -147,4 +155,11 @@ export { nearestName } from "./fields/unknown-fields.ts";
 export { type Disposition, DISPOSITIONS } from "./case/disposition.ts";
 export { cameLate, type Visit } from "./visit/visit.ts";
 export { type BlockedReason, blockedReason } from "./list/workable.ts";
-export { insertCases, writeBalanceDates, writeCases, writeCaseStates, writeImportedCases } from "./case/write-cases.ts";
+export {
+  insertCases,
+  writeBalanceDates,
+  writeCases,
+  writeCaseStates,
+  writeImportedCases,
+  writeReversedCase,
+} from "./case/write-cases.ts";

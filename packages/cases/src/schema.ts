@@ -225,6 +225,17 @@ export const casesSchema: PackageSchema = {
            add column atomic boolean not null default false`,
       ],
     },
+    // NOT VALID: every existing row passed the dropped check, which allowed less.
+    {
+      name: "0010-reversals",
+      statements: [
+        `alter table cases.collection_case
+           add column total_reversed_minor bigint not null default 0,
+           drop constraint collection_case_check2`,
+        `alter table cases.collection_case add constraint collection_case_collected_check
+           check (status <> 'collected' or outstanding_minor = 0 or not is_current) not valid`,
+      ],
+    },
   ],
   undistributed: [
     {

@@ -3,7 +3,7 @@ import type { Earning } from "./earning.ts";
 import { selectedEarning } from "./write-earnings.ts";
 
 /**
- * Returns one page of a field partner's earnings that were created, credited or paid out at or after `since`. The page has
+ * Returns one page of a field partner's earnings that were created, credited, paid out or reversed at or after `since`. The page has
  * up to `limit` earnings with ids greater than `after`, ordered by id.
  *
  * @example
@@ -22,7 +22,7 @@ export function changedEarnings(
 export const selectChanged = statement(
   "earnings.changed",
   `select ${selectedEarning("e")} from earnings.earning e
-   where e.field_partner_id = $1 and greatest(e.earned_at, e.credited_at, e.paid_out_at) >= $2
+   where e.field_partner_id = $1 and greatest(e.earned_at, e.credited_at, e.paid_out_at, e.reversed_at) >= $2
      and ($3::uuid is null or e.id > $3::uuid)
    order by e.id
    limit $4::bigint`,

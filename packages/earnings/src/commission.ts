@@ -13,14 +13,23 @@ export function commissionOn(appliedMinor: bigint, commission: Percent): bigint 
 }
 
 /**
- * Returns a text that explains an earning's amount to the field partner: "2.5% of ₹2,500.00".
+ * Returns a text that explains an earning's amount to the field partner: "2.5% of ₹2,500.00", or "2.5% of ₹60.00 instead
+ * of ₹100.00" for a line that a reversal made.
  *
  * @example
  * const why = formula({ percent: commission, baseMinor: 250_000n, currency: INR }, "en-IN");
  */
 export function formula(
-  earning: { readonly percent: Percent; readonly baseMinor: bigint; readonly currency: CurrencyCode },
+  earning: {
+    readonly percent: Percent;
+    readonly baseMinor: bigint;
+    readonly baseBeforeMinor?: bigint | null;
+    readonly currency: CurrencyCode;
+  },
   locale?: string,
 ): string {
-  return `${percentText(earning.percent)}% of ${display(money(earning.baseMinor, earning.currency), locale)}`;
+  const { percent, baseMinor, baseBeforeMinor = null, currency } = earning;
+  const shown = (minor: bigint) => display(money(minor, currency), locale);
+  const instead = baseBeforeMinor === null ? "" : ` instead of ${shown(baseBeforeMinor)}`;
+  return `${percentText(percent)}% of ${shown(baseMinor)}${instead}`;
 }

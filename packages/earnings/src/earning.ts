@@ -2,10 +2,16 @@ import { newId } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { commissionOn } from "./commission.ts";
 
-/** An earning is `pending` until its case ends, then `credited` until a payout is recorded, then `paid_out`. */
-export type EarningStatus = "pending" | "credited" | "paid_out";
+/**
+ * An earning is `pending` until its case ends, then `credited` until a payout is recorded, then `paid_out`. A pending or
+ * credited earning becomes `reversed` if the whole payment is reversed; it then no longer counts.
+ */
+export type EarningStatus = "pending" | "credited" | "paid_out" | "reversed";
 
-/** A field partner's commission on one payment. Amounts are in minor units. */
+/**
+ * A field partner's commission on one payment, or the amount by which a reversal changes it. The lines of a booking that
+ * are not reversed add up to the commission on what is applied now. Amounts are in minor units.
+ */
 export interface Earning {
   readonly lenderId: string;
   readonly id: string;
@@ -15,9 +21,10 @@ export interface Earning {
   readonly reference: string;
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
-  /** The applied part of the payment. There is no commission on excess. */
+  /** The applied part of the payment, after the reversal if a reversal made this line. Excess earns no commission. */
   readonly baseMinor: bigint;
   readonly percent: Percent;
+  /** Below 0 if a reversal made this line, because it lowered the commission. Never 0. */
   readonly amountMinor: bigint;
   readonly status: EarningStatus;
   readonly earnedAt: Date;
@@ -25,6 +32,14 @@ export interface Earning {
   /** When the payout of this earning was recorded. */
   readonly paidOutAt: Date | null;
   readonly payoutId: string | null;
+  /** The reversal that made this line; null for the commission on the payment itself. */
+  readonly reversalId: string | null;
+  /** The applied part of the payment before the reversal that made this line; null if none made it. */
+  readonly baseBeforeMinor: bigint | null;
+  /** When the line was reversed; null unless its status is `reversed`. */
+  readonly reversedAt: Date | null;
+  /** The reversal because of which the line no longer counts; null unless its status is `reversed`. */
+  readonly reversedById: string | null;
 }
 
 /** A payment. `fieldPartnerId` is the field partner to whom it was attributed, or null if it was attributed to none. */
@@ -68,6 +83,10 @@ export function earningOn(payment: AttributedPayment, commission: Percent, now: 
     creditedAt: null,
     paidOutAt: null,
     payoutId: null,
+    reversalId: null,
+    baseBeforeMinor: null,
+    reversedAt: null,
+    reversedById: null,
   };
 }
 

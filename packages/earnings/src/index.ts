@@ -1,11 +1,20 @@
+export { adjustEarning, type AppliedChange, type EarningAdjustment } from "./adjust-earning.ts";
 export { changedEarnings } from "./changed-earnings.ts";
 export { commissionOn, formula } from "./commission.ts";
 export { InvalidCursorError } from "./cursor.ts";
 export { type AttributedPayment, credited, type Earning, earningOn, type EarningStatus } from "./earning.ts";
-export { addEarnings, type CaseKey, creditEarnings, findPendingEarnings } from "./write-earnings.ts";
+export {
+  addEarnings,
+  type CaseKey,
+  creditEarnings,
+  findPendingEarnings,
+  lockEarningsOfBookings,
+  reverseEarnings,
+} from "./write-earnings.ts";
 export { lockCredited, lockReference, payOut } from "./write-payouts.ts";
 export {
   creditTimeReaching,
+  payableLines,
   type Payout,
   payoutDifferences,
   payoutOf,
@@ -17,6 +26,7 @@ export {
   type EarningLines,
   earningLines,
   earningsByIds,
+  earningsOfBookings,
   earningsOfCases,
   type EarningsSummary,
   earningsSummary,

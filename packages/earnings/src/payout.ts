@@ -52,21 +52,47 @@ export function payoutOf(lines: readonly Earning[], order: PayoutOrder, now: Dat
 }
 
 /**
+ * Returns the credited lines that a payout pays: those of the lenders whose lines add up to more than 0. What a field
+ * partner owes to a lender stays for the next payout, and does not lower what other lenders pay. All lines must have the
+ * same currency.
+ *
+ * @example
+ * const lines = payableLines(await lockCredited(tx, { fieldPartnerId, currency: INR }));
+ */
+export function payableLines(credited: readonly Earning[]): Earning[] {
+  return [...Map.groupBy(credited, ({ lenderId }) => lenderId).values()].flatMap((own) => (sumOf(own) > 0n ? own : []));
+}
+
+/**
  * Returns the credit time up to which the earnings add up to exactly `amountMinor`, or undefined if there is no such time.
- * Earnings credited at the same time count together. All earnings must have the same currency.
+ * Earnings credited at the same time count together. Amounts below 0 count whenever they were credited, and the lines of
+ * a lender that add up to 0 or less do not count. All earnings must have the same currency.
  *
  * @example
  * const lines = await lockCredited(tx, { fieldPartnerId, currency: INR });
  * const paidUpTo = creditTimeReaching(lines, 125_000n);
  */
 export function creditTimeReaching(lines: readonly Earning[], amountMinor: bigint): Date | undefined {
-  const linesByCreditTime = Map.groupBy(lines, ({ creditedAt }) => creditedAt!.getTime());
-  let sum = 0n;
+  const deductions = lines.filter((line) => line.amountMinor < 0n);
+  const sums = new Map<string, bigint>();
+  let payableMinor = 0n;
+  const add = ({ lenderId, amountMinor: added }: Earning) => {
+    const before = sums.get(lenderId) ?? 0n;
+    sums.set(lenderId, before + added);
+    payableMinor += notBelowZero(before + added) - notBelowZero(before);
+  };
+  deductions.forEach(add);
+  const earned = lines.filter((line) => line.amountMinor > 0n);
+  const linesByCreditTime = Map.groupBy(earned, ({ creditedAt }) => creditedAt!.getTime());
   for (const [creditedAtMs, creditedTogether] of [...linesByCreditTime].toSorted(([a], [b]) => a - b)) {
-    sum += sumOf(creditedTogether);
-    if (sum === amountMinor) return new Date(creditedAtMs);
+    creditedTogether.forEach(add);
+    if (payableMinor === amountMinor) return new Date(creditedAtMs);
   }
   return undefined;
+}
+
+function notBelowZero(minor: bigint): bigint {
+  return minor > 0n ? minor : 0n;
 }
 
 /**

@@ -11,8 +11,9 @@ import { EarningEntity } from "./schema.ts";
  */
 export interface EarningsSummary {
   readonly currency: CurrencyCode;
+  /** The number of payments with a commission that is not reversed. */
   readonly earnings: bigint;
-  /** The sum of all earnings: `pendingMinor` + `creditedMinor` + `paidOutMinor`. */
+  /** The sum of all earnings that are not reversed: `pendingMinor` + `creditedMinor` + `paidOutMinor`. */
   readonly earnedMinor: bigint;
   readonly pendingMinor: bigint;
   /** The sum of the earnings that were credited, but not paid out yet. */
@@ -122,7 +123,8 @@ const sumOf = (status: string) => `coalesce(sum(amount_minor) filter (where stat
 
 const selectSummary = statement(
   "earnings.summary",
-  `select currency::text as currency, count(*) as earnings, sum(amount_minor)::bigint as "earnedMinor",
+  `select currency::text as currency, count(*) filter (where status <> 'reversed' and base_before_minor is null) as earnings,
+     coalesce(sum(amount_minor) filter (where status <> 'reversed'), 0)::bigint as "earnedMinor",
      ${sumOf("pending")} as "pendingMinor", ${sumOf("credited")} as "creditedMinor",
      ${sumOf("paid_out")} as "paidOutMinor"
    from earnings.earning
@@ -153,3 +155,19 @@ const selectTotals = statement(
    from earnings.earning where lender_id = $1
    group by field_partner_id, currency order by field_partner_id, currency`,
 );
+
+/**
+ * Returns the earnings on these bookings of a lender, ordered by id. Checks compare them with what is applied.
+ *
+ * @example
+ * const lines = await earningsOfBookings(em, lenderId, [bookingId]);
+ */
+export async function earningsOfBookings(
+  em: EntityManager,
+  lenderId: string,
+  bookingIds: readonly string[],
+): Promise<Earning[]> {
+  if (bookingIds.length === 0) return [];
+  const ofBookings = { lenderId, bookingId: { $in: [...bookingIds] } };
+  return em.find(EarningEntity, ofBookings, { orderBy: { id: "asc" }, disableIdentityMap: true });
+}

@@ -7,14 +7,17 @@ import type { Payout } from "./payout.ts";
 import { EarningEntity, PayoutEntity, type PayoutRow } from "./schema.ts";
 
 /**
- * A field partner's credited earnings with one lender in one currency that are not paid out yet. The sum is in minor
+ * A field partner's credited earnings with one lender in one currency that are not paid out yet. Amounts are in minor
  * units.
  */
 export interface CreditedSum {
   readonly lenderId: string;
   readonly currency: CurrencyCode;
   readonly lines: number;
+  /** The sum after deductions. It is below 0 if the field partner owes the lender more than was credited. */
   readonly amountMinor: bigint;
+  /** What reversals of payments deduct, at least 0. */
+  readonly deductedMinor: bigint;
   readonly lastCreditedAt: Date;
 }
 
@@ -27,8 +30,8 @@ export interface PayoutFilter {
 }
 
 /**
- * Returns the sums that could be paid out now, by lender and currency. With `before`, only earnings that were credited
- * before that time count.
+ * Returns the credited sums by lender and currency. A sum above 0 could be paid out now; any other sum stays for a later
+ * payout. With `before`, only earnings that were credited before that time count, and all amounts below 0.
  *
  * @example
  * for (const { lenderId, currency, lines, amountMinor } of await creditedSums(em, fieldPartnerId)) {
@@ -179,9 +182,12 @@ async function findPayouts(em: EntityManager, where: FilterQuery<PayoutRow>): Pr
 const selectCreditedSums = statement(
   "earnings.credited-sums",
   `select e.lender_id as "lenderId", e.currency::text as currency, count(*)::integer as lines,
-     sum(e.amount_minor)::bigint as "amountMinor", max(e.credited_at) as "lastCreditedAt"
+     sum(e.amount_minor)::bigint as "amountMinor",
+     coalesce(-sum(e.amount_minor) filter (where e.amount_minor < 0), 0)::bigint as "deductedMinor",
+     max(e.credited_at) as "lastCreditedAt"
    from earnings.earning e
-   where e.field_partner_id = $1 and e.status = 'credited' and ($2::timestamptz is null or e.credited_at < $2)
+   where e.field_partner_id = $1 and e.status = 'credited'
+     and ($2::timestamptz is null or e.credited_at < $2 or e.amount_minor < 0)
    group by e.lender_id, e.currency order by e.currency, e.lender_id`,
 );
 

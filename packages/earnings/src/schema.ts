@@ -2,8 +2,9 @@ import type { PackageSchema } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { EarningStatus } from "./earning.ts";
+import { migration0004 } from "./migrations/0004-reversals.ts";
 
-/** A field partner's commission on one payment. */
+/** A field partner's commission on one payment, or what a reversal changed on it. */
 export const EarningEntity = defineEntity({
   name: "Earning",
   schema: "earnings",
@@ -12,7 +13,7 @@ export const EarningEntity = defineEntity({
     { name: "earning_pending", properties: ["lenderId", "caseId"], where: "status = 'pending'" },
     { name: "earning_field_partner", properties: ["fieldPartnerId", "earnedAt", "id"] },
   ],
-  uniques: [{ properties: ["lenderId", "bookingId"] }],
+  uniques: [{ name: "earning_of_reversal", properties: ["lenderId", "bookingId", "reversalId"] }],
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
@@ -30,6 +31,10 @@ export const EarningEntity = defineEntity({
     creditedAt: p.datetime().columnType("timestamptz").strictNullable(),
     paidOutAt: p.datetime().columnType("timestamptz").strictNullable(),
     payoutId: p.uuid().strictNullable(),
+    reversalId: p.uuid().strictNullable(),
+    baseBeforeMinor: p.bigint().strictNullable(),
+    reversedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    reversedById: p.uuid().strictNullable(),
   },
 });
 /** A row of `earnings.earning`. */
@@ -133,6 +138,7 @@ export const earningsSchema: PackageSchema = {
            add check (credited_until is null or credited_until_instant is null)`,
       ],
     },
+    { name: "0004-reversals", statements: migration0004 },
   ],
   appendOnly: ["earnings.payout"],
 };

@@ -6,6 +6,7 @@ import {
   lenderStatement,
   query,
   send,
+  statement,
   tableOf,
   type Tx,
 } from "@collections/database";
@@ -55,6 +56,37 @@ export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date):
   send(tx, ...insertFor(upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now)))));
 }
 
+/**
+ * Locks all earnings on these bookings of a lender, and returns them ordered by id. A payout locks its lines in the same
+ * order, so that the two cannot deadlock.
+ *
+ * @example
+ * const lines = await lockEarningsOfBookings(tx, lenderId, [bookingId]);
+ */
+export async function lockEarningsOfBookings(
+  tx: Tx,
+  lenderId: string,
+  bookingIds: readonly string[],
+): Promise<Earning[]> {
+  return bookingIds.length === 0 ? [] : query(tx, lockOfBookings, [lenderId, bookingIds]);
+}
+
+/**
+ * Writes that these earnings are reversed. Lock them with `lockEarningsOfBookings` first.
+ *
+ * @example
+ * const lines = await lockEarningsOfBookings(tx, lenderId, [bookingId]);
+ * const change = { reversalId, appliedBeforeMinor: 10_000n, caseHasEnded: false, commission };
+ * const { reversed } = adjustEarning(lines, { ...earning, appliedMinor: 0n }, change, now);
+ * reverseEarnings(tx, reversed);
+ */
+export function reverseEarnings(tx: Tx, reversed: readonly Earning[]): void {
+  for (const [reversedById, lines] of Map.groupBy(reversed, (line) => line.reversedById)) {
+    const [first] = lines;
+    if (first) send(tx, updateReversed, [first.lenderId, lines.map(({ id }) => id), first.reversedAt, reversedById]);
+  }
+}
+
 const earnings = tableOf(EarningEntity);
 const INSERTED = earnings.properties.filter((property) => property !== "lenderId");
 
@@ -91,4 +123,17 @@ export const selectPending = lenderStatement(
      offset 0
    ) e
    order by e.earned_at, e.id`,
+);
+
+const lockOfBookings = statement(
+  "earnings.lock-of-bookings",
+  `select ${selectedEarning("e")} from earnings.earning e
+   where e.lender_id = $1 and e.booking_id = any ($2::uuid[])
+   order by e.id for no key update`,
+);
+
+const updateReversed = statement(
+  "earnings.reverse",
+  `update earnings.earning set status = 'reversed', reversed_at = $3::timestamptz, reversed_by_id = $4::uuid
+   where lender_id = $1 and id = any ($2::uuid[]) and status in ('pending', 'credited')`,
 );

@@ -121,7 +121,7 @@ describe("a payout", () => {
     expect(await pay({ before: LATER })).toMatchObject({ lines: 1 });
     expect(await statusOf(early, late)).toEqual(["paid_out", "credited"]);
     expect(await creditedSums(database.em(), fieldPartnerId)).toEqual([
-      { lenderId: first, currency: INR, lines: 1, amountMinor: 100n, lastCreditedAt: LATER },
+      { lenderId: first, currency: INR, lines: 1, amountMinor: 100n, deductedMinor: 0n, lastCreditedAt: LATER },
     ]);
   });
 

@@ -1,6 +1,14 @@
 export { type ConfirmerOptions, createConfirmer } from "./payment/confirm-in-batches.ts";
 export { type Confirmation, type ConfirmationOutcome, type ConfirmationRefusal } from "./payment/confirmation.ts";
 export { confirmPayments } from "./payment/confirm-payments.ts";
+export {
+  type ReversalEffects,
+  type ReversalOptions,
+  type ReversalOutcome,
+  reversePayment,
+} from "./payment/reverse-payment.ts";
+export { type RefusedReversal, type ReversalRefusal, type ReversalRequest } from "./payment/reversal-request.ts";
+export { type MoveOutcome, movePayment, type PaymentMove } from "./payment/move-payment.ts";
 export { type EventOrigin, pingBody } from "./case/event.ts";
 export { PAYMENT_MODES, type PaymentMode, paymentMode, type PaymentModeReading } from "./payment/payment-mode.ts";
 export { caseSnapshot, type CaseSnapshot } from "./read/case-snapshot.ts";

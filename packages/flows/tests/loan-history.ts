@@ -7,7 +7,9 @@ import * as fc from "fast-check";
 import type { Confirmation } from "../src/payment/confirmation.ts";
 import { confirmPayments } from "../src/payment/confirm-payments.ts";
 import { importCases } from "../src/case/import-cases.ts";
+import { reversePayment } from "../src/payment/reverse-payment.ts";
 import { aConfirmation, BORROWER, ENVIRONMENT } from "./fixture.ts";
+import { aReversal } from "./reversals.ts";
 
 /**
  * A fact about a loan at the lender, in whole rupees and days. Facts reach the service at any time, in any order and
@@ -15,11 +17,19 @@ import { aConfirmation, BORROWER, ENVIRONMENT } from "./fixture.ts";
  */
 export type Fact =
   | { readonly kind: "balance"; readonly day: number; readonly amount: number }
-  | { readonly kind: "payment"; readonly day: number; readonly amount: number; readonly reference: string };
+  | { readonly kind: "payment"; readonly day: number; readonly amount: number; readonly reference: string }
+  | {
+      readonly kind: "reversal";
+      readonly day: number;
+      readonly amount: number;
+      /** The reference of the payment. */
+      readonly reference: string;
+      readonly reversalReference: string;
+    };
 
 /**
- * The facts in their order of arrival. Each inner array is one part: first its balances arrive one by one, and then all
- * its payments in one batch.
+ * The facts in their order of arrival. Each inner array is one part: first its balances arrive one by one, then all its
+ * payments in one batch, and then its reversals one by one.
  */
 export type Arrival = readonly (readonly Fact[])[];
 
@@ -59,6 +69,30 @@ export const openHistory: fc.Arbitrary<Fact[]> = anyHistory.map((facts) =>
     fact.kind === "balance" ? { ...fact, amount: fact.amount + 1 - Math.min(0, amountsAfter(fact, facts)) } : fact,
   ),
 );
+
+/**
+ * Adds reversals to a history: of whole payments and of parts, on the payment's day or later, also on the day of a
+ * balance. The reversals of a payment never exceed it.
+ */
+export function withReversals(facts: readonly Fact[]): fc.Arbitrary<Fact[]> {
+  const asked = fc.array(fc.record({ of: fc.nat(), share: fc.nat(MAX_AMOUNT - 1), days: fc.nat(DAYS / 2) }), {
+    maxLength: 5,
+  });
+  return asked.map((wanted) => {
+    const payments = facts.filter(isPayment);
+    const left = new Map(payments.map(({ reference, amount }) => [reference, amount]));
+    const reversals = wanted.flatMap(({ of, share, days }, index): Fact[] => {
+      const payment = payments[of % payments.length];
+      const rest = left.get(payment?.reference ?? "") ?? 0;
+      if (payment === undefined || rest === 0) return [];
+      const amount = share % 3 === 0 ? rest : 1 + (share % rest);
+      left.set(payment.reference, rest - amount);
+      const { reference, day } = payment;
+      return [{ kind: "reversal", day: day + days, amount, reference, reversalReference: `RV${index}` }];
+    });
+    return [...facts, ...reversals];
+  });
+}
 
 /** Generates an order in which a history's facts arrive: any order, in parts of any size, with some facts repeated. */
 export function anyArrival(facts: readonly Fact[]): fc.Arbitrary<Arrival> {
@@ -119,20 +153,27 @@ export function excessOf(order: readonly Fact[]): number {
   return collectedOf(order) - applied;
 }
 
-/** Computes the outstanding amount by its definition: the newest balance minus later payments, at least 0. */
+/**
+ * Computes the outstanding amount by its definition: the newest balance minus later payments plus later reversals, at
+ * least 0.
+ */
 export function outstandingOf(facts: readonly Fact[]): number {
   const newest = facts.filter(isBalance).reduce((latest, one) => (one.day > latest.day ? one : latest));
-  return Math.max(0, newest.amount + amountsAfter(newest, facts));
+  const later = facts.filter(({ day }) => day > newest.day);
+  return Math.max(0, newest.amount - collectedOf(later));
 }
 
-/** Returns the sum of all payments. */
+/** Returns the sum of all payments minus the sum of all reversals. */
 export function collectedOf(facts: readonly Fact[]): number {
-  return facts.reduce((sum, fact) => (fact.kind === "payment" ? sum + fact.amount : sum), 0);
+  return facts.reduce((sum, { kind, amount }) => {
+    if (kind === "balance") return sum;
+    return kind === "payment" ? sum + amount : sum - amount;
+  }, 0);
 }
 
 /**
- * Sends the facts to the service. A payment of a loan that is not imported yet is refused, and is sent again at the
- * end. `afterImport` is called after each import.
+ * Sends the facts to the service. A payment of a loan that is not imported yet is refused, and so is a reversal of a
+ * payment that is not confirmed yet; both are sent again at the end. `afterImport` is called after each import.
  */
 export async function reach(
   database: Database,
@@ -142,18 +183,22 @@ export async function reach(
   afterImport: () => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   const refused: Fact[] = [];
+  const refusedReversals: ReversalFact[] = [];
   for (const part of arrival) {
     for (const one of part.filter(isBalance)) {
       await importBalance(database, lender, loan, one);
       await afterImport();
     }
     refused.push(...(await confirm(database, lender, loan, part.filter(isPayment))));
+    refusedReversals.push(...(await reverse(database, lender, loan, part.filter(isReversal))));
   }
   assert.deepEqual(await confirm(database, lender, loan, refused.filter(isPayment)), []);
+  assert.deepEqual(await reverse(database, lender, loan, refusedReversals), []);
 }
 
 type Balance = Extract<Fact, { kind: "balance" }>;
 type Payment = Extract<Fact, { kind: "payment" }>;
+type ReversalFact = Extract<Fact, { kind: "reversal" }>;
 
 async function importBalance(database: Database, lender: Lender, loan: string, balance: Balance): Promise<void> {
   const outstandingAsOf = momentOf(balance).toISOString();
@@ -190,9 +235,29 @@ async function confirm(
   });
 }
 
+/** Reverses payments one by one, and returns the reversals that were refused because their payment is not booked. */
+async function reverse(
+  database: Database,
+  lender: Lender,
+  loan: string,
+  reversals: readonly ReversalFact[],
+): Promise<ReversalFact[]> {
+  const refused: ReversalFact[] = [];
+  for (const fact of reversals) {
+    const { reference, reversalReference, amount } = fact;
+    const given = { reversalReference, amount: String(amount), reversedAt: momentOf(fact) };
+    const outcome = await reversePayment(database.em(), aReversal(lender, loan, reference, given), ENVIRONMENT);
+    if (outcome.kind === "duplicate") assert.deepEqual(outcome.differences, []);
+    if (outcome.kind !== "refused") continue;
+    assert(["LOAN_NOT_FOUND", "PAYMENT_NOT_FOUND"].includes(outcome.code), outcome.detail);
+    refused.push(fact);
+  }
+  return refused;
+}
+
 /** Returns by how much the payments after a time change the outstanding amount: 0 or less. */
 function amountsAfter({ day }: Pick<Fact, "day">, facts: readonly Fact[]): number {
-  return -collectedOf(facts.filter((fact) => fact.day > day));
+  return -collectedOf(facts.filter(isPayment).filter((fact) => fact.day > day));
 }
 
 function inParts(order: readonly Fact[], endsPart: readonly boolean[]): Arrival {
@@ -210,6 +275,10 @@ function isBalance(fact: Fact): fact is Balance {
 
 function isPayment(fact: Fact): fact is Payment {
   return fact.kind === "payment";
+}
+
+function isReversal(fact: Fact): fact is ReversalFact {
+  return fact.kind === "reversal";
 }
 
 function withBigints(_: string, value: unknown): unknown {

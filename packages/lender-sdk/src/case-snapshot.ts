@@ -21,6 +21,7 @@ export interface LoanState {
   readonly cycle: number;
   readonly status: CaseStatus;
   readonly currency: string;
+  /** Everything captured on the case minus everything reversed. */
   readonly totalCollected: Amount;
   readonly outstandingAfter: Amount;
 }
@@ -33,6 +34,16 @@ export interface BookedPayment {
   readonly paidAt: string;
   readonly linkId: string | null;
   readonly recordedAt: string;
+  readonly reversals: readonly PaymentReversal[];
+}
+
+/** A reversal of a payment, or of a part of it. */
+export interface PaymentReversal {
+  readonly reversalReference: string;
+  readonly amount: Amount;
+  readonly reason: string;
+  readonly reversedAt: string;
+  readonly recordedAt: string;
 }
 
 /** The current case of a loan at one moment. contract: GET cases/{loan} */
@@ -40,6 +51,7 @@ export interface CaseSnapshot extends LoanState, Answer {
   readonly statusReason: string | null;
   readonly fieldWork: "open" | "blocked";
   readonly placedAmount: Amount;
+  readonly totalReversed: Amount;
   readonly excessAmount: Amount;
   readonly dpd: number | null;
   readonly bucket: string | null;

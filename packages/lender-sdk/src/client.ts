@@ -13,6 +13,7 @@ import {
   type PaymentPage,
 } from "./lists.ts";
 import { type Booking, type CapturedPayment, bodyOfPayment, repeatedBooking } from "./payment-confirmation.ts";
+import { bodyOfReversal, repeatedReversal, type ReturnedPayment, type Reversal } from "./payment-reversal.ts";
 import type { ServiceAnswer } from "./service-answer.ts";
 import type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
 import {
@@ -124,6 +125,22 @@ export class CollectionsClient {
       return { ...booking, repeated: false };
     } catch (error) {
       if (error instanceof ProblemError && error.code === "DUPLICATE_CONFIRMATION") return repeatedBooking(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Reverses a confirmed payment or a part of it exactly once: call it again with the same arguments until it resolves.
+   * `repeated` is true if the reversal had been recorded before. Throws ReversalConflictError if another reversal is
+   * recorded under this `reversalReference`.
+   */
+  async reversePayment(loan: string, returned: ReturnedPayment, options?: CallOptions): Promise<Reversal> {
+    const path = `${casePath(loan)}/payments/reverse`;
+    try {
+      const reversal = await this.#post<Reversal>(path, bodyOfReversal(returned), options);
+      return { ...reversal, repeated: false };
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === "DUPLICATE_REVERSAL") return repeatedReversal(error);
       throw error;
     }
   }

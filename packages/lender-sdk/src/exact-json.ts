@@ -2,12 +2,12 @@ import { AmountLiteral } from "./amount.ts";
 
 // Finds the numbers in a JSON text. It matches whole strings too, so that it does not find digits inside a string.
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected", "inBalance"]);
+const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected", "totalReversed", "inBalance"]);
 
 /**
  * Works like JSON.parse, but keeps each amount as the text of its number, because a double could lose digits. An amount
- * is recognized by its key (`…amount`, `…Amount`, `outstandingAfter`, `totalCollected`, `inBalance`), and inside
- * `changes` by the `field` beside it.
+ * is recognized by its key (`…amount`, `…Amount`, `outstandingAfter`, `totalCollected`, `totalReversed`,
+ * `inBalance`), and inside `changes` by the `field` beside it.
  */
 export function parseExact(text: string): unknown {
   const literals: string[] = [];

@@ -34,7 +34,7 @@ export {
   type RowResult,
   type UpsertRow,
 } from "./case-import.ts";
-export type { BookedPayment, CaseSnapshot, CaseStatus, LoanState } from "./case-snapshot.ts";
+export type { BookedPayment, CaseSnapshot, CaseStatus, LoanState, PaymentReversal } from "./case-snapshot.ts";
 export { type ClientOptions, CollectionsClient, type ImportOptions, type ReplayOptions } from "./client.ts";
 export { expressHandler, type NodeRequest, type NodeResponse } from "./express-handler.ts";
 export { fetchHandler } from "./fetch-handler.ts";
@@ -46,6 +46,13 @@ export {
   type OriginalBooking,
   ReferenceConflictError,
 } from "./payment-confirmation.ts";
+export {
+  type OriginalReversal,
+  type ReturnedPayment,
+  type Reversal,
+  ReversalConflictError,
+  type ReversalReason,
+} from "./payment-reversal.ts";
 export {
   type PooledSqlClient,
   PostgresStorage,

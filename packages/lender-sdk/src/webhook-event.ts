@@ -32,6 +32,12 @@ export interface EventData {
     /** The part of the closing payment that was owed. Present only if your balance already included that payment. */
     readonly inBalance?: Amount;
   };
+  "case.reopened": {
+    readonly reference: string;
+    readonly reversalReference: string;
+    /** Null if the case has no field partner, or if the field partner is suspended. */
+    readonly fieldPartner: FieldPartner | null;
+  };
   "visit.started": { readonly visitId: string; readonly occurredAt: string };
   "visit.completed": {
     readonly visitId: string;
@@ -67,6 +73,20 @@ export interface EventData {
     readonly excessAmount: Amount;
     /** The part of the payment that your balance already included; 0 if the balance did not include the payment. */
     readonly inBalance: Amount;
+  };
+  "payment.reversed": {
+    readonly reference: string;
+    readonly reversalReference: string;
+    readonly amount: Amount;
+    readonly reason: string;
+    readonly reversedAt: string;
+    /** The case of the payment, and its number. It may be an earlier case of the loan than the event's. */
+    readonly caseId: string;
+    readonly cycle: number;
+    /** Whether your balance already included the reversal. The outstanding amount then did not change. */
+    readonly inBalance: boolean;
+    readonly totalReversed: Amount;
+    readonly excessAmount: Amount;
   };
 }
 

@@ -86,6 +86,7 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   await client.importCases([]);
   await client.getCase("{loan}");
   await client.confirmPayment("{loan}", { amount: "1", reference: "1", paidAt: "", mode: "upi" });
+  await client.reversePayment("{loan}", { reference: "1", reversalReference: "1", reversedAt: "", reason: "other" });
   await client.listCases();
   await client.listPayments();
   await client.testWebhook();

@@ -1,7 +1,13 @@
 export { changedLinks } from "./link/changed-links.ts";
 export { claimDelivery, type DeliveryClaim, type DeliveryKey, releaseDelivery } from "./message/claim-delivery.ts";
 export { claimMint } from "./mint/claim-mint.ts";
-export { type LenderLinkKey, linksByLenderLinkId, markPaid, type PaidLink } from "./link/confirmed-links.ts";
+export {
+  type LenderLinkKey,
+  linksByLenderLinkId,
+  markPaid,
+  markReversed,
+  type PaidLink,
+} from "./link/confirmed-links.ts";
 export {
   DELIVERY_STATUSES,
   type DeliveryStatus,

@@ -120,5 +120,9 @@ export const paymentLinksSchema: PackageSchema = {
       name: "0005-age-of-wishes",
       statements: ["alter table payment_links.payment_link add column asked_at timestamptz"],
     },
+    {
+      name: "0006-reversals",
+      statements: ["alter table payment_links.payment_link add column reversed_at timestamptz"],
+    },
   ],
 };

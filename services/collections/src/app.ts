@@ -5,6 +5,8 @@ import type {
   ImportRequest,
   ImportResult,
   OtpChannel,
+  ReversalOutcome,
+  ReversalRequest,
 } from "@collections/flows";
 import type { Database } from "@collections/database";
 import type { SignInKeys } from "@collections/field-partners";
@@ -49,6 +51,7 @@ export interface App {
    */
   readonly otpChannels: readonly OtpChannel[];
   readonly confirmPayment: (confirmation: Confirmation) => Promise<ConfirmationOutcome>;
+  readonly reversePayment: (request: ReversalRequest) => Promise<ReversalOutcome>;
   readonly importCases: (request: ImportRequest) => Promise<ImportResult>;
   readonly caseSnapshot: (lenderId: string, loan: string) => Promise<CaseSnapshot | undefined>;
   /** Makes a ping for a lender's callback, with a new event id. */

@@ -8,8 +8,9 @@ export interface CaseBalance {
   readonly currency: CurrencyCode;
   readonly outstandingMinor: bigint;
   readonly excessMinor: bigint;
-  /** The sum of all payments that were captured on the case, including excess. */
+  /** The sum of all payments that were captured on the case minus everything that was reversed, including excess. */
   readonly collectedMinor: bigint;
+  readonly reversedMinor: bigint;
 }
 
 /** A field partner's earnings with one lender according to the ledger, in minor units. */
@@ -97,8 +98,14 @@ const selectCaseBalances = statement(
        as "outstandingMinor",
      coalesce(sum(case when credit_account = 'excess/' || case_id::text then amount_minor else -amount_minor end)
        filter (where 'excess/' || case_id::text in (debit_account, credit_account)), 0)::bigint as "excessMinor",
-     coalesce(sum(amount_minor) filter (where kind in ('payment', 'excess')), 0)::bigint as "collectedMinor"
+     coalesce(sum(amount_minor) filter (where kind in ('payment', 'excess')), 0)::bigint
+       - coalesce(min(reversed), 0)::bigint as "collectedMinor",
+     coalesce(min(reversed), 0)::bigint as "reversedMinor"
    from ledger.transfer
+   left join (
+     select r.case_id as reversed_case, sum(r.amount_minor)::bigint as reversed from ledger.payment_reversal r
+     where r.lender_id = $1 and r.case_id > $2 group by r.case_id
+   ) r on r.reversed_case = case_id
    where lender_id = $1 and case_id > $2
    group by case_id order by case_id limit $3`,
 );

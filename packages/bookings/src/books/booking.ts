@@ -130,6 +130,19 @@ export async function paymentsAfter(tx: EntityManager | Tx, keys: readonly Payme
 }
 
 /**
+ * Returns the payments of a case that were booked with excess, the oldest first.
+ *
+ * @example
+ * const [oldest] = await paymentsWithExcess(tx, { lenderId, loan: "LN-2026-00417", caseId });
+ */
+export async function paymentsWithExcess(
+  tx: EntityManager | Tx,
+  { lenderId, loan, caseId }: { readonly lenderId: string; readonly loan: string; readonly caseId: string },
+): Promise<Booking[]> {
+  return query(tx, selectWithExcess, [lenderId, loan, caseId]);
+}
+
+/**
  * Returns the sum of the payments on a case that were paid at or after `from` and before `to`, including excess.
  *
  * @example
@@ -169,6 +182,18 @@ export async function collectedBy(
   { from, to }: { readonly from: Date; readonly to: Date },
 ): Promise<Collected[]> {
   return query(em, selectCollected, [fieldPartnerId, from.toISOString(), to.toISOString()]);
+}
+
+/**
+ * Returns the bookings of a lender with these ids, in no particular order.
+ *
+ * @example
+ * const [booking] = await bookingsByIds(em, lenderId, [reversal.bookingId]);
+ */
+export async function bookingsByIds(em: EntityManager, lenderId: string, ids: readonly string[]): Promise<Booking[]> {
+  if (ids.length === 0) return [];
+  const options = { exclude: ["digest"], disableIdentityMap: true } as const;
+  return em.find(PaymentBookingEntity, { lenderId, id: { $in: [...ids] } }, options);
 }
 
 /**
@@ -221,6 +246,13 @@ export const selectPaymentsAfter = lenderStatement(
      offset 0
    ) b
    order by b.lender_id, b.source_loan_number, b.sequence`,
+);
+
+const selectWithExcess = statement(
+  "ledger.payments-with-excess",
+  `select ${bookings.selected("b")} from ledger.payment_booking b
+   where b.lender_id = $1 and b.source_loan_number = $2 and b.case_id = $3 and b.excess_minor > 0
+   order by b.paid_at, b.id`,
 );
 
 const selectPaidOnCase = statement(

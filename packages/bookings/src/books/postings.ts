@@ -121,7 +121,7 @@ export function includedInBalance(booking: Booking, balanceAsOf: Date): Posting[
 }
 
 /** Formats a time for an account statement: "22 Nov 18:00 UTC". The year is left out because the line's date shows it. */
-function formatTime(time: Date): string {
+export function formatTime(time: Date): string {
   const [, day, month, , clock = ""] = time.toUTCString().split(" ");
   return `${Number(day)} ${month} ${clock.slice(0, 5)} UTC`;
 }

@@ -156,7 +156,7 @@ describe("balances", () => {
         const kept = cases
           .filter(({ outstandingMinor, collectedMinor }) => outstandingMinor > 0n || collectedMinor > 0n)
           .map(({ caseId, outstandingMinor, excessMinor, collectedMinor }) => {
-            return { caseId, currency: INR, outstandingMinor, excessMinor, collectedMinor };
+            return { caseId, currency: INR, outstandingMinor, excessMinor, collectedMinor, reversedMinor: 0n };
           });
         expect(balances.filter((row) => row.outstandingMinor > 0n || row.collectedMinor > 0n)).toEqual(kept);
         const statements = await statementOf(database.em(), { lenderId, caseIds: cases.map(({ caseId }) => caseId) });

@@ -67,15 +67,31 @@ export async function transfersOf(em: EntityManager, lenderId: string, caseId: s
 }
 
 /**
+ * Returns the transfers that name one of these bookings of a case, ordered by id.
+ *
+ * @example
+ * const transfers = await transfersOfBookings(tx, { lenderId, caseId }, [booking.id]);
+ * const payment = transfers.find(({ kind }) => kind === "payment");
+ */
+export async function transfersOfBookings(
+  em: EntityManager | Tx,
+  { lenderId, caseId }: { readonly lenderId: string; readonly caseId: string },
+  bookingIds: readonly string[],
+): Promise<Transfer[]> {
+  return bookingIds.length === 0 ? [] : query(em, selectOfBookings, [lenderId, caseId, bookingIds]);
+}
+
+/**
  * Returns the transfers that paid out earnings on these cases of a lender, ordered by id. The checks of payouts compare
- * these transfers with the earnings that were paid out.
+ * these transfers with the earnings that were paid out. A correction
+ * that deducted an earning from a payout is one of them.
  *
  * @example
  * const paidOut = await payoutTransfersOf(em, lenderId, [caseId]);
  * const paidOutMinor = paidOut.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
  */
 export async function payoutTransfersOf(
-  em: EntityManager,
+  em: EntityManager | Tx,
   lenderId: string,
   caseIds: readonly string[],
 ): Promise<Transfer[]> {
@@ -85,5 +101,12 @@ export async function payoutTransfersOf(
 const selectPayouts = statement(
   "ledger.payout-transfers-of",
   `select ${transfers.selected("t")} from ledger.transfer t
-   where t.lender_id = $1 and t.case_id = any($2::uuid[]) and t.kind = 'payout' order by t.id`,
+   where t.lender_id = $1 and t.case_id = any($2::uuid[])
+     and (t.kind = 'payout' or (t.kind = 'correction' and t.debit_account like 'paid/%')) order by t.id`,
+);
+
+const selectOfBookings = statement(
+  "ledger.transfers-of-bookings",
+  `select ${transfers.selected("t")} from ledger.transfer t
+   where t.lender_id = $1 and t.case_id = $2 and t.booking_id = any($3::uuid[]) order by t.id`,
 );

@@ -1,3 +1,5 @@
+import { digestBeforeInsert } from "./digest-before-insert.ts";
+
 /**
  * Adds triggers that compute the digest of a row that is inserted without one. On a cluster an INSERT cannot call the
  * digest function for each of its rows, because Citus evaluates functions before it sends the rows.
@@ -16,17 +18,3 @@ export const migration0004: readonly string[] = [
     "case_id, booking_id, corrects, sequence, memo, effective_at, recorded_at",
   ]),
 ];
-
-function digestBeforeInsert(table: string, columns: readonly string[]): string[] {
-  const values = columns.join(", ").replaceAll(/\w+/g, "new.$&");
-  return [
-    `create function ledger.set_${table}_digest() returns trigger language plpgsql as $$
-     begin
-       new.digest := ledger.${table}_digest(${values});
-       return new;
-     end
-     $$`,
-    `create trigger set_digest before insert on ledger.${table}
-     for each row when (new.digest is null) execute function ledger.set_${table}_digest()`,
-  ];
-}

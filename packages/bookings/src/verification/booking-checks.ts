@@ -1,4 +1,5 @@
 import { ledgerCheck, type LedgerCheck } from "@collections/ledger";
+import { REVERSED_BOOKINGS } from "./reversal-checks.ts";
 
 /** The kinds of problem that only the ledger of collections can have. */
 export type BookingProblemCode =
@@ -47,21 +48,27 @@ export const bookingChecks: readonly LedgerCheck[] = [
     "balances after each booking",
     "ledger.verify-running-balances",
     `with line as (
-         select case_id, sequence, 0 as step, id, null::bigint as outstanding, null::bigint as total, 0::bigint as paid,
+         select case_id, sequence, 0 as step, 'transfer' as source, id, null::bigint as outstanding, null::bigint as total,
+           0::bigint as paid,
            case when debit_account = 'receivable/' || case_id::text then amount_minor else -amount_minor end as change
          from ledger.transfer
          where lender_id = $1 and kind in ('placement', 'adjustment', 'payment', 'correction')
            and 'receivable/' || case_id::text in (debit_account, credit_account)
          union all
-         select case_id, sequence, 1, id, outstanding_after_minor, total_collected_after_minor, amount_minor, 0
+         select case_id, sequence, 1, 'payment_booking', id, outstanding_after_minor, total_collected_after_minor,
+           amount_minor, 0
          from ledger.payment_booking where lender_id = $1
+         union all
+         select case_id, sequence, 1, 'payment_reversal', id, outstanding_after_minor, total_collected_after_minor,
+           -amount_minor, 0
+         from ledger.payment_reversal where lender_id = $1
        ), walk as (
          select *, sum(change) over w as balance, sum(paid) over w as collected
          from line window w as (partition by case_id order by sequence, step, id rows unbounded preceding)
        )
        select case when step = 0 then 'RECEIVABLE_NEGATIVE' when balance <> outstanding then 'OUTSTANDING_MISMATCH'
            else 'TOTAL_COLLECTED_MISMATCH' end as code,
-         case step when 0 then 'transfer' else 'payment_booking' end as "table", id::text as id,
+         source as "table", id::text as id,
          case when step = 0 then format('After it, %s is owed on case %s.', balance, case_id)
            when balance <> outstanding then format('It says %s outstanding; the lines up to it make %s.', outstanding, balance)
            else format('It says %s collected; the payments up to it make %s.', total, collected) end as detail
@@ -83,9 +90,11 @@ export const bookingChecks: readonly LedgerCheck[] = [
   ledgerCheck(
     "steps of earnings",
     "ledger.verify-earning-steps",
-    `with step as (
+    `with reversed as (
+         ${REVERSED_BOOKINGS}
+       ), step as (
          select t.booking_id, split_part(t.credit_account, '/', 2) as owner, t.currency,
-           max(t.id::text) as last_id,
+           max(t.id::text) as last_id, bool_or(t.booking_id in (select booking_id from reversed)) as is_reversed,
            array_agg(t.amount_minor) filter (where t.kind = 'commission') as earned,
            array_agg(t.amount_minor) filter (where t.kind = 'earning_credited') as credited,
            array_agg(t.amount_minor) filter (where t.kind = 'payout') as paid
@@ -98,7 +107,7 @@ export const bookingChecks: readonly LedgerCheck[] = [
          format('Booking %s for %s: earned %s, credited %s, paid out %s; each comes once, the same amount, after the one before.',
            booking_id, owner, coalesce(earned::text, '{}'), coalesce(credited::text, '{}'), coalesce(paid::text, '{}')) as detail
        from step
-       where booking_id is null or coalesce(cardinality(earned), 0) <> 1
-         or (credited is not null and credited <> earned) or (paid is not null and paid is distinct from credited)`,
+       where is_reversed is not true and (booking_id is null or coalesce(cardinality(earned), 0) <> 1
+         or (credited is not null and credited <> earned) or (paid is not null and paid is distinct from credited))`,
   ),
 ];

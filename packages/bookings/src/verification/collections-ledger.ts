@@ -1,16 +1,19 @@
 import { defineLedger, type Ledger } from "@collections/ledger";
 import { bookings } from "../books/booking.ts";
+import { reversals } from "../books/reversal.ts";
 import { transfers } from "../books/transfer.ts";
 import { AnchorEntity, ChainBlockEntity } from "../schema.ts";
 import { bookingChecks, type BookingProblemCode } from "./booking-checks.ts";
+import { reversalChecks, type ReversalProblemCode } from "./reversal-checks.ts";
 
 /**
  * Extends and anchors the hash chains of the ledger of collections, and verifies the ledger. Each lender has a book,
- * and the id of the book is the lender's id. A chain covers the transfers and the payment bookings.
+ * and the id of the book is the lender's id. A chain covers the transfers, the payment bookings and the reversals.
  *
- * In addition to the general checks, `verify` compares bookings with transfers, and balances with the amounts in
- * bookings. It also checks the sequences of bookings, and that each earning is first earned, then credited, then paid
- * out, and no step is made twice. It does not check the rows of other domains (cases, earnings, events).
+ * In addition to the general checks, `verify` compares bookings and reversals with transfers, and balances with the
+ * amounts in bookings and reversals. It also checks the sequences of bookings, and that each earning is first earned,
+ * then credited, then paid out, and no step is made twice. It does not check the rows of other domains (cases,
+ * earnings, events).
  *
  * @example
  * const { rows, head } = await collectionsLedger.extendChain(em, lenderId);
@@ -19,12 +22,14 @@ import { bookingChecks, type BookingProblemCode } from "./booking-checks.ts";
  * if (!ok) console.error(`${totalProblems} rows do not fit`);
  * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
  */
-export const collectionsLedger: Ledger<BookingProblemCode, "bookings"> = defineLedger({
-  chainBlock: ChainBlockEntity,
-  anchor: AnchorEntity,
-  chained: [
-    { noun: "transfer", table: transfers },
-    { noun: "booking", table: bookings },
-  ],
-  checks: bookingChecks,
-});
+export const collectionsLedger: Ledger<BookingProblemCode | ReversalProblemCode, "bookings" | "reversals"> =
+  defineLedger({
+    chainBlock: ChainBlockEntity,
+    anchor: AnchorEntity,
+    chained: [
+      { noun: "transfer", table: transfers },
+      { noun: "booking", table: bookings },
+      { noun: "reversal", table: reversals },
+    ],
+    checks: [...bookingChecks, ...reversalChecks],
+  });

@@ -2,7 +2,7 @@ import { newId } from "@collections/database";
 import type { LedgerProblem } from "@collections/ledger";
 import { withoutTriggers } from "@collections/testing";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type BookingProblemCode, collectionsLedger } from "../index.ts";
+import { type BookingProblemCode, collectionsLedger, type ReversalProblemCode } from "../index.ts";
 import { bookingsDatabase } from "../../tests/bookings-database.ts";
 import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
 
@@ -30,12 +30,12 @@ beforeEach(async () => {
 });
 // Uses DELETE, because with triggers disabled a TRUNCATE of a distributed table does not empty its shards.
 afterEach(async () => {
-  for (const table of ["account", "transfer", "payment_booking", "chain_block"]) {
+  for (const table of ["account", "transfer", "payment_booking", "payment_reversal", "chain_block"]) {
     await forger.query(`delete from ledger.${table}`);
   }
 });
 
-type Problem = LedgerProblem<BookingProblemCode>;
+type Problem = LedgerProblem<BookingProblemCode | ReversalProblemCode>;
 
 async function problems(): Promise<Problem[]> {
   const { ok, problems, totalProblems } = await collectionsLedger.verify(database.em(), { now: NOW });
@@ -99,7 +99,7 @@ test("verify reports no problem in an unchanged ledger", async () => {
   await chain();
   expect(await collectionsLedger.verify(database.em(), { now: NOW })).toMatchObject({
     ok: true,
-    counts: { books: 1, accounts: 8n, transfers: 7n, bookings: 2n, blocks: 1n },
+    counts: { books: 1, accounts: 8n, transfers: 7n, bookings: 2n, reversals: 0n, blocks: 1n },
     trialBalance: [{ currency: "INR", debitMinor: 213_476n, creditMinor: 213_476n }],
     problems: [],
   });
@@ -138,7 +138,7 @@ test("verify finds a character that was moved from one column to the next", asyn
 
 test("verify finds the smallest change of a chain block in every column, and reports the block", async () => {
   await chain();
-  await writeBooks(database, [sample.pay(5n)]);
+  await writeBooks(database, [sample.pay(5n).reverse(2n)]);
   await chain();
   const missed: string[] = [];
   for (const column of await columnsOf("chain_block")) {

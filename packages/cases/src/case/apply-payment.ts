@@ -24,7 +24,7 @@ export interface PaymentEffect {
   readonly includedAsOf: Date | null;
   /** Whether nothing is outstanding after this payment. */
   readonly cleared: boolean;
-  /** Whether this payment made the case `collected`. At most one payment of a case does this. */
+  /** Whether this payment made the case `collected`. It can happen again after a reversal has reopened the case. */
   readonly newlyCollected: boolean;
   readonly events: readonly NumberedEvent[];
 }

@@ -7,11 +7,14 @@ export const caseTable = tableOf(Case);
 
 export type CaseProperty = keyof ImportedCase & keyof Case;
 
+const NOT_IMPORTED: ReadonlySet<string> = new Set(["totalReversedMinor", "createdAt", "updatedAt"]);
+
 /**
- * The properties of an ImportedCase: all except `createdAt` and `updatedAt`. Each write sets these two columns itself.
+ * The properties of an ImportedCase: all except the total of reversals, which only reversals change, and `createdAt` and
+ * `updatedAt`, which each write sets itself.
  */
 export const IMPORTED_PROPERTIES = caseTable.properties.filter(
-  (property): property is CaseProperty => property !== "createdAt" && property !== "updatedAt",
+  (property): property is CaseProperty => !NOT_IMPORTED.has(property),
 );
 
 /**

@@ -38,6 +38,7 @@ export type CaseEventKind =
   | "case.withdrawn"
   | "case.returned"
   | "case.closed"
+  | "case.reopened"
   | "visit.started"
   | "visit.completed"
   | "promise.kept"
@@ -46,7 +47,8 @@ export type CaseEventKind =
   | "payment_link.unavailable"
   | "payment_link.delivered"
   | "payment_link.undelivered"
-  | "payment.collected";
+  | "payment.collected"
+  | "payment.reversed";
 
 /** An event to emit, with its number in the loan's sequence. */
 export interface NumberedEvent {

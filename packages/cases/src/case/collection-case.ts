@@ -20,6 +20,7 @@ export const Case = defineEntity({
     placedMinor: p.bigint(),
     outstandingMinor: p.bigint(),
     totalCollectedMinor: p.bigint(),
+    totalReversedMinor: p.bigint().default(0),
     excessMinor: p.bigint(),
     peakMinor: p.bigint().strictNullable(),
     lastPaymentAt: p.datetime().columnType("timestamptz").strictNullable(),

@@ -28,12 +28,12 @@ export interface LockedCase extends CaseState {
   readonly currency: CurrencyCode;
   readonly placedMinor: bigint;
   readonly outstandingMinor: bigint;
-  /** The sum of all captured payments, including the excess. */
+  /** The sum of all captured payments minus everything that was reversed, including the excess. */
   readonly totalCollectedMinor: bigint;
   readonly excessMinor: bigint;
   /**
    * The highest value of outstanding + applied in this cycle, where applied is `totalCollectedMinor - excessMinor`. A
-   * new balance may raise it; a payment never does. It is null if a process of an older version, which did not know
+   * new balance may raise it; a payment or a reversal never does. It is null if a process of an older version, which did not know
    * this column, created the case. The next import or confirmation then stores the derived value.
    */
   readonly peakMinor: bigint | null;

@@ -46,6 +46,10 @@ export type Trigger =
   | { readonly kind: "payment_clears" }
   /** An import row's balance is above 0, but payments that were captured after `outstandingAsOf` reduce it to 0. */
   | { readonly kind: "later_payments_clear" }
+  /** A payment was reversed, and the status of the case stays. */
+  | { readonly kind: "reverse_payment" }
+  /** A reversal leaves an amount outstanding on a collected case. `keepsHolder`: the field partner is still active. */
+  | { readonly kind: "reopen"; readonly keepsHolder: boolean }
   | { readonly kind: "close"; readonly reason: string | null }
   | { readonly kind: "settle"; readonly reason: string | null }
   | { readonly kind: "withdraw"; readonly reason: string | null };
@@ -152,6 +156,8 @@ const TRANSITIONS: readonly Transition[] = [
   { from: ["collected"], trigger: "payment_clears", to: "same", events: ["payment.collected"] },
   // Only `case.closed` is emitted: the `payment.collected` events were emitted when the payments were booked.
   { from: OPEN, trigger: "later_payments_clear", when: ["not_ended"], to: "collected", events: ["case.closed"] },
+  { from: ANY, trigger: "reverse_payment", to: "same", events: ["payment.reversed"] },
+  { from: ["collected"], trigger: "reopen", to: "in_progress", events: ["payment.reversed", "case.reopened"] },
   { from: OPEN, trigger: "close", when: ["not_ended"], to: "closed", events: ["case.returned"] },
   { from: OPEN, trigger: "settle", when: ["not_ended"], to: "closed", events: ["case.returned"] },
   { from: OPEN, trigger: "withdraw", when: ["not_ended"], to: "withdrawn", events: ["case.withdrawn"] },
@@ -235,6 +241,10 @@ function effectsOf(trigger: Trigger, state: CaseState, now: Date): Partial<CaseS
       return state.status === "collected" ? {} : ended("paid_in_full", null, now);
     case "later_payments_clear":
       return ended("paid_in_full", null, now);
+    case "reverse_payment":
+      return {};
+    case "reopen":
+      return { ...REOPENED, ...(trigger.keepsHolder ? {} : { assignedFieldPartnerId: null, assignedSince: null }) };
     case "close":
       return ended("closed_by_operator", trigger.reason, now);
     case "settle":
@@ -253,6 +263,14 @@ function effectsOf(trigger: Trigger, state: CaseState, now: Date): Partial<CaseS
 function begun(state: CaseState): Partial<CaseState> {
   return { workBegun: true, statusBeforeHold: state.statusBeforeHold === null ? null : "in_progress" };
 }
+
+const REOPENED = {
+  workBegun: true,
+  settledByLender: false,
+  closedAt: null,
+  closeReason: null,
+  statusReason: null,
+} as const;
 
 function ended(closeReason: CloseReason, statusReason: string | null, now: Date): Partial<CaseState> {
   return { closedAt: now, closeReason, statusReason, statusBeforeHold: null };

@@ -8,8 +8,11 @@ import {
   send,
   type Tx,
 } from "@collections/database";
+import type { ReversedCase } from "./apply-reversal.ts";
 import { type CaseProperty, caseTable, IMPORTED_PROPERTIES } from "./case-columns.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
+
+type WrittenProperty = CaseProperty | "totalReversedMinor";
 
 /** The properties that a confirmation changes. No index names their columns, so that the update is heap-only (HOT). */
 const PAYMENT_PROPERTIES = [
@@ -52,10 +55,21 @@ const STATE_PROPERTIES = [
   "closeReason",
 ] as const satisfies readonly (keyof LockedCase)[];
 
+/** The properties that a reversal changes: amounts, the state, and the field partner of a reopened case. */
+const REVERSAL_PROPERTIES = [
+  ...PAYMENT_PROPERTIES,
+  "totalReversedMinor",
+  "settledByLender",
+  "assignedFieldPartnerId",
+  "assignedSince",
+] as const satisfies readonly (keyof ReversedCase)[];
+
 const KEY_PROPERTIES = ["lenderId", "id"] as const;
 
 /** Saves PAYMENT_PROPERTIES of locked cases. */
 export const writePayments = unnestUpdate("cases.write-payments", PAYMENT_PROPERTIES);
+/** Saves REVERSAL_PROPERTIES of locked cases. */
+export const writeReversals = unnestUpdate("cases.write-reversals", REVERSAL_PROPERTIES);
 /** Saves STATE_PROPERTIES of locked cases. They include no amounts. */
 export const writeStates = unnestUpdate("cases.write-states", STATE_PROPERTIES);
 /** Saves `outstandingAsOf` and the peak of cases whose import row repeats the balance. Keeps `updated_at`. */
@@ -96,6 +110,21 @@ export const retire = unnestUpdate("cases.retire", ["isCurrent"], { setsUpdatedA
  */
 export function writeCases(tx: Tx, casesAfter: readonly LockedCase[], now: Date): void {
   sendUpdate(tx, writePayments, PAYMENT_PROPERTIES, casesAfter, now);
+}
+
+/**
+ * Writes what a reversal changed on a locked case.
+ *
+ * @example
+ * const payment = { appliedMinor: 10_000n, excessMinor: 0n };
+ * const of = { payment, excessIsInBalance: false, held: [], keepsHolder: true };
+ * const returned: ReturnedMoney = { amountMinor: 8_000n, reversedAt: now, ...of };
+ * const { caseAfter } = applyReversal({ ...lockedCase, totalReversedMinor: 0n }, returned, now);
+ * writeReversedCase(tx, caseAfter, now);
+ */
+export function writeReversedCase(tx: Tx, caseAfter: ReversedCase, now: Date): void {
+  const rows = caseTable.arrays([caseAfter], ["id", ...REVERSAL_PROPERTIES]);
+  send(tx, ...forLenders(writeReversals, [[caseAfter.lenderId], ...rows, now.toISOString()]));
 }
 
 /**
@@ -203,7 +232,7 @@ function sendUpdate(
 //   table would scan the whole table.
 function unnestUpdate(
   name: string,
-  properties: readonly CaseProperty[],
+  properties: readonly WrittenProperty[],
   { setsUpdatedAt = true }: { readonly setsUpdatedAt?: boolean } = {},
 ): LenderStatement {
   const all = [...KEY_PROPERTIES, ...properties];
@@ -225,7 +254,7 @@ function unnestUpdate(
 }
 
 /** Returns a subquery `v` that turns the parameters from $1 on, one array for each column, into rows. */
-function unnested(properties: readonly CaseProperty[]): string {
+function unnested(properties: readonly WrittenProperty[]): string {
   const columns = properties.map((property) => `u.${caseTable.column(property)}::${caseTable.type(property)}`);
   return `(select ${columns.join(", ")} from ${caseTable.unnest("u", properties)}) v`;
 }

@@ -184,6 +184,27 @@ test("payments after outstandingAsOf are subtracted from the balance", () => {
   });
 });
 
+test("reversals after outstandingAsOf are added to the balance, also when a row says that nothing is owed", () => {
+  const current = exampleCase({ outstandingMinor: 300_000n, totalCollectedMinor: 100_000n });
+  const row = { outstandingAmount: "0", outstandingAsOf: EARLIER.toISOString() };
+  const more = { laterPayments: [paid(50_000n)], laterReversals: [{ amountMinor: 80_000n }] };
+  expect(applied(row, current, more)).toMatchObject({
+    outcome: "updated",
+    adjustmentMinor: -270_000n,
+    caseAfter: { outstandingMinor: 30_000n },
+    warnings: [
+      { code: "PAYMENT_AFTER_SNAPSHOT", pointer: "/rows/0/outstandingAmount" },
+      { code: "REVERSAL_AFTER_SNAPSHOT", pointer: "/rows/0/outstandingAmount" },
+    ],
+  });
+});
+
+test("a reversal after outstandingAsOf starts no cycle of an ended case, if the row says that nothing is owed", () => {
+  const current = exampleCase({ ...ended, status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n });
+  const row = { outstandingAmount: "0", outstandingAsOf: EARLIER.toISOString() };
+  expect(planOf(row, current, { laterReversals: [{ amountMinor: 80_000n }] }).outcome).toBe("unchanged");
+});
+
 test("if later payments cover the balance, the case becomes collected and the event names the last payment", () => {
   const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString() };
   const laterPayments = [paid(90_000n, "UTR2", NOW), paid(110_000n, "UTR1", EARLIER)];

@@ -31,6 +31,12 @@ export interface LaterPayment {
   readonly paidAt: Date;
 }
 
+/** A reversal that happened after the row's `outstandingAsOf`, so that the row's balance does not include it. */
+export interface LaterReversal {
+  /** The reversed amount, in minor units of the case's currency. */
+  readonly amountMinor: bigint;
+}
+
 /** The inputs of a plan, besides the row and the loan's case. */
 export interface PlanFacts {
   readonly lenderId: string;
@@ -40,6 +46,10 @@ export interface PlanFacts {
   readonly newCaseId: string;
   /** The payments of the case with a `paidAt` after the row's `outstandingAsOf`; empty if the row has no such field. */
   readonly laterPayments: readonly LaterPayment[];
+  /**
+   * The reversals of payments of the case with a `reversedAt` after the row's `outstandingAsOf`. Default: none.
+   */
+  readonly laterReversals?: readonly LaterReversal[];
   readonly now: Date;
 }
 
@@ -86,7 +96,7 @@ export type RowPlan =
 
 /**
  * Plans one checked row. `current` is the loan's current case under its lock, or undefined. The lender determines the
- * balance; payments that were captured after the row's `outstandingAsOf` are subtracted from it. A row whose
+ * balance; payments that were captured after the row's `outstandingAsOf` are subtracted from it, and later reversals are added. A row whose
  * `outstandingAsOf` is older than that of an open case changes nothing. A case that has ended does not change: a row
  * with a balance starts the loan's next cycle.
  *
@@ -146,14 +156,26 @@ interface Balance {
 }
 
 function balanceOf(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): Balance {
-  const later = current?.currency === row.currency && row.details.outstandingAsOf ? facts.laterPayments : [];
-  const paidMinor = later.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
-  if (paidMinor === 0n) return { outstandingMinor: row.outstandingMinor, warnings: row.warnings };
-  const outstandingMinor = row.outstandingMinor > paidMinor ? row.outstandingMinor - paidMinor : 0n;
-  const paid = `${toDecimal(paidMinor, row.currency)} ${row.currency}`;
-  const detail = `Payments of ${paid} were captured after outstandingAsOf and were subtracted from the balance.`;
-  const warning = warningOf(row, "PAYMENT_AFTER_SNAPSHOT", "outstandingAmount", detail);
-  return { outstandingMinor, warnings: [...row.warnings, warning] };
+  const counts = current?.currency === row.currency && row.details.outstandingAsOf;
+  const paidMinor = counts ? sumOf(facts.laterPayments) : 0n;
+  const reversedMinor = counts ? sumOf(facts.laterReversals ?? []) : 0n;
+  const owedMinor = row.outstandingMinor - paidMinor + reversedMinor;
+  const outstandingMinor = owedMinor > 0n ? owedMinor : 0n;
+  const warnings = [...row.warnings];
+  const inWords = (minor: bigint) => `${toDecimal(minor, row.currency)} ${row.currency}`;
+  if (paidMinor > 0n) {
+    const detail = `Payments of ${inWords(paidMinor)} were captured after outstandingAsOf and were subtracted from the balance.`;
+    warnings.push(warningOf(row, "PAYMENT_AFTER_SNAPSHOT", "outstandingAmount", detail));
+  }
+  if (reversedMinor > 0n) {
+    const detail = `Payments of ${inWords(reversedMinor)} were reversed after outstandingAsOf and were added to the balance.`;
+    warnings.push(warningOf(row, "REVERSAL_AFTER_SNAPSHOT", "outstandingAmount", detail));
+  }
+  return { outstandingMinor, warnings };
+}
+
+function sumOf(amounts: readonly { readonly amountMinor: bigint }[]): bigint {
+  return amounts.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
 }
 
 function planAfterTheEnd(
@@ -168,7 +190,9 @@ function planAfterTheEnd(
     const detail = `The case ended as of ${newest.toISOString()}, and this balance is older; send a newer one.`;
     return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
   }
-  if (balance.outstandingMinor > 0n) return openCase("reopened", row, endedCase, balance, facts);
+  // A reversal alone does not start a cycle: the row says that nothing is owed.
+  if (row.outstandingMinor > 0n && balance.outstandingMinor > 0n)
+    return openCase("reopened", row, endedCase, balance, facts);
   // If the row and the case agree that nothing is owed, only the row's `outstandingAsOf` is stored.
   const agrees = endedCase.outstandingMinor === 0n && row.currency === endedCase.currency;
   const { outstandingAsOf = endedCase.outstandingAsOf } = row.details;

@@ -22,6 +22,7 @@ const LISTED = [
   "currency",
   "placedMinor",
   "totalCollectedMinor",
+  "totalReversedMinor",
   "outstandingMinor",
   "excessMinor",
   "dpd",

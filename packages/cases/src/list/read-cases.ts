@@ -36,6 +36,7 @@ const TOTALS = [
   "currency",
   "outstandingMinor",
   "totalCollectedMinor",
+  "totalReversedMinor",
   "excessMinor",
   "sequence",
 ] as const;

@@ -82,12 +82,14 @@ describe("a payout", () => {
     for (const lender of [first, first, second]) await earn(lender);
     await earn(second, "2500");
     const times = [expect.any(Date), expect.any(Date)] as Date[];
+    const undeducted = { currency: INR, deductedMinor: 0n };
     expect(await payoutPreview(database.em(), fieldPartner.id, null)).toEqual({
       asOf: expect.any(Date) as Date,
       credited: [
-        { lenderId: first.id, currency: INR, lines: 2, amountMinor: 2n * EARNED_MINOR, lastCreditedAt: times[0] },
-        { lenderId: second.id, currency: INR, lines: 1, amountMinor: EARNED_MINOR, lastCreditedAt: times[1] },
+        { ...undeducted, lenderId: first.id, lines: 2, amountMinor: 2n * EARNED_MINOR, lastCreditedAt: times[0] },
+        { ...undeducted, lenderId: second.id, lines: 1, amountMinor: EARNED_MINOR, lastCreditedAt: times[1] },
       ],
+      carried: [],
     });
     const order = anOrder({ amountMinor: 3n * EARNED_MINOR });
     const outcome = await record(order);
@@ -135,7 +137,11 @@ describe("a payout", () => {
     const today = dayIn(fieldPartner.timeZone, now);
     const yesterday = dayIn(fieldPartner.timeZone, new Date(now.getTime() - DAY_MS));
     const later = new Date(now.getTime() + 3 * DAY_MS);
-    expect(await payoutPreview(database.em(), fieldPartner.id, yesterday)).toEqual({ credited: [], asOf: null });
+    expect(await payoutPreview(database.em(), fieldPartner.id, yesterday)).toEqual({
+      credited: [],
+      carried: [],
+      asOf: null,
+    });
     expect(await record(anOrder({ until: yesterday }), later)).toMatchObject({ kind: "nothing_to_pay" });
     expect(await record(anOrder({ until: today }), later)).toMatchObject({ kind: "recorded" });
   });

@@ -1,4 +1,10 @@
-import { payout as payoutPostings, postTransfers } from "@collections/bookings";
+import {
+  payout as payoutPostings,
+  payoutDeduction,
+  type Posting,
+  postTransfers,
+  transfersOfBookings,
+} from "@collections/bookings";
 import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
 import {
   type CreditedSum,
@@ -7,6 +13,7 @@ import {
   type Earning,
   lockCredited,
   lockReference,
+  payableLines,
   type Payout,
   payoutByReference,
   payoutDifferences,
@@ -26,7 +33,10 @@ export type PayoutToRecord = PayoutOrder & { readonly amountMinor: bigint };
 
 /** The earnings that could be paid out, by lender and currency. */
 export interface PayoutPreview {
+  /** The lenders whose sum is above 0. `deductedMinor` is what reversals deduct from it. */
   readonly credited: readonly CreditedSum[];
+  /** The lenders whose sum is 0 or less: their lines are carried over to a later payout. */
+  readonly carried: readonly CreditedSum[];
   /**
    * When the last of these earnings was credited. A payout with this time as `until` covers exactly these earnings.
    * Null if there are none.
@@ -61,7 +71,7 @@ const LAST_TIME_ZONE = "Etc/GMT+12";
 
 /**
  * Records a payout: a field partner was paid all earnings in one currency that were credited up to `until`, from all
- * lenders. The earning lines, the books and the audit are written in one transaction. The reference is the idempotency
+ * lenders, minus what reversals deduct. A lender whose lines add up to 0 or less is left out. The earning lines, the books and the audit are written in one transaction. The reference is the idempotency
  * key and never expires.
  *
  * @example
@@ -86,14 +96,15 @@ export async function recordPayout(
 
     // Lock the credited lines, and compare their sum with the amount that the operator sent.
     const before = endOf(wanted.until, fieldPartner);
-    const lines = await lockCredited(tx, { fieldPartnerId, currency, before });
+    const credited = await lockCredited(tx, { fieldPartnerId, currency, before });
+    const lines = payableLines(credited);
     if (lines.length === 0) return { kind: "nothing_to_pay", credited: await creditedSums(tx, fieldPartnerId, before) };
     const payout = payoutOf(lines, orderOf(wanted), now);
     if (amountMinor !== payout.amountMinor) {
       return {
         kind: "amount_differs",
         creditedMinor: payout.amountMinor,
-        reachedAt: creditTimeReaching(lines, amountMinor),
+        reachedAt: creditTimeReaching(credited, amountMinor),
       };
     }
     const earliest = dayIn(LAST_TIME_ZONE, firstCreditOf(lines));
@@ -103,14 +114,33 @@ export async function recordPayout(
     payOut(tx, payout, lines);
     const paidAt = spanOfDay(payout.paidOn, fieldPartner.timeZone).from;
     for (const ofLender of Map.groupBy(lines, ({ lenderId }) => lenderId).values()) {
-      postTransfers(
-        tx,
-        ofLender.flatMap((line) => payoutPostings(line, { reference, paidAt, now })),
-      );
+      postTransfers(tx, await postingsOf(tx, ofLender, { reference, paidAt, now }));
     }
     recordActs(tx, payout, now);
     return { kind: "recorded", payout };
   });
+}
+
+/**
+ * Returns the transfers that pay the lines of one lender: one for each booking. The lines of a booking may add up to less
+ * than 0, because the payment was reversed after its earning had been paid out. This amount is deducted.
+ */
+async function postingsOf(
+  tx: Tx,
+  lines: readonly Earning[],
+  payout: { readonly reference: string; readonly paidAt: Date; readonly now: Date },
+): Promise<Posting[]> {
+  const postings: Posting[] = [];
+  for (const [bookingId, ofBooking] of Map.groupBy(lines, (line) => line.bookingId)) {
+    const amountMinor = ofBooking.reduce((sum, line) => sum + line.amountMinor, 0n);
+    const earning = { ...ofBooking[0]!, amountMinor };
+    if (amountMinor >= 0n) postings.push(...payoutPostings(earning, payout));
+    else {
+      const transfers = await transfersOfBookings(tx, earning, [bookingId]);
+      postings.push(payoutDeduction({ ...earning, amountMinor: -amountMinor }, transfers, payout));
+    }
+  }
+  return postings;
 }
 
 /**
@@ -128,9 +158,11 @@ export async function payoutPreview(
 ): Promise<PayoutPreview | undefined> {
   const fieldPartner = await fieldPartnerById(em, fieldPartnerId);
   if (!fieldPartner) return undefined;
-  const credited = await creditedSums(em, fieldPartnerId, endOf(until, fieldPartner));
+  const sums = await creditedSums(em, fieldPartnerId, endOf(until, fieldPartner));
+  const credited = sums.filter(({ amountMinor }) => amountMinor > 0n);
+  const carried = sums.filter(({ amountMinor }) => amountMinor <= 0n);
   const times = credited.map(({ lastCreditedAt }) => lastCreditedAt.getTime());
-  return { credited, asOf: times.length === 0 ? null : new Date(Math.max(...times)) };
+  return { credited, carried, asOf: times.length === 0 ? null : new Date(Math.max(...times)) };
 }
 
 function compared(payout: Payout, wanted: PayoutToRecord): RecordPayoutOutcome {
@@ -161,7 +193,8 @@ function isInstant(until: string): boolean {
 }
 
 function firstCreditOf(lines: readonly Earning[]): Date {
-  return new Date(Math.min(...lines.map(({ creditedAt }) => creditedAt!.getTime())));
+  const earned = lines.filter(({ amountMinor }) => amountMinor > 0n);
+  return new Date(Math.min(...earned.map(({ creditedAt }) => creditedAt!.getTime())));
 }
 
 function orderOf({ fieldPartnerId, currency, reference, paidOn, until }: PayoutToRecord): PayoutOrder {

@@ -7,6 +7,7 @@ import { listLenders } from "@collections/lenders";
 import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "@collections/webhooks";
 import { verifyBookingEvents } from "./verify-booking-events.ts";
 import { verifyPayouts } from "./verify-payouts.ts";
+import { verifyReversals } from "./verify-reversals.ts";
 
 /** A row that contradicts other rows. */
 export interface BooksProblem {
@@ -23,6 +24,7 @@ export interface BooksCounts {
   readonly accounts: bigint;
   readonly transfers: bigint;
   readonly bookings: bigint;
+  readonly reversals: bigint;
   readonly blocks: bigint;
   readonly cases: number;
   readonly events: number;
@@ -59,7 +61,7 @@ const MAX_PROBLEMS = 1_000;
 /**
  * Verifies the ledger, and then compares it with the other domains: the amounts of each case with its ledger lines, the
  * earnings and payouts of field partners, the sequence of each loan with its events, every booking with its
- * `payment.collected` event, and every event with its delivery. It only reads.
+ * `payment.collected` event, every reversal with its `payment.reversed` event and with the earnings, and every event with its delivery. It only reads.
  *
  * @example
  * const { ok, problems, totalProblems } = await verifyBooks(em, { now: new Date() });
@@ -102,16 +104,18 @@ export async function verifyBooks(em: EntityManager, options: VerifyBooksOptions
     const unlike = await verifyBookingEvents(em, lenderId);
     problems.push(...unlike.problems);
     unlisted += BigInt(unlike.total - unlike.problems.length);
+    reportProgress("reversals");
+    problems.push(...(await verifyReversals(em, lenderId)));
     reportProgress("events");
     const found = await readSnapshot(em, (tx) => checkEvents(tx, lenderId));
     problems.push(...found.problems);
     events += found.published;
   }
   const totalProblems = BigInt(problems.length) + unlisted;
-  const { books, accounts, transfers, bookings, blocks } = ledger.counts;
+  const { books, accounts, transfers, bookings, reversals, blocks } = ledger.counts;
   return {
     ok: totalProblems === 0n,
-    counts: { lenders: books, accounts, transfers, bookings, blocks, cases, events },
+    counts: { lenders: books, accounts, transfers, bookings, reversals, blocks, cases, events },
     trialBalance: ledger.trialBalance,
     problems: problems.slice(0, MAX_PROBLEMS),
     totalProblems,
@@ -164,6 +168,7 @@ function moneyFaults(theCase: CaseTotals, balance: CaseBalance | undefined): str
   const pairs = [
     ["outstanding", theCase.outstandingMinor, balance?.outstandingMinor ?? 0n],
     ["total collected", theCase.totalCollectedMinor, balance?.collectedMinor ?? 0n],
+    ["total reversed", theCase.totalReversedMinor, balance?.reversedMinor ?? 0n],
     ["excess", theCase.excessMinor, balance?.excessMinor ?? 0n],
   ] as const;
   return pairs.flatMap(([what, said, booked]) =>

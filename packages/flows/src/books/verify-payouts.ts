@@ -1,6 +1,6 @@
 import { creditedAccount, paidAccount, payoutMemo, payoutTransfersOf, type Transfer } from "@collections/bookings";
 import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
-import { type PaidOutLine, paidOutPage, payoutMismatches } from "@collections/earnings";
+import { earningsOfBookings, type PaidOutLine, paidOutPage, payoutMismatches } from "@collections/earnings";
 
 /** A payout that contradicts its lines, or a paid line that contradicts the transfers. */
 export interface PayoutProblem {
@@ -15,7 +15,7 @@ const PAGE = 1_000;
 
 /**
  * Checks that the amount of each payout of a lender is the sum of its lines, and that each paid line has exactly one
- * transfer for its payout. Does not look for additional transfers: they would change the balances of accounts, which
+ * transfer for its payout. Lines of the same booking share a transfer. Does not look for additional transfers: they would change the balances of accounts, which
  * `verifyBooks` compares.
  */
 export async function verifyPayouts(em: EntityManager, lenderId: string): Promise<PayoutProblem[]> {
@@ -51,22 +51,36 @@ async function checkLines(
   const lines = await paidOutPage(tx, lenderId, after, PAGE);
   const caseIds = [...new Set(lines.map(({ caseId }) => caseId))];
   const transfers = Map.groupBy(await payoutTransfersOf(tx, lenderId, caseIds), ({ bookingId }) => bookingId);
-  const problems = lines.flatMap((line) => {
-    const moved = (transfers.get(line.bookingId) ?? []).filter((transfer) => isPayoutOf(line, transfer));
-    if (moved.length === 1) return [];
-    const detail = `Paid out by ${line.payoutReference}: expected one transfer of ${line.amountMinor} for this payout, found ${moved.length}.`;
-    return [{ code: "PAYOUT_UNLIKE_TRANSFERS" as const, table: "earning" as const, id: line.id, lenderId, detail }];
-  });
+  const problems: PayoutProblem[] = [];
+  for (const line of lines) {
+    const ofBooking = transfers.get(line.bookingId) ?? [];
+    if (ofBooking.filter((transfer) => isPayoutOf(line, transfer)).length === 1) continue;
+    // The payout may have paid several lines of the booking, with one transfer for all of them.
+    const amountMinor = await paidForBooking(tx, line);
+    const moved = ofBooking.filter((transfer) => isPayoutOf({ ...line, amountMinor }, transfer));
+    if (moved.length === (amountMinor === 0n ? 0 : 1)) continue;
+    const detail = `Paid out by ${line.payoutReference}: expected one transfer of ${amountMinor} for this payout, found ${moved.length}.`;
+    problems.push({ code: "PAYOUT_UNLIKE_TRANSFERS", table: "earning", id: line.id, lenderId, detail });
+  }
   return { problems, last: lines.length === PAGE ? lines.at(-1)?.id : undefined };
 }
 
+/** Returns the sum of the lines of the line's booking that the same payout paid. */
+async function paidForBooking(tx: Tx, { lenderId, bookingId, payoutId }: PaidOutLine): Promise<bigint> {
+  const lines = await earningsOfBookings(tx, lenderId, [bookingId]);
+  return lines.reduce((sum, line) => (line.payoutId === payoutId ? sum + line.amountMinor : sum), 0n);
+}
+
+/** Tells whether a transfer paid out this amount, or deducted it if it is below 0. */
 function isPayoutOf(line: PaidOutLine, transfer: Transfer): boolean {
   const { fieldPartnerId, currency, caseId, amountMinor, payoutReference } = line;
+  const accounts = [creditedAccount(fieldPartnerId, currency), paidAccount(fieldPartnerId, currency)];
+  const [debitAccount, creditAccount] = amountMinor < 0n ? accounts.toReversed() : accounts;
   return (
-    transfer.debitAccount === creditedAccount(fieldPartnerId, currency) &&
-    transfer.creditAccount === paidAccount(fieldPartnerId, currency) &&
+    transfer.debitAccount === debitAccount &&
+    transfer.creditAccount === creditAccount &&
     transfer.caseId === caseId &&
-    transfer.amountMinor === amountMinor &&
+    transfer.amountMinor === (amountMinor < 0n ? -amountMinor : amountMinor) &&
     transfer.memo === payoutMemo(payoutReference)
   );
 }

@@ -6,6 +6,7 @@ import {
   paymentsAfter,
   placement,
   postTransfers,
+  reversalsAfter,
 } from "@collections/bookings";
 import {
   type CheckedRow,
@@ -16,6 +17,7 @@ import {
   importRun,
   insertCases,
   type LaterPayment,
+  type LaterReversal,
   lockCasesForImport,
   planRow,
   recordImport,
@@ -265,7 +267,7 @@ async function planRows(
     const theCase = current.get(one.sourceLoanNumber);
     return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency, receivedAt);
   });
-  const laterPayments = await paymentsAfterBalances(tx, read, current, lender.id);
+  const { laterPayments, laterReversals } = await laterThanBalances(tx, read, current, lender.id);
   return inTurns(read, (checked): PlannedRow => {
     if ("errors" in checked) return { checked, plan: { outcome: "rejected", errors: checked.errors } };
     const facts = {
@@ -273,6 +275,7 @@ async function planRows(
       importId,
       newCaseId: newId(),
       laterPayments: laterPayments.get(checked.sourceLoanNumber) ?? [],
+      laterReversals: laterReversals.get(checked.sourceLoanNumber) ?? [],
       now,
     };
     return { checked, plan: planRow(checked.row, current.get(checked.sourceLoanNumber), facts) };
@@ -293,22 +296,34 @@ async function currentCases(
   return new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
 }
 
-/** Returns, by loan, the payments of the current case that were captured after the row's `outstandingAsOf`. */
-async function paymentsAfterBalances(
+interface LaterThanBalances {
+  readonly laterPayments: ReadonlyMap<string, readonly LaterPayment[]>;
+  readonly laterReversals: ReadonlyMap<string, readonly LaterReversal[]>;
+}
+
+/**
+ * Returns, by loan, the payments of the current case that were captured after the row's `outstandingAsOf`, and the
+ * reversals that happened after it.
+ */
+async function laterThanBalances(
   tx: Tx,
   rows: readonly CheckedRow[],
   current: ReadonlyMap<string | undefined, ImportedCase>,
   lenderId: string,
-): Promise<Map<string, LaterPayment[]>> {
+): Promise<LaterThanBalances> {
   const balances = rows.flatMap((one) => {
     const after = asOf(one);
     return "row" in one && after ? [{ lenderId, loan: one.sourceLoanNumber, after }] : [];
   });
+  const [payments, reversals] = await Promise.all([paymentsAfter(tx, balances), reversalsAfter(tx, balances)]);
   // The payments of earlier cycles do not change the balance of the current cycle.
-  const payments = (await paymentsAfter(tx, balances)).filter(
-    ({ sourceLoanNumber, caseId }) => caseId === current.get(sourceLoanNumber)?.id,
-  );
-  return Map.groupBy(payments, ({ sourceLoanNumber }) => sourceLoanNumber);
+  const isOfCurrentCase = ({ sourceLoanNumber, caseId }: { sourceLoanNumber: string; caseId: string }) =>
+    caseId === current.get(sourceLoanNumber)?.id;
+  const loanOf = ({ sourceLoanNumber }: { sourceLoanNumber: string }) => sourceLoanNumber;
+  return {
+    laterPayments: Map.groupBy(payments.filter(isOfCurrentCase), loanOf),
+    laterReversals: Map.groupBy(reversals.filter(isOfCurrentCase), loanOf),
+  };
 }
 
 /** Returns the row's `outstandingAsOf`, if it has one. */

@@ -75,7 +75,7 @@ function loansOf(confirmations: readonly Confirmation[]): LoanKey[] {
  * Books the confirmations whose cases this transaction has locked. Other confirmations are reported as duplicates if
  * they are already booked, and are refused otherwise.
  */
-async function confirmLocked(
+export async function confirmLocked(
   tx: Tx,
   lockedCases: readonly LockedCase[],
   confirmations: readonly Confirmation[],

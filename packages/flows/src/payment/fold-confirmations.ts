@@ -19,6 +19,7 @@ import {
   differencesFrom,
   refused,
 } from "./confirmation.ts";
+import { creditedPostings } from "../case/credit-ended.ts";
 import { caseEvent } from "../case/event.ts";
 import { bookedReference, possibleReferences } from "./reference.ts";
 
@@ -261,7 +262,7 @@ function credit(fold: Fold, caseId: string, now: Date): void {
   if (!before) throw new Error(`The case ${caseId} has ended, but its pending earnings were not read.`);
   fold.pending.set(caseId, []);
   fold.written.creditedEarnings.push(...before);
-  for (const earning of before) fold.written.postings.push(...earningCredited(earning, now));
+  fold.written.postings.push(...creditedPostings(before, now));
   for (const [index, earning] of fold.written.earnings.entries()) {
     if (earning.caseId !== caseId || earning.status !== "pending") continue;
     fold.written.earnings[index] = credited(earning, now);

@@ -25,6 +25,11 @@ export const PAYMENT_MODES = [
 /** One of PAYMENT_MODES. */
 export type PaymentMode = (typeof PAYMENT_MODES)[number];
 
+/** Tells whether a stored mode is one of PAYMENT_MODES. */
+export function isPaymentMode(mode: string): mode is PaymentMode {
+  return PAYMENT_MODES.some((known) => known === mode);
+}
+
 /** A mode as it is booked: a known mode, or `other`. `rawMode` is what the lender sent. */
 export interface PaymentModeReading {
   readonly mode: PaymentMode;

@@ -17,6 +17,7 @@ export function caseStateBody(theCase: CaseState, holder: FieldPartner | undefin
     currency,
     placedAmount: toWire(theCase.placedMinor, currency),
     totalCollected: toWire(theCase.totalCollectedMinor, currency),
+    totalReversed: toWire(theCase.totalReversedMinor, currency),
     outstandingAfter: toWire(theCase.outstandingMinor, currency),
     excessAmount: toWire(theCase.excessMinor, currency),
     dpd: theCase.dpd,
@@ -44,6 +45,7 @@ type CaseState = Pick<
   | "currency"
   | "placedMinor"
   | "totalCollectedMinor"
+  | "totalReversedMinor"
   | "outstandingMinor"
   | "excessMinor"
   | "dpd"

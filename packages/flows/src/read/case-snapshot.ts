@@ -1,4 +1,4 @@
-import { type Booking, paymentsOf } from "@collections/bookings";
+import { type Booking, paymentsOf, type Reversal, reversalsOf } from "@collections/bookings";
 import { type Case, caseByLoan, type Visit, visitById } from "@collections/cases";
 import { type EntityManager, publicId, readSnapshot } from "@collections/database";
 import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
@@ -33,7 +33,8 @@ export async function caseSnapshot(
     const link = await liveLink(tx, { lenderId, caseId: theCase.id });
     // Keep only the payments of this cycle, because totalCollected is their sum.
     const payments = (await paymentsOf(tx, lenderId, loan, MAX_PAYMENTS)).filter(({ caseId }) => caseId === theCase.id);
-    const body = snapshotBody(theCase, { holder: holders.get(holderId ?? ""), lastVisit, link, payments });
+    const reversals = await reversalsOf(tx, lenderId, loan);
+    const body = snapshotBody(theCase, { holder: holders.get(holderId ?? ""), lastVisit, link, payments, reversals });
     return { sequence: theCase.sequence, body };
   });
 }
@@ -49,10 +50,12 @@ interface RelatedFacts {
   readonly lastVisit: Visit | null;
   readonly link: PaymentLink | undefined;
   readonly payments: readonly Booking[];
+  readonly reversals: readonly Reversal[];
 }
 
-function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: RelatedFacts): object {
+function snapshotBody(theCase: Case, { holder, lastVisit, link, payments, reversals }: RelatedFacts): object {
   const { currency } = theCase;
+  const reversalsOfPayment = Map.groupBy(reversals, ({ bookingId }) => bookingId);
   return {
     success: true,
     ...caseStateBody(theCase, holder),
@@ -69,7 +72,7 @@ function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: Rela
           createdAt: link.createdAt,
         }
       : null,
-    payments: payments.map(paymentBody),
+    payments: payments.map((payment) => paymentBody(payment, reversalsOfPayment.get(payment.id))),
     ...caseTimesBody(theCase),
     serverTime: new Date(),
   };

@@ -1,4 +1,4 @@
-import { type Booking, listBookings } from "@collections/bookings";
+import { type Booking, listBookings, type Reversal, reversalsOfLoans } from "@collections/bookings";
 import { BEFORE_ALL_IDS, type EntityManager, firstIdAt, publicId } from "@collections/database";
 import { possibleReferences } from "../payment/reference.ts";
 import { paymentBody } from "./payment-body.ts";
@@ -45,14 +45,16 @@ export async function listPayments(
     const found = await listBookings(em, lenderId, { after: start, limit }, { ...filter, references });
     return { rows: found.bookings, searchedTo: found.searchedTo };
   });
-  return { ...page, items: page.items.map(listedPayment) };
+  const loans = [...new Set(page.items.map(({ sourceLoanNumber }) => sourceLoanNumber))];
+  const reversals = Map.groupBy(await reversalsOfLoans(em, lenderId, loans), ({ bookingId }) => bookingId);
+  return { ...page, items: page.items.map((booking) => listedPayment(booking, reversals.get(booking.id))) };
 }
 
 function earlier(from: Date): Date {
   return new Date(from.getTime() - PAID_AFTER_ID_MS);
 }
 
-function listedPayment(booking: Booking): object {
+function listedPayment(booking: Booking, reversals: readonly Reversal[] | undefined): object {
   const { sourceLoanNumber, caseId, currency } = booking;
-  return { sourceLoanNumber, caseId: publicId("case", caseId), currency, ...paymentBody(booking) };
+  return { sourceLoanNumber, caseId: publicId("case", caseId), currency, ...paymentBody(booking, reversals) };
 }

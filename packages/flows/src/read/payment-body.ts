@@ -1,7 +1,15 @@
-import type { Booking } from "@collections/bookings";
+import type { Booking, Reversal } from "@collections/bookings";
 import { toWire } from "@collections/money";
 
-/** Returns a payment as answers show it, in the case snapshot and in lists. */
-export function paymentBody({ reference, amountMinor, currency, mode, paidAt, linkId, recordedAt }: Booking): object {
-  return { reference, amount: toWire(amountMinor, currency), mode, paidAt, linkId, recordedAt };
+/** Returns a payment with its reversals as answers show it, in the case snapshot and in lists. */
+export function paymentBody(
+  { reference, amountMinor, currency, mode, paidAt, linkId, recordedAt }: Booking,
+  reversals: readonly Reversal[] = [],
+): object {
+  const amount = toWire(amountMinor, currency);
+  return { reference, amount, mode, paidAt, linkId, recordedAt, reversals: reversals.map(reversalBody) };
+}
+
+function reversalBody({ reversalReference, amountMinor, currency, reason, reversedAt, recordedAt }: Reversal): object {
+  return { reversalReference, amount: toWire(amountMinor, currency), reason, reversedAt, recordedAt };
 }

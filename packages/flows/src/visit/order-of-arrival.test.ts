@@ -15,6 +15,7 @@ import {
   openHistory,
   outstandingOf,
   reach,
+  withReversals,
 } from "../../tests/loan-history.ts";
 import { assignCase } from "../case/change-case.ts";
 import { verifyBooks } from "../books/verify-books.ts";
@@ -50,11 +51,13 @@ async function expectBooksToHold({ id: lenderId }: Lender): Promise<void> {
 }
 
 test(
-  "balances, confirmations and repeats give the same result in every order, if no payment clears the case",
+  "balances, confirmations, reversals and repeats give the same result in every order, if no payment clears the case",
   async () => {
-    const stories = openHistory.chain((facts) =>
-      fc.tuple(fc.constant(facts), fc.array(anyArrival(facts), { minLength: ORDERS, maxLength: ORDERS })),
-    );
+    const stories = openHistory
+      .chain(withReversals)
+      .chain((facts) =>
+        fc.tuple(fc.constant(facts), fc.array(anyArrival(facts), { minLength: ORDERS, maxLength: ORDERS })),
+      );
     const property = fc.asyncProperty(stories, async ([facts, arrivals]) => {
       const lender = await aLenderOfItsOwn();
       for (const arrival of arrivals) {
@@ -128,6 +131,25 @@ test(
       await expectBooksToHold(lender);
     });
     await fc.assert(property, { numRuns: 60 });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "if payments clear the case in between and reversals reopen it, the books are consistent and each is counted once",
+  async () => {
+    const stories = anyHistory.chain(withReversals).chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
+    const property = fc.asyncProperty(stories, async ([facts, arrival]) => {
+      const lender = await aLenderOfItsOwn();
+      const loan = await play(lender, arrival);
+      const cycles = await casesOfLoan(database.em(), lender.id, loan);
+      const collectedMinor = cycles.reduce((sum, { totalCollectedMinor }) => sum + totalCollectedMinor, 0n);
+      expect(collectedMinor).toBe(100n * BigInt(collectedOf(facts)));
+      const current = cycles.filter(({ isCurrent, status }) => isCurrent && status === "collected");
+      expect(current.filter(({ outstandingMinor }) => outstandingMinor > 0n)).toEqual([]);
+      await expectBooksToHold(lender);
+    });
+    await fc.assert(property, { numRuns: 40 });
   },
   TIMEOUT_MS,
 );

@@ -1,4 +1,12 @@
-import { type EntityManager, forLenders, lenderStatement, query, send, type Tx } from "@collections/database";
+import {
+  type EntityManager,
+  forLenders,
+  lenderStatement,
+  query,
+  send,
+  statement,
+  type Tx,
+} from "@collections/database";
 import { COPIED, type LinkKey, linkTable, type PaymentLink } from "./payment-link.ts";
 
 /** Identifies a link by the id that its lender gave it, as a confirmation does. */
@@ -46,6 +54,24 @@ export function markPaid(tx: Tx, links: readonly (LinkKey & { readonly paidAt: D
       links.map(({ paidAt }) => paidAt.toISOString()),
     ]),
   );
+}
+
+/**
+ * Records on links that their payment was reversed. A link keeps the latest time. The caller must hold the lock on the
+ * case.
+ *
+ * @example
+ * markReversed(tx, { lenderId, ids: [link.id], reversedAt: new Date("2026-11-24T10:00:00Z") });
+ */
+export function markReversed(
+  tx: Tx,
+  {
+    lenderId,
+    ids,
+    reversedAt,
+  }: { readonly lenderId: string; readonly ids: readonly string[]; readonly reversedAt: Date },
+): void {
+  if (ids.length > 0) send(tx, updateReversed, [lenderId, ids, reversedAt]);
 }
 
 const PAID_LINK = [
@@ -98,4 +124,10 @@ const updatePaid = lenderStatement(
    on conflict (lender_id, id) do update
    set ${linkTable.assignFrom("excluded", PAID)}
    where payment_link.status <> 'paid'`,
+);
+
+const updateReversed = statement(
+  "payment-links.mark-reversed",
+  `update payment_links.payment_link l set reversed_at = greatest(l.reversed_at, $3::timestamptz), updated_at = now()
+   where l.lender_id = $1 and l.id = any ($2::uuid[])`,
 );

@@ -47,6 +47,8 @@ export const PaymentLinkEntity = defineEntity({
     unavailableAt: p.datetime().columnType("timestamptz").strictNullable(),
     supersededAt: p.datetime().columnType("timestamptz").strictNullable(),
     paidAt: p.datetime().columnType("timestamptz").strictNullable(),
+    /** When the payment of the link was last reversed, wholly or in part. The status stays `paid`. */
+    reversedAt: p.datetime().columnType("timestamptz").strictNullable(),
     /** The channels that the field partner chose for this link; may be empty. */
     channels: p.array().columnType("text[]").$type<readonly Channel[]>(),
     /** Whether the link was requested before the service knew the start of its visit. */
@@ -106,6 +108,7 @@ const CHANGED = [
   "unavailableAt",
   "supersededAt",
   "paidAt",
+  "reversedAt",
   "updatedAt",
 ] as const;
 

@@ -95,6 +95,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Pro
     unavailableAt: null,
     supersededAt: null,
     paidAt: null,
+    reversedAt: null,
     channels: [...new Set(request.channels ?? CHANNELS)],
     cameOutOfOrder: request.cameOutOfOrder ?? false,
     askedAt: request.askedAt && request.askedAt < earlier.now ? request.askedAt : earlier.now,

@@ -23,6 +23,7 @@ const PROBLEMS = {
 
   ROUTE_NOT_FOUND: [404, "There is no such endpoint", false],
   LOAN_NOT_FOUND: [404, "There is no such loan", false],
+  PAYMENT_NOT_FOUND: [404, "There is no such payment", false],
   DELIVERY_NOT_FOUND: [404, "There is no such delivery", false],
   REPLAY_NOT_FOUND: [404, "There is no such replay", false],
   METHOD_NOT_ALLOWED: [405, "The endpoint does not support this method", false],
@@ -30,6 +31,7 @@ const PROBLEMS = {
   UNSUPPORTED_MEDIA_TYPE: [415, "The body must be application/json", false],
 
   DUPLICATE_CONFIRMATION: [409, "The payment is booked already", false],
+  DUPLICATE_REVERSAL: [409, "The reversal is recorded already", false],
   CALLBACK_NOT_CONFIGURED: [409, "No callback URL is registered", false],
   PAYLOAD_TOO_LARGE: [413, "The body is too large", false],
 
@@ -50,6 +52,9 @@ const PROBLEMS = {
   AMOUNT_LOOKS_LIKE_MINOR_UNITS: [422, "The amount looks like minor units", false],
   CURRENCY_MISMATCH: [422, "The currency differs from the currency of the case", false],
   PAID_AT_IN_FUTURE: [422, "The payment date is in the future", false],
+  REVERSAL_EXCEEDS_PAYMENT: [422, "The reversal is more than is left of the payment", false],
+  REVERSED_BEFORE_PAID: [422, "The reversal is before its payment", false],
+  REVERSED_AT_IN_FUTURE: [422, "The reversal date is in the future", false],
   LINK_LOAN_MISMATCH: [422, "The payment link belongs to another loan", false],
   TOO_MANY_ROWS: [422, "The request has too many rows", false],
   IMPORT_REJECTED: [422, "The import was rejected as a whole", false],

@@ -18,6 +18,7 @@ export const DEFAULT_RATE_LIMITS = {
   "get-case": 6_000,
   "cases-list": 600,
   "payments-list": 600,
+  reverse: 6_000,
   import: 60,
   health: 60,
   "webhooks-test": 6,

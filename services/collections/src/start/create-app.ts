@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDatabase, isDistributed } from "@collections/database";
 import { createSignInKeys } from "@collections/field-partners";
-import { caseSnapshot, createConfirmer, importCases } from "@collections/flows";
+import { caseSnapshot, createConfirmer, importCases, reversePayment } from "@collections/flows";
 import { createAnchorKeys } from "@collections/ledger";
 import { createCredentials, createKeyUses, createVault, lenderById, lenderIds } from "@collections/lenders";
 import { createMailer, createWhatsApp } from "@collections/messaging";
@@ -70,6 +70,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
       oneLenderABatch,
       onBatch: metrics.onBatch,
     }),
+    reversePayment: (request) => reversePayment(database.em(), request, environment),
     importCases: (request) => importCases(database.em(), request, environment),
     caseSnapshot: (lenderId, loan) => caseSnapshot(database.em(), lenderId, loan),
     async pingFor(lenderId) {

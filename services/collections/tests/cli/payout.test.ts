@@ -74,7 +74,15 @@ test("a payout is previewed, recorded with its reference, listed and shown, and 
     fieldPartnerId,
     until: TODAY,
     asOf: expect.stringMatching(INSTANT) as string,
-    payable: [{ currency: "INR", amount: "375.00", lines: 3, lenders: expect.arrayContaining(parts) as object[] }],
+    payable: [
+      {
+        currency: "INR",
+        amount: "375.00",
+        lines: 3,
+        lenders: expect.arrayContaining(parts.map((part) => ({ ...part, deducted: "0.00" }))) as object[],
+      },
+    ],
+    carried: [],
   });
 
   const reference = `UTR ${randomUUID()}`;

@@ -21,9 +21,10 @@ beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   other = await aLender(service);
-  await lender.importCases([aRow("LN-1"), aRow("LN-2"), aRow("PAID", { outstandingAmount: 100 })]);
+  await lender.importCases([aRow("LN-1"), aRow("LN-2"), aRow("LN-3"), aRow("PAID", { outstandingAmount: 100 })]);
   await lender.confirm("PAID", payment({ amount: 100 }));
   await lender.confirm("LN-1", payment({ reference: "booked", amount: 10 }));
+  await lender.confirm("LN-3", payment({ reference: "booked", amount: 10 }));
 });
 
 function payment(fields: object = {}): never {
@@ -32,6 +33,11 @@ function payment(fields: object = {}): never {
 
 function confirm(fields: object, overrides?: CallOverrides): Promise<Answer> {
   return lender.call("POST", CONFIRM, payment(fields), overrides);
+}
+
+function reverse(fields: object): Promise<Answer> {
+  const reversal = { reference: "booked", reversalReference: "rev_1", reversedAt: new Date().toISOString(), ...fields };
+  return lender.call("POST", "/api/v1/partner/cases/LN-3/payments/reverse", { reason: "bounced", ...reversal });
 }
 
 function importRow(fields: object): Promise<Answer> {
@@ -92,6 +98,14 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   REPLAY_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/webhooks/replays/replay_1"),
   METHOD_NOT_ALLOWED: () => lender.call("POST", "/api/v1/partner/health"),
   UNSUPPORTED_MEDIA_TYPE: () => confirm({}, { contentType: "text/plain" }),
+  PAYMENT_NOT_FOUND: () => reverse({ reference: "unknown" }),
+  DUPLICATE_REVERSAL: async () => {
+    await reverse({ reversalReference: "twice", amount: 1 });
+    return reverse({ reversalReference: "twice", amount: 1 });
+  },
+  REVERSAL_EXCEEDS_PAYMENT: () => reverse({ amount: 11 }),
+  REVERSED_BEFORE_PAID: () => reverse({ amount: 1, reversedAt: "2020-01-01T00:00:00Z" }),
+  REVERSED_AT_IN_FUTURE: () => reverse({ amount: 1, reversedAt: new Date(Date.now() + 6 * 60_000).toISOString() }),
   DUPLICATE_CONFIRMATION: () => confirm({ reference: "booked", amount: 10 }),
   CALLBACK_NOT_CONFIGURED: async () => (await aLender(service, { callbackUrl: null } as never)).testWebhook(),
   PAYLOAD_TOO_LARGE: () => confirm({ note: "x".repeat(16 * 1024) }),

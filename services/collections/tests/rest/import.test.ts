@@ -246,7 +246,9 @@ describe("GET cases/{loan}", () => {
       ..."success sourceLoanNumber caseId cycle sequence status statusReason fieldWork currency placedAmount".split(
         " ",
       ),
-      ..."totalCollected outstandingAfter excessAmount dpd bucket assignedFieldPartner lastVisit activeLink".split(" "),
+      ..."totalCollected totalReversed outstandingAfter excessAmount dpd bucket assignedFieldPartner lastVisit activeLink".split(
+        " ",
+      ),
       ..."payments createdAt updatedAt closedAt closeReason serverTime".split(" "),
     ]);
     expect(answer.rawBody).not.toMatch(/ravi|Kumar|9800000001/);

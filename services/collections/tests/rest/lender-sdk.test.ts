@@ -11,6 +11,7 @@ import {
   type ReceivedReport,
   type Receiver,
   ReferenceConflictError,
+  ReversalConflictError,
 } from "@collections/lender-sdk";
 import { afterFile, emptyDatabase } from "@collections/testing";
 import express from "express";
@@ -221,4 +222,19 @@ test("the SDK lists every event as delivered in the end, with all of its attempt
   expect(JSON.parse(body)).toMatchObject({ eventId });
   expect(await lender.client.countReplay({ state: "delivered" })).toMatchObject({ count: deliveries.length });
   expect(await lender.client.replayDelivery(eventId)).toMatchObject({ state: "waiting" });
+});
+
+test("the SDK reverses a payment once, and throws ReversalConflictError for another reversal of the same reference", async () => {
+  await lender.client.importCases([aRow("LN-REVERSED")]);
+  await lender.client.confirmPayment("LN-REVERSED", { ...aPayment("LN-REVERSED", 1), amount: "100.10" });
+  const reference = aPayment("LN-REVERSED", 1).reference;
+  const returned = { reference, reversalReference: "rev_1", reversedAt: new Date(), reason: "bounced" } as const;
+  const first = await lender.client.reversePayment("LN-REVERSED", { ...returned, amount: "0.10" });
+  expect(first).toMatchObject({ amount: "0.1", totalCollected: "100", totalReversed: "0.1", repeated: false });
+  const again = await lender.client.reversePayment("LN-REVERSED", { ...returned, amount: "0.10" });
+  expect(again).toMatchObject({ sequence: first.sequence, repeated: true });
+  const call = lender.client.reversePayment("LN-REVERSED", { ...returned, amount: "0.20" });
+  const error = await call.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ReversalConflictError);
+  expect(error).toMatchObject({ differences: ["amount"], original: { amount: "0.1", reason: "bounced" } });
 });

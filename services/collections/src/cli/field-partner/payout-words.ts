@@ -21,12 +21,38 @@ export function payable(credited: readonly CreditedSum[], codes: Codes) {
       currency,
     ),
     lines: parts.reduce((sum, { lines }) => sum + lines, 0),
-    lenders: parts.map(({ lenderId, lines, amountMinor }) => ({
+    lenders: parts.map(({ lenderId, lines, amountMinor, deductedMinor }) => ({
       lenderCode: codes.get(lenderId) ?? null,
       amount: toDecimal(amountMinor, currency),
+      deducted: toDecimal(deductedMinor, currency),
       lines,
     })),
   }));
+}
+
+/** Returns the sums of 0 or less as JSON: what a field partner owes to each lender until more is credited. */
+export function carriedOver(carried: readonly CreditedSum[], codes: Codes) {
+  return carried.map(({ lenderId, currency, lines, amountMinor, deductedMinor }) => ({
+    lenderCode: codes.get(lenderId) ?? null,
+    currency,
+    owed: toDecimal(-amountMinor, currency),
+    deducted: toDecimal(deductedMinor, currency),
+    lines,
+  }));
+}
+
+/** Returns a line for each lender whose payments were reversed; empty if there is none. */
+export function deductionsText(sums: ReturnType<typeof payable>, carried: ReturnType<typeof carriedOver>): string {
+  const deducted = sums.flatMap(({ currency, lenders }) =>
+    lenders
+      .filter((part) => Number(part.deducted) > 0)
+      .map((part) => `${part.lenderCode}: ${part.deducted} ${currency} are deducted, because payments were reversed.`),
+  );
+  const owed = carried.map(
+    (part) =>
+      `${part.lenderCode}: ${part.owed} ${part.currency} are carried over, until more is credited by this lender.`,
+  );
+  return [...deducted, ...owed].map((line) => `\n${line}`).join("");
 }
 
 export function payableText(sums: ReturnType<typeof payable>, asOf: Date | null, timeZone: string): string {

@@ -3,7 +3,16 @@ import { type CreditedSum, linesOfPayout, listPayouts, payoutById, payoutByRefer
 import { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "@collections/flows";
 import { type CurrencyCode, readAmount, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
-import { lenderCodes, payable, payableText, shownLine, shownPayout, payoutText } from "./payout-words.ts";
+import {
+  carriedOver,
+  deductionsText,
+  lenderCodes,
+  payable,
+  payableText,
+  payoutText,
+  shownLine,
+  shownPayout,
+} from "./payout-words.ts";
 import { type LocalMoment, readCount, readCurrency, readCursor, readDay, readUntil } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { answer, idOf, table, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
@@ -83,9 +92,11 @@ async function preview(given: string, wanted: string | LocalMoment | undefined):
     const until = untilOf(wanted, timeZone);
     const found = await payoutPreview(em(), id, until);
     if (!found) throw notFound("field partner", given);
-    const sums = payable(found.credited, await lenderCodes(em()));
+    const codes = await lenderCodes(em());
+    const [sums, carried] = [payable(found.credited, codes), carriedOver(found.carried, codes)];
     const asOf = found.asOf?.toISOString() ?? null;
-    answer({ fieldPartnerId: publicId("fp", id), until, asOf, payable: sums }, payableText(sums, found.asOf, timeZone));
+    const text = payableText(sums, found.asOf, timeZone) + deductionsText(sums, carried);
+    answer({ fieldPartnerId: publicId("fp", id), until, asOf, payable: sums, carried }, text);
   });
 }
 

@@ -23,6 +23,7 @@ const StatusRef = builder.enumType("EarningStatus", {
     PENDING: { value: "pending", description: "The case has not ended. The earning is credited when the case ends." },
     CREDITED: { value: "credited", description: "The case has ended: the earning is yours, and not paid out yet." },
     PAID_OUT: { value: "paid_out", description: "The earning was paid out." },
+    REVERSED: { value: "reversed", description: "The payment was returned to the borrower, so nothing is earned." },
   } satisfies Record<string, { value: EarningStatus; description: string }>,
 });
 

@@ -4,6 +4,7 @@ import { PROBLEM_CODES, type ProblemCode } from "../../http/problem.ts";
 import { originalAnswer } from "../v1/confirm-payment.ts";
 import { canonicalSha256Answer, findingAnswer } from "../v1/debug-signature.ts";
 import { importOutcome } from "../v1/import-answer.ts";
+import { originalReversalAnswer } from "../v1/reverse-payment.ts";
 
 const code = z.enum(PROBLEM_CODES).meta({ description: "The code of the error. New codes may be added at any time." });
 
@@ -74,6 +75,15 @@ export const PROBLEM_ANSWERS = {
       original: originalAnswer,
     })
     .meta({ description: "The payment was already booked. Treat this answer as success." }),
+  DuplicateReversalProblem: problemAnswer
+    .extend({
+      matches: z.boolean().meta({ description: "Whether the repeat has the same content as the recorded reversal." }),
+      differences: z
+        .array(z.enum(["reference", "amount", "reversedAt", "reason", "note"]))
+        .meta({ description: "The fields in which the repeat differs. The first reversal remains valid." }),
+      original: originalReversalAnswer,
+    })
+    .meta({ description: "The reversal was already recorded. Treat this answer as success." }),
   ImportProblem: problemAnswer
     .extend(importOutcome)
     .meta({ description: "A row was rejected, so no row was applied." }),
@@ -88,6 +98,7 @@ const SHAPES: Partial<Record<ProblemCode, ProblemShape>> = {
   BAD_SIGNATURE: "SignatureProblem",
   PAYLOAD_TOO_LARGE: "SizeProblem",
   DUPLICATE_CONFIRMATION: "DuplicateProblem",
+  DUPLICATE_REVERSAL: "DuplicateReversalProblem",
   IMPORT_REJECTED: "ImportProblem",
 };
 

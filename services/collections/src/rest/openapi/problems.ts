@@ -2,6 +2,7 @@ import { Problem, problemBody, type ProblemCode, PROBLEM_CODES } from "../../htt
 import { canonicalExample, findingExample } from "../v1/debug-signature.ts";
 import { KEY_ID } from "../v1/examples.ts";
 import { originalExample } from "../v1/confirm-payment.ts";
+import { originalReversalExample } from "../v1/reverse-payment.ts";
 import { rejectedRowsExample } from "../v1/import-examples.ts";
 import { problemShape } from "./problem-answer.ts";
 import { type JsonSchema, referenceTo } from "./schemas.ts";
@@ -61,6 +62,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   ],
   ROUTE_NOT_FOUND: ["There is nothing at /api/v1/partner/case."],
   LOAN_NOT_FOUND: ["There is no case of this loan; import it first."],
+  PAYMENT_NOT_FOUND: ["No payment of this loan is booked under this reference; confirm the payment first."],
   DELIVERY_NOT_FOUND: ["There is no event with this id; the list of deliveries has the ids of your events."],
   REPLAY_NOT_FOUND: ["There is no replay with this id; use the id in the answer that started the replay."],
   METHOD_NOT_ALLOWED: ["Send POST here."],
@@ -69,6 +71,10 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   DUPLICATE_CONFIRMATION: [
     "This payment is booked already; treat this answer as success.",
     { matches: true, differences: [], original: originalExample },
+  ],
+  DUPLICATE_REVERSAL: [
+    "This reversal is recorded already; treat this answer as success.",
+    { matches: true, differences: [], original: originalReversalExample },
   ],
   CALLBACK_NOT_CONFIGURED: ["No callback URL is registered; register one, then send the test again."],
   PAYLOAD_TOO_LARGE: ["The body may have 16384 bytes at most.", { limitBytes: 16_384 }],
@@ -103,6 +109,12 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   ),
   CURRENCY_MISMATCH: field("/rows/0/currency", "The case is in INR; got USD."),
   PAID_AT_IN_FUTURE: field("/paidAt", "paidAt is ahead of server time, 2026-12-03T05:20:00.000Z."),
+  REVERSAL_EXCEEDS_PAYMENT: field("/amount", "Earlier reversals have left 700.00 INR of this payment."),
+  REVERSED_BEFORE_PAID: field(
+    "/reversedAt",
+    "reversedAt is before the payment was captured, 2026-12-03T05:17:31.000Z.",
+  ),
+  REVERSED_AT_IN_FUTURE: field("/reversedAt", "reversedAt is ahead of server time, 2026-12-05T09:43:00.000Z."),
   LINK_LOAN_MISMATCH: field("/linkId", "This link was minted for another loan."),
   TOO_MANY_ROWS: ["Send at most 1000 rows at a time; got 1200."],
   IMPORT_REJECTED: [

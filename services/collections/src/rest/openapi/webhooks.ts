@@ -10,11 +10,12 @@ import {
   statusAnswer,
 } from "../endpoint/answer-parts.ts";
 import { attributionAnswer, capturedPaymentAnswer } from "../v1/captured-payment.ts";
-import { CASE_ID, fieldPartner, paymentCollected, ping, VISIT_ID } from "../v1/examples.ts";
 import { fieldPartnerAnswer } from "../v1/case-answer.ts";
+import { CASE_ID, fieldPartner, paymentCollected, paymentReversal, ping, VISIT_ID } from "../v1/examples.ts";
 import { dispositionAnswer } from "../v1/get-case.ts";
 import { changeAnswer } from "../v1/import-answer.ts";
 import { importResultExample } from "../v1/import-examples.ts";
+import { paymentReversalAnswer } from "../v1/payment-reversal.ts";
 
 /** A kind of event, as the OpenAPI document describes it. */
 export interface EventKind {
@@ -156,6 +157,38 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
     z.object({ linkId, channels }),
     { linkId: "plink_4c1", channels: ["whatsapp", "email"] },
   ],
+  "payment.reversed": [
+    "A payment, or a part of it, was reversed",
+    z.object({
+      ...paymentReversalAnswer,
+      caseId: caseIdAnswer.meta({
+        description: "The case of the payment. It is an earlier case of the loan if the loan was placed again since.",
+      }),
+      cycle,
+      inBalance: z.boolean().meta({
+        description:
+          "Whether your balance already included the reversal, so that the outstanding amount did not change.",
+      }),
+      totalReversed: amountAnswer("Everything that was reversed on the payment's case."),
+      excessAmount: amountAnswer("The part of the captured total of the payment's case that is not owed."),
+    }),
+    { ...paymentReversal, caseId: CASE_ID, cycle: 1, inBalance: false, totalReversed: 1200, excessAmount: 0 },
+  ],
+  "case.reopened": [
+    "A reversal left an amount outstanding on a collected case, which is in progress again",
+    z.object({
+      reference: paymentReversalAnswer.reference,
+      reversalReference: paymentReversalAnswer.reversalReference,
+      fieldPartner: fieldPartnerAnswer.nullable().meta({
+        description: "The field partner of the case; null if it has none, or if the field partner is suspended.",
+      }),
+    }),
+    {
+      reference: paymentReversal.reference,
+      reversalReference: paymentReversal.reversalReference,
+      fieldPartner,
+    },
+  ],
   "payment.collected": ["A payment was confirmed", ofPayment, paymentCollected.data],
 };
 
@@ -181,7 +214,7 @@ const aboutLoan = {
   status: statusAnswer,
   currency: z.string().meta({ description: "The ISO 4217 code of the currency of all amounts in this object." }),
   totalCollected: amountAnswer(
-    "The total that was ever captured on the case. Store this value; do not add up payments.",
+    "Everything that was captured on the case, minus everything that was reversed. Store this value; do not add up payments.",
   ),
   outstandingAfter: amountAnswer("The amount that is owed now. Store this value; do not compute it."),
 };

@@ -57,7 +57,7 @@ function codeOf(issue: z.core.$ZodIssue, input: unknown): ProblemCode {
     case "too_small":
       return "REQUIRED";
     case "invalid_value":
-      return "INVALID_ENUM";
+      return absent ? "REQUIRED" : "INVALID_ENUM";
     default:
       return absent ? "REQUIRED" : "WRONG_TYPE";
   }

@@ -3,6 +3,7 @@ import { PAYMENT_MODES } from "@collections/flows";
 import { z } from "zod";
 import { amountAnswer, instantAnswer } from "../endpoint/answer-parts.ts";
 import { capturedPayment, RECORDED_AT } from "./examples.ts";
+import { paymentReversalAnswer } from "./payment-reversal.ts";
 
 export const attributionAnswer = z.enum(["exact", "inferred", "none"] satisfies Booking["attribution"][]).meta({
   description:
@@ -19,10 +20,23 @@ export const capturedPaymentAnswer = {
   linkId: z.string().nullable().meta({ description: "The `linkId` in the confirmation, or null." }),
 };
 
+const reversalOfPayment = z
+  .object({
+    reversalReference: paymentReversalAnswer.reversalReference,
+    amount: paymentReversalAnswer.amount,
+    reason: paymentReversalAnswer.reason,
+    reversedAt: paymentReversalAnswer.reversedAt,
+    recordedAt: instantAnswer("When the reversal was recorded."),
+  })
+  .meta({ description: "A reversal of the payment, or of a part of it." });
+
 /** A booked payment, in the case snapshot and in the list of payments. */
 export const bookedPaymentAnswer = {
   ...capturedPaymentAnswer,
   recordedAt: instantAnswer("When the payment was booked."),
+  reversals: z
+    .array(reversalOfPayment)
+    .meta({ description: "The reversals of the payment, in the order in which they were recorded; mostly empty." }),
 };
 
-export const bookedPaymentExample = { ...capturedPayment, recordedAt: RECORDED_AT };
+export const bookedPaymentExample = { ...capturedPayment, recordedAt: RECORDED_AT, reversals: [] };

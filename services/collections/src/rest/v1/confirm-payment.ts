@@ -67,7 +67,7 @@ const bookingAnswer = z
       .meta({ description: "The status of the case after this payment: `collected` if nothing is owed." }),
     reference: capturedPaymentAnswer.reference,
     sequence: countAnswer("The sequence number of the event `payment.collected` of this payment."),
-    totalCollected: amountAnswer("The total that was ever captured on the case."),
+    totalCollected: amountAnswer("Everything that was captured on the case, minus everything that was reversed."),
     excessAmount: amountAnswer("The part of this payment that was not owed."),
     inBalance: amountAnswer(
       "The part of this payment that your balance already included, because it was captured at or before " +

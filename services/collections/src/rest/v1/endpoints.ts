@@ -11,6 +11,7 @@ import { listDeliveries } from "./list-deliveries.ts";
 import { listPayments } from "./list-payments.ts";
 import { replayDeliveries } from "./replay-deliveries.ts";
 import { replayDelivery } from "./replay-delivery.ts";
+import { reversePayment } from "./reverse-payment.ts";
 import { testWebhook } from "./test-webhook.ts";
 
 /**
@@ -23,6 +24,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   listCases,
   getCase,
   confirmPayment,
+  reversePayment,
   listPayments,
   debugSignature,
   testWebhook,

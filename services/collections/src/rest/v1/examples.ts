@@ -16,6 +16,15 @@ export const capturedPayment = {
   linkId: "plink_4c1",
 };
 
+export const REVERSAL_RECORDED_AT = "2026-12-05T09:42:30.551Z";
+export const paymentReversal = {
+  reference: capturedPayment.reference,
+  reversalReference: "rev_5521",
+  amount: 1200,
+  reason: "bounced",
+  reversedAt: "2026-12-05T09:42:09.000Z",
+};
+
 export const paymentCollected = {
   eventId: "evt_019aa3bb7d887e55a0b1c2d3e4f50617",
   kind: "payment.collected",

@@ -128,7 +128,7 @@ export interface PaymentLink {
   readonly fallback: Fallback | null;
 }
 
-export type EarningStatus = "PENDING" | "CREDITED" | "PAID_OUT";
+export type EarningStatus = "PENDING" | "CREDITED" | "PAID_OUT" | "REVERSED";
 
 export interface Earnings {
   readonly earned: readonly Shown[];

@@ -53,6 +53,7 @@ export const EARNING_WORDS: Readonly<Record<EarningStatus, string>> = {
   PENDING: "Pending",
   CREDITED: "Credited",
   PAID_OUT: "Paid out",
+  REVERSED: "Returned",
 };
 
 const DEED_WORDS: Readonly<Record<OutboxItem["mutation"], string>> = {

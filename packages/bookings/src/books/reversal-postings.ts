@@ -1,0 +1,185 @@
+import {
+  commissionExpenseAccount,
+  creditedAccount,
+  excessAccount,
+  paidAccount,
+  pendingAccount,
+  receivableAccount,
+  settledDirectAccount,
+} from "./account.ts";
+import { adjustment, commission, earningCredited, type EarningToPost, formatTime, payoutMemo } from "./postings.ts";
+import type { Reversal } from "./reversal.ts";
+import type { Posting, Transfer } from "./transfer.ts";
+
+/**
+ * Returns the postings of a reversal: corrections of the payment's transfers, the adjustment that keeps the lender's
+ * balance, and corrections that apply the excess of other payments. `transfers` are those of the payment's booking and of
+ * the bookings in `reapplied`. `balanceAsOf` is the time of the balance that already included the reversal, or null.
+ *
+ * @example
+ * const transfers = await transfersOfBookings(tx, reversal, [reversal.bookingId]);
+ * recordReversal(tx, reversal);
+ * postTransfers(tx, reversalPostings(reversal, transfers, null));
+ */
+export function reversalPostings(
+  reversal: Reversal,
+  transfers: readonly Transfer[],
+  balanceAsOf: Date | null,
+): Posting[] {
+  const { lenderId, caseId, currency, bookingId, reversalReference, reference } = reversal;
+  const [receivable, excess] = [receivableAccount(caseId), excessAccount(caseId)];
+  const taken = (debitAccount: string, amountMinor: bigint, kinds: readonly Transfer["kind"][]) =>
+    correctionOf(reversal, {
+      debitAccount,
+      creditAccount: settledDirectAccount(lenderId, currency),
+      amountMinor,
+      bookingId,
+      corrects: newestOf(transfers, bookingId, kinds),
+      memo: memoOf(reversal),
+    });
+  const reapplied = reversal.reapplied.map((held) =>
+    correctionOf(reversal, {
+      debitAccount: excess,
+      creditAccount: receivable,
+      amountMinor: BigInt(held.amountMinor),
+      bookingId: held.bookingId,
+      corrects: newestOf(transfers, held.bookingId, ["excess"]),
+      memo: `Excess applied after reversal ${reversalReference} of payment ${reference}`,
+    }),
+  );
+  // The receivable is raised before it is lowered, so that it never goes below 0.
+  const postings = [
+    taken(excess, reversal.excessMinor, ["excess"]),
+    taken(receivable, reversal.appliedMinor, ["payment", "excess"]),
+    ...balancePosting(reversal, balanceAsOf),
+    ...reapplied,
+  ];
+  return postings.filter(({ amountMinor }) => amountMinor > 0n);
+}
+
+/** The kinds of an earning's transfers, from the last step to the first. */
+const LATEST_STEP_FIRST = ["payout", "earning_credited", "commission"] as const;
+
+/** What a reversal changes on a field partner's earning on one booking, in minor units, with its sign. */
+export interface EarningChange {
+  readonly lenderId: string;
+  readonly caseId: string;
+  readonly bookingId: string;
+  readonly fieldPartnerId: string;
+  readonly currency: EarningToPost["currency"];
+  readonly pendingChangeMinor: bigint;
+  readonly creditedChangeMinor: bigint;
+}
+
+/**
+ * Returns the postings of a changed earning. A decrease is a correction of the booking's commission, credit or payout; an
+ * increase is a further commission. `transfers` are those of the booking.
+ *
+ * @example
+ * const transfers = await transfersOfBookings(tx, reversal, [reversal.bookingId]);
+ * const change = { ...earning, pendingChangeMinor: -1_250n, creditedChangeMinor: 0n };
+ * postTransfers(tx, earningChangePostings(change, reversal, transfers));
+ */
+export function earningChangePostings(
+  change: EarningChange,
+  reversal: Reversal,
+  transfers: readonly Transfer[],
+): Posting[] {
+  const { lenderId, bookingId, fieldPartnerId, currency, pendingChangeMinor, creditedChangeMinor } = change;
+  const expense = commissionExpenseAccount(lenderId, currency);
+  const decrease = (debitAccount: string, changeMinor: bigint, kinds: readonly Transfer["kind"][]): Posting[] => {
+    if (changeMinor >= 0n) return [];
+    const corrects = newestOf(transfers, bookingId, kinds);
+    const amounts = { debitAccount, creditAccount: expense, amountMinor: -changeMinor };
+    return [{ ...correctionOf(reversal, { ...amounts, bookingId, corrects, memo: memoOf(reversal) }), sequence: null }];
+  };
+  const increase = (changeMinor: bigint): EarningToPost => ({ ...change, amountMinor: changeMinor });
+  const { recordedAt } = reversal;
+  return [
+    ...decrease(pendingAccount(fieldPartnerId, currency), pendingChangeMinor, ["commission"]),
+    ...decrease(creditedAccount(fieldPartnerId, currency), creditedChangeMinor, LATEST_STEP_FIRST),
+    ...(pendingChangeMinor > 0n ? commission(increase(pendingChangeMinor), recordedAt) : []),
+    ...(creditedChangeMinor > 0n
+      ? [
+          ...commission(increase(creditedChangeMinor), recordedAt),
+          ...earningCredited(increase(creditedChangeMinor), recordedAt),
+        ]
+      : []),
+  ];
+}
+
+/**
+ * Returns the posting that deducts an earning from a payout, because the payment was reversed after it had been credited
+ * or paid out. `amountMinor` is the deducted amount, above 0. `transfers` are those of the booking.
+ *
+ * @example
+ * const transfers = await transfersOfBookings(tx, earning, [earning.bookingId]);
+ * const paidAt = new Date("2026-12-01T00:00:00Z");
+ * postTransfers(tx, [payoutDeduction(earning, transfers, { reference: "UTR402812345678", paidAt, now })]);
+ */
+export function payoutDeduction(
+  earning: EarningToPost,
+  transfers: readonly Transfer[],
+  { reference, paidAt, now }: { readonly reference: string; readonly paidAt: Date; readonly now: Date },
+): Posting {
+  const { lenderId, caseId, bookingId, fieldPartnerId, currency, amountMinor } = earning;
+  return {
+    lenderId,
+    caseId,
+    bookingId,
+    currency,
+    amountMinor,
+    kind: "correction",
+    debitAccount: paidAccount(fieldPartnerId, currency),
+    creditAccount: creditedAccount(fieldPartnerId, currency),
+    corrects: newestOf(transfers, bookingId, LATEST_STEP_FIRST),
+    sequence: null,
+    memo: payoutMemo(reference),
+    effectiveAt: paidAt,
+    recordedAt: now,
+  };
+}
+
+/** Returns the adjustment of the balance that goes with a reversal; none if its amount is 0. */
+function balancePosting(reversal: Reversal, balanceAsOf: Date | null): Posting[] {
+  const { reference, reversalReference, adjustmentMinor: changeMinor } = reversal;
+  const memo =
+    balanceAsOf === null
+      ? `Payment ${reference} was included in a balance and is owed again: reversal ${reversalReference}`
+      : `Reversal ${reversalReference} of payment ${reference} was included in the balance of ${formatTime(balanceAsOf)}`;
+  return adjustment({ ...reversal, effectiveAt: reversal.reversedAt, changeMinor, memo });
+}
+
+function memoOf({ reversalReference, reference }: Reversal): string {
+  return `Reversal ${reversalReference} of payment ${reference}`;
+}
+
+function correctionOf(
+  { lenderId, caseId, currency, sequence, reversedAt, recordedAt }: Reversal,
+  line: Pick<Posting, "debitAccount" | "creditAccount" | "amountMinor" | "bookingId" | "corrects" | "memo">,
+): Posting {
+  return {
+    lenderId,
+    caseId,
+    currency,
+    kind: "correction",
+    sequence,
+    effectiveAt: reversedAt,
+    recordedAt,
+    ...line,
+  };
+}
+
+/** Returns the id of the booking's newest transfer of the first of these kinds that it has. */
+function newestOf(
+  transfers: readonly Transfer[],
+  bookingId: string,
+  kinds: readonly Transfer["kind"][],
+): string | null {
+  const own = transfers.filter((transfer) => transfer.bookingId === bookingId);
+  for (const kind of kinds) {
+    const found = own.findLast((transfer) => transfer.kind === kind);
+    if (found) return found.id;
+  }
+  return null;
+}
