@@ -79,7 +79,8 @@ export async function refreshSession(
     case "repeat": {
       const unused = await findUnusedTokens(tx, keys, { seed, withinMs: REFRESH_REPEAT_MS }, now);
       if (unused) return { kind: "refreshed", ...unused };
-      // The new refresh token was used, but this client never received it. So one of two clients has a copied token.
+      // This client presents the old refresh token, although somebody has used the token that replaced it. So two clients
+      // hold the same old token, and one of them has copied it.
       return endReusedSession(tx, pair, now);
     }
     case "reused":

@@ -148,7 +148,10 @@ function checkFields(event: EventToEmit, index: number): CheckedEvent {
   return { ...event, tenantId: tenantId.toLowerCase(), stream };
 }
 
-/** Returns the body of one copy of an event. Throws if the body is not a text, or with `isParsed` if it is not JSON. */
+/**
+ * Returns the body of one copy of an event. Throws if the body is not a text. If `isParsed` is true, also throws if the
+ * text is not JSON.
+ */
 export function bodyOf(
   { body }: EventContent,
   copy: EmittedEvent,

@@ -258,7 +258,7 @@ test("the reason of a row that settles the case is stored and is part of the eve
   });
 });
 
-test("the reason of an upsert that does not settle the case is not stored, with a warning", () => {
+test("an upsert that does not settle the case gets a warning that its reason was not stored", () => {
   const lost = { code: "FIELD_NOT_APPLIED", pointer: "/rows/0/reason" };
   const row = { outstandingAmount: "5000", reason: "moved" };
   expect(planOf(row, undefined)).toMatchObject({ outcome: "created", warnings: [lost] });

@@ -76,7 +76,7 @@ const PLANS = [
 const found = new Map<string, readonly Scan[]>();
 const clients: Client[] = [];
 
-// ANALYZE makes every session plan again, so each kind of plan is executed before the next step.
+// ANALYZE discards the plans of every session. So each kind of plan is executed before the next step changes the statistics.
 beforeAll(async () => {
   const [empty, generic, custom] = [
     await session("force_generic_plan"),
