@@ -15,3 +15,7 @@ declare const booking: own.Booking;
 declare const reversal: own.Reversal;
 declare const balanceAsOf: Date;
 declare const earning: own.EarningToPost;
+declare const runId: string, previousRunId: string, window: own.ReconciliationWindow;
+declare const run: own.NewReconciliationRun, comparison: own.Comparison;
+declare const rows: readonly own.ReportedPayment[], items: readonly own.ComparedItem[];
+declare const differences: readonly own.ReconciliationDifference[];

@@ -20,3 +20,5 @@ declare const lender: Lender,
   nightlyRows: readonly unknown[],
   typedNote: string;
 declare const caseId: string, visitId: string, fieldPartnerId: string, linkId: string, idempotencyKey: string;
+declare const lenderId: string, runId: string, from: Date, to: Date, checked: own.CheckedPaymentRow;
+declare const rows: readonly own.CheckedPaymentRow[];

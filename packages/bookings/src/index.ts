@@ -76,6 +76,40 @@ export type {
   ReversalReason,
   TransferKind,
 } from "./schema.ts";
+export {
+  type BookedPayment,
+  type ComparedItem,
+  Comparison,
+  type ComparisonTotals,
+  type CurrencyTotal,
+  DIFFERENCE_LISTS,
+  type DifferenceList,
+  type FoundDifference,
+  type ReconciliationWindow,
+  type ReportedPayment,
+} from "./reconciliation/comparison.ts";
+export {
+  differencesOf,
+  goneDifferences,
+  type ReconciliationDifference,
+  type ReconciliationFault,
+  recordDifferences,
+} from "./reconciliation/difference.ts";
+export {
+  type PossibleBooking,
+  type RunKey,
+  stageDistantPayments,
+  stagedItems,
+  stagePayments,
+  stageRows,
+} from "./reconciliation/reconciliation-row.ts";
+export {
+  beginRun,
+  endRun,
+  type NewReconciliationRun,
+  type ReconciliationRun,
+  reconciliationRun,
+} from "./reconciliation/reconciliation-run.ts";
 export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./books/statement.ts";
 export {
   payoutTransfersOf,

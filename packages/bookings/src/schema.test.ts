@@ -1,11 +1,13 @@
-import { createDatabase, migrate, newId } from "@collections/database";
+import { createDatabase, migrate, newId, type PackageSchema } from "@collections/database";
 import { createAnchorKeys } from "@collections/ledger";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
 import { collectionsLedger } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
+import { selectDistant, selectPageEnd, selectStaged } from "./reconciliation/reconciliation-row.ts";
 import {
+  AccountEntity,
   AnchorEntity,
   ChainBlockEntity,
   bookingsSchema,
@@ -30,6 +32,7 @@ test.each([
   { ...selectPaymentsAfter.ofOne, values: "'{}', '{}', '{}', null", searchedBy: byLoan },
   { ...selectPaymentsAfter.ofMany, values: "'{}', '{}', '{}'", searchedBy: byLoan },
   { ...selectPayments, values: `'${newId()}', '', 50`, searchedBy: byLoan },
+  { ...selectDistant, values: `'${newId()}', '{}', '{}', now(), now()`, searchedBy: byReference },
 ])(
   "the plan of $name, prepared on empty tables, uses the index on the loan",
   { tags: "one-node-plan" },
@@ -39,6 +42,30 @@ test.each([
     expect(/Index Cond: (.*)/.exec(plan)?.[1]).toMatch(searchedBy);
   },
 );
+
+// With a sort, each page of a reconciliation would read all rows of the run, or all bookings of the lender.
+test.each([
+  { ...selectStaged, values: `'${newId()}', '${newId()}', '', '', '${newId()}', 5000` },
+  { ...selectPageEnd, values: `'${newId()}', '${newId()}', 20000` },
+])(
+  "the plan of $name, prepared on empty tables, reads a page in the order of the primary key",
+  { tags: "one-node-plan" },
+  async ({ text, values }) => {
+    const plan = await genericPlan(database.pool, text, values);
+    expect(plan).toContain("_pkey");
+    expect(plan).not.toMatch(/Seq Scan|Sort/);
+  },
+);
+
+/** Reconciliations write the other entities. Their tests read them back. */
+const WRITTEN_ENTITIES: PackageSchema["entities"] = [
+  AccountEntity,
+  TransferEntity,
+  PaymentBookingEntity,
+  PaymentReversalEntity,
+  ChainBlockEntity,
+  AnchorEntity,
+];
 
 test("each MikroORM entity reads the rows that the SQL statements wrote", async () => {
   const sample = new SampleCase(newId()).place(1_000n).pay(400n).reverse(100n);
@@ -54,7 +81,7 @@ test("each MikroORM entity reads the rows that the SQL statements wrote", async 
     now: NOW,
     append: () => Promise.resolve(),
   });
-  for (const entity of bookingsSchema.entities) expect(await em.count(entity, {})).toBeGreaterThan(0);
+  for (const entity of WRITTEN_ENTITIES) expect(await em.count(entity, {})).toBeGreaterThan(0);
   expect(await em.findOne(PaymentBookingEntity, { lenderId: sample.lenderId })).toMatchObject(booking!);
   expect(await em.findOne(PaymentReversalEntity, { lenderId: sample.lenderId })).toMatchObject(reversal!);
   const payment = await em.findOne(TransferEntity, { lenderId: sample.lenderId, kind: "payment" });

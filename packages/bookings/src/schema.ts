@@ -6,6 +6,10 @@ import { migration0002 } from "./migrations/0002-payments-in-balance.ts";
 import { migration0003 } from "./migrations/0003-anchors.ts";
 import { migration0004 } from "./migrations/0004-digests-by-trigger.ts";
 import { migration0005 } from "./migrations/0005-payment-reversals.ts";
+import { migration0006 } from "./migrations/0006-reconciliation.ts";
+import { ReconciliationDifferenceEntity } from "./reconciliation/difference.ts";
+import { ReconciliationRowEntity } from "./reconciliation/reconciliation-row.ts";
+import { ReconciliationRunEntity } from "./reconciliation/reconciliation-run.ts";
 
 /**
  * The kind of an account. A case has `receivable` and `excess`. A lender has `placed`, `settled_direct` and
@@ -222,8 +226,8 @@ export const AnchorEntity = defineEntity({
 
 /**
  * The PostgreSQL schema `ledger`: accounts, transfers, payment bookings, reversals and hash chains, all append-only. It
- * also records the last anchored block of each chain. The schema keeps the name under which it was released, although the package has
- * another name.
+ * also records the last anchored block of each chain, and runs of reconciliations. The schema keeps the name under which
+ * it was released, although the package has another name.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [bookingsSchema] });
@@ -237,6 +241,9 @@ export const bookingsSchema: PackageSchema = {
     PaymentReversalEntity,
     ChainBlockEntity,
     AnchorEntity,
+    ReconciliationRunEntity,
+    ReconciliationRowEntity,
+    ReconciliationDifferenceEntity,
   ],
   migrations: [
     { name: "0001", statements: migration0001 },
@@ -244,6 +251,7 @@ export const bookingsSchema: PackageSchema = {
     { name: "0003-anchors", statements: migration0003 },
     { name: "0004-digests-by-trigger", statements: migration0004 },
     { name: "0005-payment-reversals", statements: migration0005 },
+    { name: "0006-reconciliation", statements: migration0006 },
   ],
   appendOnly: [
     "ledger.account",

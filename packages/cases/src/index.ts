@@ -118,6 +118,7 @@ export {
   casesOfLoan,
   caseTotals,
   type CaseTotals,
+  currenciesOfLoans,
 } from "./list/read-cases.ts";
 export {
   countVisits,

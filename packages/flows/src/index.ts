@@ -73,6 +73,21 @@ export {
   recordPayout,
   type RecordPayoutOutcome,
 } from "./books/record-payout.ts";
+export {
+  type CheckedPaymentRow,
+  checkPaymentRow,
+  type FaultyPaymentRow,
+  type PaymentRow,
+} from "./reconciliation/payment-row.ts";
+export {
+  MAX_RECONCILED_ROWS,
+  MAX_WINDOW_DAYS,
+  reconcile,
+  type Reconciliation,
+  reconciliationOf,
+  type ReconcileRequest,
+} from "./reconciliation/reconcile.ts";
+export { confirmMissing, type ConfirmedPage, type UnconfirmedRow } from "./reconciliation/confirm-missing.ts";
 export { recordMessageReports } from "./link/record-message-reports.ts";
 export { type OtpChannel, type OtpDeps, OtpNotAcceptedError, sendOtp } from "./message/send-otp.ts";
 export { MessageNotAcceptedError, sendPaymentLink } from "./link/send-payment-link.ts";

@@ -14,6 +14,7 @@ import {
 } from "./lists.ts";
 import { type Booking, type CapturedPayment, bodyOfPayment, repeatedBooking } from "./payment-confirmation.ts";
 import { bodyOfReversal, repeatedReversal, type ReturnedPayment, type Reversal } from "./payment-reversal.ts";
+import { bodyOfReconciliation, type Reconciliation, type ReconciliationRequest } from "./reconciliation.ts";
 import type { ServiceAnswer } from "./service-answer.ts";
 import type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
 import {
@@ -41,6 +42,8 @@ const API = "/api/v1/partner";
 const DELIVERIES = `${API}/webhooks/deliveries`;
 /** The time limit of one attempt of an import. An import of 1,000 rows in 5 MiB takes longer than any other call. */
 const IMPORT_ATTEMPT_TIMEOUT_MS = 60_000;
+/** The time limit of one attempt of a reconciliation, which compares up to 10,000 rows with a window of 32 days. */
+const RECONCILE_ATTEMPT_TIMEOUT_MS = 60_000;
 
 /** Options of a client. */
 export interface ClientOptions extends CallerOptions {
@@ -178,6 +181,15 @@ export class CollectionsClient {
     options?: CallOptions,
   ): Promise<CasePage> {
     return this.#get(`${API}/cases${queryOf(filter)}`, options);
+  }
+
+  /**
+   * Compares your payments of a window with the booked payments, and returns every difference. Changes no payment. A row
+   * that cannot be compared is in `rejected`; the other rows are compared.
+   */
+  reconcile(request: ReconciliationRequest, options?: CallOptions): Promise<Reconciliation> {
+    const times = { attemptTimeoutMs: RECONCILE_ATTEMPT_TIMEOUT_MS, ...options };
+    return this.#post(`${API}/payments/reconcile`, bodyOfReconciliation(request), times);
   }
 
   /** Makes the service send a signed ping to your callback, and reports how it went. */

@@ -72,6 +72,18 @@ export {
 } from "./receiver.ts";
 export { ReceiverError } from "./receiver-error.ts";
 export type { EventKey, LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
+export type {
+  DifferingPayment,
+  MissingPayment,
+  PaymentToReconcile,
+  PaymentTotal,
+  ReconciledBooking,
+  Reconciliation,
+  ReconciliationRequest,
+  RejectedPayment,
+  ReportedPayment,
+  UnreportedPayment,
+} from "./reconciliation.ts";
 export type { RetryPauses } from "./retry-pause.ts";
 export type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
 export type { CallerOptions, CallOptions, Retry } from "./signed-call.ts";

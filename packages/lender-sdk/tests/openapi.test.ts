@@ -55,6 +55,13 @@ const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["ReplayStarted", "StartedReplay", "requestId"],
   ["Replay", "Replay", "requestId"],
   ["SignatureDiagnosis", "SignatureDiagnosis", "requestId"],
+  ["Reconciliation", "Reconciliation", "requestId"],
+  ["MissingPayment", "MissingPayment"],
+  ["UnreportedPayment", "UnreportedPayment"],
+  ["DifferingPayment", "DifferingPayment"],
+  ["RejectedPayment", "RejectedPayment"],
+  ["ReportedPayment", "ReportedPayment"],
+  ["BookedPayment", "ReconciledBooking"],
   ["FieldFault", "FieldFault"],
   ["Warning", "Warning"],
 ];
@@ -63,6 +70,7 @@ const REQUESTS: readonly [schema: string, type: string][] = [
   ["ControlRow", "OrderRow"],
   ["PaymentConfirmation", "CapturedPayment"],
   ["SignatureToDebug", "RequestToDebug"],
+  ["PaymentToReconcile", "PaymentToReconcile"],
 ];
 
 test("the SDK's types match the OpenAPI document, field by field and for every kind of event", async () => {
@@ -89,6 +97,7 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   await client.reversePayment("{loan}", { reference: "1", reversalReference: "1", reversedAt: "", reason: "other" });
   await client.listCases();
   await client.listPayments();
+  await client.reconcile({ from: "", to: "", rows: [] });
   await client.testWebhook();
   await client.listDeliveries();
   await client.getDelivery("{eventId}");

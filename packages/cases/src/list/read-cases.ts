@@ -1,4 +1,5 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
 import { Case } from "../case/collection-case.ts";
 import type { CaseKey } from "../case/locked-case.ts";
 import { OWN_CASE_COLUMNS } from "./own-case.ts";
@@ -22,6 +23,23 @@ export function caseByLoan(em: EntityManager, lenderId: string, loan: string): P
  */
 export function casesOfLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case[]> {
   return em.find(Case, { lenderId, sourceLoanNumber: loan }, { orderBy: { cycle: "asc" } });
+}
+
+/**
+ * Returns the currencies of the current cases of a lender's loans, by loan. A loan without a case is absent.
+ *
+ * @example
+ * const currencies = await currenciesOfLoans(em, lenderId, ["LN-1001", "LN-1002"]);
+ * const isKnown = currencies.has("LN-1001");
+ */
+export async function currenciesOfLoans(
+  em: EntityManager,
+  lenderId: string,
+  loans: readonly string[],
+): Promise<Map<string, CurrencyCode>> {
+  if (loans.length === 0) return new Map();
+  const rows = await query<{ loan: string; currency: CurrencyCode }>(em, selectCurrencies, [lenderId, [...loans]]);
+  return new Map(rows.map(({ loan, currency }) => [loan, currency]));
 }
 
 /**
@@ -77,6 +95,18 @@ const selectById = statement(
   "cases.by-id",
   `select ${OWN_CASE_COLUMNS} from cases.collection_case c
    where c.lender_id = $1 and c.id >= $2 and c.id <= $2 order by c.id limit 1`,
+);
+
+// LATERAL with a LIMIT makes PostgreSQL look up each loan in the index, also in a plan that was made on an empty table.
+const selectCurrencies = statement(
+  "cases.currencies-of-loans",
+  `select k.loan, c.currency::text as currency
+   from unnest($2::text[]) as k (loan)
+   cross join lateral (
+     select currency from cases.collection_case p
+     where p.lender_id = $1 and p.source_loan_number = k.loan and p.is_current
+     limit 1
+   ) c`,
 );
 
 /**

@@ -20,6 +20,7 @@ export const DEFAULT_RATE_LIMITS = {
   "payments-list": 600,
   reverse: 6_000,
   import: 60,
+  reconcile: 60,
   health: 60,
   "webhooks-test": 6,
   "deliveries-list": 600,

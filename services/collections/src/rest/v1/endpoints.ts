@@ -9,6 +9,7 @@ import { importCases } from "./import-cases.ts";
 import { listCases } from "./list-cases.ts";
 import { listDeliveries } from "./list-deliveries.ts";
 import { listPayments } from "./list-payments.ts";
+import { reconcilePayments } from "./reconcile-payments.ts";
 import { replayDeliveries } from "./replay-deliveries.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { reversePayment } from "./reverse-payment.ts";
@@ -26,6 +27,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   confirmPayment,
   reversePayment,
   listPayments,
+  reconcilePayments,
   debugSignature,
   testWebhook,
   listDeliveries,

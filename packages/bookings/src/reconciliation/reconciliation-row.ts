@@ -1,0 +1,214 @@
+import { BEFORE_ALL_IDS, oneLenderInsert, query, send, statement, tableOf, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { BookedPayment, ComparedItem, ReconciliationWindow, ReportedPayment } from "./comparison.ts";
+
+/**
+ * A row of the lender or a booked payment, while a run compares them. A run inserts and deletes its rows in one
+ * transaction, so no other transaction ever sees them.
+ */
+export const ReconciliationRowEntity = defineEntity({
+  name: "ReconciliationRow",
+  schema: "ledger",
+  tableName: "reconciliation_row",
+  properties: {
+    lenderId: p.uuid().primary(),
+    runId: p.uuid().primary(),
+    reference: p.text().primary(),
+    loan: p.text().primary(),
+    /** The id of the booking. For a row of the lender: an id below all ids of bookings, made from its position. */
+    id: p.uuid().primary(),
+    /** Null for a booked payment. */
+    position: p.integer().strictNullable(),
+    amountMinor: p.bigint(),
+    reversedMinor: p.bigint(),
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    paidAt: p.datetime().columnType("timestamptz").strictNullable(),
+    mode: p.text().strictNullable(),
+    isLoanKnown: p.boolean(),
+  },
+});
+type Staged = InferEntity<typeof ReconciliationRowEntity>;
+
+/** The run to which staged rows belong. */
+export interface RunKey {
+  readonly lenderId: string;
+  readonly runId: string;
+}
+
+const DAY_MS = 86_400_000;
+/**
+ * A booking's id contains the time at which it was made. `paidAt` may be 5 minutes later than this time, and the clocks of
+ * two processes may differ.
+ */
+const PAID_AFTER_ID_MS = 2 * 3_600_000;
+const PAYMENTS_A_PAGE = 20_000;
+const ITEMS_A_PAGE = 5_000;
+
+/**
+ * Adds rows of the lender to a run.
+ *
+ * @example
+ * stageRows(tx, { lenderId, runId }, rows);
+ */
+export function stageRows(tx: Tx, run: RunKey, rows: readonly ReportedPayment[]): void {
+  const staged = rows.map((row): Staged => ({ ...run, ...row, id: idOfPosition(row.position), reversedMinor: 0n }));
+  insertStaged(tx, run, staged);
+}
+
+/**
+ * Adds the booked payments to a run that were paid in the window, or within a day of it, page by page.
+ *
+ * @example
+ * await stagePayments(tx, { lenderId, runId }, window);
+ */
+export async function stagePayments(tx: Tx, run: RunKey, window: ReconciliationWindow): Promise<void> {
+  const { from, to } = aDayAround(window);
+  let after = firstIdAt(from.getTime() - PAID_AFTER_ID_MS);
+  for (;;) {
+    const [last] = await query<{ id: string }>(tx, selectPageEnd, [run.lenderId, after, PAYMENTS_A_PAGE - 1]);
+    const end = last?.id ?? AFTER_ALL_IDS;
+    await query(tx, insertPayments, [run.lenderId, run.runId, after, end, from.toISOString(), to.toISOString()]);
+    if (!last) return;
+    after = last.id;
+  }
+}
+
+/** A loan and a form of a reference under which a payment may be booked. */
+export interface PossibleBooking {
+  readonly loan: string;
+  readonly reference: string;
+}
+
+/**
+ * Adds the booked payments to a run that have one of the keys, and were paid more than a day before or after the window.
+ * `stagePayments` adds all others.
+ *
+ * @example
+ * await stageDistantPayments(tx, { lenderId, runId }, window, [{ loan: "LN-1001", reference: "UTR402812345678" }]);
+ */
+export async function stageDistantPayments(
+  tx: Tx,
+  run: RunKey,
+  window: ReconciliationWindow,
+  keys: readonly PossibleBooking[],
+): Promise<void> {
+  const { from, to } = aDayAround(window);
+  const [loans, references] = [keys.map(({ loan }) => loan), keys.map(({ reference }) => reference)];
+  const values = [run.lenderId, loans, references, from.toISOString(), to.toISOString()];
+  const distant = await query<BookedPayment>(tx, selectDistant, values);
+  const staged = distant.map(({ bookingId, ...payment }): Staged => ({
+    ...run,
+    ...payment,
+    id: bookingId,
+    position: null,
+    mode: null,
+    isLoanKnown: true,
+  }));
+  insertStaged(tx, run, staged);
+}
+
+/**
+ * Yields the rows and payments of a run in pages, in the order that `Comparison` needs. Deletes the items of a page
+ * when the next page is requested.
+ *
+ * @example
+ * for await (const page of stagedItems(tx, { lenderId, runId })) console.log(page.length);
+ */
+export async function* stagedItems(tx: Tx, { lenderId, runId }: RunKey): AsyncGenerator<ComparedItem[]> {
+  let after = ["", "", BEFORE_ALL_IDS];
+  for (;;) {
+    const page = await query<Staged>(tx, selectStaged, [lenderId, runId, ...after, ITEMS_A_PAGE]);
+    const last = page.at(-1);
+    if (!last) return;
+    yield page.map(itemOf);
+    after = [last.reference, last.loan, last.id];
+    send(tx, deleteStaged, [lenderId, runId, ...after]);
+  }
+}
+
+function itemOf({
+  lenderId: _lender,
+  runId: _run,
+  id,
+  position,
+  reversedMinor,
+  paidAt,
+  ...staged
+}: Staged): ComparedItem {
+  if (position !== null) return { row: { ...staged, position, paidAt } };
+  const { loan, reference, amountMinor, currency } = staged;
+  return { payment: { bookingId: id, loan, reference, amountMinor, reversedMinor, currency, paidAt: paidAt! } };
+}
+
+function insertStaged(tx: Tx, { lenderId }: RunKey, staged: readonly Staged[]): void {
+  if (staged.length > 0) send(tx, insertRows, [lenderId, ...table.arrays(staged, INSERTED)]);
+}
+
+function aDayAround({ from, to }: ReconciliationWindow): ReconciliationWindow {
+  return { from: new Date(from.getTime() - DAY_MS), to: new Date(to.getTime() + DAY_MS) };
+}
+
+/** Returns an id below the ids of all bookings. A greater position has a greater id. */
+function idOfPosition(position: number): string {
+  // The id of position 0 has to be above BEFORE_ALL_IDS.
+  return `00000000-0000-0000-0000-${(position + 1).toString(16).padStart(12, "0")}`;
+}
+
+/** Returns the first UUID of a millisecond. The first 48 bits of a UUIDv7 are its time. */
+function firstIdAt(timeMs: number): string {
+  const hex = Math.max(timeMs, 0).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+const AFTER_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+const table = tableOf(ReconciliationRowEntity);
+const INSERTED = table.properties.filter((property) => property !== "lenderId");
+
+const insertRows = oneLenderInsert("ledger.stage-reconciliation-rows", {
+  table: table.name,
+  columns: table.insertedTypes(INSERTED),
+});
+
+// The sub-select makes PostgreSQL plan for few rows. So it uses the primary key, also on a table without statistics.
+export const selectPageEnd = statement(
+  "ledger.end-of-bookings-page",
+  `select id from ledger.payment_booking where lender_id = $1 and id > $2
+   order by id offset (select $3::bigint) limit 1`,
+);
+
+const insertPayments = statement(
+  "ledger.stage-payments",
+  `insert into ${table.name} (${table.columnList(table.properties)})
+   select b.lender_id, $2::uuid, normalize(b.reference), b.source_loan_number, b.id, null::integer, b.amount_minor,
+     0::bigint, b.currency, b.paid_at, null::text, true
+   from ledger.payment_booking b
+   where b.lender_id = $1 and b.id > $3 and b.id <= $4 and b.paid_at >= $5 and b.paid_at < $6`,
+);
+
+export const selectDistant = statement(
+  "ledger.distant-payments",
+  `select b.id as "bookingId", b.source_loan_number as loan, normalize(b.reference) as reference,
+     b.amount_minor as "amountMinor", 0::bigint as "reversedMinor", b.currency::text as currency, b.paid_at as "paidAt"
+   from unnest($2::text[], $3::text[]) as k (loan, reference)
+   cross join lateral (
+     select * from ledger.payment_booking p
+     where p.lender_id = $1 and p.source_loan_number = k.loan and p.reference = k.reference
+     limit 1
+   ) b
+   where b.paid_at < $4 or b.paid_at >= $5`,
+);
+
+export const selectStaged = statement(
+  "ledger.staged-reconciliation-rows",
+  `select ${table.selectList("r")} from ${table.name} r
+   where r.lender_id = $1 and r.run_id = $2 and (r.reference, r.loan, r.id) > ($3, $4, $5)
+   order by r.reference, r.loan, r.id limit (select $6::bigint)`,
+);
+
+const deleteStaged = statement(
+  "ledger.delete-staged-reconciliation-rows",
+  `delete from ${table.name}
+   where lender_id = $1 and run_id = $2 and (reference, loan, id) <= ($3, $4, $5)`,
+);

@@ -1,0 +1,158 @@
+import {
+  type CheckedPaymentRow,
+  checkPaymentRow,
+  MAX_RECONCILED_ROWS,
+  MAX_WINDOW_DAYS,
+  reconcile,
+  reconciliationOf,
+} from "@collections/flows";
+import { inTurns } from "@collections/database";
+import { AmountLiteral } from "@collections/money";
+import assert from "node:assert/strict";
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import type { Answer } from "../../http/answer.ts";
+import { type FieldFault, Problem, validationProblem } from "../../http/problem.ts";
+import { idOfRequest } from "../caller/same-request.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import { KIB, type SignedEndpoint } from "../endpoint/endpoint.ts";
+import { fieldFaults, unknownFieldWarnings, type Warning } from "../reading/field-faults.ts";
+import { jsonObject } from "../reading/json-body.ts";
+import { instant, LOAN_CHARACTERS, text } from "../reading/wire-types.ts";
+import {
+  RECONCILIATION_SCHEMAS,
+  reconciliationBody,
+  reconciliationExample,
+  reconciliationRequestExample,
+} from "./reconciliation-answer.ts";
+
+const AMOUNT_KEYS = new Set(["amount"]);
+const DAY_MS = 86_400_000;
+const ROWS_A_PAGE = 1_000;
+const MAX_WARNINGS = 20;
+
+/** The body as the service parses it. Its rows are checked later, one by one. */
+const reconciliationBodySchema = z.object({
+  from: instant().meta({
+    description: "The beginning of the window, which is included: ISO 8601 with Z or an offset.",
+  }),
+  to: instant().meta({
+    description: `The end of the window, which is not included, at most ${MAX_WINDOW_DAYS} days later. It may be in the future.`,
+  }),
+  rows: z
+    .array(z.unknown(), { error: ({ input }) => (input === undefined ? "is required" : "takes an array of rows") })
+    .meta({ description: `All your payments of the window, at most ${MAX_RECONCILED_ROWS}.` }),
+});
+
+/** One of the lender's own payments, as the OpenAPI document describes it. `checkPaymentRow` checks the rows. */
+const paymentToReconcile = z.object({
+  loan: text(LOAN_CHARACTERS).meta({ description: "Your loan number." }),
+  reference: text(128).meta({ description: "The `reference` with which you confirm the payment." }),
+  amount: z.instanceof(AmountLiteral).meta({
+    description: "The amount in major units, in the currency of the loan's case.",
+    type: "number",
+    exclusiveMinimum: 0,
+  }),
+  paidAt: instant().nullish().meta({ description: "When the payment was captured: ISO 8601 with Z or an offset." }),
+});
+const ROW_FIELDS = Object.keys(paymentToReconcile.shape);
+
+const bodyWithRows = reconciliationBodySchema.extend({
+  rows: z
+    .array(paymentToReconcile)
+    .max(MAX_RECONCILED_ROWS)
+    .meta({ description: `All your payments of the window, at most ${MAX_RECONCILED_ROWS}.` }),
+});
+
+/** Compares a lender's own payments with the booked payments (contract: Reconciliation). */
+export const reconcilePayments: SignedEndpoint = {
+  name: "reconcile",
+  method: "POST",
+  path: "/api/v1/partner/payments/reconcile",
+  limitBytes: 5 * KIB * KIB,
+  operation: {
+    id: "reconcilePayments",
+    tag: "Payments",
+    summary: "Compare your payments with the booked payments",
+    description: [
+      "Send all payments that you captured in a window, such as a day. The answer has the count and the sum of both sides",
+      "and lists every difference. Each row and each payment of the window matches, or stands in exactly one list. The call",
+      "changes no payment. The result is stored as a run. A request with the same signature gets the same run again. A later",
+      "run of the same window also lists the differences that no longer exist.",
+    ].join("\n"),
+    request: {
+      schemas: { ReconciliationRequest: bodyWithRows, PaymentToReconcile: paymentToReconcile },
+      required: true,
+      examples: { "Two payments of a day": reconciliationRequestExample },
+    },
+    answers: {
+      200: {
+        description: "The result of the comparison.",
+        schemas: RECONCILIATION_SCHEMAS,
+        examples: { "A payment that is not booked": reconciliationExample },
+      },
+    },
+    problems: ["REQUIRED", "WRONG_TYPE", "INVALID_DATE", "NOT_UTC", "TOO_MANY_ROWS"],
+  },
+  handle: answerReconciliation,
+};
+
+async function answerReconciliation(request: SignedRequest, { database }: App): Promise<Answer> {
+  const { window, rows, warnings } = readReconciliation(request);
+  const checked = await inTurns(rows, checkPaymentRow);
+  const { lender, keyId } = request;
+  const run = { lenderId: lender.id, runId: idOfRequest(request) };
+  await reconcile(database.em(), {
+    lender,
+    runId: run.runId,
+    requestedBy: keyId,
+    fileName: null,
+    window,
+    rows: pagesOf(checked),
+    mostPerList: MAX_RECONCILED_ROWS,
+  });
+  const result = await reconciliationOf(database.em(), run, MAX_RECONCILED_ROWS);
+  assert.ok(result, "A run that was stored is never deleted.");
+  return { status: 200, body: { ...reconciliationBody(result), ...warnings } };
+}
+
+function readReconciliation(request: SignedRequest) {
+  const body = jsonObject(request, AMOUNT_KEYS);
+  const parsed = reconciliationBodySchema.safeParse(body);
+  const found = [
+    ...unknownFieldWarnings(body, Object.keys(reconciliationBodySchema.shape)),
+    ...unknownRowFieldWarnings(body["rows"]),
+  ];
+  const warnings = found.length > 0 ? { warnings: found } : {};
+  if (!parsed.success) throw validationProblem(fieldFaults(parsed.error, body), warnings);
+  const { from, to, rows } = parsed.data;
+  const fault = windowFault(from, to);
+  if (fault) throw validationProblem([fault], warnings);
+  if (rows.length > MAX_RECONCILED_ROWS) {
+    const detail = `Send at most ${MAX_RECONCILED_ROWS} rows at a time, and divide a longer day by time; got ${rows.length}.`;
+    throw new Problem("TOO_MANY_ROWS", detail, warnings);
+  }
+  return { window: { from, to }, rows, warnings };
+}
+
+function windowFault(from: Date, to: Date): FieldFault | undefined {
+  const lengthMs = to.getTime() - from.getTime();
+  if (lengthMs > 0 && lengthMs <= MAX_WINDOW_DAYS * DAY_MS) return undefined;
+  const detail = `to: takes a time after from, and at most ${MAX_WINDOW_DAYS} days later.`;
+  return { code: "INVALID_DATE", pointer: "/to", detail };
+}
+
+function unknownRowFieldWarnings(rows: unknown): Warning[] {
+  const warnings: Warning[] = [];
+  for (const [index, row] of Array.isArray(rows) ? rows.entries() : []) {
+    if (typeof row !== "object" || row === null || Array.isArray(row)) continue;
+    const found = unknownFieldWarnings(row as Record<string, unknown>, ROW_FIELDS);
+    warnings.push(...found.map((warning) => ({ ...warning, pointer: `/rows/${index}${warning.pointer}` })));
+    if (warnings.length >= MAX_WARNINGS) break;
+  }
+  return warnings.slice(0, MAX_WARNINGS);
+}
+
+function* pagesOf(rows: readonly CheckedPaymentRow[]): Generator<readonly CheckedPaymentRow[]> {
+  for (let first = 0; first < rows.length; first += ROWS_A_PAGE) yield rows.slice(first, first + ROWS_A_PAGE);
+}

@@ -1,0 +1,299 @@
+import { verifyBooks } from "@collections/flows";
+import { lenderByCode } from "@collections/lenders";
+import { withoutTriggers } from "@collections/testing";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const PATH = "/api/v1/partner/payments/reconcile";
+const DAY = { from: "2026-11-20T18:30:00Z", to: "2026-11-21T18:30:00Z" };
+const NOON = "2026-11-21T06:30:00.000Z";
+const NO_DIFFERENCES = {
+  onlyYours: [],
+  onlyOurs: [],
+  amountDiffers: [],
+  onOtherLoan: [],
+  otherDay: [],
+  reversed: [],
+  rejected: [],
+};
+
+/** An answer to a reconciliation, as far as these tests read it. */
+interface Answer extends Record<string, unknown> {
+  readonly runId: string;
+  readonly clean: boolean;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly onlyYours: readonly {
+    readonly reference: string;
+    readonly confirm: { readonly path: string; readonly body: object } | null;
+  }[];
+  readonly rejected: readonly { readonly index: number; readonly errors: readonly { readonly code: string }[] }[];
+}
+
+let service: TestService;
+let lender: Awaited<ReturnType<typeof aLender>>;
+
+beforeAll(async () => {
+  service = await startTestService({ hasWorker: false });
+});
+
+beforeEach(async () => {
+  lender = await aLender(service);
+});
+
+async function reconcile(rows: readonly unknown[], window: object = DAY): Promise<Answer> {
+  const { status, body } = await lender.call<Answer>("POST", PATH, { ...window, rows });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body;
+}
+
+function reported(loan: string, reference: string, amount: number, paidAt: string | undefined = NOON): object {
+  return { loan, reference, amount, paidAt };
+}
+
+async function confirm(loan: string, reference: string, amount: number, paidAt = NOON): Promise<void> {
+  const { status } = await lender.confirm(loan, { amount, reference, paidAt, mode: "upi" });
+  expect(status).toBe(200);
+}
+
+/** Imports loans and confirms one payment on each. The loans are named `${prefix}-0` and so on. */
+async function confirmed(count: number, prefix = "LN"): Promise<object[]> {
+  await lender.importCases(Array.from({ length: count }, (_, index) => aRow(`${prefix}-${index}`)));
+  const rows = Array.from({ length: count }, (_, index) => [`${prefix}-${index}`, `utr_${index}`, index + 1] as const);
+  await Promise.all(rows.map((row) => confirm(...row)));
+  return rows.map((row) => reported(...row));
+}
+
+async function storedRuns(): Promise<object> {
+  const { rows } = await service.app.database.pool.query<object>(
+    `select (select count(*)::int from ledger.reconciliation_run r join lenders.lender l on l.id = r.lender_id and l.code = $1) as runs,
+       (select count(*)::int from ledger.reconciliation_row) as staged`,
+    [lender.code],
+  );
+  return rows[0]!;
+}
+
+test("214 payments against 213 names the missing payment, its call books the payment, and the second run is clean", async () => {
+  const rows = [...(await confirmed(213)), reported("LN-7", "utr_missing", 12.5)];
+  const first = await reconcile(rows);
+  expect(first).toMatchObject({
+    ...NO_DIFFERENCES,
+    clean: false,
+    counts: { matched: 213, onlyYours: 1, onlyOurs: 0 },
+    yours: [{ currency: "INR", count: 214, amount: 22803.5 }],
+    ours: [{ currency: "INR", count: 213, amount: 22791 }],
+    onlyYours: [{ loan: "LN-7", reference: "utr_missing", yours: { index: 213, amount: 12.5, paidAt: NOON } }],
+    previous: null,
+  });
+  const { path, body } = first.onlyYours[0]!.confirm!;
+  expect(await lender.call("POST", path, body)).toMatchObject({ status: 200, body: { reference: "utr_missing" } });
+  expect(await reconcile(rows)).toMatchObject({
+    ...NO_DIFFERENCES,
+    clean: true,
+    counts: { matched: 214 },
+    yours: [{ count: 214 }],
+    ours: [{ count: 214, amount: 22803.5 }],
+    previous: {
+      runId: first.runId,
+      goneCount: 1,
+      gone: [{ list: "onlyYours", loan: "LN-7", reference: "utr_missing" }],
+    },
+  });
+});
+
+test("each difference stands in its list, with both sides", async () => {
+  await lender.importCases(["A", "B", "C", "D", "E"].map((loan) => aRow(loan)));
+  await confirm("A", "same", 100);
+  await confirm("A", "ours", 101);
+  await confirm("B", "amount", 102);
+  await confirm("C", "loan", 103);
+  await confirm("D", "day", 104, "2026-11-21T18:30:00.000Z");
+  await confirm("E", "month", 105, "2026-10-01T06:00:00.000Z");
+  const answer = await reconcile([
+    reported("A", "same", 100),
+    reported("A", "yours", 99.5),
+    reported("B", "amount", 102.25),
+    reported("D", "loan", 103),
+    reported("D", "day", 104),
+    reported("E", "month", 105),
+    reported("GONE", "unknown", 7),
+    reported("A", "same", 100),
+  ]);
+  const ours = (loan: string, amount: number, paidAt = NOON) => ({ loan, amount, reversedAmount: 0, paidAt });
+  expect(answer).toMatchObject({
+    counts: { matched: 1, onlyYours: 2, onlyOurs: 1, amountDiffers: 1, onOtherLoan: 1, otherDay: 2, rejected: 1 },
+    onlyYours: [
+      { loan: "GONE", reference: "unknown", yours: { index: 6 }, confirm: null },
+      { loan: "A", reference: "yours", yours: { index: 1, amount: 99.5, currency: "INR" } },
+    ],
+    onlyOurs: [{ loan: "A", reference: "ours", ours: ours("A", 101) }],
+    amountDiffers: [{ loan: "B", reference: "amount", yours: { amount: 102.25 }, ours: ours("B", 102) }],
+    onOtherLoan: [{ loan: "D", reference: "loan", yours: { index: 3 }, ours: ours("C", 103) }],
+    otherDay: [
+      { loan: "D", reference: "day", ours: ours("D", 104, "2026-11-21T18:30:00.000Z") },
+      { loan: "E", reference: "month", ours: ours("E", 105, "2026-10-01T06:00:00.000Z") },
+    ],
+    rejected: [{ index: 7, loan: "A", reference: "same", errors: [{ code: "DUPLICATE_IN_REQUEST" }] }],
+  });
+  expect((await lender.getCase("A")).body).toMatchObject({ totalCollected: 201 });
+});
+
+test("the window includes its beginning and not its end", async () => {
+  await lender.importCases([aRow("A")]);
+  await confirm("A", "before", 1, "2026-11-20T18:29:59.999Z");
+  await confirm("A", "first", 2, "2026-11-20T18:30:00.000Z");
+  await confirm("A", "last", 4, "2026-11-21T18:29:59.999Z");
+  await confirm("A", "after", 8, "2026-11-21T18:30:00.000Z");
+  const { onlyOurs, ours } = await reconcile([]);
+  expect({ onlyOurs, ours }).toMatchObject({
+    onlyOurs: [{ reference: "first" }, { reference: "last" }],
+    ours: [{ count: 2, amount: 6 }],
+  });
+});
+
+test("a row without paidAt is compared, and its confirm call lacks paidAt", async () => {
+  await lender.importCases([aRow("A")]);
+  await confirm("A", "utr_1", 10);
+  const rows = [
+    { loan: "A", reference: "utr_1", amount: 10 },
+    { loan: "A", reference: "utr_2", amount: 10, paidAt: null },
+  ];
+  const answer = await reconcile(rows);
+  expect(answer).toMatchObject({ counts: { matched: 1, onlyYours: 1 }, onlyYours: [{ yours: { paidAt: null } }] });
+  expect(answer.onlyYours[0]!.confirm!.body).toEqual({ amount: 10, reference: "utr_2", mode: "other" });
+});
+
+test("a reference is compared in its composed Unicode form, also if an earlier version booked it decomposed", async () => {
+  await lender.importCases([aRow("A"), aRow("B")]);
+  await confirm("A", "reçu-1", 10);
+  await confirm("B", "reçu-2", 20, "2026-10-01T06:00:00.000Z");
+  await withoutTriggers(service.app.database.pool, (client) =>
+    client.query("update ledger.payment_booking set reference = normalize(reference, NFD) where reference like 're%'"),
+  );
+  const rows = [reported("A", "reçu-1".normalize("NFD"), 10), reported("B", "reçu-2", 20)];
+  expect(await reconcile(rows)).toMatchObject({
+    counts: { matched: 1, otherDay: 1, onlyYours: 0 },
+    otherDay: [{ reference: "reçu-2" }],
+  });
+});
+
+test("amounts are read in the currency of the loan's case, and sums are by currency", async () => {
+  await lender.importCases([aRow("A"), aRow("K", { currency: "KWD" })]);
+  await confirm("K", "utr_k", 1.125);
+  const rows = [reported("K", "utr_k", 1.125), reported("A", "utr_a", 1.125), reported("NEW", "utr_n", 2.5)];
+  expect(await reconcile(rows)).toMatchObject({
+    counts: { matched: 1, onlyYours: 1, rejected: 1 },
+    yours: [
+      { currency: "INR", count: 1, amount: 2.5 },
+      { currency: "KWD", count: 1, amount: 1.125 },
+    ],
+    ours: [{ currency: "KWD", count: 1, amount: 1.125 }],
+    rejected: [{ index: 1, errors: [{ code: "AMOUNT_PRECISION", pointer: "/rows/1/amount" }] }],
+  });
+});
+
+test("a faulty row is rejected with the code and the pointer of each fault, and the other rows are compared", async () => {
+  const rows = [
+    null,
+    [],
+    {},
+    { loan: 7, reference: "", amount: "12", paidAt: 5 },
+    { loan: "L".repeat(65), reference: "r".repeat(129), amount: -1, paidAt: "2026-11-21 10:00" },
+    { loan: "A\u0000", reference: "a\u200Bb", amount: 0, paidAt: "\u0000" },
+    { loan: "A", reference: "\ud800", amount: 1e300, paidAt: "2026-02-30T10:00:00Z" },
+    reported("A", "good", 1),
+  ];
+  const { counts, rejected } = await reconcile(rows);
+  expect(counts).toMatchObject({ onlyYours: 1, rejected: 7 });
+  expect(rejected.map(({ index, errors }) => `${index} ${errors.map(({ code }) => code).join()}`)).toEqual([
+    "0 WRONG_TYPE",
+    "1 WRONG_TYPE",
+    "2 REQUIRED,REQUIRED,REQUIRED",
+    "3 WRONG_TYPE,REQUIRED,WRONG_TYPE,WRONG_TYPE",
+    "4 TOO_LONG,TOO_LONG,NOT_UTC",
+    "5 INVALID_TEXT,INVALID_TEXT,INVALID_DATE",
+    "6 INVALID_TEXT,INVALID_DATE",
+  ]);
+});
+
+test("a misspelled field of a row causes a warning", async () => {
+  const { warnings } = await reconcile([{ loan: "A", reference: "utr_1", amount: 10, paidOn: NOON }]);
+  expect(warnings).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/rows/0/paidOn" }]);
+});
+
+test.each([
+  ["a window that ends before it begins", { from: DAY.to, to: DAY.from }, "INVALID_DATE"],
+  ["an empty window", { from: DAY.from, to: DAY.from }, "INVALID_DATE"],
+  ["a window of more than 32 days", { from: "2026-10-01T00:00:00Z", to: "2026-11-02T00:00:00.001Z" }, "INVALID_DATE"],
+  ["a window without a zone", { from: "2026-11-20T18:30:00", to: DAY.to }, "NOT_UTC"],
+  ["no window", { from: undefined }, "REQUIRED"],
+  ["rows that are no array", { rows: {} }, "WRONG_TYPE"],
+])("%s is refused, and no run is stored", async (_what, fields, code) => {
+  const { status, body } = await lender.call("POST", PATH, { ...DAY, rows: [], ...fields });
+  expect({ status, code: body["code"] }).toEqual({ status: 422, code });
+  expect(await storedRuns()).toEqual({ runs: 0, staged: 0 });
+});
+
+test("a window that ends in the future is compared", async () => {
+  expect(await reconcile([], { from: "2026-11-20T18:30:00Z", to: "2026-12-20T18:30:00Z" })).toMatchObject({
+    clean: true,
+  });
+});
+
+describe("rows at the limit", () => {
+  const rows = Array.from({ length: 10_001 }, (_, index) => reported("A", `utr_${index}`, 1));
+
+  test("10,000 rows are compared", async () => {
+    await lender.importCases([aRow("A")]);
+    await confirm("A", "utr_77", 1);
+    const answer = await reconcile(rows.slice(0, 10_000));
+    expect(answer.counts).toMatchObject({ matched: 1, onlyYours: 9_999 });
+    expect(answer.onlyYours).toHaveLength(9_999);
+    expect(await storedRuns()).toEqual({ runs: 1, staged: 0 });
+  });
+
+  test("10,001 rows are refused with TOO_MANY_ROWS, and no run is stored", async () => {
+    const { status, body } = await lender.call("POST", PATH, { ...DAY, rows });
+    expect({ status, code: body["code"] }).toEqual({ status: 422, code: "TOO_MANY_ROWS" });
+    expect(await storedRuns()).toEqual({ runs: 0, staged: 0 });
+  });
+});
+
+test("payments and loans of another lender are neither compared nor shown", async () => {
+  const rows = await confirmed(3, "SHARED");
+  lender = await aLender(service);
+  await lender.importCases([aRow("OWN")]);
+  const answer = await reconcile([...rows, reported("OWN", "utr_1", 2)]);
+  expect(answer).toMatchObject({ counts: { matched: 0, onlyYours: 4, onOtherLoan: 0 }, ours: [], onlyOurs: [] });
+  expect(answer.onlyYours.filter(({ confirm: call }) => call !== null)).toMatchObject([{ loan: "OWN" }]);
+});
+
+test("concurrent runs of the same rows have the same result, and each is stored", async () => {
+  const rows = [...(await confirmed(40)), reported("LN-1", "utr_missing", 5)];
+  const answers = await Promise.all(Array.from({ length: 6 }, () => reconcile(rows)));
+  const expected = { matched: 40, onlyYours: 1, onlyOurs: 0 };
+  for (const { counts } of answers) expect(counts).toMatchObject(expected);
+  expect(await storedRuns()).toEqual({ runs: new Set(answers.map(({ runId }) => runId)).size, staged: 0 });
+});
+
+test("a run beside confirmations finds each payment on one side at most, and changes none of them", async () => {
+  const rows = await confirmed(30);
+  const later = Array.from({ length: 30 }, (_, index) => [`LN-${index}`, `late_${index}`, 3] as const);
+  const [answer] = await Promise.all([
+    reconcile([...rows, ...later.map((row) => reported(...row))]),
+    ...later.map((row) => confirm(...row)),
+  ]);
+  const { counts } = answer;
+  expect(counts["matched"]! + counts["onlyYours"]!).toBe(60);
+  expect(await reconcile([...rows, ...later.map((row) => reported(...row))])).toMatchObject({ clean: true });
+  const { id } = (await lenderByCode(service.app.database.em(), lender.code))!;
+  expect(await verifyBooks(service.app.database.em(), { lenderId: id, now: new Date() })).toMatchObject({ ok: true });
+});
+
+test("a suspended lender may reconcile", async () => {
+  await confirmed(1);
+  await service.app.database.pool.query("update lenders.lender set state = 'suspended' where code = $1", [lender.code]);
+  await expect.poll(async () => (await lender.importCases([aRow("X")])).status, { timeout: 10_000 }).toBe(403);
+  expect((await reconcile([])).counts).toMatchObject({ onlyOurs: 1 });
+});
