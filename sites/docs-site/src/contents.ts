@@ -30,6 +30,7 @@ export const CHAPTERS: readonly Chapter[] = [
       { path: "/docs/receiver", title: "Receive events", file: "lenders/receiver.md" },
       { path: "/docs/retries", title: "Retries and replay", file: "lenders/retries.md" },
       { path: "/docs/lists", title: "Compare your books", file: "lenders/lists.md" },
+      { path: "/docs/reconcile", title: "Reconcile a day", file: "lenders/reconcile.md" },
       { path: "/docs/keys", title: "Keys", file: "lenders/keys.md" },
     ],
   },

@@ -7,6 +7,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { type Batch, batchesOf } from "./batches.ts";
+import { CASE_COLUMNS } from "./column-names.ts";
 import { readColumns } from "./columns.ts";
 import { inspectFile } from "./file-records.ts";
 
@@ -20,7 +21,12 @@ async function* batches(
 ): AsyncGenerator<Batch> {
   const file = await inspectFile(path, {});
   const lender = { currency: currency("INR"), timeZone: "Asia/Kolkata", balanceCutoff: null };
-  const reading = { columns: readColumns(file.header, []), lender, dateOrder: "dmy", asOf: undefined } as const;
+  const reading = {
+    columns: readColumns(file.header, [], CASE_COLUMNS),
+    lender,
+    dateOrder: "dmy",
+    asOf: undefined,
+  } as const;
   yield* batchesOf(file, reading, { size, rowsDone });
 }
 

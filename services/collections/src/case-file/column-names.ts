@@ -129,31 +129,61 @@ export function normalised(name: string): string {
     .replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
 
-const TARGETS = Object.keys(COLUMN_NAMES) as (keyof typeof COLUMN_NAMES)[];
-
-const BY_NAME: ReadonlyMap<string, Target> = new Map(
-  TARGETS.flatMap((target) => [target, ...COLUMN_NAMES[target]].map((name) => [normalised(name), target] as const)),
-);
-
-const AMBIGUOUS: ReadonlyMap<string, readonly Target[]> = new Map(
-  Object.entries(AMBIGUOUS_NAMES).map(([name, targets]) => [normalised(name), targets]),
-);
-
-/** Returns the target that a column with this name usually has; undefined for an ambiguous or unknown name. */
-export function targetOf(name: string): Target | undefined {
-  return BY_NAME.get(normalised(name));
+/** The fields of one kind of file, and the names of their columns. */
+export interface ColumnRules<Field extends string> {
+  /** Names of columns for each field, besides the name of the field itself. */
+  readonly names: Readonly<Record<string, readonly string[]>>;
+  /** Names that may mean several fields. */
+  readonly ambiguous: Readonly<Record<string, readonly Field[]>>;
+  /** Fields that may have several columns. */
+  readonly many: ReadonlySet<Field>;
+  /** Whether `--map` may name a field `metadata.<name>`. */
+  readonly hasMetadata: boolean;
+  /** Returns the fields that a file must have a column for, given the fields that it has. */
+  required(found: ReadonlySet<Field>): readonly Field[];
 }
 
-/** Returns the targets that a column with an ambiguous name may have; undefined for any other name. */
-export function possibleTargetsOf(name: string): readonly Target[] | undefined {
-  return AMBIGUOUS.get(normalised(name));
+/** Finds the fields of the columns of one kind of file. */
+export class ColumnNames<Field extends string> {
+  readonly fields: readonly Field[];
+  readonly rules: ColumnRules<Field>;
+  readonly #byName: ReadonlyMap<string, Field>;
+  readonly #ambiguous: ReadonlyMap<string, readonly Field[]>;
+
+  constructor(rules: ColumnRules<Field>) {
+    this.rules = rules;
+    this.fields = Object.keys(rules.names) as Field[];
+    const named = this.fields.flatMap((field) => [field, ...rules.names[field]!].map((name) => [name, field] as const));
+    this.#byName = new Map(named.map(([name, field]) => [normalised(name), field]));
+    this.#ambiguous = new Map(Object.entries(rules.ambiguous).map(([name, fields]) => [normalised(name), fields]));
+  }
+
+  /** Returns the field that a column with this name usually has; undefined for an ambiguous or unknown name. */
+  fieldOf(name: string): Field | undefined {
+    return this.#byName.get(normalised(name));
+  }
+
+  /** Returns the fields that a column with an ambiguous name may have; undefined for any other name. */
+  possibleFieldsOf(name: string): readonly Field[] | undefined {
+    return this.#ambiguous.get(normalised(name));
+  }
+
+  /** Returns the field with this name, in upper or lower case, as `--map` accepts it; undefined if there is none. */
+  fieldNamed(text: string): Field | undefined {
+    const pair = this.rules.hasMetadata ? /^metadata\.(.+)$/i.exec(text.trim()) : null;
+    if (pair) return `metadata.${pair[1]!}` as Field;
+    return this.fields.find((field) => field.toLowerCase() === text.trim().toLowerCase());
+  }
 }
 
-/** Returns the target with this name, in upper or lower case, as `--map` accepts it; undefined if there is none. */
-export function targetNamed(text: string): Target | undefined {
-  const pair = /^metadata\.(.+)$/i.exec(text.trim());
-  if (pair) return `metadata.${pair[1]!}`;
-  return TARGETS.find((target) => target.toLowerCase() === text.trim().toLowerCase());
-}
+const REQUIRED: readonly Target[] = ["borrowerName", "borrowerPhone", "outstandingAmount"];
 
-export { TARGETS };
+/** The columns of a file of cases. */
+export const CASE_COLUMNS = new ColumnNames<Target>({
+  names: COLUMN_NAMES,
+  ambiguous: AMBIGUOUS_NAMES,
+  many: new Set<Target>(["alternatePhones"]),
+  hasMetadata: true,
+  // A file with actions needs no balance and no borrower.
+  required: (found) => ["sourceLoanNumber", ...(found.has("action") ? [] : REQUIRED)],
+});

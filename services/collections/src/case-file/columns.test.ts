@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { COLUMN_NAMES, normalised, targetOf } from "./column-names.ts";
+import { CASE_COLUMNS, COLUMN_NAMES, normalised } from "./column-names.ts";
 import { columnAt, type Columns, type MapOption, readColumns, readMapOption } from "./columns.ts";
 
 const USUAL = ["Loan No", "Customer Name", "Mob No", "POS"];
 
 function read(header: readonly string[], ...maps: string[]): Columns {
-  return readColumns(header, maps.map(readMapOption) as MapOption[]);
+  const options = maps.map((map) => readMapOption(map, CASE_COLUMNS)) as MapOption[];
+  return readColumns(header, options, CASE_COLUMNS);
 }
 
 function targets(columns: Columns): Record<string, string> {
@@ -18,7 +19,7 @@ test("no column name belongs to two fields", () => {
 });
 
 test("a column that has the name of a field belongs to that field", () => {
-  for (const target of Object.keys(COLUMN_NAMES)) expect(targetOf(target)).toBe(target);
+  for (const target of Object.keys(COLUMN_NAMES)) expect(CASE_COLUMNS.fieldOf(target)).toBe(target);
 });
 
 test.each([
@@ -30,7 +31,7 @@ test.each([
   ["DPD,dpd ,Days Past Due", "dpd"],
   ["Pin Code,PINCODE,pin", "address.postalCode"],
 ])("maps the column names %s to the field %s", (names, target) => {
-  for (const name of names.split(",")) expect([name, targetOf(name)]).toEqual([name, target]);
+  for (const name of names.split(",")) expect([name, CASE_COLUMNS.fieldOf(name)]).toEqual([name, target]);
 });
 
 test("reports unknown columns, except the columns that the file of rejected rows adds", () => {
@@ -89,7 +90,7 @@ test.each([
   ["POS=outstandingAmout", /There is no field outstandingAmout. Is it outstandingAmount\?/],
   ["POS=xyz", /There is no field xyz. The fields are sourceLoanNumber, .* and metadata.<name>\./],
 ])("rejects --map %s", (text, problem) => {
-  expect(readMapOption(text)).toEqual({ fault: expect.stringMatching(problem) as string });
+  expect(readMapOption(text, CASE_COLUMNS)).toEqual({ fault: expect.stringMatching(problem) as string });
 });
 
 test("returns the name of the column to which the JSON pointer of an error refers", () => {

@@ -1,33 +1,25 @@
 import { nearestName } from "@collections/cases";
-import {
-  normalised,
-  possibleTargetsOf,
-  REJECTED_COLUMNS,
-  type Target,
-  targetNamed,
-  targetOf,
-  TARGETS,
-} from "./column-names.ts";
+import { type ColumnNames, normalised, REJECTED_COLUMNS, type Target } from "./column-names.ts";
 
-/** One column with a target. */
-export interface Column {
+/** One column with a target: a field of an import row, or of another kind of row. */
+export interface Column<Field extends string = Target> {
   readonly name: string;
   readonly index: number;
-  readonly target: Target;
+  readonly target: Field;
 }
 
 /** The columns of a file and their targets. */
-export interface Columns {
+export interface Columns<Field extends string = Target> {
   readonly header: readonly string[];
-  readonly used: readonly Column[];
+  readonly used: readonly Column<Field>[];
   /** Names of columns without a target. */
   readonly unknown: readonly string[];
 }
 
 /** One `--map` option: the target of a column, or undefined to ignore the column. */
-export interface MapOption {
+export interface MapOption<Field extends string = Target> {
   readonly column: string;
-  readonly target: Target | undefined;
+  readonly target: Field | undefined;
 }
 
 /**
@@ -42,44 +34,50 @@ export class ColumnsNotUnderstoodError extends Error {
   }
 }
 
-const MANY: ReadonlySet<Target> = new Set<Target>(["alternatePhones"]);
-const REQUIRED: readonly Target[] = ["borrowerName", "borrowerPhone", "outstandingAmount"];
-
 /** Reads `Column=target`, or `Column=-` for a column to ignore. `fault` is a sentence that says what is wrong. */
-export function readMapOption(text: string): MapOption | { readonly fault: string } {
+export function readMapOption<Field extends string>(
+  text: string,
+  names: ColumnNames<Field>,
+): MapOption<Field> | { readonly fault: string } {
   const at = text.lastIndexOf("=");
   if (at < 1) return { fault: `"${text}" is not in the form Column=field.` };
   const [column, name] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   if (name === "-") return { column, target: undefined };
-  const target = targetNamed(name);
+  const target = names.fieldNamed(name);
   if (target !== undefined) return { column, target };
-  const nearest = nearestName(name, new Set<string>(TARGETS));
-  const hint = nearest === undefined ? `The fields are ${TARGETS.join(", ")} and metadata.<name>` : `Is it ${nearest}`;
+  const nearest = nearestName(name, new Set<string>(names.fields));
+  const all = `${names.fields.join(", ")}${names.rules.hasMetadata ? " and metadata.<name>" : ""}`;
+  const hint = nearest === undefined ? `The fields are ${all}` : `Is it ${nearest}`;
   return { fault: `There is no field ${name}. ${hint}${nearest === undefined ? "." : "?"}` };
 }
 
 /** Decides the target of each column of the header. Throws ColumnsNotUnderstoodError, which names all problems. */
-export function readColumns(header: readonly string[], options: readonly MapOption[]): Columns {
+export function readColumns<Field extends string>(
+  header: readonly string[],
+  options: readonly MapOption<Field>[],
+  names: ColumnNames<Field>,
+): Columns<Field> {
+  const { many } = names.rules;
   const problems = options.flatMap(({ column }) => unclearColumn(header, column));
   const mapped = new Map(options.map(({ column, target }) => [normalised(column), target]));
   const mappedTargets = new Set(mapped.values());
   const ignored = new Set(REJECTED_COLUMNS.map(normalised));
-  const [used, unknown]: [Column[], string[]] = [[], []];
+  const [used, unknown]: [Column<Field>[], string[]] = [[], []];
   for (const [index, name] of header.entries()) {
     const key = normalised(name);
     if (ignored.has(key) || (mapped.has(key) && mapped.get(key) === undefined)) continue;
-    const target = mapped.get(key) ?? targetOf(name);
+    const target = mapped.get(key) ?? names.fieldOf(name);
     // If `--map` names another column for this target, do not use this column for it.
-    if (target !== undefined && (mapped.has(key) || MANY.has(target) || !mappedTargets.has(target))) {
+    if (target !== undefined && (mapped.has(key) || many.has(target) || !mappedTargets.has(target))) {
       used.push({ name, index, target });
       continue;
     }
-    const possible = target === undefined ? possibleTargetsOf(name) : undefined;
+    const possible = target === undefined ? names.possibleFieldsOf(name) : undefined;
     const open = possible?.filter((one) => !mappedTargets.has(one)) ?? [];
-    if (open.length > 0 && !isSettled(open, header)) problems.push(ambiguity(name, open));
+    if (open.length > 0 && !isSettled(open, header, names)) problems.push(ambiguity(name, open));
     else if (key !== "") unknown.push(name);
   }
-  problems.push(...twice(used), ...missing(used));
+  problems.push(...twice(used, many), ...missing(used, names));
   if (problems.length > 0) throw new ColumnsNotUnderstoodError(problems);
   return { header, used, unknown };
 }
@@ -103,8 +101,12 @@ export function columnAt({ used }: Columns, pointer: string): string | undefined
  * column. Then the ambiguous column has no target. Example: "Balance" beside columns for outstandingAmount and
  * minimumAmount.
  */
-function isSettled(possible: readonly Target[], header: readonly string[]): boolean {
-  const clear = new Set(header.map(targetOf));
+function isSettled<Field extends string>(
+  possible: readonly Field[],
+  header: readonly string[],
+  names: ColumnNames<Field>,
+): boolean {
+  const clear = new Set(header.map((name) => names.fieldOf(name)));
   return possible.every((target) => clear.has(target));
 }
 
@@ -117,15 +119,15 @@ function unclearColumn(header: readonly string[], column: string): string[] {
   ];
 }
 
-function ambiguity(name: string, possible: readonly Target[]): string {
+function ambiguity(name: string, possible: readonly string[]): string {
   const options = possible.map((target) => `--map "${name}=${target}"`).join(" or ");
   return `Column "${name}" could have several meanings. Choose one by ${options}, or ignore the column by --map "${name}=-".`;
 }
 
-function twice(used: readonly Column[]): string[] {
+function twice<Field extends string>(used: readonly Column<Field>[], many: ReadonlySet<Field>): string[] {
   const byTarget = Map.groupBy(used, ({ target }) => target);
   return [...byTarget].flatMap(([target, columns]) => {
-    if (columns.length < 2 || MANY.has(target)) return [];
+    if (columns.length < 2 || many.has(target)) return [];
     const names = namesOf(columns);
     if (new Set(columns.map(({ name }) => normalised(name))).size < columns.length) {
       return [`Columns ${names} could both be ${target}, and have the same name: rename one.`];
@@ -134,15 +136,16 @@ function twice(used: readonly Column[]): string[] {
   });
 }
 
-function namesOf(columns: readonly Column[]): string {
+function namesOf(columns: readonly Column<string>[]): string {
   return columns.map(({ name }) => `"${name}"`).join(" and ");
 }
 
-/** Reports the required targets that have no column. A file with actions needs no balance and no borrower. */
-function missing(used: readonly Column[]): string[] {
+/** Reports the required targets that have no column. */
+function missing<Field extends string>(used: readonly Column<Field>[], { rules }: ColumnNames<Field>): string[] {
   const found = new Set(used.map(({ target }) => target));
-  const needed = found.has("action") ? [] : REQUIRED;
-  return (["sourceLoanNumber", ...needed] as const).flatMap((target) =>
-    found.has(target) ? [] : [`No column for ${target} was found. Name one by --map "Column=${target}".`],
-  );
+  return rules
+    .required(found)
+    .flatMap((target) =>
+      found.has(target) ? [] : [`No column for ${target} was found. Name one by --map "Column=${target}".`],
+    );
 }

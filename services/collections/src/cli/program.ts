@@ -10,6 +10,7 @@ import { lenderCommand } from "./lender/lender.ts";
 import { masterKeyCommand } from "./service/master-key.ts";
 import { persistedOperationsCommand } from "./service/persisted-operations.ts";
 import { migrateCommand } from "./service/migrate.ts";
+import { paymentCommand } from "./payment/payment.ts";
 import { payoutCommand } from "./field-partner/payout.ts";
 import { tell } from "./terminal/terminal.ts";
 
@@ -27,7 +28,7 @@ export function createProgram(): Command {
       `
 Uses the database in DATABASE_URL. Without DATABASE_URL it uses the embedded database of this working copy.
 
-Exit codes: 0 done · 1 refused, nothing was changed · 2 wrong arguments or settings · 3 not found · 4 the database is unavailable · 5 internal error · 6 done, but some rows were rejected
+Exit codes: 0 done · 1 refused, nothing was changed · 2 wrong arguments or settings · 3 not found · 4 the database is unavailable · 5 internal error · 6 done, but some rows were rejected or payments differ
 
 Example:
   pnpm collections lender list --json`,
@@ -42,6 +43,7 @@ Example:
     deliveryCommand(),
     doctorCommand(),
     ledgerCommand(),
+    paymentCommand(),
     payoutCommand(),
     masterKeyCommand(),
     migrateCommand(),

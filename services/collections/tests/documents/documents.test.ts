@@ -6,6 +6,7 @@ import { DEFAULT_LADDER } from "@collections/webhooks";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, test } from "vitest";
 import { COLUMN_NAMES } from "../../src/case-file/column-names.ts";
+import { PAYMENT_COLUMN_NAMES } from "../../src/payment-file/payment-columns.ts";
 import { Problem, problemBody, PROBLEM_CODES } from "../../src/http/problem.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -63,11 +64,14 @@ describe("document docs/interface.md", () => {
   });
 });
 
-test("docs/operations.md lists every column name that a file import recognizes", () => {
-  const text = documents.get("docs/operations.md")!.split("### Columns")[1]!.split("\n## ")[0]!;
+test.each([
+  ["a file import", "Columns", COLUMN_NAMES],
+  ["a reconciliation", "Columns of payments", PAYMENT_COLUMN_NAMES],
+])("docs/operations.md lists every column name that %s recognizes", (_what, heading, names) => {
+  const text = documents.get("docs/operations.md")!.split(`### ${heading}\n`)[1]!.split("\n## ")[0]!;
   const rows = [...text.matchAll(/^\| `([\w.]+)` *\| (.*?) *\|$/gm)];
   const shown = rows.map(([, field, names]) => [field, names === "" ? [] : names!.split(", ")]);
-  expect(Object.fromEntries(shown)).toEqual(COLUMN_NAMES);
+  expect(Object.fromEntries(shown)).toEqual(names);
 });
 
 describe("documents in docs/lenders", () => {

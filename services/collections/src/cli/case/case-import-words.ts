@@ -14,7 +14,7 @@ const SEPARATOR_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Describes the columns of the file and their targets, as text. */
-export function columnsText({ rows, encoding, separator }: CaseFile, { used, unknown }: Columns): string {
+export function columnsText({ rows, encoding, separator }: CaseFile, { used, unknown }: Columns<string>): string {
   const how = `${encoding.toUpperCase()}, cells separated by ${SEPARATOR_NAMES[separator] ?? `"${separator}"`}`;
   return [
     `${rows.toLocaleString("en")} rows; ${how}.`,

@@ -2,6 +2,7 @@ import { fileProgress, type FileProgress } from "@collections/cases";
 import type { Lender } from "@collections/lenders";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Reading } from "../../case-file/batches.ts";
+import { CASE_COLUMNS } from "../../case-file/column-names.ts";
 import { readColumns, readMapOption, type MapOption } from "../../case-file/columns.ts";
 import type { DateOrder } from "../../case-file/cells.ts";
 import { type CaseFile, inspectFile } from "../../case-file/file-records.ts";
@@ -94,7 +95,7 @@ async function run(path: string, options: ImportOptions): Promise<void> {
     const file = await inspectFile(path, { encoding, separator }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === "ENOENT" ? notFound("file", path) : error;
     });
-    const columns = readColumns(file.header, options.map);
+    const columns = readColumns(file.header, options.map, CASE_COLUMNS);
     await importInspected({ operator, lender, file, reading: { columns, lender, dateOrder, asOf }, options });
   });
 }
@@ -159,7 +160,7 @@ function earlierText(
 }
 
 function readMap(text: string, before: MapOption[]): MapOption[] {
-  const reading = readMapOption(text);
+  const reading = readMapOption(text, CASE_COLUMNS);
   if ("fault" in reading) throw new InvalidArgumentError(reading.fault);
   return [...before, reading];
 }

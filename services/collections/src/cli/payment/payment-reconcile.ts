@@ -1,0 +1,237 @@
+import { newId, publicId, transaction } from "@collections/database";
+import {
+  confirmMissing,
+  MAX_WINDOW_DAYS,
+  reconcile,
+  type Reconciliation,
+  reconciliationOf,
+  type UnconfirmedRow,
+} from "@collections/flows";
+import { type Lender, recordAct } from "@collections/lenders";
+import { type Span, spanOfDay } from "@collections/local-time";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import assert from "node:assert/strict";
+import { basename } from "node:path";
+import type { DateOrder } from "../../case-file/cells.ts";
+import { type MapOption, readColumns, readMapOption } from "../../case-file/columns.ts";
+import { type CaseFile, inspectFile } from "../../case-file/file-records.ts";
+import { type Encoding, ENCODINGS } from "../../case-file/file-text.ts";
+import { PAYMENT_COLUMNS, type PaymentField } from "../../payment-file/payment-columns.ts";
+import { paymentRowsOf, type PaymentReading } from "../../payment-file/payment-rows.ts";
+import { columnsText } from "../case/case-import-words.ts";
+import { startProgress } from "../case/import-progress.ts";
+import { counted } from "../terminal/counted.ts";
+import { type LocalMoment, readDay, readPoint, readReason } from "../terminal/read-options.ts";
+import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
+import { confirm, tell } from "../terminal/terminal.ts";
+import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
+import { confirmedText, reconciliationText, shownReconciliation } from "./reconcile-words.ts";
+
+interface ReconcileOptions {
+  lender: string;
+  day?: string;
+  from?: LocalMoment;
+  to?: LocalMoment;
+  map: MapOption<PaymentField>[];
+  encoding?: Encoding;
+  separator?: string;
+  dateOrder: DateOrder;
+  paidTime?: string;
+  confirmMissing?: true;
+  reason?: string;
+  yes?: true;
+}
+
+/** How many differences of each list the command stores. */
+const MOST_STORED = 1_000_000;
+/** How many differences of each list the command prints as JSON. */
+const MOST_IN_JSON = 10_000;
+const DAY_MS = 86_400_000;
+
+/** Adds the command `payment reconcile`. */
+export function addReconcileCommand(command: Command): void {
+  command
+    .command("reconcile")
+    .argument("<file>", "a CSV file with a header and all payments of the window")
+    .requiredOption("--lender <code>", "the lender of the payments")
+    .option("--day <day>", "the day of the payments, in the lender's time zone: 2026-11-21", readDay)
+    .option("--from <moment>", "the beginning of the window, in the lender's local time, instead of --day", readPoint)
+    .option("--to <moment>", "the end of the window, which is not included", readPoint)
+    .option(
+      "--map <Column=field>",
+      "the field that a column contains; Column=- ignores the column; may be repeated",
+      readMap,
+      [],
+    )
+    .addOption(
+      new Option(
+        "--encoding <name>",
+        "the encoding of the file, by default UTF-8; a byte order mark overrides this option",
+      ).choices(ENCODINGS),
+    )
+    .option(
+      "--separator <character>",
+      "the character between cells, or the word tab; detected by default",
+      readSeparator,
+    )
+    .addOption(
+      new Option("--date-order <order>", "order of day and month, as in 05/12/2026")
+        .choices(["dmy", "mdy"])
+        .default("dmy"),
+    )
+    .option("--paid-time <time>", "the local time of payments whose cell has only a date, such as 12:00", readTimeOfDay)
+    .option("--confirm-missing", "book the payments that only the file has, after a question")
+    .option("--reason <text>", "the reason for --confirm-missing, for the audit log", readReason)
+    .option("--yes", "with --confirm-missing: book without asking")
+    .description("Compare a lender's own payments with the booked payments.")
+    .addHelpText(
+      "after",
+      `
+The file has the columns loan, reference and amount, and may have paidAt and mode. Usual column names are known, such as Loan No,
+UTR, Amount Paid and Payment Date. The result is stored, and running the same file again shows which differences are gone. No
+payment is changed, except with --confirm-missing: then the payments that only the file has are booked like confirmations of the
+lender, with the mode of the file, or other. A payment without a time is not booked. You may interrupt the command: running it
+again is harmless. If there are differences or rejected rows, the exit code is 6.
+
+Examples:
+  pnpm collections payment reconcile day.csv --lender ACME --day 2026-11-21
+  pnpm collections payment reconcile day.csv --lender ACME --from "2026-11-21 00:00" --to "2026-11-21 12:00" --json
+  pnpm collections payment reconcile day.csv --lender ACME --day 2026-11-21 --confirm-missing --reason "lost by the gateway"`,
+    )
+    .action((path: string, options: ReconcileOptions) => run(path, options));
+}
+
+async function run(path: string, options: ReconcileOptions): Promise<void> {
+  checkOptions(options);
+  await withDatabase(async (operator) => {
+    const lender = await lenderNamed(operator.em(), options.lender);
+    const window = windowOf(options, lender.timeZone);
+    const { encoding, separator, dateOrder, paidTime } = options;
+    const file = await inspectFile(path, { encoding, separator }).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "ENOENT" ? notFound("file", path) : error;
+    });
+    const columns = readColumns(file.header, options.map, PAYMENT_COLUMNS);
+    if (!process.argv.includes("--json")) tell(columnsText(file, columns));
+    const compared = { operator, lender, runId: newId(), file };
+    const result = await compare(compared, { columns, lender, dateOrder, paidTime }, window);
+    const { onlyYours } = result.run.totals.lists;
+    if (!options.confirmMissing || onlyYours === 0) return finish(lender, result);
+    await confirmAfterQuestion(compared, result, options);
+  });
+}
+
+function checkOptions({ day, from, to, confirmMissing, reason, yes }: ReconcileOptions): void {
+  const hasOneWindow = day === undefined ? from !== undefined && to !== undefined : !from && !to;
+  if (!hasOneWindow) throw notUnderstood("Give the window by --day, or by --from and --to.");
+  if (confirmMissing && reason === undefined)
+    throw notUnderstood("--confirm-missing needs a --reason for the audit log.");
+  if (!confirmMissing && (yes || reason !== undefined))
+    throw notUnderstood("--yes and --reason belong to --confirm-missing: without it, no payment is booked.");
+  if (confirmMissing && !yes && process.argv.includes("--json"))
+    throw notUnderstood("--json with --confirm-missing needs --yes, because it cannot ask for confirmation.");
+}
+
+function windowOf({ day, from, to }: ReconcileOptions, timeZone: string): Span {
+  const window = day === undefined ? { from: from!(timeZone), to: to!(timeZone) } : spanOfDay(day, timeZone);
+  const lengthMs = window.to.getTime() - window.from.getTime();
+  if (lengthMs > 0 && lengthMs <= MAX_WINDOW_DAYS * DAY_MS) return window;
+  throw notUnderstood(`--to takes a time after --from, and at most ${MAX_WINDOW_DAYS} days later.`);
+}
+
+interface Compared {
+  readonly operator: Operator;
+  readonly lender: Lender;
+  readonly runId: string;
+  readonly file: CaseFile;
+}
+
+async function compare({ operator, lender, runId, file }: Compared, reading: PaymentReading, window: Span) {
+  const progress = startProgress(file.rows, 0);
+  const request = {
+    lender,
+    runId,
+    requestedBy: "operator",
+    fileName: basename(file.path),
+    window,
+    rows: paymentRowsOf(file, reading),
+    mostPerList: MOST_STORED,
+    onProgress: progress.show,
+  };
+  await reconcile(operator.em(), request).finally(progress.end);
+  const result = await reconciliationOf(operator.em(), { lenderId: lender.id, runId }, MOST_IN_JSON);
+  assert.ok(result, "A run that was stored is never deleted.");
+  return result;
+}
+
+function finish(lender: Lender, result: Reconciliation): void {
+  answer(shownReconciliation(lender, result), reconciliationText(lender, result));
+  if (isDifferent(result)) process.exitCode = EXIT.partly;
+}
+
+async function confirmAfterQuestion(
+  { operator, lender, runId, file }: Compared,
+  result: Reconciliation,
+  { reason, yes }: ReconcileOptions,
+): Promise<void> {
+  const { onlyYours } = result.run.totals.lists;
+  if (!yes) {
+    tell(reconciliationText(lender, result));
+    if (!(process.stdin.isTTY && process.stderr.isTTY))
+      throw new Refusal("NOT_CONFIRMED", "No payment was booked. Add --yes to book the missing payments.");
+    if (!(await confirm(`Book ${counted(onlyYours, "payment")} of ${lender.code}, ${lender.name}?`)))
+      throw new Refusal("NOT_CONFIRMED", "No payment was booked.");
+  }
+  const audit = (act: string, data: object) =>
+    transaction(operator.em(), async (tx) =>
+      recordAct(tx, {
+        lenderId: lender.id,
+        act,
+        reason,
+        data: { runId: publicId("rec", runId), file: basename(file.path), sha256: file.sha256, ...data },
+      }),
+    );
+  await audit("reconciliation.confirm_started", { missing: onlyYours });
+  const total = { booked: 0, alreadyBooked: 0 };
+  const refused: UnconfirmedRow[] = [];
+  const run = { lenderId: lender.id, runId };
+  for await (const page of confirmMissing(operator.em(), run, lender, operator.config.environment)) {
+    total.booked += page.booked;
+    total.alreadyBooked += page.alreadyBooked;
+    refused.push(...page.refused.slice(0, MOST_IN_JSON - refused.length));
+  }
+  const left = onlyYours - total.booked - total.alreadyBooked;
+  await audit("reconciliation.confirmed", { ...total, refused: left });
+  const confirmed = { ...total, refusedCount: left, refused };
+  answer(
+    { ...shownReconciliation(lender, result), confirmed },
+    [...(yes ? [reconciliationText(lender, result), ""] : []), confirmedText(confirmed)].join("\n"),
+  );
+  if (left > 0 || isDifferent(result, { exceptOnlyYours: true })) process.exitCode = EXIT.partly;
+}
+
+function isDifferent({ run }: Reconciliation, { exceptOnlyYours = false } = {}): boolean {
+  return Object.entries(run.totals.lists).some(
+    ([list, count]) => count > 0 && !(exceptOnlyYours && list === "onlyYours"),
+  );
+}
+
+function readMap(text: string, before: MapOption<PaymentField>[]): MapOption<PaymentField>[] {
+  const reading = readMapOption(text, PAYMENT_COLUMNS);
+  if ("fault" in reading) throw new InvalidArgumentError(reading.fault);
+  return [...before, reading];
+}
+
+function readSeparator(text: string): string {
+  if (text === "tab") return "\t";
+  if (/^[^"\r\n]$/u.test(text)) return text;
+  throw new InvalidArgumentError("Expected one character, or the word tab.");
+}
+
+function readTimeOfDay(text: string): string {
+  if (/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(text)) return text;
+  throw new InvalidArgumentError("Expected a time of day such as 12:00.");
+}
+
+function notUnderstood(detail: string): Refusal {
+  return new Refusal("NOT_UNDERSTOOD", detail, EXIT.notUnderstood);
+}

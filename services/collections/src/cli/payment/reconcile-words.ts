@@ -1,0 +1,208 @@
+import { DIFFERENCE_LISTS, type DifferenceList, type ReconciliationDifference } from "@collections/bookings";
+import { publicId } from "@collections/database";
+import type { Reconciliation, UnconfirmedRow } from "@collections/flows";
+import type { Lender } from "@collections/lenders";
+import { type CurrencyCode, toDecimal } from "@collections/money";
+import { counted } from "../terminal/counted.ts";
+import { momentText } from "../terminal/local-time.ts";
+import { table } from "../terminal/with-database.ts";
+
+/** The number of differences that the text shows of each list. */
+const SHOWN_IN_TEXT = 20;
+
+const MEANINGS: Readonly<Record<DifferenceList, string>> = {
+  onlyYours: "in the file, and not booked; --confirm-missing books them",
+  onlyOurs: "booked, and not in the file",
+  amountDiffers: "booked with another amount or currency",
+  onOtherLoan: "booked on another loan",
+  otherDay: "booked outside the window, or with another day in the file",
+  reversed: "reversed, so that the rest has another amount",
+  rejected: "could not be compared",
+};
+
+/** What became of the missing payments. */
+export interface Confirmed {
+  readonly booked: number;
+  /** Payments that somebody else booked after the comparison. */
+  readonly alreadyBooked: number;
+  readonly refusedCount: number;
+  readonly refused: readonly UnconfirmedRow[];
+}
+
+/** Describes the result of a run as text: counts, sums, and the first differences of each list. */
+export function reconciliationText({ code, timeZone }: Lender, { run, differences, gone }: Reconciliation): string {
+  const { totals } = run;
+  const sums = [...sumLines("file", totals.yours), ...sumLines("booked", totals.ours)];
+  const counts = DIFFERENCE_LISTS.map((list) => [list, totals.lists[list].toLocaleString("en"), MEANINGS[list]]);
+  const lists = DIFFERENCE_LISTS.flatMap((list) => listText(list, totals.lists[list], differences[list], timeZone));
+  return [
+    `Payments of ${code} from ${momentText(run.windowFrom, timeZone)} to ${momentText(run.windowTo, timeZone)}:`,
+    table([["SIDE", "PAYMENTS", "SUM"], ...alignedRight(sums)]),
+    "",
+    table([["matched", totals.matched.toLocaleString("en")], ...counts]),
+    ...lists,
+    ...(gone === null ? [] : ["", goneText(gone)]),
+    "",
+    `Stored as ${publicId("rec", run.id)}.`,
+  ].join("\n");
+}
+
+/** Describes what became of the missing payments, as text. */
+export function confirmedText({ booked, alreadyBooked, refusedCount, refused }: Confirmed): string {
+  const lines = refused.slice(0, SHOWN_IN_TEXT).map(({ position, loan, reference, code, detail }) => {
+    return `  line ${position}, ${loan}, ${reference}: ${code}: ${detail}`;
+  });
+  return [
+    `${counted(booked, "missing payment")} booked.`,
+    ...(alreadyBooked > 0 ? [`${counted(alreadyBooked, "payment")} had been booked in the meantime.`] : []),
+    ...(refusedCount > 0 ? [`${counted(refusedCount, "payment")} not booked:`, ...lines] : []),
+    ...more(refusedCount - lines.length),
+  ].join("\n");
+}
+
+/** Returns the result of a run as JSON. */
+export function shownReconciliation({ code }: Lender, { run, differences, gone }: Reconciliation): object {
+  const { totals, previousRunId } = run;
+  return {
+    lenderCode: code,
+    runId: publicId("rec", run.id),
+    from: run.windowFrom.toISOString(),
+    to: run.windowTo.toISOString(),
+    startedAt: run.startedAt.toISOString(),
+    counts: { matched: totals.matched, ...totals.lists },
+    yours: totals.yours.map(shownTotal),
+    ours: totals.ours.map(shownTotal),
+    ...Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, inOrder(differences[list]).map(shownDifference)])),
+    previous: previousRunId && {
+      runId: publicId("rec", previousRunId),
+      goneCount: gone?.count ?? 0,
+      gone: gone?.differences.map(({ list, loan, reference }) => ({ list, loan, reference })) ?? [],
+    },
+  };
+}
+
+function shownTotal({ currency, count, amountMinor }: Total): object {
+  return { currency, count, amount: toDecimal(amountMinor, currency) };
+}
+
+function shownDifference(difference: ReconciliationDifference): object {
+  const { loan, reference, position, rowMinor, rowCurrency, rowPaidAt, bookedLoan, bookedPaidAt, faults } = difference;
+  const { bookedMinor, reversedMinor, bookedCurrency } = difference;
+  const yours = rowMinor !== null && {
+    amount: toDecimal(rowMinor, rowCurrency!),
+    currency: rowCurrency,
+    paidAt: rowPaidAt?.toISOString() ?? null,
+  };
+  const ours = bookedMinor !== null && {
+    loan: bookedLoan,
+    amount: toDecimal(bookedMinor, bookedCurrency!),
+    reversedAmount: toDecimal(reversedMinor!, bookedCurrency!),
+    currency: bookedCurrency,
+    paidAt: bookedPaidAt!.toISOString(),
+  };
+  return {
+    ...(position !== null && { line: position }),
+    loan,
+    reference,
+    ...(yours && { yours }),
+    ...(ours && { ours }),
+    ...(faults.length > 0 && { errors: faults.map(({ code, detail }) => ({ code, detail })) }),
+  };
+}
+
+interface Total {
+  readonly currency: CurrencyCode;
+  readonly count: number;
+  readonly amountMinor: bigint;
+}
+
+function sumLines(side: string, totals: readonly Total[]): string[][] {
+  if (totals.length === 0) return [[side, "0", ""]];
+  return totals.map(({ currency, count, amountMinor }) => [
+    side,
+    count.toLocaleString("en"),
+    amountText(amountMinor, currency),
+  ]);
+}
+
+function listText(
+  list: DifferenceList,
+  count: number,
+  differences: readonly ReconciliationDifference[],
+  timeZone: string,
+): string[] {
+  if (count === 0) return [];
+  const shown = inOrder(differences).slice(0, SHOWN_IN_TEXT);
+  if (list === "rejected") {
+    const lines = shown.map(({ position, faults }) => {
+      return `  line ${position}: ${faults.map(({ detail }) => detail).join(" ")}`;
+    });
+    return ["", "rejected:", ...lines, ...more(count - shown.length)];
+  }
+  const lines = shown.map((difference) => lineOf(difference, timeZone));
+  const text = table([
+    ["LINE", "LOAN", "REFERENCE", "FILE", "BOOKED", "REVERSED", "PAID AT"],
+    ...amountsAligned(lines),
+  ]);
+  return ["", `${list}:`, text.replaceAll(/^/gm, "  "), ...more(count - shown.length)];
+}
+
+function lineOf(difference: ReconciliationDifference, timeZone: string): string[] {
+  const { list, loan, reference, position, rowMinor, rowCurrency, rowPaidAt } = difference;
+  const { bookedLoan, bookedMinor, reversedMinor, bookedCurrency, bookedPaidAt } = difference;
+  const paidAt = bookedPaidAt ?? rowPaidAt;
+  return [
+    position === null ? "" : String(position),
+    list === "onOtherLoan" ? `${loan} (booked on ${bookedLoan})` : loan!,
+    reference!,
+    rowMinor === null ? "" : amountText(rowMinor, rowCurrency!),
+    bookedMinor === null ? "" : amountText(bookedMinor, bookedCurrency!),
+    reversedMinor === null || reversedMinor === 0n ? "" : amountText(reversedMinor, bookedCurrency!),
+    paidAt === null ? "" : momentText(paidAt, timeZone),
+  ];
+}
+
+function goneText({ count, differences }: NonNullable<Reconciliation["gone"]>): string {
+  if (count === 0) return "No difference of the previous run of this window is gone.";
+  const lines = differences
+    .slice(0, SHOWN_IN_TEXT)
+    .map(({ list, loan, reference }) => `  ${list}: ${loan}, ${reference}`);
+  return [
+    `${counted(count, "difference")} of the previous run of this window no longer ${count === 1 ? "exists" : "exist"}:`,
+    ...lines,
+    ...more(count - lines.length),
+  ].join("\n");
+}
+
+function amountText(minor: bigint, currency: CurrencyCode): string {
+  const [whole = "", decimals] = toDecimal(minor, currency).split(".");
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  return `${grouped}${decimals === undefined ? "" : `.${decimals}`} ${currency}`;
+}
+
+/** Pads the last two columns at the left, so that digits of the same value are below each other. */
+function alignedRight(lines: readonly (readonly string[])[]): string[][] {
+  return padded(lines, [1, 2]);
+}
+
+function amountsAligned(lines: readonly (readonly string[])[]): string[][] {
+  return padded(lines, [0, 3, 4, 5]);
+}
+
+function padded(lines: readonly (readonly string[])[], columns: readonly number[]): string[][] {
+  const widths = columns.map((column) => Math.max(0, ...lines.map((line) => line[column]!.length)));
+  return lines.map((line) =>
+    line.map((cell, column) => {
+      const place = columns.indexOf(column);
+      return place === -1 ? cell : cell.padStart(widths[place]!);
+    }),
+  );
+}
+
+function inOrder(differences: readonly ReconciliationDifference[]): ReconciliationDifference[] {
+  return differences.toSorted((one, other) => (one.position ?? 0) - (other.position ?? 0) || one.place - other.place);
+}
+
+function more(count: number): string[] {
+  return count > 0 ? [`  and ${count.toLocaleString("en")} more`] : [];
+}

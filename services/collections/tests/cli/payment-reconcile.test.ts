@@ -1,0 +1,330 @@
+import { actsOn, lenderByCode } from "@collections/lenders";
+import { afterFile, sessionsWaitingForLocks } from "@collections/testing";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "pg";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { commandsInProcess } from "../fixtures/commands.ts";
+import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { type Cli, withDirectUrl } from "../fixtures/processes.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const CLI_MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "collections-cli-reconcile-"));
+afterFile(() => rmSync(folder, { recursive: true, force: true }));
+
+const HEADER = "Loan No,UTR,Amount Paid,Payment Date,Payment Mode";
+const NO_DIFFERENCES = {
+  onlyYours: 0,
+  onlyOurs: 0,
+  amountDiffers: 0,
+  onOtherLoan: 0,
+  otherDay: 0,
+  reversed: 0,
+  rejected: 0,
+};
+
+let service: TestService;
+let lender: Awaited<ReturnType<typeof aLender>>;
+let cli: Cli;
+let files = 0;
+
+beforeAll(async () => {
+  service = await startTestService({ hasWorker: false });
+  cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+});
+
+beforeEach(async () => {
+  lender = await aLender(service, { timeZone: "Asia/Kolkata" });
+});
+
+function aFile(...lines: string[]): string {
+  const path = join(folder, `${(files += 1)}.csv`);
+  writeFileSync(path, `${lines.join("\r\n")}\r\n`);
+  return path;
+}
+
+function args(path: string, ...more: string[]): string[] {
+  return ["payment", "reconcile", path, "--lender", lender.code, "--day", "2026-11-21", ...more];
+}
+
+async function reconcile(
+  path: string,
+  ...more: string[]
+): Promise<{ code: number | null; answer: Record<string, unknown> }> {
+  const { code, stdout, stderr } = await cli(...args(path, ...more, "--json"));
+  expect(stderr).toBe("");
+  return { code, answer: JSON.parse(stdout) as Record<string, unknown> };
+}
+
+async function confirm(loan: string, reference: string, amount: number, paidAt = "2026-11-21T06:30:00Z") {
+  expect(await lender.confirm(loan, { amount, reference, paidAt, mode: "upi" })).toMatchObject({ status: 200 });
+}
+
+/** Imports loans, confirms one payment on each, and returns the lines of a file with these payments. */
+async function confirmed(count: number, prefix: string): Promise<string[]> {
+  const indexes = Array.from({ length: count }, (_, index) => index);
+  await lender.importCases(indexes.map((index) => aRow(`${prefix}-${index}`)));
+  await Promise.all(indexes.map((index) => confirm(`${prefix}-${index}`, `${prefix}U${index}`, index + 1)));
+  return indexes.map((index) => `${prefix}-${index},${prefix}U${index},${index + 1},21/11/2026 12:00,UPI`);
+}
+
+async function lenderId(): Promise<string> {
+  return (await lenderByCode(service.app.database.em(), lender.code))!.id;
+}
+
+async function stored(): Promise<object> {
+  const { rows } = await service.app.database.pool.query<object>(
+    `select (select count(*)::int from ledger.reconciliation_run where lender_id = $1) as runs,
+       (select count(*)::int from ledger.reconciliation_difference where lender_id = $1) as differences,
+       (select count(*)::int from ledger.reconciliation_row where lender_id = $1) as staged,
+       (select count(*)::int from ledger.payment_booking where lender_id = $1) as bookings`,
+    [await lenderId()],
+  );
+  return rows[0]!;
+}
+
+/** Runs a query in a transaction that stays open, so that its locks are held until `rollBack` is called. */
+async function holdLocks(text: string, values: unknown[] = []): Promise<{ rollBack(): Promise<void> }> {
+  const holder = new Client({ connectionString: service.databaseUrl });
+  await holder.connect();
+  holder.on("error", () => {});
+  await holder.query("begin");
+  await holder.query(text, values);
+  return {
+    async rollBack() {
+      await holder.query("rollback");
+      await holder.end();
+    },
+  };
+}
+
+/** Starts the command in its own process, and kills it as soon as it waits for a lock. */
+async function killWhileWaiting(...given: string[]): Promise<void> {
+  const env = {
+    PATH: process.env["PATH"],
+    MASTER_KEY: "a".repeat(64),
+    ...withDirectUrl({ DATABASE_URL: service.databaseUrl }),
+  };
+  const victim = spawn(process.execPath, [CLI_MAIN, ...given], { env, stdio: "ignore" });
+  await expect.poll(() => sessionsWaitingForLocks(service.app.database.pool), { timeout: 60_000 }).toBe(1);
+  victim.kill("SIGKILL");
+  await once(victim, "exit");
+}
+
+test("214 payments against 213 names the missing payment, --confirm-missing books it, and the second run is clean", async () => {
+  const lines = await confirmed(213, "A");
+  const path = aFile(HEADER, ...lines, 'A-3,UTR-MISSING,"₹1,234.50",21-Nov-2026 11:30 pm,NEFT');
+  const first = await reconcile(path);
+  expect(first).toMatchObject({
+    code: 6,
+    answer: {
+      from: "2026-11-20T18:30:00.000Z",
+      to: "2026-11-21T18:30:00.000Z",
+      counts: { ...NO_DIFFERENCES, matched: 213, onlyYours: 1 },
+      yours: [{ currency: "INR", count: 214, amount: "24025.50" }],
+      ours: [{ currency: "INR", count: 213, amount: "22791.00" }],
+      onlyYours: [
+        {
+          line: 215,
+          loan: "A-3",
+          reference: "UTR-MISSING",
+          yours: { amount: "1234.50", currency: "INR", paidAt: "2026-11-21T18:00:00.000Z" },
+        },
+      ],
+      previous: null,
+    },
+  });
+  const fixed = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost by the gateway");
+  expect(fixed).toMatchObject({ code: 0, answer: { confirmed: { booked: 1, alreadyBooked: 0, refused: [] } } });
+  expect((await lender.getCase("A-3")).body).toMatchObject({
+    totalCollected: 1238.5,
+    payments: [{ reference: "UTR-MISSING", amount: 1234.5, mode: "neft", paidAt: "2026-11-21T18:00:00.000Z" }, {}],
+  });
+  expect(await reconcile(path)).toMatchObject({
+    code: 0,
+    answer: {
+      counts: { ...NO_DIFFERENCES, matched: 214 },
+      previous: { goneCount: 1, gone: [{ list: "onlyYours", loan: "A-3", reference: "UTR-MISSING" }] },
+    },
+  });
+  const acts = await actsOn(service.app.database.em(), await lenderId(), 2);
+  expect(acts).toMatchObject([
+    { act: "reconciliation.confirmed", reason: "lost by the gateway", data: { booked: 1, refused: 0 } },
+    { act: "reconciliation.confirm_started", reason: "lost by the gateway", data: { missing: 1 } },
+  ]);
+});
+
+test("prints counts, sums and every list for people, with aligned amounts", async () => {
+  await lender.importCases(["B-1", "B-2", "B-3"].map((loan) => aRow(loan, { outstandingAmount: 90_000 })));
+  await confirm("B-1", "U1", 12_345.5);
+  await confirm("B-1", "U2", 7);
+  await confirm("B-2", "U3", 50);
+  await confirm("B-2", "U5", 60, "2026-11-21T18:30:00Z");
+  const path = aFile(
+    HEADER,
+    "B-1,U1,12345.50,21/11/2026 12:00,upi",
+    "B-2,U2,7.00,21/11/2026 12:00,upi",
+    "B-2,U3,55.00,21/11/2026 12:00,upi",
+    "B-3,U4,8.00,,",
+    "B-2,U5,60,21/11/2026 23:59,",
+    "B-3,U6,5OO,21/11/2026,",
+  );
+  const { code, stdout, stderr } = await cli(...args(path));
+  expect(code).toBe(6);
+  expect(stderr).toMatch(/UTR +reference\nAmount Paid +amount\n/);
+  expect(stdout.replace(/rec_[0-9a-f]{32}/, "rec_…")).toBe(
+    `Payments of ${lender.code} from 2026-11-21 00:00:00 Asia/Kolkata (2026-11-20T18:30:00.000Z) to 2026-11-22 00:00:00 Asia/Kolkata (2026-11-21T18:30:00.000Z):
+SIDE    PAYMENTS  SUM
+file    5         12,475.50 INR
+booked  3         12,402.50 INR
+
+matched        1
+onlyYours      1  in the file, and not booked; --confirm-missing books them
+onlyOurs       0  booked, and not in the file
+amountDiffers  1  booked with another amount or currency
+onOtherLoan    1  booked on another loan
+otherDay       1  booked outside the window, or with another day in the file
+reversed       0  reversed, so that the rest has another amount
+rejected       1  could not be compared
+
+onlyYours:
+  LINE  LOAN  REFERENCE  FILE      BOOKED  REVERSED  PAID AT
+  5     B-3   U4         8.00 INR
+
+amountDiffers:
+  LINE  LOAN  REFERENCE  FILE       BOOKED     REVERSED  PAID AT
+  4     B-2   U3         55.00 INR  50.00 INR            2026-11-21 12:00:00 Asia/Kolkata (2026-11-21T06:30:00.000Z)
+
+onOtherLoan:
+  LINE  LOAN                 REFERENCE  FILE      BOOKED    REVERSED  PAID AT
+  3     B-2 (booked on B-1)  U2         7.00 INR  7.00 INR            2026-11-21 12:00:00 Asia/Kolkata (2026-11-21T06:30:00.000Z)
+
+otherDay:
+  LINE  LOAN  REFERENCE  FILE       BOOKED     REVERSED  PAID AT
+  6     B-2   U5         60.00 INR  60.00 INR            2026-11-22 00:00:00 Asia/Kolkata (2026-11-21T18:30:00.000Z)
+
+rejected:
+  line 7: column "Amount Paid": "5OO" is not an amount; write it as 123456.50 or 1,23,456.50. column "Payment Date": "21/11/2026" has no time of day, and the payment may be before or after a balance of that day. Write 21/11/2026 18:00, or give the time of such payments with --paid-time.
+
+Stored as rec_….
+`,
+  );
+});
+
+test("--paid-time is the time of payments whose cell has only a date", async () => {
+  await lender.importCases([aRow("C-1")]);
+  const path = aFile(HEADER, "C-1,U1,10,21/11/2026,");
+  const { answer } = await reconcile(path, "--paid-time", "12:00");
+  expect(answer).toMatchObject({ onlyYours: [{ yours: { paidAt: "2026-11-21T06:30:00.000Z" } }] });
+});
+
+test("a window may be given by --from and --to in local time", async () => {
+  const lines = await confirmed(2, "D");
+  const window = ["--from", "2026-11-21 12:00", "--to", "2026-11-21 12:01"];
+  const command = ["payment", "reconcile", aFile(HEADER, ...lines), "--lender", lender.code, ...window, "--json"];
+  const { code, stdout } = await cli(...command);
+  expect({ code, answer: JSON.parse(stdout) as object }).toMatchObject({
+    code: 0,
+    answer: { from: "2026-11-21T06:30:00.000Z", to: "2026-11-21T06:31:00.000Z", counts: { matched: 2 } },
+  });
+});
+
+test.each([
+  ["no window", ["--reason", "x"], [], 2],
+  ["a window given twice", ["--day", "2026-11-21", "--from", "09:00", "--to", "10:00"], [], 2],
+  ["a window that ends before it begins", ["--from", "2026-11-21 10:00", "--to", "2026-11-21 09:00"], [], 2],
+  ["--confirm-missing without a reason", ["--day", "2026-11-21", "--confirm-missing"], [], 2],
+  ["--yes without --confirm-missing", ["--day", "2026-11-21", "--yes"], [], 2],
+  [
+    "--json with --confirm-missing and without --yes",
+    ["--day", "2026-11-21", "--confirm-missing", "--reason", "x", "--json"],
+    [],
+    2,
+  ],
+  ["a file without a column for the reference", ["--day", "2026-11-21"], ["Loan No,Amount", "A,1"], 1],
+])("%s is refused, and no run is stored", async (_what, options, lines, code) => {
+  const path = aFile(...(lines.length > 0 ? lines : [HEADER, "A,U1,1,,"]));
+  const result = await cli("payment", "reconcile", path, "--lender", lender.code, ...options);
+  expect(result, result.stderr).toMatchObject({ code });
+  expect(await stored()).toMatchObject({ runs: 0 });
+});
+
+test("a file that does not exist and an unknown lender are not found", async () => {
+  expect(await cli(...args(join(folder, "none.csv")))).toMatchObject({ code: 3 });
+  const named = ["payment", "reconcile", aFile(HEADER), "--lender", "NOBODY", "--day", "2026-11-21"];
+  expect(await cli(...named)).toMatchObject({ code: 3 });
+});
+
+describe("--confirm-missing", () => {
+  test("without --yes shows the differences and books nothing if it cannot ask", async () => {
+    await lender.importCases([aRow("E-1")]);
+    const path = aFile(HEADER, "E-1,U1,10,21/11/2026 12:00,");
+    const { code, stderr } = await cli(...args(path, "--confirm-missing", "--reason", "lost"));
+    expect(code).toBe(1);
+    expect(stderr).toContain("onlyYours      1");
+    expect(stderr).toContain("No payment was booked. Add --yes to book the missing payments.");
+    expect(await stored()).toMatchObject({ bookings: 0, runs: 1 });
+  });
+
+  test("reports the payments that a confirmation refuses, and books the others", async () => {
+    await lender.importCases([aRow("F-1", { outstandingAmount: 50 })]);
+    const path = aFile(
+      HEADER,
+      "F-1,U1,10,21/11/2026 12:00,paper money",
+      "F-1,U2,10,,UPI",
+      "F-9,U3,10,21/11/2026 12:00,UPI",
+      "F-1,U4,4000,21/11/2026 12:00,UPI",
+    );
+    const { code, answer } = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
+    expect(code).toBe(6);
+    expect(answer["confirmed"]).toMatchObject({
+      booked: 1,
+      refusedCount: 3,
+      refused: [
+        { position: 3, reference: "U2", code: "REQUIRED" },
+        { position: 4, loan: "F-9", code: "LOAN_NOT_FOUND" },
+        { position: 5, reference: "U4", code: "AMOUNT_LOOKS_LIKE_MINOR_UNITS" },
+      ],
+    });
+    expect((await lender.getCase("F-1")).body).toMatchObject({ payments: [{ reference: "U1", mode: "other" }] });
+  });
+
+  test("that was killed books the rest when it runs again, and each payment once", async () => {
+    const indexes = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, "0"));
+    await lender.importCases(indexes.map((index) => aRow(`G-${index}`)));
+    const path = aFile(HEADER, ...indexes.map((index) => `G-${index},U${index},10,21/11/2026 12:00,`));
+    const command = args(path, "--confirm-missing", "--yes", "--reason", "lost");
+    const locks = await holdLocks("select from cases.collection_case where source_loan_number = 'G-100' for update");
+    await killWhileWaiting(...command);
+    await locks.rollBack();
+    expect(await stored()).toMatchObject({ bookings: 64, runs: 1 });
+    const { code, answer } = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
+    expect({ code, answer }).toMatchObject({ code: 0, answer: { confirmed: { booked: 86, alreadyBooked: 0 } } });
+    expect((await reconcile(path)).answer).toMatchObject({ counts: { ...NO_DIFFERENCES, matched: 150 } });
+  });
+});
+
+test("a run that was killed leaves nothing", async () => {
+  const lines = await confirmed(3, "H");
+  const path = aFile(HEADER, ...lines, "H-1,UX,10,21/11/2026 12:00,");
+  const locks = await holdLocks("lock table ledger.reconciliation_difference in exclusive mode");
+  await killWhileWaiting(...args(path));
+  await locks.rollBack();
+  await expect.poll(stored, { timeout: 10_000 }).toMatchObject({ runs: 0, differences: 0, staged: 0, bookings: 3 });
+  expect((await reconcile(path)).answer).toMatchObject({ counts: { matched: 3, onlyYours: 1 } });
+});
+
+test("a file of more rows than a page is compared completely", async () => {
+  const lines = await confirmed(5, "I");
+  const others = Array.from({ length: 12_000 }, (_, index) => `X-${index},X${index},1,,`);
+  const { answer } = await reconcile(aFile(HEADER, ...others.slice(0, 7_000), ...lines, ...others.slice(7_000)));
+  expect(answer).toMatchObject({ counts: { ...NO_DIFFERENCES, matched: 5, onlyYours: 12_000 } });
+  expect(answer["onlyYours"]).toHaveLength(10_000);
+  expect(await stored()).toMatchObject({ differences: 12_000, staged: 0 });
+});
