@@ -3,6 +3,7 @@ export interface Plan {
   readonly confirmations: ConfirmationPlan;
   readonly webhooks: WebhookPlan;
   readonly imports: ImportPlan;
+  readonly reconciliations: ReconciliationPlan;
   readonly app: AppPlan;
   readonly processes: ProcessesPlan;
   readonly start: StartPlan;
@@ -83,6 +84,12 @@ export interface ImportPlan {
   readonly rows: number;
 }
 
+export interface ReconciliationPlan {
+  readonly rounds: number;
+  /** The numbers of rows of the files, the smallest first. Each file is compared with as many bookings. */
+  readonly rows: readonly number[];
+}
+
 export interface ConfirmationPlan {
   /**
    * How many clients confirm payments at the same time when the payments are for many loans. Each number gives one row
@@ -149,6 +156,7 @@ export const FULL_PLAN: Plan = {
     deliveredRows: { few: 10_000, many: 3_000_000 },
   },
   imports: { clients: [1, 4], rounds: 3, rows: 100_000 },
+  reconciliations: { rounds: 3, rows: [100_000, 1_000_000] },
   app: {
     rounds: 5,
     list: { clients: [1, 8], roundMs: 2_000, warmUpMs: 3_000, cases: 1_000 },
@@ -192,6 +200,7 @@ export const QUICK_PLAN: Plan = {
     deliveredRows: { few: 10_000, many: 50_000 },
   },
   imports: { clients: [4], rounds: 2, rows: 5_000 },
+  reconciliations: { rounds: 1, rows: [10_000, 50_000] },
   app: {
     rounds: 2,
     list: { clients: [8], roundMs: 1_000, warmUpMs: 1_500, cases: 200 },

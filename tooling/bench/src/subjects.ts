@@ -12,6 +12,8 @@ import { type ImportFigures, measureImports } from "./imports/imports.ts";
 import { COMMISSION_PERCENT, type Loans } from "./load/payment.ts";
 import { measureProcesses } from "./processes/processes.ts";
 import { processesLines, processesText } from "./processes/processes-report.ts";
+import { reconciliationLines, reconciliationText } from "./reconciliations/reconciliation-report.ts";
+import { measureReconciliations } from "./reconciliations/reconciliations.ts";
 import type { Callbacks, ReceiverQuestion } from "./webhooks/receiver.ts";
 import { measureStart, startLines, startText } from "./start/start.ts";
 import { type Bench, type Subject, subject } from "./subject.ts";
@@ -41,6 +43,14 @@ export const subjects: readonly Subject[] = [
     measure: imports,
     text: (plan, figures) => importText(plan.imports, figures),
     lines: (plan, figures) => importLines(plan.imports, figures),
+  }),
+  subject({
+    name: "reconcile",
+    about: "files of payments compared with bookings, compared with COPY; 6 minutes",
+    measure: ({ plan, server, onProgress }) =>
+      measureReconciliations({ plan: plan.reconciliations, server, onProgress }),
+    text: (plan, figures) => reconciliationText(plan.reconciliations, figures),
+    lines: (plan, figures) => reconciliationLines(plan.reconciliations, figures),
   }),
   subject({
     name: "app",

@@ -1,4 +1,13 @@
-import { BEFORE_ALL_IDS, oneLenderInsert, query, send, statement, tableOf, type Tx } from "@collections/database";
+import {
+  BEFORE_ALL_IDS,
+  firstIdAt,
+  oneLenderInsert,
+  query,
+  send,
+  statement,
+  tableOf,
+  type Tx,
+} from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { BookedPayment, ComparedItem, ReconciliationWindow, ReportedPayment } from "./comparison.ts";
@@ -64,7 +73,7 @@ export function stageRows(tx: Tx, run: RunKey, rows: readonly ReportedPayment[])
  */
 export async function stagePayments(tx: Tx, run: RunKey, window: ReconciliationWindow): Promise<void> {
   const { from, to } = aDayAround(window);
-  let after = firstIdAt(from.getTime() - PAID_AFTER_ID_MS);
+  let after = firstIdAt(new Date(from.getTime() - PAID_AFTER_ID_MS));
   for (;;) {
     const [last] = await query<{ id: string }>(tx, selectPageEnd, [run.lenderId, after, PAYMENTS_A_PAGE - 1]);
     const end = last?.id ?? AFTER_ALL_IDS;
@@ -153,12 +162,6 @@ function aDayAround({ from, to }: ReconciliationWindow): ReconciliationWindow {
 function idOfPosition(position: number): string {
   // The id of position 0 has to be above BEFORE_ALL_IDS.
   return `00000000-0000-0000-0000-${(position + 1).toString(16).padStart(12, "0")}`;
-}
-
-/** Returns the first UUID of a millisecond. The first 48 bits of a UUIDv7 are its time. */
-function firstIdAt(timeMs: number): string {
-  const hex = Math.max(timeMs, 0).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
 const AFTER_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff";

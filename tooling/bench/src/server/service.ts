@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { peakMemoryMb } from "../figures/peak-memory.ts";
 
 /** One process of the service. */
 export interface Service {
@@ -80,6 +81,34 @@ export async function operator(databaseUrl: string, ...command: string[]): Promi
   const args = [...FLAGS, CLI, ...command, "--json"];
   const { stdout } = await run(process.execPath, args, { cwd: ROOT, env: environment(databaseUrl) });
   return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+/** How often the memory of a command is read while it runs. */
+const MEMORY_EVERY_MS = 20;
+
+/**
+ * Runs an operator's command, and measures its duration and its peak memory. The memory is undefined if the system does
+ * not report it.
+ */
+export async function measuredOperator(
+  databaseUrl: string,
+  ...command: string[]
+): Promise<{ answer: Record<string, unknown>; elapsedMs: number; peakMemoryMb: number | undefined }> {
+  const startedAt = performance.now();
+  const args = [...FLAGS, CLI, ...command, "--json"];
+  const running = run(process.execPath, args, { cwd: ROOT, env: environment(databaseUrl) });
+  let peak: number | undefined;
+  const watch = setInterval(() => {
+    // Once the process has ended, its file in /proc is gone or has no peak.
+    try {
+      peak = peakMemoryMb(running.child.pid!) ?? peak;
+    } catch {
+      clearInterval(watch);
+    }
+  }, MEMORY_EVERY_MS);
+  const { stdout } = await running.finally(() => clearInterval(watch));
+  const answer = JSON.parse(stdout) as Record<string, unknown>;
+  return { answer, elapsedMs: performance.now() - startedAt, peakMemoryMb: peak };
 }
 
 function environment(databaseUrl: string): NodeJS.ProcessEnv {
