@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
 import { collectionsLedger } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
-import { selectDistant, selectPageEnd, selectStaged } from "./reconciliation/reconciliation-row.ts";
+import { insertPayments, selectDistant, selectPageEnd, selectStaged } from "./reconciliation/reconciliation-row.ts";
 import {
   AccountEntity,
   AnchorEntity,
@@ -54,6 +54,17 @@ test.each([
     const plan = await genericPlan(database.pool, text, values);
     expect(plan).toContain("_pkey");
     expect(plan).not.toMatch(/Seq Scan|Sort/);
+  },
+);
+
+test(
+  "the plan that stages payments, prepared on empty tables, looks up bookings by id and reversals by loan",
+  { tags: "one-node-plan" },
+  async () => {
+    const values = `'${newId()}', '${newId()}', '${newId()}', '${newId()}', now(), now()`;
+    const plan = await genericPlan(database.pool, insertPayments.text, values);
+    expect(plan).not.toContain("Seq Scan");
+    expect(plan).toMatch(/payment_reversal.*\n.*Index Cond: .*source_loan_number = /);
   },
 );
 

@@ -181,11 +181,17 @@ export const selectPageEnd = statement(
    order by id offset (select $3::bigint) limit 1`,
 );
 
-const insertPayments = statement(
+/** SQL for the sum of the reversals of booking `b`. The loan is in the condition because the index begins with it. */
+const REVERSED_MINOR = `coalesce((
+       select sum(r.amount_minor) from ledger.payment_reversal r
+       where r.lender_id = $1 and r.source_loan_number = b.source_loan_number and r.booking_id = b.id
+     ), 0)::bigint`;
+
+export const insertPayments = statement(
   "ledger.stage-payments",
   `insert into ${table.name} (${table.columnList(table.properties)})
    select b.lender_id, $2::uuid, normalize(b.reference), b.source_loan_number, b.id, null::integer, b.amount_minor,
-     0::bigint, b.currency, b.paid_at, null::text, true
+     ${REVERSED_MINOR}, b.currency, b.paid_at, null::text, true
    from ledger.payment_booking b
    where b.lender_id = $1 and b.id > $3 and b.id <= $4 and b.paid_at >= $5 and b.paid_at < $6`,
 );
@@ -193,7 +199,7 @@ const insertPayments = statement(
 export const selectDistant = statement(
   "ledger.distant-payments",
   `select b.id as "bookingId", b.source_loan_number as loan, normalize(b.reference) as reference,
-     b.amount_minor as "amountMinor", 0::bigint as "reversedMinor", b.currency::text as currency, b.paid_at as "paidAt"
+     b.amount_minor as "amountMinor", ${REVERSED_MINOR} as "reversedMinor", b.currency::text as currency, b.paid_at as "paidAt"
    from unnest($2::text[], $3::text[]) as k (loan, reference)
    cross join lateral (
      select * from ledger.payment_booking p

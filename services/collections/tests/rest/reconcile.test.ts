@@ -152,6 +152,49 @@ test("the window includes its beginning and not its end", async () => {
   });
 });
 
+test("a reversed payment is in reversed unless the row has the rest, and is ignored if the row is absent too", async () => {
+  await lender.importCases(["A", "B", "C", "D", "E"].map((loan) => aRow(loan, { outstandingAmount: 5_000 })));
+  const reverse = async (loan: string, fields: object) => {
+    const reversal = { reference: "utr", reversalReference: `rev_${loan}`, reversedAt: "2026-11-22T06:00:00Z" };
+    const path = `/api/v1/partner/cases/${loan}/payments/reverse`;
+    expect(await lender.call("POST", path, { ...reversal, reason: "bounced", ...fields })).toMatchObject({
+      status: 200,
+    });
+  };
+  await confirm("E", "utr", 50, "2026-10-01T06:00:00.000Z");
+  await reverse("E", {});
+  for (const loan of ["A", "B", "C", "D"]) {
+    await confirm(loan, "utr", 100);
+    await reverse(loan, loan === "B" || loan === "C" ? { amount: 40 } : { reason: "wrong_loan" });
+  }
+  const rows = [
+    reported("A", "utr", 100),
+    reported("B", "utr", 100),
+    reported("C", "utr", 60),
+    reported("E", "utr", 50, "2026-10-01T06:00:00.000Z"),
+  ];
+  const ours = { amount: 100, paidAt: NOON };
+  expect(await reconcile(rows)).toMatchObject({
+    counts: { matched: 1, reversed: 3, onlyOurs: 0, onlyYours: 0 },
+    ours: [{ currency: "INR", count: 2, amount: 120 }],
+    reversed: [
+      { loan: "A", yours: { amount: 100 }, ours: { ...ours, reversedAmount: 100 } },
+      { loan: "B", yours: { amount: 100 }, ours: { ...ours, reversedAmount: 40 } },
+      { loan: "E", yours: { amount: 50 }, ours: { amount: 50, reversedAmount: 50 } },
+    ],
+  });
+  // The payment of D belonged to another loan, where it is confirmed under the same reference.
+  await lender.importCases([aRow("F")]);
+  await confirm("F", "utr", 100);
+  expect(
+    await reconcile([reported("C", "utr", 60), reported("B", "utr", 60), reported("F", "utr", 100)]),
+  ).toMatchObject({
+    ...NO_DIFFERENCES,
+    clean: true,
+    counts: { matched: 3 },
+  });
+});
+
 test("a row without paidAt is compared, and its confirm call lacks paidAt", async () => {
   await lender.importCases([aRow("A")]);
   await confirm("A", "utr_1", 10);
