@@ -56,6 +56,13 @@ describe("a call", () => {
       rawBody: '{"amount":1}',
       distrust: null,
     });
+    await twin.reverse("MUM/2023/00123", '{"reference":"1"}');
+    expect(sent()).toMatchObject({
+      method: "POST",
+      target: "/api/v1/partner/cases/MUM%2F2023%2F00123/payments/reverse",
+      rawBody: '{"reference":"1"}',
+      distrust: null,
+    });
   });
 
   test("sends a path unchanged, including dots and double slashes", async () => {

@@ -47,6 +47,16 @@ export interface Confirmation {
   linkId?: string;
 }
 
+/** The body of `reverse` (contract: Payment reversal request). `amount` is in major units. */
+export interface PaymentReversal {
+  reference: string;
+  reversalReference: string;
+  reversedAt: string;
+  amount?: number;
+  reason: string;
+  note?: string;
+}
+
 /** `call` was used before `connect` had set the service's URL and the key. */
 export class NotConnectedError extends Error {
   readonly code = "NOT_CONNECTED";
@@ -134,6 +144,11 @@ export class LenderClient {
     return this.call("POST", confirmPath(loan), payload);
   }
 
+  /** POST payments/reverse, once. `reverseUntilAnswered` also handles lost answers. */
+  reverse(loan: string, payload: PaymentReversal | object | string): Promise<Answer> {
+    return this.call("POST", reversePath(loan), payload);
+  }
+
   /** POST webhooks/test: our callback receives a signed ping before this resolves. */
   testWebhook(): Promise<Answer> {
     return this.call("POST", "/api/v1/partner/webhooks/test");
@@ -179,6 +194,11 @@ export class LenderClient {
  */
 export function confirmPath(loan: string): string {
   return `${casePath(loan)}/payments/confirm`;
+}
+
+/** Returns the path of a reversal. */
+export function reversePath(loan: string): string {
+  return `${casePath(loan)}/payments/reverse`;
 }
 
 function casePath(loan: string): string {

@@ -6,9 +6,17 @@ export {
   type CallOverrides,
   type Confirmation,
   type Connection,
+  type PaymentReversal,
 } from "./client.ts";
 export { sign, type SignedParts } from "./signer.ts";
-export { confirmUntilAnswered, ConfirmationUnansweredError, isBooked } from "./confirm-until-answered.ts";
+export {
+  confirmUntilAnswered,
+  isBooked,
+  isReversed,
+  reverseUntilAnswered,
+  NoFinalAnswerError,
+  type Patience,
+} from "./until-answered.ts";
 export type { MintAuth, MintBehaviour, MintedLink, MintRecord, MintRequest } from "./mint-endpoint.ts";
 export { NothingToPayError, UnknownLinkError, type Capture } from "./pay-desk.ts";
 export type { Gap, ReceivedDelivery, ReceivedEvent, ReceiverBehaviour, RejectedDelivery } from "./receiver.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { toMinor, toWire } from "./amount.ts";
 import type { Answer, Confirmation, LenderClient } from "./client.ts";
-import { confirmUntilAnswered, isBooked } from "./confirm-until-answered.ts";
+import { confirmUntilAnswered, isBooked } from "./until-answered.ts";
 import type { MintedLink } from "./mint-endpoint.ts";
 
 /** A payment that the lender captured on a link. `amount` is in major units. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connectedPair, post, type SimulatedService } from "../tests/simulated-service.ts";
-import { ConfirmationUnansweredError } from "./confirm-until-answered.ts";
+import { NoFinalAnswerError } from "./until-answered.ts";
 import { NothingToPayError, UnknownLinkError } from "./pay-desk.ts";
 import type { LenderTwin } from "./twin.ts";
 
@@ -106,7 +106,7 @@ describe("a payment", () => {
     linkId = await aLink();
     service.answers = () => ({ status: 500, body: "out of order" });
     const paying = twin.pay(linkId);
-    await expect(paying).rejects.toThrow(ConfirmationUnansweredError);
+    await expect(paying).rejects.toThrow(NoFinalAnswerError);
     await expect(paying).rejects.toThrow("HTTP 500 out of order");
     expect(twin.captures).toMatchObject([{ state: "unconfirmed" }]);
   });

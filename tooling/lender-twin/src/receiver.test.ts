@@ -136,6 +136,23 @@ describe("the state of a loan", () => {
     expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 3, totalCollected: 3000 });
   });
 
+  test("follows a reversal that reopens the case: the collected total falls, and repeats change nothing", async () => {
+    const paid = { ...payment(1, 5000), status: "collected" };
+    const closed = { ...paid, eventId: "evt_2", kind: "case.closed", sequence: 2 };
+    const reversed = { ...payment(3, 2000), kind: "payment.reversed" };
+    const reopened = { ...payment(4, 2000), kind: "case.reopened" };
+    for (const event of [paid, closed, reversed, reopened, reversed, closed, reopened]) await deliver(event);
+    await twin.settled();
+    expect(twin.events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
+    expect(twin.loans.get("LN-1")).toMatchObject({
+      sequence: 4,
+      status: "in_progress",
+      totalCollected: 2000,
+      outstandingAfter: 3000,
+    });
+    expect(twin.gaps).toEqual([]);
+  });
+
   test("waits for the case after a gap, while events of other loans are applied", async () => {
     const { promise, resolve: answerTheFetch } = Promise.withResolvers<SimulatedAnswer>();
     service.answers = () => promise;

@@ -64,7 +64,11 @@ const trouble = array(tuple(behaviour, integer({ min: 1, max: 6 })), { minLength
 );
 
 const change = record({
-  what: constantFrom("import", "pay", "pay", "pay", "payOff", "assign", "unassign", "hold", "release"),
+  what: oneof(
+    { weight: 3, arbitrary: constant("pay" as const) },
+    { weight: 2, arbitrary: constant("reverse" as const) },
+    { weight: 6, arbitrary: constantFrom("import", "payOff", "assign", "unassign", "hold", "release") },
+  ),
   loan: nat(3),
   amount: integer({ min: 1, max: 3_000 }),
   pauseMs: constantFrom(0, 0, 5, 50),
@@ -143,6 +147,8 @@ interface World {
 /** How often each kind of trouble happened in a run. */
 type Occurrences = Record<
   | "events"
+  | "reversals"
+  | "reopenings"
   | "refused"
   | "duplicates"
   | "gaps"
@@ -161,8 +167,9 @@ async function play(scenario: Scenario, world: World): Promise<Occurrences> {
   lender.receiverBehaviour = troubledBehaviour(scenario, loans[0]!);
   await expectAnswered(lender.importCases(loans.map((loan) => aRow(loan))));
   const incidents = scenario.incidents.map((incident) => applyIncident(incident, lender, world));
+  const books: LenderBooks = { payments: [], collected: new Map() };
   for (const step of scenario.changes) {
-    await apply(step, loans[step.loan % loans.length]!, lender, world);
+    await apply(step, loans[step.loan % loans.length]!, lender, books, world);
     await pause(step.pauseMs);
   }
   await pause(scenario.lastsMs);
@@ -171,11 +178,14 @@ async function play(scenario: Scenario, world: World): Promise<Occurrences> {
   lender.receiverBehaviour = "ok";
   const parked = await drain(lender, world);
   await lender.settled();
-  await expectConverged(lender, loans, world);
+  await expectConverged(lender, loans, books, world);
   const count = (isSo: (delivery: LenderTwin["deliveries"][number]) => boolean) =>
     lender.deliveries.filter(isSo).length;
+  const eventsOfKind = (wanted: string) => lender.events.filter(({ kind }) => kind === wanted).length;
   return {
     events: lender.events.length,
+    reversals: eventsOfKind("payment.reversed"),
+    reopenings: eventsOfKind("case.reopened"),
     refused: count(({ outcome }) => outcome === "refused"),
     duplicates: count(({ outcome }) => outcome === "duplicate"),
     gaps: lender.gaps.length,
@@ -194,23 +204,60 @@ function troubledBehaviour({ trouble, poison }: Scenario, loan: string): (event:
     sourceLoanNumber === loan && sequence === poison ? "error500" : (left.shift() ?? "ok");
 }
 
+/** The payments and reversals that the service has acknowledged, as the lender's own books have them. */
+interface LenderBooks {
+  /** In the order of their confirmation. `left` is the part that is not reversed. */
+  readonly payments: { readonly loan: string; readonly reference: string; left: number }[];
+  /** Everything paid minus everything reversed, by case id. */
+  readonly collected: Map<unknown, number>;
+}
+
 /** Applies a change. If the case does not allow the change now, the change is rejected and there is no event. */
 async function apply(
   { what, amount }: Scenario["changes"][number],
   loan: string,
   lender: LenderTwin & { code: string },
+  books: LenderBooks,
   { service, person }: World,
 ): Promise<void> {
   const em = service.app.database.em();
   const { environment } = service.app.config;
   if (what === "import") return expectAnswered(lender.importCases([aRow(loan, { outstandingAmount: amount })]));
-  if (what === "pay") return expectAnswered(lender.confirm(loan, aPayment(amount)));
-  if (what === "payOff") return expectAnswered(lender.confirm(loan, aPayment(10_000)));
+  if (what === "pay") return pay(loan, amount, lender, books);
+  if (what === "payOff") return pay(loan, 10_000, lender, books);
+  if (what === "reverse") return reverse(loan, amount, lender, books);
   const order: CaseOrder = { lender: (await lenderByCode(em, lender.code))!, loan, reason: "for a reason" };
   if (what === "assign") await assignCase(em, { ...order, fieldPartnerId: person.id }, environment);
   else if (what === "unassign") await unassignCase(em, order, environment);
   else if (what === "hold") await holdCase(em, order, environment);
   else await releaseCase(em, order, environment);
+}
+
+async function pay(loan: string, amount: number, lender: LenderTwin, books: LenderBooks): Promise<void> {
+  const payment = aPayment(amount);
+  const { status, body, rawBody } = await lender.confirm(loan, payment);
+  expect(status, rawBody).toBe(200);
+  books.payments.push({ loan, reference: payment.reference, left: amount });
+  count(books, body["caseId"], amount);
+}
+
+/** Reverses the loan's newest payment, or a part of it if the payment is more than `amount`. */
+async function reverse(loan: string, amount: number, lender: LenderTwin, books: LenderBooks): Promise<void> {
+  const payment = books.payments.findLast((one) => one.loan === loan && one.left > 0);
+  if (!payment) return;
+  const { reference, left } = payment;
+  const returned = Math.min(amount, left);
+  const reversalReference = `rev_${reference}_${left}`;
+  const reversedAt = new Date().toISOString();
+  const reversal = { reference, reversalReference, reversedAt, amount: returned, reason: "bounced" };
+  const { status, body, rawBody } = await lender.reverse(loan, reversal);
+  expect(status, rawBody).toBe(200);
+  payment.left -= returned;
+  count(books, body["caseId"], -returned);
+}
+
+function count({ collected }: LenderBooks, caseId: unknown, amount: number): void {
+  collected.set(caseId, (collected.get(caseId) ?? 0) + amount);
 }
 
 /**
@@ -251,17 +298,19 @@ async function drain(lender: LenderTwin & { code: string }, { rows }: World): Pr
 }
 
 /**
- * Expects that the lender's loans equal the service's cases, and that the lender has received every event (contract:
- * Receiver contract).
+ * Expects that the lender's loans equal the service's cases, that their totals equal the lender's own books, and that
+ * the lender has received every event (contract: Receiver contract).
  */
 async function expectConverged(
   lender: LenderTwin & { code: string },
   loans: readonly string[],
+  books: LenderBooks,
   { rows }: World,
 ): Promise<void> {
   for (const loan of loans) {
     const { sequence, status, totalCollected, outstandingAfter, caseId } = (await lender.getCase(loan)).body;
     expect(lender.loans.get(loan)).toMatchObject({ sequence, status, totalCollected, outstandingAfter, caseId });
+    expect(totalCollected).toBe(books.collected.get(caseId) ?? 0);
   }
   const published = await rows.published(lender.code);
   const taken = new Set(lender.events.map(({ eventId }) => eventId));
@@ -276,7 +325,7 @@ async function expectConverged(
 
 let payments = 0;
 
-function aPayment(amount: number): object {
+function aPayment(amount: number) {
   payments += 1;
   const paidAt = new Date().toISOString();
   return { amount, reference: `pay_${payments}`, paidAt, mode: "upi", amountIsMajorUnits: true };
