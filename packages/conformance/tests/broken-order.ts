@@ -14,7 +14,7 @@ export const ORDER: Broken[] = [
       },
     }),
     caughtBy: "duplicate",
-    and: ["duplicate-at-once", "replay"],
+    and: ["duplicate-at-once", "replay", "reversal"],
   },
   {
     fault: "adds the amounts of all events, including duplicates",
@@ -59,6 +59,43 @@ export const ORDER: Broken[] = [
     run: { withState: true },
   },
   {
+    fault: "rejects an event with a lower total",
+    lender: lenderWith({
+      take(event) {
+        const held = this.views.get(event.sourceLoanNumber ?? "");
+        const isLower = held && event.sequence > held.sequence && event.totalCollected < held.totalCollected;
+        return isLower ? [422, "the total is lower"] : right.take.call(this, event);
+      },
+    }),
+    caughtBy: "reversal",
+  },
+  {
+    fault: "treats a collected case as final",
+    lender: lenderWith({
+      apply(loan, event) {
+        const status = this.views.get(loan)?.status === "collected" ? "collected" : event.status;
+        right.apply.call(this, loan, { ...event, status });
+      },
+    }),
+    caughtBy: "reversal",
+    run: { withState: true },
+  },
+  {
+    fault: "subtracts a repeated reversal again",
+    lender: lenderWith({
+      take(event) {
+        const held = this.views.get(event.sourceLoanNumber ?? "");
+        if (event.kind !== "payment.reversed" || !held || !this.seen.has(event.eventId)) {
+          return right.take.call(this, event);
+        }
+        held.totalCollected -= event.data.amount ?? 0;
+        return [200];
+      },
+    }),
+    caughtBy: "reversal",
+    run: { withState: true },
+  },
+  {
     fault: "stores the event that arrived last",
     lender: lenderWith({ apply: forgetfully }),
     caughtBy: "out-of-order",
@@ -85,7 +122,7 @@ export const ORDER: Broken[] = [
       },
     }),
     caughtBy: "gap",
-    and: ["out-of-order"],
+    and: ["out-of-order", "reversal"],
     run: { withState: true },
   },
   {

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { CaseRead } from "../stand-in/case-service.ts";
 import { fail, warn, type Check, type Finding } from "./check.ts";
-import type { Event } from "../stand-in/event.ts";
+import { type Event, STORY } from "../stand-in/event.ts";
 import { expectAcknowledged } from "./expectation.ts";
 import type { StandIn } from "../stand-in/stand-in.ts";
 import { expectStateAt, isAt, POLL_MS, settledState } from "./state.ts";
 
-/** Checks that each event counts once and that a loan never goes back to an older state. contract: Receiver contract */
+/** Checks that each event counts once, that a reversal is followed, and that a loan never goes back to an older state. contract: Receiver contract */
 export const receiverOrderChecks: readonly Check[] = [
   {
     name: "receiver.duplicate",
@@ -59,6 +59,27 @@ export const receiverOrderChecks: readonly Check[] = [
       const deliveries = await deliverAll(service, "three events in order", events);
       const made = await service.deliver("a replay of the second", events[1]!, { attempt: 2, replay: true });
       return [...deliveries, ...expectAcknowledged(made), ...(await expectStateAt(service, [loan], 3, FORWARD_ONLY))];
+    },
+  },
+  {
+    name: "receiver.reversal",
+    title: "A reversed payment lowers the total and reopens the case, once",
+    why: "The bank may take a payment back after the case was collected. If you never lower a total, or treat collected as final, your books show money that you do not have.",
+    async run(service) {
+      const loan = service.newLoan();
+      const eventAt = (sequence: number) => service.event(loan, sequence);
+      const before = Array.from({ length: STORY.cleared - 1 }, (_, index) => eventAt(index + 1));
+      const [cleared, closed] = [eventAt(STORY.cleared), eventAt(STORY.closed)];
+      const [reversed, reopened] = [eventAt(STORY.reversed), eventAt(STORY.reopened)];
+      const faults = [
+        ...(await deliverAll(service, null, before)),
+        ...(await deliverAll(service, "a payment that clears the case", [cleared])),
+        ...(await deliverAll(service, "its case.closed", [closed])),
+        ...(await deliverAll(service, "a payment.reversed of this payment", [reversed])),
+        ...(await deliverAll(service, "its case.reopened", [reopened])),
+        ...(await deliverAll(service, "both again, freshly signed", [reversed, reopened], { attempt: 2 })),
+      ].slice(0, 1);
+      return faults.length > 0 ? faults : expectStateAt(service, [loan], STORY.reopened, FOLLOW_REVERSALS);
     },
   },
   {
@@ -118,7 +139,7 @@ function loanWithEvents(service: StandIn, sequences: number[]): { loan: string; 
 /** Delivers events one after the other, as the service sends the events of one loan. */
 async function deliverAll(
   service: StandIn,
-  what: string,
+  what: string | null,
   events: readonly Event[],
   deviation: { attempt?: number } = {},
 ): Promise<Finding[]> {
@@ -153,6 +174,8 @@ async function caseRead({ cases, settings }: StandIn, loan: string): Promise<Cas
 const ONCE =
   "Store each eventId under a unique index and skip known ones. Store totalCollected and outstandingAfter unchanged instead of adding amounts.";
 const VERIFY_FIRST = "Verify the signature before you store the eventId, and store it together with the event.";
+const FOLLOW_REVERSALS =
+  "Store status, totalCollected and outstandingAfter of every event whose sequence is higher than the stored one: totalCollected may fall, and a collected case may be in_progress again.";
 const FORWARD_ONLY = "Skip an event whose sequence is not higher than the stored sequence of its loan.";
 const ABSOLUTE =
   "Store totalCollected and outstandingAfter unchanged. If sequences are missing, read GET /api/v1/partner/cases/{loan} and store its state if that is newer.";

@@ -29,24 +29,63 @@ export interface EventDetails {
   readonly extra?: object;
 }
 
-/** Returns the state of a loan at a sequence: 1 creates the case, each later event is a payment of 100.25. */
+/**
+ * The sequences of a payment that clears the case and of its reversal. Sequence 1 creates the case. Every other event is
+ * a payment of 100.25.
+ */
+export const STORY = { cleared: 6, closed: 7, reversed: 8, reopened: 9 } as const;
+
+/** The payments of 100.25 before the case is cleared. */
+const PAYMENTS_BEFORE = STORY.cleared - 2;
+const CLEARING_MINOR = OUTSTANDING_MINOR - PAYMENTS_BEFORE * PAYMENT_MINOR;
+
+/** Returns the state of a loan at a sequence. */
 export function factsAt(sequence: number): LoanFacts {
-  const collectedMinor = (sequence - 1) * PAYMENT_MINOR;
+  const isCleared = sequence === STORY.cleared || sequence === STORY.closed;
+  const collectedMinor = isCleared ? OUTSTANDING_MINOR : paymentsAt(sequence) * PAYMENT_MINOR;
   return {
     sequence,
-    status: sequence === 1 ? "new" : "in_progress",
+    status: sequence === 1 ? "new" : isCleared ? "collected" : "in_progress",
     totalCollected: collectedMinor / 100,
     outstandingAfter: (OUTSTANDING_MINOR - collectedMinor) / 100,
   };
 }
 
+/** Returns the number of payments of 100.25 up to a sequence. */
+function paymentsAt(sequence: number): number {
+  return sequence < STORY.cleared ? sequence - 1 : PAYMENTS_BEFORE + Math.max(0, sequence - STORY.reopened);
+}
+
 /** Returns an event of a loan, with a new id. */
 export function loanEvent(lenderCode: string, loan: string, sequence: number, details: EventDetails = {}): Event {
   const { sequence: _, ...facts } = factsAt(sequence);
-  const { kind = sequence === 1 ? "case.created" : "payment.collected", extra = {} } = details;
-  const data = details.data ?? (sequence === 1 ? { importId: id("imp"), cycle: 1 } : paymentData());
+  const { kind, data } = usualEvent(loan, sequence);
   const envelope = { sourceLoanNumber: loan, caseId: caseIdOf(loan), cycle: 1, sequence, currency: "INR", ...facts };
-  return event(kind, lenderCode, { ...envelope, data, ...extra });
+  const { kind: wantedKind = kind, data: wantedData = data, extra = {} } = details;
+  return event(wantedKind, lenderCode, { ...envelope, data: wantedData, ...extra });
+}
+
+/** Returns the kind and the data of the event with this sequence. */
+function usualEvent(loan: string, sequence: number): { kind: string; data: object } {
+  const { reference } = clearingPayment(loan);
+  const { reversalReference, amount, reason, reversedAt } = reversalOf(loan);
+  switch (sequence) {
+    case 1:
+      return { kind: "case.created", data: { importId: id("imp"), cycle: 1 } };
+    case STORY.cleared:
+      return { kind: "payment.collected", data: clearingPayment(loan) };
+    case STORY.closed:
+      return { kind: "case.closed", data: { closeReason: "paid_in_full", reference } };
+    case STORY.reversed: {
+      const reversal = { reference, reversalReference, amount, reason, reversedAt };
+      const totals = { inBalance: false, totalReversed: amount, excessAmount: 0 };
+      return { kind: "payment.reversed", data: { ...reversal, caseId: caseIdOf(loan), cycle: 1, ...totals } };
+    }
+    case STORY.reopened:
+      return { kind: "case.reopened", data: { reference, reversalReference, fieldPartner: null } };
+    default:
+      return { kind: "payment.collected", data: paymentData() };
+  }
 }
 
 /** Returns the case of a loan after the event with this sequence. contract: GET cases/{loan} */
@@ -62,19 +101,27 @@ export function caseAt(loan: string, sequence: number): object {
     fieldWork: "open",
     currency: "INR",
     placedAmount: OUTSTANDING_MINOR / 100,
+    totalReversed: sequence < STORY.reversed ? 0 : CLEARING_MINOR / 100,
     excessAmount: 0,
     dpd: null,
     bucket: null,
     assignedFieldPartner: null,
     lastVisit: null,
     activeLink: null,
-    payments: Array.from({ length: sequence - 1 }, () => ({ ...paymentData(), recordedAt: now })),
+    payments: paymentsOf(loan, sequence).map((payment) => ({ ...payment, recordedAt: now })),
     createdAt: now,
     updatedAt: now,
     closedAt: null,
     closeReason: null,
     serverTime: now,
   };
+}
+
+function paymentsOf(loan: string, sequence: number): object[] {
+  const payments: object[] = Array.from({ length: paymentsAt(sequence) }, () => ({ ...paymentData(), reversals: [] }));
+  if (sequence < STORY.cleared) return payments;
+  const reversals = sequence < STORY.reversed ? [] : [reversalOf(loan)];
+  return [...payments, { ...clearingPayment(loan), reversals }];
 }
 
 /** Returns a ping: an event without a loan. contract: Envelope body fields */
@@ -100,7 +147,18 @@ function caseIdOf(loan: string): string {
   return `case_${createHash("sha256").update(loan).digest("hex").slice(0, 32)}`;
 }
 
-function paymentData(): object {
+/** The payment that clears the loan's case. */
+function clearingPayment(loan: string) {
+  return { ...paymentData(), reference: `pay_of_${loan}`, amount: CLEARING_MINOR / 100 };
+}
+
+function reversalOf(loan: string) {
+  const now = new Date().toISOString();
+  const amount = CLEARING_MINOR / 100;
+  return { reversalReference: `rev_of_${loan}`, amount, reason: "bank_reversed", reversedAt: now, recordedAt: now };
+}
+
+function paymentData() {
   return {
     reference: id("pay"),
     amount: PAYMENT_MINOR / 100,
