@@ -7,12 +7,16 @@ import { importedWhole } from "./invariants/imported-whole.ts";
 import { ledgerVerifies } from "./invariants/ledger-verifies.ts";
 import { linksExplained } from "./invariants/links-explained.ts";
 import { nothingStuck } from "./invariants/nothing-stuck.ts";
+import { reversedOnce } from "./invariants/reversed-once.ts";
+import { reversedWhole } from "./invariants/reversed-whole.ts";
 import { sequencesGapless } from "./invariants/sequences-gapless.ts";
 
 /** The invariants that must hold after every fault. */
 export const invariants: readonly Invariant[] = [
   bookedOnce,
   bookedWhole,
+  reversedOnce,
+  reversedWhole,
   ledgerVerifies,
   sequencesGapless,
   eventsAccounted,

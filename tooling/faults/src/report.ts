@@ -46,6 +46,7 @@ export function sumUp(outcomes: readonly Outcome[]): Outcome {
       strikes: sum(({ counts }) => counts.strikes),
       hits: sum(({ counts }) => counts.hits),
       lostAnswers: sum(({ counts }) => counts.lostAnswers),
+      reversed: sum(({ counts }) => counts.reversed),
       killsTimed: sum(({ counts }) => counts.killsTimed),
       killsAmidCommit: sum(({ counts }) => counts.killsAmidCommit),
       refused: sum(({ counts }) => counts.refused),
@@ -69,8 +70,8 @@ export function exitCodeOf({ faults }: Report): 0 | 1 | 3 {
 }
 
 /**
- * Returns the report as text: a table of counts, the kills that hit a commit, the violations, and the faults that could
- * not run.
+ * Returns the report as text: a table of counts, the kills that hit a commit, the number of reversals, the violations, and
+ * the faults that could not run.
  */
 export function reportText(report: Report): string {
   const { seed, machine, faults } = report;
@@ -83,6 +84,7 @@ export function reportText(report: Report): string {
     "",
     table([[...COLUMNS], ...rows]),
     ...section("Kills that hit a commit in progress:", played.flatMap(killsText)),
+    ...section("Acknowledged reversals:", played.flatMap(reversedText)),
     ...played.flatMap(({ name, soak }) => (soak ? ["", ...soakText(name, soak)] : [])),
     ...section("Violations:", violations),
     ...section("Could not run on this machine:", notPlayed),
@@ -101,6 +103,10 @@ function figures({ counts, sent, acknowledged, booked, violations }: Outcome): s
  */
 function killsText({ name, counts }: Outcome & { readonly name: string }): string[] {
   return counts.killsTimed === 0 ? [] : [`${name}: ${counts.killsAmidCommit} of ${counts.killsTimed}`];
+}
+
+function reversedText({ name, counts }: Outcome & { readonly name: string }): string[] {
+  return counts.reversed === 0 ? [] : [`${name}: ${counts.reversed.toLocaleString("en")}`];
 }
 
 function soakText(name: string, { capacityPerS, pacePerS, flatness, samples }: Soak): string[] {

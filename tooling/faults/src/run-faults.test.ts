@@ -17,6 +17,7 @@ const OUTCOME: Outcome = {
     strikes: 2,
     hits: 1,
     lostAnswers: 3,
+    reversed: 5,
     killsTimed: 2,
     killsAmidCommit: 1,
     refused: 4,

@@ -9,6 +9,8 @@ import { importedWhole } from "../src/invariants/imported-whole.ts";
 import { ledgerVerifies } from "../src/invariants/ledger-verifies.ts";
 import { linksExplained } from "../src/invariants/links-explained.ts";
 import { nothingStuck } from "../src/invariants/nothing-stuck.ts";
+import { reversedOnce } from "../src/invariants/reversed-once.ts";
+import { reversedWhole } from "../src/invariants/reversed-whole.ts";
 import { sequencesGapless } from "../src/invariants/sequences-gapless.ts";
 import { startOperator } from "../src/processes/service-process.ts";
 import { readVerification, seenBy } from "../src/invariants/settle.ts";
@@ -43,6 +45,15 @@ const bookAgain = (change: (columns: string) => string) =>
    select ${change(BOOKING_COLUMNS.replace(" id,", " gen_random_uuid(),"))}
    from ledger.payment_booking where reference = 'pay_0'`;
 
+const REVERSAL_COLUMNS = `lender_id, id, booking_id, source_loan_number, reference, reversal_reference, case_id, cycle,
+  amount_minor, currency, reversed_at, reason, note, applied_minor, excess_minor, in_balance, adjustment_minor, reapplied,
+  outstanding_after_minor, total_collected_after_minor, total_reversed_after_minor, excess_after_minor, status_after,
+  sequence, warnings, recorded_at, digest`;
+const reverseAgain = (column: string, value: string) =>
+  `insert into ledger.payment_reversal (${REVERSAL_COLUMNS})
+   select ${REVERSAL_COLUMNS.replace(" id,", " gen_random_uuid(),").replace(` ${column},`, ` ${value},`)}
+   from ledger.payment_reversal`;
+
 describe.each([
   {
     invariant: bookedOnce,
@@ -71,19 +82,50 @@ describe.each([
     ],
   },
   {
+    invariant: reversedOnce,
+    doctorings: [
+      ["delete from ledger.payment_reversal", /rev_pay_2 was acknowledged but is not recorded/],
+      [reverseAgain("reversal_reference", "'rev_x'"), /rev_x is recorded, but no client sent it/],
+      [reverseAgain("source_loan_number", "'LN-2'"), /rev_pay_2 is recorded 2 times/],
+      ["update ledger.payment_reversal set source_loan_number = 'LN-2'", /of pay_2 on LN-2, which differs/],
+      [
+        "update ledger.payment_reversal set amount_minor = 3900, applied_minor = 3900",
+        /recorded as 3900 of pay_2 on LN-0, which differs/,
+      ],
+      ["update ledger.payment_reversal set sequence = 77", /sequence 5, but its row has 77/],
+      [
+        "update ledger.payment_booking set amount_minor = 3900, applied_minor = 3900 where reference = 'pay_2'",
+        /pay_2 of LN-0 is 3900, but its reversals are 4000/,
+      ],
+    ],
+  },
+  {
+    invariant: reversedWhole,
+    doctorings: [
+      ["delete from webhooks.event where kind = 'payment.reversed'", /rev_pay_2 of LN-0 has no event/],
+      ["delete from ledger.transfer where kind = 'correction'", /rev_pay_2 of LN-0 has transfers of 0/],
+      ["delete from ledger.payment_reversal", /event 5 of LN-0 is about rev_pay_2, which is not recorded/],
+      ["delete from ledger.payment_reversal", /transfers of 4000 take a payment back, but no reversal has/],
+      [
+        "update cases.collection_case set total_reversed_minor = 1 where source_loan_number = 'LN-0'",
+        /LN-0 has 1 reversed, but its reversals are 4000/,
+      ],
+    ],
+  },
+  {
     invariant: sequencesGapless,
     doctorings: [
       [
         "delete from webhooks.event where source_loan_number = 'LN-0' and sequence = 2",
-        /LN-0 has 3 events from 1 to 4/,
+        /LN-0 has 4 events from 1 to 5/,
       ],
       [
         "delete from webhooks.event where source_loan_number = 'LN-0' and sequence = 1",
-        /LN-0 has 3 events from 2 to 4/,
+        /LN-0 has 4 events from 2 to 5/,
       ],
       [
         "update webhooks.event set sequence = 3 where source_loan_number = 'LN-0' and sequence = 2",
-        /LN-0 has 4 events/,
+        /LN-0 has 5 events/,
       ],
       ["update cases.collection_case set sequence = 9 where source_loan_number = 'LN-0'", /its case has sequence 9/],
       ["delete from webhooks.event where source_loan_number = 'LN-2'", /LN-2 has 0 events/],
@@ -170,6 +212,14 @@ describe.each([
       await rows.query("rollback");
     }
   });
+});
+
+test("reversedOnce reports a reversal that was refused but is recorded", async () => {
+  const [[name, reversal] = ["", undefined]] = [...sound.model.reversals];
+  const reversals = new Map([[name, { ...reversal!, acknowledged: undefined, isRefused: true }]]);
+  const { payments, batches, links, oddities } = sound.model;
+  const model = { payments, batches, links, oddities, reversals };
+  expect(await reversedOnce.violations({ ...sound, model })).toEqual(["rev_pay_2 was refused but is recorded"]);
 });
 
 test("eventsAccounted reports an event that counts as delivered but never arrived at the lender", async () => {

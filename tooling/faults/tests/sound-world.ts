@@ -38,8 +38,8 @@ const PAYMENTS = 3;
 const WITHIN_MS = 60_000;
 
 /**
- * Makes the database for tests: three loans, three payments of the first loan, and a link of the second loan that is
- * minted, replaced and paid.
+ * Makes the database for tests: three loans, three payments of the first loan of which a part is reversed, and a link of
+ * the second loan that is minted, replaced and paid.
  */
 export async function soundWorld(): Promise<SoundWorld> {
   const { url } = await testDatabase("faults", async (template) => {
@@ -79,6 +79,7 @@ export async function soundWorld(): Promise<SoundWorld> {
        assigned_field_partner_id = (select id from field_partners.field_partner) where source_loan_number = 'LN-1'`,
   );
   for (let number = 0; number < PAYMENTS; number += 1) await pay(lender, model, "LN-0", `pay_${number}`);
+  await reverse(lender, model, "LN-0", "pay_2");
   await askTwice(service.url, accessToken, model, rows, lender);
   const [linkId] = lender.links.keys();
   await pay(lender, model, "LN-1", "pay_by_link", linkId);
@@ -123,6 +124,25 @@ async function pay(lender: LenderTwin, model: Model, loan: string, reference: st
   const payment = { loan, reference, amountMinor: 10_000, body: "", isDoubtful: false, acknowledged: undefined };
   model.add(payment);
   model.acknowledge(payment, Number(body["sequence"]));
+}
+
+/** Reverses a part of a payment. */
+async function reverse(lender: LenderTwin, model: Model, loan: string, reference: string): Promise<void> {
+  const reversalReference = `rev_${reference}`;
+  const given = { reference, reversalReference, reversedAt: new Date().toISOString(), amount: 40, reason: "bounced" };
+  const { status, body, rawBody } = await lender.reverse(loan, given);
+  if (status !== 200) throw new Error(`The reversal was answered ${status}: ${rawBody}`);
+  const acknowledged = { sequence: Number(body["sequence"]), amountMinor: 4_000 };
+  const sent = {
+    loan,
+    reference,
+    reversalReference,
+    amountMinor: 4_000,
+    body: "",
+    isDoubtful: false,
+    isRefused: false,
+  };
+  model.reversals.set(reversalReference, { ...sent, acknowledged });
 }
 
 /** Runs the field partner's traffic until two links were requested and minted. */

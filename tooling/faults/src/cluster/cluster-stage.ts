@@ -178,6 +178,7 @@ async function aLender(
     seed: seedOf(of.seed, code),
     model: of.model,
     loans,
+    smallLoans: [],
     accessToken: of.accessToken,
     sendsMail: false,
     servers: of.servers,

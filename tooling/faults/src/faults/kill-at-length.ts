@@ -15,7 +15,7 @@ export const killAtLength: Fault = {
     stage: { servers: [{}, {}] },
     traffic: { clients: 32, restMs: 0, linkRestMs: 500, importRestMs: 1_000 },
     paymentsBetween: { quick: 100, long: 3_340 },
-    mustCount: ["lostAnswers"],
+    mustCount: ["lostAnswers", "reversed"],
     async strike({ servers, postgres, model, random }) {
       await amidCommit({ postgres, model });
       const turn = model.counts.strikes % CYCLE;

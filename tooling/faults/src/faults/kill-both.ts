@@ -9,7 +9,7 @@ export const killBoth: Fault = {
   run: underTraffic({
     stage: { servers: [{}], workers: [{}] },
     traffic: { clients: 12, restMs: 2 },
-    mustCount: ["lostAnswers"],
+    mustCount: ["lostAnswers", "reversed"],
     async strike({ servers, workers, postgres, model }) {
       await amidCommit({ postgres, model });
       await Promise.all([servers.killAll(), workers.killAll()]);

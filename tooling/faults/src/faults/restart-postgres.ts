@@ -9,7 +9,7 @@ export const restartPostgres: Fault = {
   rounds: { quick: 1, long: 20, legs: 1 },
   run: underTraffic({
     traffic: { clients: 12, restMs: 2 },
-    mustCount: ["refused"],
+    mustCount: ["refused", "reversed"],
     async strike({ postgres, model, random }) {
       await postgres.restart(oneOf(random, ["SIGQUIT", "SIGQUIT", "SIGINT"] as const), random() * 1_500);
       model.counts.hits += 1;

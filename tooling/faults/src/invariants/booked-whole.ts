@@ -38,9 +38,11 @@ const SELECT_HALVES = `
   from moved m
   where not exists (select from ledger.payment_booking b where b.lender_id = m.lender_id and b.id = m.booking_id)
   union all
-  select format('case %s has %s collected, but its bookings are %s', c.source_loan_number, c.total_collected_minor,
-    coalesce(sum(b.amount_minor), 0))
+  select format('case %s has %s collected, but its bookings minus its reversals are %s', c.source_loan_number,
+    c.total_collected_minor, paid.amount - returned.amount)
   from cases.collection_case c
-  left join ledger.payment_booking b on b.lender_id = c.lender_id and b.case_id = c.id
-  group by c.lender_id, c.id, c.source_loan_number, c.total_collected_minor
-  having c.total_collected_minor <> coalesce(sum(b.amount_minor), 0)`;
+  cross join lateral (select coalesce(sum(b.amount_minor), 0) as amount from ledger.payment_booking b
+    where b.lender_id = c.lender_id and b.case_id = c.id) paid
+  cross join lateral (select coalesce(sum(r.amount_minor), 0) as amount from ledger.payment_reversal r
+    where r.lender_id = c.lender_id and r.case_id = c.id) returned
+  where c.total_collected_minor <> paid.amount - returned.amount`;

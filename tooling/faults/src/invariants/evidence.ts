@@ -25,7 +25,7 @@ export interface Verification {
 /** The data that the invariants are checked against, after all work has ended. */
 export interface Evidence {
   readonly rows: Rows;
-  readonly model: Pick<Model, "payments" | "batches" | "links" | "oddities">;
+  readonly model: Pick<Model, "payments" | "reversals" | "batches" | "links" | "oddities">;
   readonly lender: LenderSide;
   readonly verification: Verification;
 }

@@ -19,6 +19,8 @@ export interface Original {
   readonly accessToken: string;
   /** Loans that receive payments without a link. */
   readonly loans: readonly string[];
+  /** Loans that a payment without a link mostly clears. */
+  readonly smallLoans: readonly string[];
 }
 
 export const LENDER = "ACME";
@@ -31,12 +33,15 @@ const DOORS = 100;
  * paid off: a loan that is paid off accepts no more links.
  */
 const PLACED = 10_000_000;
+/** Loans that a payment without a link mostly clears, so that a reversal reopens their case. */
+const SMALL_LOANS = 100;
+const PLACED_SMALL = 100;
 
 let original: Promise<Original> | undefined;
 
 /**
  * Returns a PostgreSQL data folder with one lender, imported loans, and one field partner who holds some of the cases.
- * The folder is filled once per process.
+ * A second field partner holds the small loans. The folder is filled once per process.
  */
 export function originalBooks(settings: Settings): Promise<Original> {
   original ??= fillBooks(settings);
@@ -59,16 +64,21 @@ async function fillBooks(given: Settings): Promise<Original> {
   const { code, stderr } = await startMigration(settings).done;
   if (code !== 0) throw new Error(`The migration failed with exit code ${code}: ${stderr}`);
   const servers = new Crew({ ...settings, ROLE: "server" }, { logFile: join(folder, "servers.log") });
-  const [person, twin] = await Promise.all([registerFieldPartner(settings), startLenderTwin(), servers.start([{}])]);
+  const [person, other, twin] = await Promise.all([
+    registerFieldPartner(settings, "+919820000001"),
+    registerFieldPartner(settings, "+919820000002"),
+    startLenderTwin(),
+    servers.start([{}]),
+  ]);
   const lender = await registerLender(settings, twin);
   twin.connect({ serviceUrl: servers.urls[0]!, ...lender });
-  const loans = await importBooks(settings, postgres, twin, person.id);
+  const { loans, smallLoans } = await importBooks(settings, postgres, twin, { doors: person.id, smallLoans: other.id });
   await Promise.all([twin.close(), servers.killAll()]);
   await postgres.bringDown("SIGINT");
   const dataDir = join(folder, "original");
   await copyCluster(postgres.dataDir, dataDir);
   await postgres.stop();
-  return { dataDir, lender, accessToken: person.accessToken, loans };
+  return { dataDir, lender, accessToken: person.accessToken, loans, smallLoans };
 }
 
 /** Registers the lender. Each stage sets the lender's addresses later. */
@@ -88,8 +98,8 @@ async function registerLender(settings: Settings, twin: LenderTwin): Promise<Ori
   return { apiKeyId: String(apiKeyId), hmacSecret: String(hmacSecret) };
 }
 
-async function registerFieldPartner(settings: Settings): Promise<{ id: string; accessToken: string }> {
-  const person = await operator(settings, "field-partner", "create", "--name=Asha Rao", "--phone=+919820000001");
+async function registerFieldPartner(settings: Settings, phone: string): Promise<{ id: string; accessToken: string }> {
+  const person = await operator(settings, "field-partner", "create", "--name=Asha Rao", `--phone=${phone}`);
   const id = String(person["fieldPartnerId"]);
   const { accessToken } = await operator(settings, "field-partner", "token", id);
   return { id, accessToken: String(accessToken) };
@@ -100,18 +110,24 @@ async function importBooks(
   settings: Settings,
   postgres: OwnPostgres,
   twin: LenderTwin,
-  fieldPartnerId: string,
-): Promise<string[]> {
+  holders: { readonly doors: string; readonly smallLoans: string },
+): Promise<Pick<Original, "loans" | "smallLoans">> {
   const loans = Array.from({ length: LOANS }, (_, index) => `LN/${index}`);
   const doors = Array.from({ length: DOORS }, (_, index) => `DOOR/${index}`);
-  const rows = [...loans, ...doors].map((loan) => importRow(loan, PLACED));
+  const smallLoans = Array.from({ length: SMALL_LOANS }, (_, index) => `SMALL/${index}`);
+  const rows = [
+    ...[...loans, ...doors].map((loan) => importRow(loan, PLACED)),
+    ...smallLoans.map((loan) => importRow(loan, PLACED_SMALL)),
+  ];
   const { status, rawBody } = await twin.importCases(rows, { atomic: true });
   if (status !== 200) throw new Error(`The import of the loans failed: ${rawBody}`);
-  await operator(settings, "case", "assign", LENDER, doors[0]!, fieldPartnerId);
+  await operator(settings, "case", "assign", LENDER, doors[0]!, holders.doors);
+  await operator(settings, "case", "assign", LENDER, smallLoans[0]!, holders.smallLoans);
   await postgres.pool.query(
-    `update cases.collection_case set status = 'assigned',
-       assigned_field_partner_id = (select id from field_partners.field_partner)
-     where source_loan_number like 'DOOR/%' and assigned_field_partner_id is null`,
+    `update cases.collection_case one set status = 'assigned', assigned_field_partner_id = first.assigned_field_partner_id
+     from cases.collection_case first
+     where first.source_loan_number in ('DOOR/0', 'SMALL/0') and one.assigned_field_partner_id is null
+       and split_part(one.source_loan_number, '/', 1) = split_part(first.source_loan_number, '/', 1)`,
   );
-  return loans;
+  return { loans, smallLoans };
 }

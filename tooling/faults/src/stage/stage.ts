@@ -51,6 +51,8 @@ export interface Stage {
   readonly front: LyingFront | undefined;
   /** Loans that receive payments without a link. */
   readonly loans: readonly string[];
+  /** Loans that a payment without a link mostly clears. */
+  readonly smallLoans: readonly string[];
   readonly accessToken: string;
   readonly sendsMail: boolean;
   readonly mayRefuse: (answer: Answer) => boolean;
@@ -116,6 +118,7 @@ async function setUp(
     relay,
     front,
     loans: original.loans,
+    smallLoans: original.smallLoans,
     accessToken: original.accessToken,
     sendsMail: options.smtpUrl !== undefined,
     mayRefuse: (answer) => isUnavailable(answer) || options.mayRefuse?.(answer) === true,

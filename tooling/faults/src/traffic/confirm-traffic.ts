@@ -1,35 +1,44 @@
 import type { Answer, LenderClient } from "@collections/lender-twin";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Model, Payment } from "./model.ts";
-import { oneOf } from "./seeded-random.ts";
 import type { Pace, Scene } from "./pace.ts";
-import { UnansweredError } from "./traffic-end.ts";
+import { reverseOne } from "./reverse-traffic.ts";
+import { oneOf } from "./seeded-random.ts";
+import { describeAnswer, untilSettled } from "./until-settled.ts";
 
 const LARGEST_MINOR = 50_000;
 const BY_LINK = 0.2;
-/**
- * The share of payments that the lender does not repeat after their answer was lost. Such a payment must be booked
- * completely or not at all.
- */
-const GIVEN_UP = 0.1;
-const RETRY_AFTER_MS = 100;
+/** The share of payments on small loans. Most of these payments clear the case. */
+const ON_SMALL_LOAN = 0.1;
+/** The share of payments after which the client reverses one of its latest payments. */
+const REVERSED = 0.1;
+/** On a small loan a reversal mostly reopens the case. */
+const REVERSED_ON_SMALL_LOAN = 0.5;
+/** The number of a client's latest payments that it may still reverse. */
+const LATEST = 20;
 
 let clients = 0;
 
 /**
- * Simulates one of the lender's servers: confirms payments one after the other, and repeats each confirmation until it
- * is answered. Throws UnansweredError if a payment has no answer at the end.
+ * Simulates one of the lender's servers: confirms payments one after the other and reverses some of them, and repeats
+ * each request until it is answered. Throws UnansweredError if a request has no answer at the end.
  */
 export async function confirmPayments(stage: Scene, pace: Pace): Promise<void> {
   const { random, isOver, rest } = pace;
   clients += 1;
   const prefix = `pay_${clients}_`;
   const client = stage.client();
+  const latest: Payment[] = [];
   try {
     for (let number = 1; !isOver(); number += 1) {
       const payment = aPayment(stage, `${prefix}${number}`, random);
       stage.model.add(payment);
       await confirmUntilAnswered(stage, client, payment, pace);
+      const isSmall = stage.smallLoans.includes(payment.loan);
+      if (payment.acknowledged) latest.push(payment);
+      if (latest.length > LATEST) latest.shift();
+      if (latest.length > 0 && random() < (isSmall ? REVERSED_ON_SMALL_LOAN : REVERSED)) {
+        await reverseOne(stage, client, isSmall ? latest.at(-1)! : oneOf(random, latest), pace);
+      }
       await rest();
     }
   } finally {
@@ -37,10 +46,11 @@ export async function confirmPayments(stage: Scene, pace: Pace): Promise<void> {
   }
 }
 
-function aPayment({ loans, lender }: Scene, reference: string, random: () => number): Payment {
+function aPayment({ loans, smallLoans, lender }: Scene, reference: string, random: () => number): Payment {
   const links = [...lender.links.values()];
   const link = links.length > 0 && random() < BY_LINK ? oneOf(random, links) : undefined;
-  const loan = link?.sourceLoanNumber ?? oneOf(random, loans);
+  const someLoans = smallLoans.length > 0 && random() < ON_SMALL_LOAN ? smallLoans : loans;
+  const loan = link?.sourceLoanNumber ?? oneOf(random, someLoans);
   const amountMinor = 1 + Math.floor(random() * LARGEST_MINOR);
   const body = JSON.stringify({
     amount: amountMinor / 100,
@@ -53,36 +63,22 @@ function aPayment({ loans, lender }: Scene, reference: string, random: () => num
   return { loan, reference, amountMinor, body, isDoubtful: false, acknowledged: undefined };
 }
 
-/** After a lost answer the lender sends the same bytes again, to any of the servers. */
-async function confirmUntilAnswered(
-  { servers, model, mayRefuse }: Scene,
-  client: LenderClient,
-  payment: Payment,
-  { random, isTooLate, onAnswer }: Pace,
-): Promise<void> {
-  for (;;) {
-    client.connect({ serviceUrl: oneOf(random, servers.urls) });
-    const startedAt = performance.now();
-    const answer = await client.confirm(payment.loan, payment.body).catch(() => undefined);
-    if (answer !== undefined && (answer.status === 200 || answer.status === 409)) {
-      onAnswer?.(performance.now() - startedAt);
-      book(model, payment, answer);
-      return;
-    }
-    if (answer !== undefined && !mayRefuse(answer)) {
-      // The outcome is unknown: the checks treat the payment as never acknowledged.
-      model.odd(describeAnswer(answer));
-      return;
-    }
-    if (answer?.status === 503) model.counts.refused += 1;
-    // The payment may have been booked if the answer was lost or is a 5xx: a 503 may follow a commit whose result the
-    // server did not receive. After any other rejection the payment is not booked.
-    const isNewlyDoubtful = !payment.isDoubtful && (answer === undefined || answer.status >= 500);
-    if (isNewlyDoubtful) payment.isDoubtful = true;
-    if (isNewlyDoubtful && random() < GIVEN_UP) return;
-    if (isTooLate()) throw new UnansweredError(`the payment ${payment.reference}`);
-    await pause(RETRY_AFTER_MS + random() * RETRY_AFTER_MS);
-  }
+async function confirmUntilAnswered(stage: Scene, client: LenderClient, payment: Payment, pace: Pace): Promise<void> {
+  let startedAt = 0;
+  const request = {
+    name: `the payment ${payment.reference}`,
+    fact: payment,
+    send(one: LenderClient) {
+      startedAt = performance.now();
+      return one.confirm(payment.loan, payment.body);
+    },
+    isFinal: ({ status }: Answer) => status === 200 || status === 409,
+  };
+  const answer = await untilSettled(stage, client, request, pace);
+  // Without an answer, the checks treat the payment as never acknowledged.
+  if (answer === undefined) return;
+  pace.onAnswer?.(performance.now() - startedAt);
+  book(stage.model, payment, answer);
 }
 
 function book(model: Model, payment: Payment, answer: Answer): void {
@@ -93,14 +89,10 @@ function book(model: Model, payment: Payment, answer: Answer): void {
     original?: { sequence: number };
   };
   if (code !== "DUPLICATE_CONFIRMATION" || !payment.isDoubtful || matches !== true || original === undefined) {
-    return model.odd(describeAnswer(answer));
+    return model.odd(describeAnswer(`the payment ${payment.reference}`, answer));
   }
   model.counts.lostAnswers += 1;
   model.acknowledge(payment, original.sequence);
-}
-
-function describeAnswer({ status, rawBody }: Answer): string {
-  return `a confirmation was answered ${status}: ${rawBody.slice(0, 300)}`;
 }
 
 /**

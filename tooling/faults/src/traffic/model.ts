@@ -11,6 +11,24 @@ export interface Payment {
   acknowledged: { readonly sequence: number } | undefined;
 }
 
+/** A reversal of a payment, or of a part of it, as the lender knows it. */
+export interface Reversal {
+  readonly loan: string;
+  /** The reference of the payment. */
+  readonly reference: string;
+  readonly reversalReference: string;
+  /** Undefined if the lender asked to reverse all that was left of the payment. */
+  readonly amountMinor: number | undefined;
+  /** The bytes of every attempt. */
+  readonly body: string;
+  /** Whether an attempt may have been recorded without our knowledge: it ended without an answer, or with a 503. */
+  isDoubtful: boolean;
+  /** Whether the service has answered that the reversal exceeds what is left of the payment. */
+  isRefused: boolean;
+  /** The answer that confirmed the reversal. */
+  acknowledged: { readonly sequence: number; readonly amountMinor: number } | undefined;
+}
+
 /** Loans of one atomic import. */
 export interface Batch {
   readonly loans: readonly string[];
@@ -29,8 +47,10 @@ export interface Counts {
   strikes: number;
   /** The number of effects of the strikes: killed processes, cut connections, stopped PostgreSQL servers. */
   hits: number;
-  /** Payments that were booked although no answer said so. */
+  /** Payments and reversals that were recorded although no answer said so. */
   lostAnswers: number;
+  /** Acknowledged reversals. */
+  reversed: number;
   /** Kills that waited for a server's commit, and how many of them hit a commit on its way to the disk. */
   killsTimed: number;
   killsAmidCommit: number;
@@ -45,6 +65,7 @@ export function noCounts(): Counts {
     strikes: 0,
     hits: 0,
     lostAnswers: 0,
+    reversed: 0,
     killsTimed: 0,
     killsAmidCommit: 0,
     refused: 0,
@@ -59,6 +80,8 @@ const ODD_ANSWERS_KEPT = 20;
  */
 export class Model {
   readonly payments: Map<string, Payment> = new Map();
+  /** By their reversal references, which a run never repeats. */
+  readonly reversals: Map<string, Reversal> = new Map();
   readonly batches: Batch[] = [];
   readonly links: LinkRequest[] = [];
   readonly counts: Counts = noCounts();

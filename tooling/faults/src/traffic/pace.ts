@@ -11,6 +11,8 @@ export interface Scene {
   readonly lender: Pick<LenderTwin, "links">;
   /** Loans that receive payments without a link. */
   readonly loans: readonly string[];
+  /** Loans that a payment without a link mostly clears. May be empty. */
+  readonly smallLoans: readonly string[];
   readonly accessToken: string;
   readonly sendsMail: boolean;
   readonly mayRefuse: (answer: Answer) => boolean;

@@ -31,6 +31,7 @@ function sceneAt(serviceUrl: string): Scene {
     servers: { urls: [serviceUrl] },
     lender: { links: new Map() },
     loans: ["LN-0", "LN-1"],
+    smallLoans: [],
     accessToken: "token",
     sendsMail: false,
     mayRefuse: isUnavailable,
