@@ -30,6 +30,9 @@ const PROCESSES = 2;
  */
 const LAST_ATTEMPTS = 30;
 
+/** Every third event is the reversal of a payment, so that the total also falls. */
+const REVERSED_EVERY = 3;
+
 /** One step of a scenario: a loan changes, some events are delivered, or a process dies at one of its next queries. */
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ what: fc.constant("change" as const), loan: fc.nat(LOANS - 1) }) },
@@ -112,7 +115,8 @@ async function converges(scenario: Scenario, lenderOf: (hooks: Hooks) => Lender,
   const acknowledged = new Set<string>();
 
   async function deliver(loan: string, sequence: number, process: number): Promise<boolean> {
-    const event = anEvent(loan, sequence);
+    const kind = sequence % REVERSED_EVERY === 0 ? "payment.reversed" : "payment.collected";
+    const event = anEvent(loan, sequence, { kind, ...amountsAt(sequence) });
     const { status, body } = await lender.receivers[process]!.receive(aWebhook(event));
     const outcome = status === 200 ? String(body["outcome"]) : "refused";
     seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
@@ -172,9 +176,15 @@ function expectConverged(loan: string, sequence: number, { loans, log }: Stored,
 }
 
 function snapshotOf(loan: string, sequence: number): CaseSnapshot {
-  const state = aState(loan, sequence);
-  const amounts = { totalCollected: String(state.totalCollected), outstandingAfter: String(state.outstandingAfter) };
-  return { ...state, ...amounts } as unknown as CaseSnapshot;
+  const { totalCollected, outstandingAfter } = amountsAt(sequence);
+  const amounts = { totalCollected: String(totalCollected), outstandingAfter: String(outstandingAfter) };
+  return { ...aState(loan, sequence), ...amounts } as unknown as CaseSnapshot;
+}
+
+/** Returns the totals at a sequence. Each event collects 10.10, but every third event reverses a payment of 10.10. */
+function amountsAt(sequence: number): { totalCollected: number; outstandingAfter: number } {
+  const collectedMinor = (sequence - 2 * Math.floor(sequence / REVERSED_EVERY)) * 1_010;
+  return { totalCollected: collectedMinor / 100, outstandingAfter: (1_000_000 - collectedMinor) / 100 };
 }
 
 function receiverOver<Tx>(

@@ -133,6 +133,41 @@ test("the receiver applies each event once, with exact amounts", async () => {
   expect(reports.map(({ outcome }) => outcome)).toEqual(["applied", "duplicate", "duplicate"]);
 });
 
+test("the receiver applies the reversal of a payment and the reopened case once, with the lower total", async () => {
+  const { receive, updates } = aReceiver();
+  const open = { totalCollected: 0, outstandingAfter: 10_000 };
+  const cleared = { status: "collected", totalCollected: 10_000, outstandingAfter: 0 };
+  const of = { reference: "pay_2", reversalReference: "rev_1" };
+  const money = { amount: 10_000, reason: "bounced", reversedAt: "2026-11-21T10:00:00Z", totalReversed: 10_000 };
+  const where = { caseId: "case_LN-1", cycle: 1, inBalance: false, excessAmount: 0 };
+  const closing = { closeReason: "paid_in_full", reference: "pay_2" };
+  const events = [
+    anEvent("LN-1", 1, cleared),
+    anEvent("LN-1", 2, { ...cleared, kind: "case.closed", data: closing }),
+    anEvent("LN-1", 3, { ...open, kind: "payment.reversed", data: { ...of, ...money, ...where } }),
+    anEvent("LN-1", 4, { ...open, kind: "case.reopened", data: { ...of, fieldPartner: null } }),
+  ];
+  for (const event of [...events, events[2]!, events[1]!, events[3]!]) {
+    expect((await receive(aWebhook(event))).status).toBe(200);
+  }
+  const applied = updates.map(({ event: { kind }, state: { status, totalCollected } }) => [
+    kind,
+    status,
+    totalCollected,
+  ]);
+  expect(applied).toEqual([
+    ["payment.collected", "collected", "10000"],
+    ["case.closed", "collected", "10000"],
+    ["payment.reversed", "in_progress", "0"],
+    ["case.reopened", "in_progress", "0"],
+  ]);
+  const { event } = updates[2]!;
+  expect(isEvent(event, "payment.reversed") && [event.data.amount, event.data.reversalReference]).toEqual([
+    "10000",
+    "rev_1",
+  ]);
+});
+
 test("the receiver reads and applies the case if events are missing, and treats those events as late when they arrive", async () => {
   const reads: string[] = [];
   const { receive, updates, late, reports } = aReceiver({
