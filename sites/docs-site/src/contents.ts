@@ -29,6 +29,7 @@ export const CHAPTERS: readonly Chapter[] = [
       { path: "/docs/signing", title: "Sign and verify", file: "lenders/signing.md" },
       { path: "/docs/receiver", title: "Receive events", file: "lenders/receiver.md" },
       { path: "/docs/retries", title: "Retries and replay", file: "lenders/retries.md" },
+      { path: "/docs/reversals", title: "When money comes back", file: "lenders/reversals.md" },
       { path: "/docs/lists", title: "Compare your books", file: "lenders/lists.md" },
       { path: "/docs/reconcile", title: "Reconcile a day", file: "lenders/reconcile.md" },
       { path: "/docs/keys", title: "Keys", file: "lenders/keys.md" },

@@ -28,6 +28,12 @@ const receiver = createReceiver({
         `We have received your payment of ${event.data.amount} ${state.currency}.`,
       ]);
     }
+    if (isEvent(event, "payment.reversed")) {
+      await tx.query("INSERT INTO mail_to_send (loan, text) VALUES ($1, $2)", [
+        state.sourceLoanNumber,
+        `Your payment of ${event.data.amount} ${state.currency} was returned.`,
+      ]);
+    }
   },
   onReceived: ({ kind, outcome }) => console.log(`${kind}: ${outcome}`),
 });

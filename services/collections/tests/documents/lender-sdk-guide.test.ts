@@ -18,14 +18,15 @@ const PAGES = ["sdk.md", "lists.md"].map((page) =>
 );
 const GUIDE = (await Promise.all(PAGES)).join("\n");
 const SAMPLES = fileURLToPath(new URL("../../../../docs/lenders/samples/sdk/", import.meta.url));
+/** The samples that call the service, in the order in which they run. */
+const CALLS = ["confirm.mjs", "compare.mjs", "reverse.mjs"];
 /** Packages that the samples import. */
 const PACKAGES = ["@collections/lender-sdk", "express", "pg"];
 
 const processes: ChildProcess[] = [];
 let folder: string;
 let databaseUrl: string;
-let confirmPrinted: string[];
-let comparePrinted: string[];
+const printed = new Map<string, string[]>();
 let receiver: Program;
 let key: { apiKeyId: string; hmacSecret: string };
 
@@ -44,12 +45,11 @@ beforeAll(async () => {
   const callbackUrl = `${await receiver.found(/listening on (\S+)/)}/hooks/collections`;
   await changeLender(app.database.em(), onboarding, lender.id, { callbackUrl });
 
-  const confirm = start("confirm.mjs", settings);
-  await confirm.ended();
-  confirmPrinted = confirm.lines();
-  const compare = start("compare.mjs", settings);
-  await compare.ended();
-  comparePrinted = compare.lines();
+  for (const file of CALLS) {
+    const program = start(file, settings);
+    await program.ended();
+    printed.set(file, program.lines());
+  }
 });
 
 afterAll(async () => {
@@ -63,14 +63,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("the SDK guide shows the real output of its calls", () => {
-  const shown = shownOutput("confirm.mjs");
-  const masked = confirmPrinted.map((line, index) => (isLike(line, shown[index] ?? "") ? shown[index] : line));
+test.each(CALLS)("the pages about the SDK and about lists show the real output of %s", (file) => {
+  const shown = shownOutput(file);
+  const masked = printed.get(file)!.map((line, index) => (isLike(line, shown[index] ?? "") ? shown[index] : line));
   expect(masked).toEqual(shown);
-});
-
-test("the page about lists shows the real output of its comparison", () => {
-  expect(comparePrinted).toEqual(shownOutput("compare.mjs"));
 });
 
 test("the SDK guide shows the real output of its receiver, and the receiver stores its data", async () => {
@@ -80,8 +76,11 @@ test("the SDK guide shows the real output of its receiver, and the receiver stor
   const loans = await client.query("select * from loan");
   const mails = await client.query("select loan, text from mail_to_send");
   await client.end();
-  expect(loans.rows).toEqual([{ number: "LN-1001", status: "in_progress", owed: "2500.05", collected: "2500.05" }]);
-  expect(mails.rows).toEqual([{ loan: "LN-1001", text: "We have received your payment of 2500.05 INR." }]);
+  expect(loans.rows).toEqual([{ number: "LN-1001", status: "in_progress", owed: "5000.1", collected: "0" }]);
+  expect(mails.rows).toEqual([
+    { loan: "LN-1001", text: "We have received your payment of 2500.05 INR." },
+    { loan: "LN-1001", text: "Your payment of 2500.05 INR was returned." },
+  ]);
 });
 
 test("the SDK guide's mint endpoint returns a link for a correct signature and 401 for a wrong one", async () => {
