@@ -16,6 +16,8 @@ const RECEIVER = fileURLToPath(new URL("../../../../docs/lenders/samples/node/re
 const CALLBACK_PATH = "/hooks/collections";
 const LOANS = ["LN-1", "LN-2", "MUM/2023/00123"];
 const PAYMENTS = 6;
+/** The payments clear each loan. Then the last payment is reversed, which reopens the case. */
+const END = `#${PAYMENTS + 4} in_progress, owes 100`;
 const UNREACHABLE = "http://127.0.0.1:1";
 
 let service: TestService;
@@ -35,6 +37,8 @@ beforeAll(async () => {
       const payment = { amount: 100, reference: `pay_${number}`, paidAt: new Date().toISOString(), mode: "upi" };
       await lender.confirm(loan, payment);
     }
+    const returned = { reversedAt: new Date().toISOString(), reason: "bounced" };
+    await lender.reverse(loan, { reference: `pay_${PAYMENTS}`, reversalReference: "rev_1", ...returned });
   }
   const path = "/api/v1/partner/webhooks/deliveries";
   const { body } = await lender.call<{ deliveries: { eventId: string }[] }>("GET", path);
@@ -57,8 +61,7 @@ test("the sample receiver reaches the case's state despite repeated, lost and re
   for (const { body } of shuffled) expect(await receiver.send(body)).toBe(200);
 
   for (const loan of LOANS) {
-    const end = `#${PAYMENTS + 2} collected, owes 0`;
-    await expect.poll(() => receiver.states(loan).at(-1), { message: `SEED=${seed}` }).toBe(end);
+    await expect.poll(() => receiver.states(loan).at(-1), { message: `SEED=${seed}` }).toBe(END);
     const numbers = receiver.states(loan).map((state) => Number(/\d+/.exec(state)![0]));
     expect(numbers, `SEED=${seed}`).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
   }
@@ -75,6 +78,8 @@ test("the sample receiver applies events in order without reading the case", asy
       ...[500, 400, 300, 200, 100].map((owed, index) => `#${index + 2} in_progress, owes ${owed}`),
       "#7 collected, owes 0",
       "#8 collected, owes 0",
+      "#9 in_progress, owes 100",
+      END,
     ]);
 });
 
@@ -87,7 +92,7 @@ test("the sample receiver applies an acknowledged event after it was killed and 
   await first.kill();
   expect(first.states(loan)).toEqual([]);
   const second = await startReceiver({ DATABASE });
-  await expect.poll(() => second.states(loan)).toEqual(["#8 collected, owes 0"]);
+  await expect.poll(() => second.states(loan)).toEqual([END]);
 });
 
 test("the sample receiver rejects wrong signatures and old timestamps, and accepts unknown kinds", async () => {
