@@ -112,7 +112,7 @@ describe("a moment", () => {
   });
 });
 
-test("reads a day without a time as the --as-of moment, or else as the lender's balance cut-off on that day", () => {
+test("reads a day without a time as the --as-of moment, or as the lender's balance cut-off on that day if --as-of is absent", () => {
   const india = { timeZone: "Asia/Kolkata", balanceCutoff: "23:59" };
   const asOf = "2026-11-20T12:30:00.000Z";
   expect(readMomentCell("20/11/2026", "dmy", india)).toEqual({ value: "2026-11-20T18:29:00.000Z" });

@@ -21,7 +21,7 @@ function refusalOf(act: () => unknown): string {
   return "none";
 }
 
-describe("the memory of bodies", () => {
+describe("the memory for request bodies", () => {
   test("counts each body with its largest size until the first release", () => {
     const memory = createBodyMemory(LIMITS);
     const held = hold(memory, "a", 10);
@@ -35,7 +35,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(0);
   });
 
-  test("is limited for each address, without counting bytes that were refused", () => {
+  test("is limited for each address, and bytes that were refused do not count", () => {
     const memory = createBodyMemory(LIMITS);
     hold(memory, "a", 30);
     const second = hold(memory, "a", 30);
@@ -47,7 +47,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(100);
   });
 
-  test("evicts the oldest request of the address with the most memory when an address with less memory needs room", () => {
+  test("makes room for an address that uses less memory by evicting the oldest request of the address that uses the most", () => {
     const memory = createBodyMemory(LIMITS);
     const [first, second] = [hold(memory, "attacker", 30), hold(memory, "attacker", 30)];
     const other = hold(memory, "another attacker", 40);
@@ -63,7 +63,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(65);
   });
 
-  test("refuses more memory to an address that would hold as much as the address with the most memory", () => {
+  test("if it is full, refuses memory to an address that would then use as much as any other address", () => {
     const memory = createBodyMemory(LIMITS);
     const some = ["a", "b"].map((address) => hold(memory, address, 50));
     expect(refusalOf(() => hold(memory, "c", 50))).toBe("SERVICE_UNAVAILABLE");

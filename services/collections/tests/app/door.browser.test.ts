@@ -192,7 +192,7 @@ describe("the app without a network", () => {
   );
 
   test(
-    "shows what the service rejected after the network was back",
+    "shows, once the network is back, which of the stored mutations the service rejected",
     async () => {
       const { phone, loan } = await atTheDoor();
       const { page, press, at, network, look } = phone;

@@ -104,7 +104,7 @@ describe("order in which the app sends mutations", () => {
 });
 
 test(
-  "a mutation that always fails with INTERNAL stops delaying mutations of other visits once it has failed a few times, and can be dismissed",
+  "after a few failures with INTERNAL, a mutation no longer delays mutations of other visits, and can be dismissed",
   async () => {
     const { phone, app, loans } = await atTheDoor({ cases: 2 });
     const { page, press, at } = phone;
@@ -181,7 +181,7 @@ describe("two people on one phone in two windows", () => {
   );
 
   test(
-    "a sign-out while the session is being refreshed stays in effect",
+    "a sign-out in one window is not undone by a refresh of the session that was running in the other",
     async () => {
       const { phone, fieldPartnerId } = await atTheDoor();
       const { page } = phone;

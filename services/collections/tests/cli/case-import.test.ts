@@ -138,7 +138,7 @@ describe("a file of cases", () => {
     expect((await cli(...importArgs(path, "--json"))).code).toBe(2);
   });
 
-  test("with rejected rows causes a file of only these rows with line and reason, which can be corrected and imported", async () => {
+  test("with rejected rows makes the command write these rows with line and reason to a file that can be corrected and imported", async () => {
     const path = aFile(
       HEADER,
       "C-1,Ravi Kumar,98200,500,,,,,",
@@ -172,7 +172,7 @@ describe("a file of cases", () => {
     expect(await cli.json(...importArgs(mended, "--yes"))).toMatchObject({ summary: { created: 1, rejected: 0 } });
   });
 
-  test("with formulas gets them escaped in the file of rejected rows, and the corrected file imports the original text", async () => {
+  test("has its formulas escaped in the file of rejected rows, and unescaped when the corrected file is imported", async () => {
     const formula = `=HYPERLINK("https://evil.example","Pay")`;
     const quoted = `"${formula.replaceAll('"', '""')}"`;
     const path = aFile(
@@ -222,7 +222,7 @@ describe("a file of cases", () => {
     expect((await cli(...importArgs(join(folder, "absent.csv"), "--yes"))).code).toBe(3);
   });
 
-  test("with a long action causes an error whose text is valid Unicode, even if it cuts the action in the middle of an emoji", async () => {
+  test("with a long action gets an error that is valid Unicode, even if the quoted action is cut within an emoji", async () => {
     const path = aFile(
       "Loan No,Customer Name,Mob No,POS,Action",
       `EMOJI-1,Ravi Kumar,9820000001,500.555,${"a".repeat(39)}😀`,
@@ -351,13 +351,14 @@ test("an import of 5,000 rows works with a heap that cannot hold them all", asyn
   expect(await eventsOf("H")).toBe(5_000);
 });
 
+const updateCutoff = (cutoff: string) => cli("lender", "update", lender.code, "--balance-cutoff", cutoff, "--json");
+
 describe("an imported balance whose as-of column has a day without a time", () => {
   const header = "Loan No,Customer Name,Mob No,POS,Outstanding As Of";
   const aRowOf = (loan: string, asOf: string) => `${loan},Ravi Kumar,9820000001,5000,${asOf}`;
   const columns = ["--map", "Outstanding As Of=outstandingAsOf", "--yes", "--json"];
-  const update = (cutoff: string) => cli("lender", "update", lender.code, "--balance-cutoff", cutoff, "--json");
 
-  test("is rejected, with advice, if the lender has no balance cut-off", async () => {
+  test("is rejected if the lender has no balance cut-off, and the error says what to do", async () => {
     const { code, stdout } = await cli(...importArgs(aFile(header, aRowOf("CUT-1", "20/11/2026")), ...columns));
     expect(code).toBe(6);
     expect(stdout).toMatch(
@@ -367,7 +368,7 @@ describe("an imported balance whose as-of column has a day without a time", () =
   });
 
   test("gets the time of the lender's balance cut-off on that day, in the lender's time zone", async () => {
-    expect(JSON.parse((await update("23:59")).stdout)).toMatchObject({ balanceCutoff: "23:59" });
+    expect(JSON.parse((await updateCutoff("23:59")).stdout)).toMatchObject({ balanceCutoff: "23:59" });
     expect(await cli.json("lender", "show", lender.code)).toMatchObject({ balanceCutoff: "23:59" });
     const file = aFile(header, aRowOf("CUT-2", "20/11/2026"), aRowOf("CUT-3", "20/11/2026 18:00"));
     expect(await cli(...importArgs(file, ...columns))).toMatchObject({ code: 0 });
@@ -382,11 +383,11 @@ describe("an imported balance whose as-of column has a day without a time", () =
     expect(await storedAsOf("CUT-4")).toBe("2026-11-21T03:30:00.000Z");
     expect(await storedAsOf("CUT-5")).toBe("2026-11-20T12:30:00.000Z");
   });
+});
 
-  test("gets no cut-off from `lender update` with 24:00, which is rejected, or with an empty value, which removes the cut-off", async () => {
-    const refused = await update("24:00");
-    expect(refused.code).toBe(1);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "INVALID_TIME" } });
-    expect(JSON.parse((await update("")).stdout)).toMatchObject({ balanceCutoff: null });
-  });
+test("`lender update --balance-cutoff` rejects 24:00, and removes the cut-off if the value is empty", async () => {
+  const refused = await updateCutoff("24:00");
+  expect(refused.code).toBe(1);
+  expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "INVALID_TIME" } });
+  expect(JSON.parse((await updateCutoff("")).stdout)).toMatchObject({ balanceCutoff: null });
 });

@@ -224,7 +224,7 @@ test("`ledger statement` prints every line of the loan's account, and the totals
   });
 });
 
-test("`ledger verify` exits with 0; after a superuser has changed a byte, it exits with 1 and names the row", async () => {
+test("`ledger verify` exits with 0 for unchanged rows, and with 1 and the id of the row after a superuser has changed a byte", async () => {
   expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({
     ok: true,
     counts: { bookings: 1, cases: 2 },

@@ -191,7 +191,7 @@ describe("a rejected key command", () => {
     });
   });
 
-  test("says that only an active key can be chosen for signing, or that a key cannot be retired in the past", async () => {
+  test("advises to revoke a key instead of retiring it in the past, and to choose an active key for signing", async () => {
     const lender = await aLender(one);
     const [{ apiKeyId } = { apiKeyId: "" }] = await keysOf(lender);
     await anotherKey(lender);

@@ -134,7 +134,7 @@ describe("an option of `lender update` that takes a secret", () => {
     return spawnSync(process.execPath, [CLI_MAIN, ...update, ...options], { input, env, encoding: "utf8" });
   }
 
-  test("reads the secret from a file or standard input, without a final line break and without a warning", async () => {
+  test("reads the secret from a file or standard input, removes a final line break, and prints no warning", async () => {
     const file = secretFile("X-Mint: from a file");
     const { status, stdout, stderr } = withInput(
       "token-of-input\r\n",
@@ -151,7 +151,7 @@ describe("an option of `lender update` that takes a secret", () => {
     });
   });
 
-  test("accepts a literal secret, with a warning on stderr that does not show the secret", async () => {
+  test("accepts a literal secret, and prints a warning on stderr that does not contain the secret", async () => {
     const { code, stdout, stderr } = await cli(...update, "--mint-auth-header", "X-Mint: literal-s3cret");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ lenderCode: "ACME" });

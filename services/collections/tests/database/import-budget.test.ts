@@ -95,7 +95,7 @@ describe("database work of an import", () => {
     expect(many.summary).toMatchObject({ received: MANY, rejected: 0 });
   });
 
-  test("takes the same SQL queries for a dry run, except that nothing is recorded and the transaction is rolled back", async () => {
+  test("takes the same SQL queries for a dry run, but records no import and ends with a rollback", async () => {
     const given = rows("rehearsed", 50, () => ({}));
     const rehearsal = await sentBy(given, true);
     const real = await sentBy(given);

@@ -57,7 +57,7 @@ describe("an unreleased migration", () => {
     }
   });
 
-  test("breaks no rule of migration-rules.ts without an exception in migration-exceptions.ts", () => {
+  test("follows every rule of migration-rules.ts, except where migration-exceptions.ts lists an exception", () => {
     const found = faultsOfSteps(steps.filter(({ name }) => !(name in released)));
     expect(found.filter(({ step, rule }) => !EXCEPTIONS[step]?.[rule]).map(described)).toEqual([]);
     const exceptions = Object.entries(EXCEPTIONS).flatMap(([step, rules]) =>
@@ -163,7 +163,7 @@ describe("the rules for migrations", () => {
     expect(found.map((fault) => fault.rule)).toContain(rule);
   });
 
-  test("the rule constraint-beside-others rejects ledger/0002 with its two ALTER TABLE statements joined into one", () => {
+  test("the rule constraint-beside-others rejects ledger/0002 if its two ALTER TABLE statements are joined into one", () => {
     const ledger = steps.filter(({ name }) => name === "ledger/0002-payments-in-balance");
     const joined = ledger.map(({ name, statements: [column, constraint, ...others] }) => ({
       name,

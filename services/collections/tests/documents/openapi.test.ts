@@ -90,7 +90,7 @@ describe("the OpenAPI document", () => {
     expect(Object.keys(document.webhooks)).toEqual([...EVENT_KINDS.map(({ kind }) => kind), "mint-link"]);
   });
 
-  test("has the path prefix that a proxy removes as its server URL", () => {
+  test("has a server URL that equals the path prefix that a proxy removes", () => {
     expect(openApiDocument("/collections")["servers"]).toMatchObject([{ url: "/collections" }]);
   });
 });

@@ -110,7 +110,7 @@ describe("the URL of a payment link", () => {
   });
 });
 
-test("the fallback's UPI link has no amount when the link's amount is no longer allowed", async () => {
+test("the UPI link of a payment link's fallback has no amount if the amount of the payment link is no longer allowed", async () => {
   setup.lender.mintBehaviour = "error500";
   const { id } = await aLink();
   const [, encoded] = Buffer.from(id, "base64").toString().split(":");

@@ -54,7 +54,7 @@ describe("a payment link", () => {
     expect(await readLink(paymentLink.id)).toMatchObject({ status: "PAID", paidAt: expect.any(String) });
   });
 
-  test("is unavailable, with the lender's QR code and bank details, when the mint call fails", async () => {
+  test("is unavailable when the mint call fails, and shows the lender's QR code and bank details instead", async () => {
     lender.mintBehaviour = "error500";
     const { loan, visitId } = await aVisit();
     const { paymentLink } = await requestLink({ visitId });
@@ -72,7 +72,7 @@ describe("a payment link", () => {
     expect(await readLink(paymentLink.id)).toEqual(last);
   });
 
-  test("is unavailable, with the fallback, when its request arrives more than ten minutes late", async () => {
+  test("is unavailable when its request arrives more than ten minutes late, and shows the lender's UPI link instead", async () => {
     const { loan, visitId } = await aVisit();
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
     const { paymentLink: old } = await requestLink({ visitId, occurredAt: minutesAgo(11) });

@@ -57,7 +57,7 @@ describe("a registered operation", () => {
     });
   });
 
-  test("with PERSISTED_OPERATIONS=only is executed by its hash, and any other request gets an error that says so", async () => {
+  test("with PERSISTED_OPERATIONS=only is executed by its hash, and a request without a registered hash gets BAD_INPUT", async () => {
     const service = await withOperations("only");
     expect(await post(service, byHash(VIEWER_QUERY))).toMatchObject({ data: { viewer: { displayName: "Asha Rao" } } });
     for (const query of [VIEWER_QUERY, "{ viewer { id } }", "{ __schema { types { name } } }"]) {

@@ -64,7 +64,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
     expect(await complete(end)).toMatchObject({ visit: { disposition: "OTHER" } });
   });
 
-  test("gets the same rejection, once the start arrives, as a request that arrives after the start", async () => {
+  test("is rejected when the start arrives, as if it had arrived after the start", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const [tooMuch, first, second] = [
@@ -82,7 +82,7 @@ describe("a visit's end or link request that arrives before the visit's start", 
     expect(await complete(dispute)).toMatchObject({ __typename: "VisitAlreadyCompleted" });
   });
 
-  test("puts the case on hold when it is a dispute, so that a queued link request is rejected", async () => {
+  test("puts the case on hold if it reports a dispute, and then a queued link request is rejected", async () => {
     const { caseId } = await setup.assignedCase();
     const visitId = randomUUID();
     const linkRequest = aLinkRequest({ visitId });
@@ -164,7 +164,7 @@ describe("a queued request", () => {
     expect((await rowsOf("select from cases.held_request where visit_id = $1", visitId)).rows).toEqual([]);
   });
 
-  test("is processed before it expires even if the app never repeats it, and even if a queued request of another visit fails", async () => {
+  test("is processed before it expires, even if the app never repeats it or a queued request of another visit fails", async () => {
     const cases = [await setup.assignedCase(), await setup.assignedCase()];
     const ends = cases.map(() => aVisitEnd({ visitId: randomUUID(), disposition: "DISPUTE" }));
     const linkRequest = aLinkRequest({ visitId: ends[1]!.visitId });

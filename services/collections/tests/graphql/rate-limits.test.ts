@@ -49,7 +49,7 @@ describe("the rate limit on a field partner's operations", () => {
     await expect.poll(async () => codesOf(await atOnce(1, accessToken))).toEqual({ answered: 1 });
   });
 
-  test("rejects an operation before it is executed, with the time to retry", async () => {
+  test("rejects an operation before it is executed, and states when to retry", async () => {
     const { accessToken } = await aFieldPartner(one);
     await atOnce(12, accessToken);
     const app = new AppClient(one.url, accessToken);

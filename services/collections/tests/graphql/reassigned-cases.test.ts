@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe("a visit that is reported after its case was assigned to another field partner", () => {
-  test("is recorded as late and puts the case on hold if it is a dispute, but gives the previous field partner neither the case nor a link", async () => {
+  test("is recorded and can put the case on hold, but gives the previous field partner neither the case nor a link", async () => {
     const { caseId, loan } = await aCase();
     const visitId = randomUUID();
     const occurredAt = hourAgo();
@@ -60,7 +60,7 @@ describe("a visit that is reported after its case was assigned to another field 
     expect(data).toEqual({ case: { openPromise: { dueOn: "2100-01-02" } } });
   });
 
-  test("is rejected when it began after the reassignment, with the same error as for an unknown case", async () => {
+  test("is rejected as if the case were unknown, if the visit began after the reassignment", async () => {
     const { caseId, loan } = await aCase();
     await assign(service, lender.code, loan, nextId);
     const begun = { visitId: randomUUID(), occurredAt: new Date(Date.now() + 1_000).toISOString() };

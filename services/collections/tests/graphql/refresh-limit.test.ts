@@ -61,7 +61,7 @@ function aGuess(): string {
     .slice(0, 43)}`;
 }
 
-test("unknown refresh tokens are limited by address, without affecting valid ones from that address", async () => {
+test("unknown refresh tokens from one address are limited, but valid refresh tokens from that address still work", async () => {
   const refreshToken = await aRefreshToken();
   const guesses = await Promise.all(Array.from({ length: 30 }, () => renew("203.0.113.7", aGuess())));
   expect(codesOf(guesses)).toEqual({ SessionEnded: 20, RATE_LIMITED: 10 });

@@ -37,7 +37,7 @@ test("revealContact does not show the contact of another field partner's case or
   expect([...(await actsOn(strangerId)), ...(await actsOn(fieldPartnerId))]).toEqual([]);
 });
 
-test("repeats of revealContact are counted once, get a conflict for another case, and show nothing after the case was unassigned", async () => {
+test("revealContact counts a request and its repeats once, and shows nothing to a repeat after the case was unassigned", async () => {
   const { app, fieldPartnerId, caseId, loan } = await aCase();
   const input = { idempotencyKey: randomUUID(), caseId };
   const answers = await Promise.all([1, 2, 3].map(() => app.mutate("revealContact", input, CONTACT)));

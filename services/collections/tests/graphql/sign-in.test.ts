@@ -139,7 +139,7 @@ describe("signing in", () => {
     await expect(refused).rejects.toThrow("BAD_INPUT");
   });
 
-  test("rejects a device name of 120,000 combining marks without normalizing it, which would take seconds", async () => {
+  test("rejects a device name of 120,000 combining marks without normalizing it, because that would take seconds", async () => {
     const tokens = await signIn((await aPerson()).phone);
     const deviceName = "\u0301".repeat(60_000) + "\u0323".repeat(60_000);
     const input = { idempotencyKey: randomUUID(), otpId: randomUUID(), code: "123456", deviceName };
@@ -194,7 +194,7 @@ describe("a session of the app", () => {
     await expect(appOf(tokens).mutate("signOut", {}, "signedOut")).rejects.toThrow("UNAUTHENTICATED");
   });
 
-  test("on another phone is listed and can be ended, but not by another field partner", async () => {
+  test("on another phone can be listed and ended by its field partner, but not by another field partner", async () => {
     const { phone } = await aPerson();
     const [lost, kept] = [await signIn(phone, "Lost phone"), await signIn(phone, "New phone")];
     const list = "sessions { id deviceName isCurrent startedAt refreshedAt expiresAt }";
@@ -218,7 +218,7 @@ describe("a session of the app", () => {
     expect(await codeOf(kept)).toBeUndefined();
   });
 
-  test("ends when its field partner is suspended, who then gets no one-time password", async () => {
+  test("ends when its field partner is suspended, and then the field partner gets no one-time password", async () => {
     const { id, phone } = await aPerson();
     const tokens = await signIn(phone);
     await transaction(service.app.database.em(), (tx) => suspendFieldPartner(tx, id));

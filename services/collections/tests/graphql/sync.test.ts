@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 describe("the first sync", () => {
-  test("returns all cases in pages, each once, with isFull", async () => {
+  test("returns all cases in pages, each case once, and sets isFull on every page", async () => {
     const { phone } = await aPhone(7);
     expect(await phone.sync({ first: 3 })).toMatchObject([
       { isFull: true, hasMore: true, cases: { length: 3 } },
@@ -129,7 +129,7 @@ describe("a later sync", () => {
     ]);
   });
 
-  test("lists the cases that the field partner has lost in any way, except cases that were assigned again", async () => {
+  test("lists the cases that the field partner has lost in any way, except those that the same field partner got back", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(5);
     const [unassigned, reassigned, renewed, cameBack] = loans as [string, string, string, string];
     await phone.sync();

@@ -62,7 +62,7 @@ beforeAll(async () => {
   });
 });
 
-test(`a poll of the watched links takes ${POLL.length} SQL queries for 1 watcher and for ${WATCHERS}, and ends only the streams of an ended session`, async () => {
+test(`a poll of the watched links takes ${POLL.length} SQL queries for 1 or ${WATCHERS} watchers, and ends only the streams whose session has ended`, async () => {
   const streams = [await openStream(watched[0]!)];
   expect(await queriesOfAPoll()).toEqual(POLL);
   streams.push(...(await Promise.all(watched.slice(1).map(openStream))));
@@ -107,7 +107,7 @@ test("a poll of the watched links that fails in the database ends no watcher's s
     expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
 });
 
-test("a field partner who watches another's link at the same time as its owner gets nothing", async () => {
+test("a field partner who watches another field partner's link gets nothing, even while its owner watches the link", async () => {
   const { rows } = await service.app.database.pool.query<OwnLinkKey>(
     'select lender_id as "lenderId", id, field_partner_id as "fieldPartnerId" from payment_links.payment_link order by id',
   );

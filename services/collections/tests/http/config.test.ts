@@ -119,7 +119,7 @@ test.each([
   expect(problemsOf({ LEDGER_ANCHOR: place })).toEqual([sentence]);
 });
 
-test("LEDGER_ANCHOR accepts a file, or a URL that may be private and plain http, with a header", () => {
+test("LEDGER_ANCHOR accepts a file: URL, and an http: URL with a private address", () => {
   expect(readConfig({}).ledgerAnchor).toBeUndefined();
   const path = { kind: "file", path: "/var/lib/anchors.jsonl" };
   expect(readConfig({ LEDGER_ANCHOR: "file:/var/lib/anchors.jsonl" }).ledgerAnchor).toEqual(path);
@@ -157,7 +157,7 @@ test("all wrong settings are reported at once, one per line", () => {
   expect(() => readConfig(env)).toThrow(["The settings are not usable:", ...problems].join("\n  "));
 });
 
-test("OTP_WHATSAPP settings require each other, and are read together with those of the SMS gateway", () => {
+test("OTP_WHATSAPP_PHONE_NUMBER_ID and OTP_WHATSAPP_TOKEN require each other, and can be set beside the SMS gateway's settings", () => {
   const [id, token] = [{ OTP_WHATSAPP_PHONE_NUMBER_ID: "123" }, { OTP_WHATSAPP_TOKEN: "EAAG" }];
   expect(problemsOf(id)).toEqual(["OTP_WHATSAPP_TOKEN is required with OTP_WHATSAPP_PHONE_NUMBER_ID"]);
   expect(problemsOf(token)).toEqual(["OTP_WHATSAPP_PHONE_NUMBER_ID is required with OTP_WHATSAPP_TOKEN"]);

@@ -139,7 +139,7 @@ describe("COMMANDS in isolation/cli.test.ts", () => {
     expect(Object.keys(COMMANDS).toSorted()).toEqual(commandsOf(createProgram()).map(pathOf).toSorted());
   });
 
-  test("has no entry for a new command, so its test fails and lists the arguments of the command", () => {
+  test("makes the test of a command without an entry fail, and the failure lists the command's arguments", () => {
     const program = createProgram();
     program.commands
       .find((command) => command.name() === "case")!
@@ -171,7 +171,7 @@ describe("a command with the code of one lender and an id of another", () => {
     },
   );
 
-  test("finds the id with the code of the id's own lender, so the ids in these tests exist", async () => {
+  test("succeeds if the code is replaced by that of the id's own lender, which proves that the id exists", async () => {
     const { b, loanOfB } = world;
     expect(await world.cli("ledger", "statement", b.twin.code, loanOfB())).toMatchObject({ code: EXIT.done });
     const held = await world.cli("case", "hold", b.twin.code, loanOfB(), ...REASON);

@@ -77,7 +77,7 @@ test("the resolvers reject every operation without a caller, even if the earlier
 describe("a stranger in GraphQL", () => {
   const kinds = ["query", "mutation", "subscription"] as const;
   test.each(kinds)(
-    "gets the same answer to a %s with another field partner's ids as with ids that do not exist, and changes nothing",
+    "gets the same answer to a %s whether its ids are another field partner's or do not exist, and changes nothing",
     async (kind) => {
       const blanks = operationsOf(schema, world.missing);
       const changes = await changesWhile(world, async () => {
@@ -99,7 +99,7 @@ describe("a stranger in GraphQL", () => {
   });
 
   // This test must be the last one, because its operations change the stranger's own cases and visits.
-  test("gets the same answer to a request with one id of another field partner as with one id that does not exist", async () => {
+  test("gets the same answer to a request whether one of its ids is another field partner's or does not exist", async () => {
     const changes = await changesWhile(world, async () => {
       for (const { what, foreign, missing } of namesWithOneForeign(world)) {
         const blanks = operationsOf(schema, missing);

@@ -200,7 +200,7 @@ describe("partitioned tables", () => {
     expect(await sqlStateOf(runtime, "drop table webhooks.event_default")).toBe(INSUFFICIENT_PRIVILEGE);
   });
 
-  test("are made and dropped by the run-time role through functions, which refuse to drop what the contract promises to keep", async () => {
+  test("can be made and dropped by the run-time role through functions, but these refuse to drop what the contract promises to keep", async () => {
     const before = await partitions();
     for (const call of [
       "select webhooks.advance_retention('event', 31)",

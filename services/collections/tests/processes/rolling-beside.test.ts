@@ -81,7 +81,7 @@ describe("a database that a later version has migrated", () => {
     expect(unknown).toEqual([`cases/${NEXT}`]);
   });
 
-  test("serves processes of two versions together, with each payment booked once and each event delivered once", async () => {
+  test("lets processes of two versions work together, and they book each payment once and deliver each event once", async () => {
     const roles = ["server", "worker"];
     const older = await Promise.all(roles.map((ROLE) => startProcess({ ...settings(), ROLE }, OLDER)));
     const newer = await Promise.all(roles.map((ROLE) => startProcess({ ...settings(), ROLE })));

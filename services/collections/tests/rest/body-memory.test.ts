@@ -154,7 +154,7 @@ describe("memory limit for the request bodies of one address", () => {
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test("closes the oldest request of the address that uses the most memory, if another address needs memory and none is left", async () => {
+  test("closes the oldest request of the address that uses the most memory, if no memory is left for another address", async () => {
     const socket = opened(head("", 5 * MIB) + "x".repeat(4 * MIB));
     let answer = "";
     socket.setEncoding("utf8").on("data", (text: string) => (answer += text));

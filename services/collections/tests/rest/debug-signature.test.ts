@@ -147,7 +147,7 @@ test("the signature debugger accepts sent headers, a full URL and a body in base
   ]);
 });
 
-describe("the signature debugger outside a sandbox", () => {
+describe("outside a sandbox", () => {
   let live: TestService;
   let customer: Lender;
   beforeAll(async () => {
@@ -156,7 +156,7 @@ describe("the signature debugger outside a sandbox", () => {
   });
   const request = { method: "GET", path: "/x", timestamp: "1795167667123", signature: "00" };
 
-  test("is closed until an operator opens it for one API key, and closes again when the given time is over", async () => {
+  test("the signature debugger is closed until an operator opens it for one API key, and closes again when the given time is over", async () => {
     const { em, id, keyId } = await registered(customer, live);
     expect((await ask({}, customer)).body).toMatchObject({ status: 403, code: "DEBUGGER_CLOSED" });
     await transaction(em, (tx) => openDebugger(tx, { lenderId: id, keyId, reason: "first deployment" }));
@@ -166,7 +166,7 @@ describe("the signature debugger outside a sandbox", () => {
     await expect.poll(async () => (await ask(request, customer)).status).toBe(403);
   });
 
-  test("gives no canonical string and no diagnosis in the 401 for a wrong signature", async () => {
+  test("the 401 for a wrong signature contains no canonical string and no diagnosis", async () => {
     const { body } = await customer.call("GET", "/api/v1/partner/health", "", { hmacSecret: "another" });
     expect(body).toMatchObject({ code: "BAD_SIGNATURE", bodyBytes: 0 });
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["canonicalString"]));

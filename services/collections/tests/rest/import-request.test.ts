@@ -78,11 +78,14 @@ describe("a query parameter of an import", () => {
     },
   );
 
-  test.each(["dryRun=0&atomic=false", "", "atomic"])("'%s' makes no dry run: the rows are imported", async (query) => {
-    const answer = await lender.call("POST", `${PATH}?${query}`, { rows: [aRow(`GOOD-${query}`)] });
-    expect(answer.body).toMatchObject({ success: true, dryRun: false, summary: { created: 1 } });
-    expect(answer.body).not.toHaveProperty("warnings");
-  });
+  test.each(["dryRun=0&atomic=false", "", "atomic"])(
+    "such as '%s' does not request a dry run, so the rows are imported",
+    async (query) => {
+      const answer = await lender.call("POST", `${PATH}?${query}`, { rows: [aRow(`GOOD-${query}`)] });
+      expect(answer.body).toMatchObject({ success: true, dryRun: false, summary: { created: 1 } });
+      expect(answer.body).not.toHaveProperty("warnings");
+    },
+  );
 
   test("that is unknown is ignored with a warning", async () => {
     const answer = await lender.call("POST", `${PATH}?dryrun=true&%0a=1`, { rows: [aRow("WORD-1")] });

@@ -172,7 +172,7 @@ describe("an imported balance", () => {
     ]);
   });
 
-  test("of 0 closes the case as settled by the lender, and a later payment is all excess and makes the case collected", async () => {
+  test("of 0 closes the case as settled by the lender, and a later payment makes the case collected", async () => {
     await importRow(aRow("S-2"));
     expect(await importRow(aRow("S-2", { outstandingAmount: 0, reason: "waived" }))).toMatchObject({
       outcome: "updated",

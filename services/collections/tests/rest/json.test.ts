@@ -15,7 +15,7 @@ beforeAll(async () => {
   await lender.importCases([aRow("LN-1")]);
 });
 
-describe("rejects a body with a duplicate field, without effects:", () => {
+describe("rejects a body with a duplicate field and changes nothing:", () => {
   test.each<[name: string, path: string, body: string, pointer: string]>([
     ["two amounts", CONFIRM, `{"amount":1,"amount":7,${REST_OF_PAYMENT}}`, "/amount"],
     ["the same amount twice", CONFIRM, `{"amount":7,${REST_OF_PAYMENT},"amount":7}`, "/amount"],

@@ -57,7 +57,7 @@ describe("a payment reference that has a composed and a decomposed Unicode form"
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
   });
 
-  test("finds, in both forms, a booking that an earlier version stored decomposed", async () => {
+  test("finds, whichever form it has, a booking that an earlier version stored in the decomposed form", async () => {
     const loan = await aLoan();
     await confirm(loan, COMPOSED);
     await rewriteReference(loan, COMPOSED, DECOMPOSED);
@@ -67,7 +67,7 @@ describe("a payment reference that has a composed and a decomposed Unicode form"
     }
   });
 
-  test("finds the booking of the same form if an earlier version booked the two forms as two payments", async () => {
+  test("finds the booking that has the same form, if an earlier version booked one payment for each form", async () => {
     const loan = await aLoan();
     await confirm(loan, "first", 100);
     await confirm(loan, "second", 200);

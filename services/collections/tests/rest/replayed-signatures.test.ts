@@ -36,7 +36,7 @@ describe("a signed request that is sent again with another query string", () => 
     expect((await lender.getCase("LN-1")).body).toMatchObject({ cycle: 1, status: "collected", outstandingAfter: 0 });
   });
 
-  test("does not apply the rows of a dry run", async () => {
+  test("does not apply the rows if the first request was a dry run", async () => {
     const { lender, bytes } = await anImport([aRow("LN-1")], "dryRun=true");
     const rehearsed = { status: 200, body: { dryRun: true, importId: null, summary: { created: 1 } } };
     expect(await answerTo(service.url, bytes)).toMatchObject(rehearsed);

@@ -119,7 +119,7 @@ describe("a reversal", () => {
     ]);
   });
 
-  test("warns of fields that it does not know, and keeps the warnings", async () => {
+  test("with an unknown field gets a warning, and a repeat of the reversal returns this warning again", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 60);
     const body = reversal({ amonut: 5, note: "Cheque 000417" });
@@ -143,7 +143,7 @@ describe("a reversal", () => {
 });
 
 describe("a repeat of a reversal", () => {
-  test("answers 409 with the first answer, whatever has happened since, before any check of the amount", async () => {
+  test("gets 409 with the first answer, even after a later payment and even if its own amount is invalid", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 60);
     const body = reversal();
@@ -163,7 +163,7 @@ describe("a repeat of a reversal", () => {
     expect(other.body).toMatchObject({ code: "DUPLICATE_REVERSAL", matches: false, differences: ["amount", "reason"] });
   });
 
-  test("twelve times at once answers 200 once, and eleven times 409 with the same original", async () => {
+  test("gets 409 with the first answer, even if it is concurrent with the first request", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 60);
     const body = reversal();
@@ -176,7 +176,7 @@ describe("a repeat of a reversal", () => {
   });
 });
 
-test("twelve different partial reversals at once stop at the amount of the payment", async () => {
+test("concurrent partial reversals of a payment are refused once they would exceed the amount of the payment", async () => {
   const loan = await aLoan();
   await pay(loan, "A", 60);
   const calls = Array.from({ length: 12 }, (_, at) =>
@@ -226,7 +226,7 @@ test("a reversal of a loan that was never imported is refused as LOAN_NOT_FOUND"
 describe("a balance after a reversal", () => {
   const at = (minute: number) => new Date(Date.now() + minute * 60_000).toISOString();
 
-  test("that is older than the reversal gets the reversal added, with a warning", async () => {
+  test("that is older than the reversal is increased by the reversed amount, and the import warns of it", async () => {
     const loan = await aLoan(1_000);
     await pay(loan, "A", 600);
     await reverse(loan, reversal({ reversedAt: at(4) }));
@@ -239,7 +239,7 @@ describe("a balance after a reversal", () => {
     });
   });
 
-  test("that includes the reversal leaves the outstanding amount when the reversal arrives", async () => {
+  test("that already includes the reversal is not changed when the reversal arrives", async () => {
     const loan = await aLoan(1_000);
     await pay(loan, "A", 600);
     const asOf = at(4);

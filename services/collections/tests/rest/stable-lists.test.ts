@@ -102,7 +102,7 @@ test.each(["cases", "payments"] as const)(
   },
 );
 
-test("a case that changes while the list with updatedSince is read is listed once, and again in the next walk", async () => {
+test("a case that changes during a walk through GET cases with updatedSince is listed once, and again in the next walk", async () => {
   const lender = await newLender();
   await addCases(lender, { count: 1_200, prefix: "OLD", at: new Date(Date.now() - HOUR_MS) });
   const since = `updatedSince=${new Date(Date.now() - 2 * HOUR_MS).toISOString()}`;

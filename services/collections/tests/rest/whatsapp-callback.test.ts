@@ -139,7 +139,7 @@ describe("a call of the WhatsApp callback", () => {
     ["with another app's signature", "of another secret", undefined],
     ["for an unknown lender", "right", "NOBODY"],
     ["for an invalid lender code", "right", "x';drop"],
-  ])("%s gets the same 401, without effects", async (_, signature, lenderCode) => {
+  ])("%s gets the same 401 and changes nothing", async (_, signature, lenderCode) => {
     const { id, messageId } = await aSentLink();
     const body = JSON.stringify(statusReport(messageId, "read"));
     const sign = (secret: string) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
