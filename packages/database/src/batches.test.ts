@@ -109,7 +109,7 @@ test("a single item does not wait for a batch that takes longer than usual", asy
   expect(await stuck).toBe(1);
 });
 
-test("a batch has only items of one kind, namely of the kind whose item has waited longest", async () => {
+test("a batch has items of only one kind, which is the kind of the item that has waited longest", async () => {
   const batches: string[][] = [];
   const echo = inBatches<string, string>({
     maxItems: 2,

@@ -18,7 +18,7 @@ test.each([
   ["pool", { connectionString: url }, "the option pool is not a Pool of pg; expected new Pool("],
   ["poolMax", "10", 'the option poolMax is "10"; expected a whole number from 1.'],
 ])(
-  "createDatabase rejects the option %s = %j; the error names the option and contains no password",
+  "createDatabase rejects the option %s = %j, and the error names the option but contains no password",
   async (option, value, message) => {
     const options = { url, schemas: [schema], [option]: value } as unknown as DatabaseOptions;
     const error = await createDatabase(options).catch((thrown: unknown) => thrown);

@@ -180,21 +180,21 @@ describe("in the transaction of a host's pg client", () => {
     await host.query("rollback");
   });
 
-  test("rejects a client outside a transaction with an error that says what to do", async () => {
+  test("rejects a client outside a transaction, and the error says what to do", async () => {
     await expect(joinTransaction(database, host, bill)).rejects.toThrow(NoTransactionError);
     const em = database.em();
     await expect(joinTransaction(database, em, bill)).rejects.toThrow("em.transactional()");
     expect(await rowsOf(cartId)).toBe(0);
   });
 
-  test("rejects a client of a pg without getTransactionStatus with an error that names the required version", async () => {
+  test("rejects a client of a pg without getTransactionStatus, and the error names the required version", async () => {
     await host.query("begin");
     const old = Object.create(host, { getTransactionStatus: { value: undefined } }) as Client;
     await expect(joinTransaction(database, old, bill)).rejects.toThrow("8.21");
     await host.query("rollback");
   });
 
-  test("rejects a pool and an object that is not a client with errors that say what to pass instead", async () => {
+  test("rejects a pool or an object that is not a client, and the error says what to pass instead", async () => {
     const pool = new Pool({ connectionString: url });
     const work = () => Promise.reject(new Error("joinTransaction must not call the work."));
     await expect(joinTransaction(database, pool as never, work)).rejects.toMatchObject({
@@ -219,7 +219,7 @@ describe("in the transaction of a host's pg client", () => {
     });
   });
 
-  test("joinTransaction rejects a Tx with an error that says to pass the Tx instead of joining it again", async () => {
+  test("joinTransaction rejects a Tx, and the error says to pass the Tx instead of joining it again", async () => {
     const nested = transaction(database.em(), (tx) => joinTransaction(database, tx, bill));
     await expect(nested).rejects.toThrow("pass its Tx");
   });

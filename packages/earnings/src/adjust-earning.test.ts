@@ -60,7 +60,7 @@ describe("a full reversal", () => {
 });
 
 describe("a partial reversal", () => {
-  test("adds a line with the status of the earning, which explains itself", () => {
+  test("adds a line with the status of the earning and a formula that shows the old and the new amount", () => {
     const { added, reversed } = adjusted([pending], 10_000n, 6_000n);
     expect(added).toMatchObject({ amountMinor: -100n, status: "pending", creditedAt: null, reversedAt: null });
     expect(reversed).toEqual([]);
@@ -68,14 +68,14 @@ describe("a partial reversal", () => {
     expect(adjusted([creditedLine], 10_000n, 6_000n).added).toMatchObject({ amountMinor: -100n, status: "credited" });
   });
 
-  test("is followed by one of the rest, which makes both lines reversed", () => {
+  test("that is followed by a reversal of the rest makes both lines reversed", () => {
     const { added } = adjusted([pending], 10_000n, 6_000n);
     const rest = adjusted([pending, added!], 6_000n, 0n);
     expect(rest).toMatchObject({ added: undefined, pendingChangeMinor: -150n });
     expect(rest.reversed.map(({ id }) => id)).toEqual([pending.id, added!.id]);
   });
 
-  test("whose commission rounds to nothing changes nothing", () => {
+  test("whose commission rounds to 0 changes nothing", () => {
     expect(adjusted([pending], 10_000n, 9_990n)).toEqual({
       added: undefined,
       reversed: [],
@@ -100,7 +100,7 @@ describe("excess that is applied", () => {
   });
 });
 
-test("after any changes, ends and payouts, the lines add up to the commission, and pending lines are never below 0 in sum", () => {
+test("after any changes, ends and payouts, the lines add up to the commission, and the sum of the pending lines is never below 0", () => {
   const act = fc.record({ applied: fc.bigInt({ min: 0n, max: 10_000n }), ends: fc.boolean(), isPaid: fc.boolean() });
   const property = fc.property(fc.array(act, { maxLength: 12 }), (acts) => {
     let lines: Earning[] = [pending];

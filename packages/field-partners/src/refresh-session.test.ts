@@ -170,7 +170,7 @@ describe("a refresh token", () => {
     expect(await validTokensOf(outcomes)).toEqual([]);
   });
 
-  test("stays unused and is a conflict if its idempotency key was used with another token", async () => {
+  test("stays unused if its request has the idempotency key of another token, and the request is a conflict", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refreshed(tokens.refreshToken, key);

@@ -134,7 +134,7 @@ describe("a call without a successful answer", () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test("is not retried if a retry could not succeed", async () => {
+  test("is sent only once if its error is not retryable", async () => {
     const errors = [{ code: "AMOUNT_PRECISION", pointer: "/amount", detail: "INR takes at most 2 decimals." }];
     service.answerWith(problem(422, "AMOUNT_PRECISION", { errors }));
     const error = await errorOf(aClient().confirmPayment("LN-1", PAYMENT));

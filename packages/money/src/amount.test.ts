@@ -40,7 +40,7 @@ describe("readAmount", () => {
     expect(readAmount(new AmountLiteral(source), code)).toEqual({ minor });
   });
 
-  test("reads amounts exactly that floating-point arithmetic would get wrong", () => {
+  test("reads amounts exactly, even those that floating-point arithmetic would get wrong", () => {
     expect(1.005 * 1000).not.toBe(1005);
     expect(readAmount("1.005", KWD)).toEqual({ minor: 1005n });
     expect(readAmount("8.2", INR)).toEqual({ minor: 820n });
@@ -108,7 +108,7 @@ describe("readAmount", () => {
     });
   });
 
-  test("reads or rejects numbers of megabytes, and shortens them in its message", () => {
+  test("reads or rejects a number of several megabytes, and shortens the number in the message", () => {
     const zeros = "0".repeat(5_000_000);
     expect(readAmount(`0.${zeros}1`, INR)).toEqual({
       fault: "AMOUNT_PRECISION",

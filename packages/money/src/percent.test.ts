@@ -70,7 +70,7 @@ describe("percentOf", () => {
     expect(percentOf(minor, percent(text))).toBe(part);
   });
 
-  test("rounds to the nearest whole number; if two are equally near, to the even one", () => {
+  test("rounds to the nearest whole number, or to the even one of two equally near numbers", () => {
     const amounts = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
     const percents = fc.oneof(fc.bigInt({ min: 0n, max: 1_000_000n }), fc.constantFrom(5_000n, 25_000n, 500_000n));
     fc.assert(

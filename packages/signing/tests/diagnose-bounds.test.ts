@@ -32,7 +32,7 @@ const anyRequest = fc.record({
   signedTimestamp: fc.string(),
 }) satisfies fc.Arbitrary<RequestToDiagnose>;
 
-test("no finding is certain for a signature that was made with none of the lender's secrets", () => {
+test("diagnose reports no finding as certain for a random signature", () => {
   fc.assert(
     fc.property(anyRequest, (request) => {
       const { signatureMatches, diagnosis } = diagnose(request, SECRETS, NOW_MS);
@@ -110,7 +110,7 @@ describe("diagnose reveals nothing about the secret", () => {
     }
   });
 
-  test("each mistake in the secret uses the whole secret or nothing of it, so that no part can be guessed", () => {
+  test("the key of each mistake in the secret depends on the whole secret or on none of it, so that no part can be guessed", () => {
     const digits = SECRET.slice("sk_sandbox_".length);
     for (const { change, cause } of secretMistakes({ secret: SECRET, keyId: KEY_ID })) {
       const key = (secret: string) => Buffer.from((change(secret) ?? "") as string).toString("hex");

@@ -200,7 +200,7 @@ describe("the search of diagnose for mistakes", () => {
     expect(diagnose(request, SECRETS, NOW_MS).diagnosis.filter(({ certain }) => certain)).toEqual([]);
   });
 
-  test("reports an empty secret as SECRET_EMPTY, unless decoding the secret from hexadecimal explains the signature", () => {
+  test("reports a signature made with an empty secret as SECRET_EMPTY if the lender's secret is hexadecimal", () => {
     const secret = "ab".repeat(32);
     const { diagnosis } = diagnose(sentBy({ key: () => "" }), { secret }, NOW_MS);
     expect(diagnosis).toMatchObject([{ cause: "SECRET_EMPTY", certain: true }]);

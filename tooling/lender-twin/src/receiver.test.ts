@@ -172,16 +172,19 @@ describe("receiverBehaviour", () => {
     ["error500", 500],
     ["status:410", 410],
     ["redirect", 302],
-  ] as const)("%s answers %i and records no event, so that a retry is accepted", async (behaviour, status) => {
-    twin.receiverBehaviour = behaviour;
-    expect((await deliver(payment(1, 1))).status).toBe(status);
-    twin.receiverBehaviour = "ok";
-    expect(await (await deliver(payment(1, 1))).json()).toEqual({ received: true });
-    expect(twin.deliveries.map(({ outcome }) => outcome)).toEqual(["refused", "accepted"]);
-    expect(twin.events).toHaveLength(1);
-  });
+  ] as const)(
+    "in the mode `%s`, the receiver answers %i and records no event, so that a retry is accepted",
+    async (behaviour, status) => {
+      twin.receiverBehaviour = behaviour;
+      expect((await deliver(payment(1, 1))).status).toBe(status);
+      twin.receiverBehaviour = "ok";
+      expect(await (await deliver(payment(1, 1))).json()).toEqual({ received: true });
+      expect(twin.deliveries.map(({ outcome }) => outcome)).toEqual(["refused", "accepted"]);
+      expect(twin.events).toHaveLength(1);
+    },
+  );
 
-  test("reset, hang and drip give the sender no complete answer", async () => {
+  test("in the modes `reset`, `hang` and `drip`, the sender gets no complete answer", async () => {
     twin.receiverBehaviour = "reset";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "hang";
@@ -205,7 +208,7 @@ describe("receiverBehaviour", () => {
     expect(twin.events).toHaveLength(1);
   });
 
-  test("counts a delivery as unanswered only if the sender closed the connection", async () => {
+  test("`unanswered` lists a delivery only if the sender closed the connection", async () => {
     twin.receiverBehaviour = "reset";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "ok";
@@ -219,7 +222,7 @@ describe("receiverBehaviour", () => {
     expect(twin.unanswered).toMatchObject([{ eventId: "evt_2", outcome: "refused" }]);
   });
 
-  test("slow answers late, but records the event at once", async () => {
+  test("in the mode `slow`, the receiver answers late, but records the event at once", async () => {
     twin.receiverBehaviour = "slow:150";
     const startedAt = performance.now();
     const answered = deliver(payment(1, 1));

@@ -53,7 +53,7 @@ describe("a payment that the balance already included", () => {
     expect(await problemsOf(sample)).toEqual([]);
   });
 
-  test("may have excess while an amount is outstanding, which is rejected for any other payment", async () => {
+  test("may have excess while an amount is outstanding, unlike any other payment", async () => {
     const sample = new SampleCase(newId()).place(100n).payInBalance(140n, 100n).payInBalance(5n, 0n);
     await writeBooks(database, [sample]);
     expect(await problemsOf(sample)).toEqual([]);

@@ -47,7 +47,7 @@ test("a row goes into the next block if it is committed after rows with higher i
   expect((await problemsOf(sample.lenderId)).filter((problem) => problem.startsWith("ROW_OUTSIDE"))).toEqual([]);
 });
 
-test("verify reports a row that becomes visible after a day until extendChain is called with `everything`", async () => {
+test("verify reports a new row with an id from a day ago, until extendChain with `everything` adds the row", async () => {
   const sample = new SampleCase(newId()).place(1_000n).pay(1n);
   await writeBooks(database, [sample]);
   await extend(sample.lenderId);

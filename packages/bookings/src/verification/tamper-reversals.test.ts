@@ -120,7 +120,7 @@ test("verify reports reversals that add up to more than their payment", async ()
   expect(await codes()).toContain("REVERSALS_EXCEED_BOOKING");
 });
 
-test("a process of the previous version makes valid blocks without reversals, and the next block covers these", async () => {
+test("a block by a process of the previous version is valid without the reversals, and the next block adds them", async () => {
   await database.pool.query(
     `with row_of as (
        select id, digest, true as is_transfer from ledger.transfer where lender_id = $1

@@ -25,8 +25,8 @@ function returned(amountMinor: bigint, given: Partial<ReturnedMoney> = {}): Retu
   return { amountMinor, reversedAt: NOW, payment, excessIsInBalance: false, held: [], keepsHolder: true, ...given };
 }
 
-describe("the amounts of a reversal", () => {
-  test("of the first of two payments of 80 on 100: the second payment's excess of 60 is applied, and 20 are outstanding", () => {
+describe("a reversal", () => {
+  test("of the first of two payments of 80 on 100 applies the second payment's excess of 60 and leaves 20 outstanding", () => {
     const held = [{ bookingId: "B", excessMinor: 60n }];
     const effect = applyReversal(paidCase([80n, 80n]), returned(80n, { held }), NOW);
     expect(effect).toMatchObject({
@@ -44,14 +44,14 @@ describe("the amounts of a reversal", () => {
     });
   });
 
-  test("take the payment's own excess first", () => {
+  test("takes the payment's own excess first", () => {
     const payment = { appliedMinor: 100n, excessMinor: 30n };
     const effect = applyReversal(paidCase([130n]), returned(40n, { payment }), NOW);
     expect(effect).toMatchObject({ excessMinor: 30n, appliedMinor: 10n });
     expect(effect.caseAfter).toMatchObject({ outstandingMinor: 10n, excessMinor: 0n, totalCollectedMinor: 90n });
   });
 
-  test("take the excess of other payments in their order, and only as much as is owed again", () => {
+  test("applies the excess of other payments in their order, up to the amount that is owed again", () => {
     const held = [
       { bookingId: "B", excessMinor: 5n },
       { bookingId: "C", excessMinor: 20n },
@@ -67,7 +67,7 @@ describe("the amounts of a reversal", () => {
     });
   });
 
-  test("leave the outstanding amount if the balance includes the reversal, and apply no excess of other payments", () => {
+  test("changes neither the outstanding amount nor other payments if the balance already includes the reversal", () => {
     const held = [{ bookingId: "B", excessMinor: 10n }];
     const asOf = { ...paidCase([60n]), excessMinor: 10n, totalCollectedMinor: 70n, outstandingAsOf: NOW };
     const effect = applyReversal(asOf, returned(60n, { held }), NOW);
@@ -80,7 +80,7 @@ describe("the amounts of a reversal", () => {
     });
   });
 
-  test("owe an excess again that was part of a balance above 0, with an adjustment", () => {
+  test("adds the payment's excess to the outstanding amount as an adjustment if a balance above 0 included the excess", () => {
     const payment = { appliedMinor: 30n, excessMinor: 20n };
     const paid = { ...paidCase([30n]), excessMinor: 20n, totalCollectedMinor: 50n };
     const effect = applyReversal(paid, returned(50n, { payment, excessIsInBalance: true }), NOW);
@@ -89,8 +89,8 @@ describe("the amounts of a reversal", () => {
   });
 });
 
-describe("the state after a reversal", () => {
-  test("of a collected case on which something is owed again is in progress, in the same cycle", () => {
+describe("a case after a reversal", () => {
+  test("is in progress in the same cycle if it was collected and an amount is owed again", () => {
     const collected = paidCase([100n], { sequence: 5n });
     const { caseAfter, events, reopened } = applyReversal(collected, returned(40n), NOW);
     expect(reopened).toBe(true);
@@ -116,7 +116,7 @@ describe("the state after a reversal", () => {
     });
   });
 
-  test("of a reopened case whose field partner is suspended has no field partner", () => {
+  test("has no field partner if it was reopened and its field partner is suspended", () => {
     const { caseAfter } = applyReversal(paidCase([100n]), returned(40n, { keepsHolder: false }), NOW);
     expect(caseAfter).toMatchObject({ status: "in_progress", assignedFieldPartnerId: null, assignedSince: null });
   });
@@ -154,7 +154,7 @@ describe("the state after a reversal", () => {
         blockedAt: EARLIER,
       },
     ],
-  ])("of a case that is %s stays, and only payment.reversed is emitted", (_, given) => {
+  ])("keeps its state if it was %s, and only payment.reversed is emitted", (_, given) => {
     const before = { ...paidCase([60n]), ...given };
     const { caseAfter, events, reopened } = applyReversal(before, returned(60n), NOW);
     expect([reopened, events.map(({ kind }) => kind)]).toEqual([false, ["payment.reversed"]]);
@@ -172,12 +172,15 @@ describe("the state after a reversal", () => {
   });
 });
 
-test.each([0n, -1n, 101n])("an amount of %s is an error, because the payment has 100 left", (amountMinor) => {
-  const payment = { appliedMinor: 100n, excessMinor: 0n };
-  expect(() => applyReversal(paidCase([100n]), returned(amountMinor, { payment }), NOW)).toThrow(/amount|left/);
-});
+test.each([0n, -1n, 101n])(
+  "applyReversal throws an error for a reversal of %s if 100 of the payment are not reversed yet",
+  (amountMinor) => {
+    const payment = { appliedMinor: 100n, excessMinor: 0n };
+    expect(() => applyReversal(paidCase([100n]), returned(amountMinor, { payment }), NOW)).toThrow(/amount|left/);
+  },
+);
 
-test("after any payments and reversals, the outstanding amount is max(0, balance - payments + reversals), and nothing gets lost", () => {
+test("after any payments and reversals, the outstanding amount is max(0, balance - payments + reversals), and the payments add up to the totals of the case", () => {
   const act = fc.record({ amount: fc.bigInt({ min: 1n, max: 120n }), of: fc.nat(), isPayment: fc.boolean() });
   const property = fc.property(fc.array(act, { maxLength: 30 }), (acts) => {
     let theCase: ReversedCase = paidCase([]);

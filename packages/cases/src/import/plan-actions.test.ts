@@ -17,7 +17,7 @@ test("withdraw, hold and release emit an event with the lender's reason", () => 
   });
 });
 
-test("an action that was already applied leaves the case unchanged, without a warning", () => {
+test("an action that was already applied leaves the case unchanged and gets no warning", () => {
   const withdrawn = applied({ action: "withdraw" }, exampleCase()).caseAfter;
   expect(planOf({ action: "withdraw" }, withdrawn)).toMatchObject({ outcome: "unchanged", warnings: [] });
   const held = applied({ action: "hold" }, exampleCase()).caseAfter;
@@ -26,7 +26,7 @@ test("an action that was already applied leaves the case unchanged, without a wa
 });
 
 test.each(["withdraw", "hold", "release"])(
-  "%s on a case that has ended leaves the case unchanged, with a warning",
+  "%s on a case that has ended leaves the case unchanged and gets a warning",
   (action) => {
     const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
     expect(planOf({ action }, old)).toMatchObject({

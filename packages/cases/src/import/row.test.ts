@@ -90,7 +90,7 @@ test("reads every field into its stored value", () => {
   });
 });
 
-test("the details have no property for a field that the row does not have, and an empty value for null", () => {
+test("the details have an empty value for a field with null, and no property for a missing field", () => {
   const { details } = accepted({
     ...required,
     bucket: null,

@@ -24,7 +24,7 @@ describe("a list near a place", () => {
     },
   );
 
-  test("lists a case whose first address has no place only if no radius is given", async () => {
+  test("omits a case whose first address has no place if a radius is given, and otherwise lists it", async () => {
     const second = [address({ city: "Pune" }), address({ latitude: 1, longitude: 1 })];
     const { me } = await hold([{}, { addresses: second }]);
     const near = { latitude: 1, longitude: 1 };

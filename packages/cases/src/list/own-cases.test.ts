@@ -11,7 +11,7 @@ const database = await casesDatabase();
 const { allPages, hold, lenderId, promise } = portfoliosIn(database);
 
 describe("a field partner's list", () => {
-  test("contains only their own cases, in pages, with the newest of equally ranked cases first", async () => {
+  test("contains only their own cases, in pages, and lists the newest of equally ranked cases first", async () => {
     const { me, held } = await hold(Array.from({ length: 5 }, () => ({})));
     await hold([{}]);
     const pages = await allPages(me, { first: 2 });

@@ -54,7 +54,7 @@ test("refuses a visit id that another field partner or another case uses", async
   expect(await start(another, { visitId })).toMatchObject(taken);
 });
 
-test("only one of two concurrent starts succeeds if they have the same visit id and are on two cases of a lender", async () => {
+test("of two concurrent starts with the same visit id on two cases of a lender, only one succeeds", async () => {
   const lenderId = newId();
   const cases = [await assignedCase({ lenderId }), await assignedCase({ lenderId })];
   const visitId = newId();

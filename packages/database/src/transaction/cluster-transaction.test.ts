@@ -88,7 +88,7 @@ test("on a cluster, a single statement gets a transaction of its own only if it 
   expect(sent).toEqual([...LIMITED, "orders.lock", "commit", ...LIMITED, "orders.add", "commit"]);
 });
 
-test("only enqueue on a cluster makes the commit two-phase, not enqueueAll", async () => {
+test("on a cluster, enqueue makes the commit two-phase, and enqueueAll does not", async () => {
   const data = { invoiceId: "1" };
   const isCommitted = () => sent.filter((text) => text === "jobs.commit-with-job").length;
   const one = await open(false);

@@ -63,7 +63,7 @@ test("visibleUntil ignores a transaction that only reads the table, and one that
   await session.query("rollback");
 });
 
-test("visibleUntil assumes that a transaction is 15 minutes old if its start may not be seen", async () => {
+test("visibleUntil assumes that a transaction is 15 minutes old if the role may not see when it started", async () => {
   const role = `watcher_${newId().replaceAll("-", "").slice(0, 12)}`;
   await session.query(`create role ${role} login password 'watcher'`);
   const address = new URL(directUrl(url));

@@ -160,7 +160,7 @@ describe("a payout", () => {
     await expectPaid(3n * EARNED_MINOR);
   });
 
-  test("is refused if its amount is below the credited sum, with the time up to which the lines add up to the amount", async () => {
+  test("is refused if its amount is below the credited sum, and the refusal has the time at which the lines add up to it", async () => {
     for (const _ of [1, 2, 3]) {
       await earn(lenders[0]!);
       await pause(2);
@@ -178,7 +178,7 @@ describe("a payout", () => {
     await expectPaid(2n * EARNED_MINOR);
   });
 
-  test("is not recorded if a line that was credited before the preview is committed after it", async () => {
+  test("is not recorded if a line was credited before the preview, but committed only after the preview", async () => {
     const [line, late] = lenders as [Lender, Lender];
     await earn(line);
     await pause(2);

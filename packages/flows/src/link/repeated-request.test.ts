@@ -134,7 +134,7 @@ describe("a message that is being sent while its link is requested again", () =>
     expect(await eventKinds()).toEqual(["created", "created", "delivered"]);
   });
 
-  test("that fails makes the newer link undelivered, and a third request sends it", async () => {
+  test("that fails makes the newer link undelivered, and a third request sends another message", async () => {
     const { first, second, send, eventKinds } = await tapWhileSending();
     whatsapp.behaviour = "undeliverable";
     await send(1);

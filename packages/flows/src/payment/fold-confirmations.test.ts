@@ -134,7 +134,7 @@ test("a payment on an unassigned case is booked and earns nothing", () => {
   expect(toWrite.earnings).toEqual([]);
 });
 
-test("a payment by a link of another loan is refused, with nothing to write", () => {
+test("a payment by a link of another loan is refused, and nothing is written", () => {
   const link = { ...aLink(aCase()), sourceLoanNumber: "LN-2" };
   const set = loaded({ links: [link] });
   const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation({ linkId: link.linkId })], SURROUNDINGS);

@@ -24,7 +24,7 @@ test.each([
   ["interlinear annotation", 0xfff9],
   ["tag letter", 0xe0061],
   ["noncharacter", 0xffff],
-])("finds a %s anywhere in a reference", (_name, codePoint) => {
+])("hasInvisible finds a %s anywhere in a reference", (_name, codePoint) => {
   const character = String.fromCodePoint(codePoint);
   for (const reference of [`${character}pay_1`, `pay${character}_1`, `pay_1${character}`]) {
     expect(hasInvisible(reference)).toBe(true);
@@ -32,7 +32,7 @@ test.each([
 });
 
 test.each(["pay_Nx81", "UTR 402812345678", "a/b+c=d#é", "रसीद-४२", "领收书 7", "🧾1", "e\u0301"])(
-  "finds no invisible character in %s",
+  "hasInvisible finds no invisible character in %s",
   (reference) => {
     expect(hasInvisible(reference)).toBe(false);
   },

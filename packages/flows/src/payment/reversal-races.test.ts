@@ -56,7 +56,7 @@ async function expectBooksToHold(): Promise<void> {
   expect((await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() })).problems).toEqual([]);
 }
 
-test("a reversal that races a confirmation: both are counted, and 40 are outstanding in either order", async () => {
+test("a reversal and a concurrent confirmation are both counted, and 40 are outstanding in either order", async () => {
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {
     const loan = await aCollectedLoan();
     await Promise.all([reverse(loan), pay(loan, "B", 60)]);
@@ -70,7 +70,7 @@ test("a reversal that races a confirmation: both are counted, and 40 are outstan
   await expectBooksToHold();
 });
 
-test("a reversal that races an import of an older balance ends with the balance plus the reversal", async () => {
+test("a reversal during an import of an older balance is added to the balance, whichever commits first", async () => {
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {
     const { sourceLoanNumber: loan } = await aCase(database, lender, { fieldPartner, row: { outstandingAmount: 100 } });
     await pay(loan, "A", 60);
@@ -92,7 +92,7 @@ test("a reversal that races an import of an older balance ends with the balance 
   await expectBooksToHold();
 });
 
-test("a reversal that races an assignment reopens the case, and the assignment takes effect or is refused", async () => {
+test("a reversal during an assignment reopens the case, and the assignment takes effect or is refused", async () => {
   const second = await aFieldPartner(database);
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {
     const loan = await aCollectedLoan();
@@ -106,7 +106,7 @@ test("a reversal that races an assignment reopens the case, and the assignment t
   await expectBooksToHold();
 });
 
-test("a reversal that races a payout: the earning is either not paid, or owed back", async () => {
+test("if a payment is reversed during a payout, its earning is either not paid out or deducted from the next payout", async () => {
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {
     const partner = await aFieldPartner(database);
     const loan = await aCollectedLoan(partner);

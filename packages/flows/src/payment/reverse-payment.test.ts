@@ -69,7 +69,7 @@ async function kinds(loan: string): Promise<string[]> {
 }
 
 describe("the amounts of a case", () => {
-  test("100 owed, A pays 80, B pays 80, A is reversed: 20 are outstanding, and B's 80 earn commission", async () => {
+  test("if the first of two payments of 80 on 100 is reversed, 20 are outstanding, and the second earns commission on all 80", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 80);
     await pay(loan, "B", 80);
@@ -228,18 +228,21 @@ describe("the state of a case", () => {
     await expectBooksToHold();
   });
 
-  test.each(["closed", "withdrawn"])("of a case that is %s stays, and only its amounts change", async (status) => {
-    const loan = await aLoan();
-    await pay(loan, "A", 60);
-    const row = status === "closed" ? { ...BORROWER, outstandingAmount: 0 } : { action: "withdraw" };
-    await importRow(database, lender, { sourceLoanNumber: loan, ...row });
-    expect(await reversed(database, aReversal(lender, loan, "A"))).toMatchObject({
-      statusAfter: status,
-      outstandingAfterMinor: status === "closed" ? 6_000n : 10_000n,
-    });
-    expect((await kinds(loan)).at(-1)).toBe("payment.reversed");
-    await expectBooksToHold();
-  });
+  test.each(["closed", "withdrawn"])(
+    "a case that is %s keeps its status, and only its amounts change",
+    async (status) => {
+      const loan = await aLoan();
+      await pay(loan, "A", 60);
+      const row = status === "closed" ? { ...BORROWER, outstandingAmount: 0 } : { action: "withdraw" };
+      await importRow(database, lender, { sourceLoanNumber: loan, ...row });
+      expect(await reversed(database, aReversal(lender, loan, "A"))).toMatchObject({
+        statusAfter: status,
+        outstandingAfterMinor: status === "closed" ? 6_000n : 10_000n,
+      });
+      expect((await kinds(loan)).at(-1)).toBe("payment.reversed");
+      await expectBooksToHold();
+    },
+  );
 
   test("a reversal of an earlier cycle changes that cycle's amounts, and its event shows the current case", async () => {
     const loan = await aLoan();
@@ -261,8 +264,8 @@ describe("the state of a case", () => {
   });
 });
 
-describe("a repeat", () => {
-  test("gets the first reversal, whatever has happened since", async () => {
+describe("a repeated request for a reversal", () => {
+  test("returns the first reversal, whatever has happened since", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 60);
     const request = aReversal(lender, loan, "A", { reversalReference: "cafe\u0301" });
@@ -281,7 +284,7 @@ describe("a repeat", () => {
     });
   });
 
-  test("at the same time as the first call is recorded once", async () => {
+  test("that runs at the same time as the first one returns the same reversal", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 60);
     const request = aReversal(lender, loan, "A", { amount: "10" });
@@ -293,22 +296,22 @@ describe("a repeat", () => {
     expect(originals).toEqual(Array.from({ length: 11 }, () => first));
     await expectBooksToHold();
   });
+});
 
-  test("partial reversals at the same time never add up to more than the payment", async () => {
-    const loan = await aLoan();
-    await pay(loan, "A", 60);
-    const calls = Array.from({ length: 12 }, () =>
-      reversePayment(database.em(), aReversal(lender, loan, "A", { amount: "7" }), ENVIRONMENT),
-    );
-    const kindsOfOutcome = (await Promise.all(calls)).map((one) => (one.kind === "refused" ? one.code : one.kind));
-    expect(kindsOfOutcome.filter((kind) => kind === "reversed")).toHaveLength(8);
-    expect(kindsOfOutcome.filter((kind) => kind === "REVERSAL_EXCEEDS_PAYMENT")).toHaveLength(4);
-    expect(await reversed(database, aReversal(lender, loan, "A"))).toMatchObject({ amountMinor: 400n });
-    expect(await reversePayment(database.em(), aReversal(lender, loan, "A"), ENVIRONMENT)).toMatchObject({
-      code: "REVERSAL_EXCEEDS_PAYMENT",
-    });
-    await expectBooksToHold();
+test("concurrent partial reversals never add up to more than the payment", async () => {
+  const loan = await aLoan();
+  await pay(loan, "A", 60);
+  const calls = Array.from({ length: 12 }, () =>
+    reversePayment(database.em(), aReversal(lender, loan, "A", { amount: "7" }), ENVIRONMENT),
+  );
+  const kindsOfOutcome = (await Promise.all(calls)).map((one) => (one.kind === "refused" ? one.code : one.kind));
+  expect(kindsOfOutcome.filter((kind) => kind === "reversed")).toHaveLength(8);
+  expect(kindsOfOutcome.filter((kind) => kind === "REVERSAL_EXCEEDS_PAYMENT")).toHaveLength(4);
+  expect(await reversed(database, aReversal(lender, loan, "A"))).toMatchObject({ amountMinor: 400n });
+  expect(await reversePayment(database.em(), aReversal(lender, loan, "A"), ENVIRONMENT)).toMatchObject({
+    code: "REVERSAL_EXCEEDS_PAYMENT",
   });
+  await expectBooksToHold();
 });
 
 describe("a payout", () => {
@@ -348,7 +351,7 @@ describe("a payout", () => {
   });
 });
 
-test("refuses what is wrong with a reversal, and writes nothing", async () => {
+test("an invalid reversal is refused, and nothing is written", async () => {
   const loan = await aLoan();
   await pay(loan, "A", 60);
   const refusal = async (given: Parameters<typeof aReversal>[3], reference = "A", of = loan) => {

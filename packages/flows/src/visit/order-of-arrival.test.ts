@@ -115,7 +115,7 @@ test("repeating a balance between two payments that it includes does not increas
 });
 
 test(
-  "if payments clear the case in between, the books are consistent and each payment is counted once",
+  "balances and confirmations in any order, even if they clear the case, leave consistent books and count each payment once",
   async () => {
     const stories = anyHistory.chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
     const property = fc.asyncProperty(stories, async ([facts, arrival]) => {
@@ -136,7 +136,7 @@ test(
 );
 
 test(
-  "if payments clear the case in between and reversals reopen it, the books are consistent and each is counted once",
+  "payments and reversals in any order, even if they clear and reopen the case, leave consistent books and are counted once",
   async () => {
     const stories = anyHistory.chain(withReversals).chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
     const property = fc.asyncProperty(stories, async ([facts, arrival]) => {

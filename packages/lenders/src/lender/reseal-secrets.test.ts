@@ -159,7 +159,7 @@ test("a rotation of the master key reports each secret that cannot be decrypted,
   expect(new Set(nothing.unreadable.map(({ code }) => code))).toEqual(new Set(["UNKNOWN_MASTER_KEY"]));
 });
 
-test("a rotation of the master key does not report the secrets of revoked and retired API keys that cannot be decrypted", async () => {
+test("a rotation of the master key does not report a secret that cannot be decrypted if its API key is revoked or retired", async () => {
   const [acme, beta] = await onlyLenders(["ACME", "BETA"]);
   await database.pool.query(
     `update lenders.lender set mint_auth_header = null, whatsapp_token = null, whatsapp_app_secret = null,

@@ -120,7 +120,7 @@ describe("markPaid", () => {
     }
   });
 
-  test("sends one SQL statement for one lender and none for an empty list, as linksByLenderLinkId does", async () => {
+  test("like linksByLenderLinkId, sends one SQL statement for one lender and none for an empty list", async () => {
     expect(await sentForPaymentOf({ lenderId: newId() })).toEqual([
       expect.stringMatching(/^begin\b/),
       "payment-links.links-by-lender-link-id",
@@ -129,18 +129,14 @@ describe("markPaid", () => {
     ]);
   });
 
-  test(
-    "sends one SQL statement for several lenders, as linksByLenderLinkId does",
-    { tags: "many-lenders" },
-    async () => {
-      expect(await sentForPaymentOf({})).toEqual([
-        expect.stringMatching(/^begin\b/),
-        "payment-links.links-by-lender-link-id-of-many",
-        "payment-links.mark-paid-of-many",
-        "commit",
-      ]);
-    },
-  );
+  test("like linksByLenderLinkId, sends one SQL statement for several lenders", { tags: "many-lenders" }, async () => {
+    expect(await sentForPaymentOf({})).toEqual([
+      expect.stringMatching(/^begin\b/),
+      "payment-links.links-by-lender-link-id-of-many",
+      "payment-links.mark-paid-of-many",
+      "commit",
+    ]);
+  });
 
   async function sentForPaymentOf(owner: { lenderId?: string }): Promise<string[]> {
     const links = await Promise.all(Array.from({ length: 5 }, () => aMintedLink(database, owner)));
@@ -162,7 +158,7 @@ describe("markPaid", () => {
   }
 });
 
-describe("find-links", () => {
+describe("the queries that find links", () => {
   test("activeLinks and liveLink find the live link of a case that has one", async () => {
     const [one, other] = [await aMintedLink(database), await aMintedLink(database)];
     const unminted = await aRequestedLink(database);

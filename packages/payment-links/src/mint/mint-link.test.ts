@@ -94,7 +94,7 @@ describe("a lender that implements only the contract", () => {
     ["hang", "timeout"],
     ["drip", "timeout"],
   ] as const)(
-    "with the faulty behaviour %s makes the link unavailable, with the reason %s",
+    "makes the link unavailable if its endpoint has the behaviour `%s`, and the reason is %s",
     async (behaviour, reason) => {
       twin.mintBehaviour = behaviour;
       const before = twin.mints.length;

@@ -46,7 +46,7 @@ test("a fault of our own network and an abandoned attempt do not change the limi
   expect(concurrency.limit).toBe(4);
 });
 
-test("a recovery resets the limit to one, and only once", () => {
+test("a recovery resets the limit to one, and the same recovery does not reset the limit again", () => {
   const concurrency = new ConcurrencyLimit(32);
   concurrency.seeRecovery(null);
   for (let answer = 0; answer < 10; answer += 1) concurrency.learn(delivered);

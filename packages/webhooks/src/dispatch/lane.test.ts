@@ -71,7 +71,7 @@ test("a lane begins with four attempts at a time", async () => {
   await lane.stop();
 });
 
-test("a lane starts no attempt while failures that are not yet written may suspend the endpoint", async () => {
+test("a lane starts no attempt while unwritten failures may suspend the endpoint", async () => {
   await using receiver = await openReceiver((response) => void response.writeHead(404).end());
   const lenderId = await trial.addLender(receiver.url);
   await publishLoans(lenderId, 20);

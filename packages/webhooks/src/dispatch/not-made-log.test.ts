@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { NO_LOG } from "../../tests/trial.ts";
 import { NotMadeLog } from "./not-made-log.ts";
 
-test("logs the first attempt that could not be made at once, and the next ones together once a minute", () => {
+test("logs at once the first attempt that could not be made, and the next ones together once a minute", () => {
   const lines: object[] = [];
   const log = new NotMadeLog({ ...NO_LOG, error: (facts) => void lines.push(facts) });
   for (const at of [1_000, 2_000, 30_000, 60_999]) log.add({ eventId: at }, at);

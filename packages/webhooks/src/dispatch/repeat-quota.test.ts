@@ -68,7 +68,7 @@ test.each([
   },
 );
 
-test("the quota of repeats asks for no new scan if no lease has skipped a repeat", () => {
+test("the quota of repeats asks for a new scan only if a lease has skipped a repeat", () => {
   const { quota } = openQuota(4);
   quota.noteLease({ leased: [retry("a")], firstAttemptsOnly: false, givenBack: 0 });
   expect(quota.takeSkipped()).toBe(false);

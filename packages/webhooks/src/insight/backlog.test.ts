@@ -9,7 +9,7 @@ const trial = await openTrial();
 const { database } = trial;
 
 describe("the backlog", () => {
-  test("is counted by state and reach, with the age of the oldest event without an attempt", async () => {
+  test("is counted by the states of deliveries and endpoints, and has the age of the oldest event without an attempt", async () => {
     expect(await backlogs(database.em())).toEqual([]);
     const [active, suspended] = [
       await trial.addLender("http://127.0.0.1:9/"),

@@ -62,7 +62,7 @@ describe("the list of deliveries", () => {
     expect(await list({ since: new Date(now.getTime() + 60_000) })).toEqual([]);
   });
 
-  test("reads few pages to list the parked deliveries of a lender, without and with table statistics", async () => {
+  test("reads few pages to list the parked deliveries of a lender, whether or not the table has statistics", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     for (const [of, state, count] of [
       [lenderId, "delivered", 20_000],
@@ -90,7 +90,7 @@ describe("the list of deliveries", () => {
   });
 });
 
-describe("verification", () => {
+describe("the reading of events for verification", () => {
   test("returns a loan's events byte for byte in their sequence, and totals that add up", async () => {
     const lenderId = await trial.addLender(null);
     const events = eventsOn(lenderId, "LN-1", 1, 3);
@@ -150,7 +150,7 @@ describe("verification", () => {
 });
 
 describe("a lender without an endpoint", () => {
-  test("has no endpoint to read or to change", async () => {
+  test("gets undefined from endpointOf, and EndpointNotFoundError from changeEndpoint", async () => {
     expect(await endpointOf(database.em(), newId())).toBeUndefined();
     const change = transaction(database.em(), (tx) => changeEndpoint(tx, { tenantId: newId(), url: null }));
     await expect(change).rejects.toThrow(EndpointNotFoundError);

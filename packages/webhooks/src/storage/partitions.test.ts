@@ -52,7 +52,7 @@ describe("partitions", () => {
     ]);
   });
 
-  test("are dropped only by the next call if a long read uses the table, and no other query is blocked", async () => {
+  test("are dropped by the next call of maintainPartitions if a long read uses the table, and other queries are not blocked", async () => {
     const run = await openLongRun();
     await run.publish("LN-1", 1, { daysAgo: 60, state: "delivered", settledDaysAgo: 60 });
     const reader = await run.database.pool.connect();

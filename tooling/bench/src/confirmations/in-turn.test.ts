@@ -8,7 +8,7 @@ test("inTurn starts each round with the next program", () => {
 });
 
 test.each([2, 5, 6, 7])(
-  "inTurn starts equally often with each of three programs, in three rows of %i rounds",
+  "in a report of three rows with %i rounds each, inTurn starts equally often with each of three programs",
   (rounds) => {
     const begins = SIDES.flatMap((_, row) =>
       Array.from({ length: rounds }, (_, round) => inTurn(SIDES, row, round)[0]!),
