@@ -143,7 +143,8 @@ export async function paymentsWithExcess(
 }
 
 /**
- * Returns the sum of the payments on a case that were paid at or after `from` and before `to`, including excess.
+ * Returns the sum of the payments on a case that were paid at or after `from` and before `to`, including excess. Amounts
+ * that have been reversed do not count.
  *
  * @example
  * const day = { from: new Date("2026-11-19T18:30:00Z"), to: new Date("2026-11-20T18:30:00Z") };
@@ -168,7 +169,7 @@ export interface Collected {
 
 /**
  * Returns the number and the sum of the payments attributed to a field partner, by currency. It counts payments that were
- * booked at or after `from` and before `to`.
+ * booked at or after `from` and before `to`. The sum does not include amounts that have been reversed.
  *
  * @example
  * const november = { from: new Date("2026-11-01T00:00:00Z"), to: new Date("2026-12-01T00:00:00Z") };
@@ -257,14 +258,22 @@ const selectWithExcess = statement(
 
 const selectPaidOnCase = statement(
   "ledger.paid-on-case",
-  `select coalesce(sum(amount_minor), 0)::bigint as "paidMinor" from ledger.payment_booking
-   where lender_id = $1 and source_loan_number = $2 and case_id = $3 and paid_at >= $4 and paid_at < $5`,
+  `select coalesce(sum(b.amount_minor - coalesce(r.minor, 0)), 0)::bigint as "paidMinor"
+   from ledger.payment_booking b left join lateral (
+     select sum(amount_minor) as minor from ledger.payment_reversal
+     where lender_id = $1 and source_loan_number = $2 and booking_id = b.id
+   ) r on true
+   where b.lender_id = $1 and b.source_loan_number = $2 and b.case_id = $3 and b.paid_at >= $4 and b.paid_at < $5`,
 );
 
 const selectCollected = statement(
   "ledger.collected-by",
-  `select currency::text as currency, count(*) as payments, sum(amount_minor)::bigint as "amountMinor"
-   from ledger.payment_booking
-   where field_partner_id = $1 and recorded_at >= $2 and recorded_at < $3
-   group by currency order by currency`,
+  `select b.currency::text as currency, count(*) as payments,
+     sum(b.amount_minor - coalesce(r.minor, 0))::bigint as "amountMinor"
+   from ledger.payment_booking b left join lateral (
+     select sum(v.amount_minor) as minor from ledger.payment_reversal v
+     where v.lender_id = b.lender_id and v.source_loan_number = b.source_loan_number and v.booking_id = b.id
+   ) r on true
+   where b.field_partner_id = $1 and b.recorded_at >= $2 and b.recorded_at < $3
+   group by b.currency order by b.currency`,
 );

@@ -14,6 +14,7 @@ import {
   importRow,
   openDatabase,
 } from "../../tests/fixture.ts";
+import { aReversal, reversed } from "../../tests/reversals.ts";
 import { closeCase } from "../case/change-case.ts";
 import { completeVisit } from "./complete-visit.ts";
 import { confirmPayments } from "../payment/confirm-payments.ts";
@@ -103,6 +104,23 @@ test("a promise is decided once, one hour after the end of its day in the lender
     },
   ]);
   expect(await stateOf(theCase)).toEqual(["broken"]);
+});
+
+test("settlePromises does not count a payment that was reversed before the promise is decided", async () => {
+  const [bounced, partly] = [await aPromise(), await aPromise()];
+  for (const [theCase, amount] of [
+    [bounced, undefined],
+    [partly, "100"],
+  ] as const) {
+    const paidAt = new Date("2026-11-19T09:00:00Z");
+    const payment = aConfirmation(lender, theCase, { amount: new AmountLiteral("2500"), paidAt });
+    await confirmPayments(database.em(), [payment], ENVIRONMENT);
+    const given = { reversedAt: new Date("2026-11-20T09:00:00Z"), ...(amount !== undefined && { amount }) };
+    await reversed(database, aReversal(lender, theCase.sourceLoanNumber, payment.reference, given));
+  }
+  await settlePromises(deps, DECIDED);
+  expect(await promiseEventsOf(bounced)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 0 } }]);
+  expect(await promiseEventsOf(partly)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 2_400 } }]);
 });
 
 describe("settlePromises", () => {
