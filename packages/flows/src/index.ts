@@ -2,14 +2,17 @@ export { type ConfirmerOptions, createConfirmer } from "./payment/confirm-in-bat
 export { type Confirmation, type ConfirmationOutcome, type ConfirmationRefusal } from "./payment/confirmation.ts";
 export { confirmPayments } from "./payment/confirm-payments.ts";
 export {
+  type PaymentName,
   type ReversalEffects,
   type ReversalOptions,
   type ReversalOutcome,
   reversePayment,
 } from "./payment/reverse-payment.ts";
 export { type RefusedReversal, type ReversalRefusal, type ReversalRequest } from "./payment/reversal-request.ts";
-export { type MoveOutcome, movePayment, type PaymentMove } from "./payment/move-payment.ts";
+export { type ConfirmationEffects, type MoveOutcome, movePayment, type PaymentMove } from "./payment/move-payment.ts";
+export { paymentHistory, type PaymentHistory } from "./payment/payment-history.ts";
 export { type EventOrigin, pingBody } from "./case/event.ts";
+export { hasInvisible } from "./payment/reference.ts";
 export { PAYMENT_MODES, type PaymentMode, paymentMode, type PaymentModeReading } from "./payment/payment-mode.ts";
 export { caseSnapshot, type CaseSnapshot } from "./read/case-snapshot.ts";
 export { listCases } from "./read/list-cases.ts";

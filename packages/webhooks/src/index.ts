@@ -45,7 +45,7 @@ export {
 } from "./endpoint/endpoint.ts";
 export { changeEndpoint, registerEndpoint, removeEndpoint, upsertEndpoint } from "./endpoint/register-endpoint.ts";
 export { type EndpointFault, InvalidEndpointError } from "./endpoint/endpoint-input.ts";
-export { eventsOf } from "./storage/event.ts";
+export { eventsOf, type StreamEvent } from "./storage/event.ts";
 export { eventPage, eventsAt, eventsKeptFrom, type StoredEvent } from "./insight/event-pages.ts";
 export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./dispatch/ladder.ts";
 export { ConflictingNamesError } from "./endpoint/old-names.ts";

@@ -1,18 +1,31 @@
-import type { Booking, Reversal } from "@collections/bookings";
+import { type Booking, remainingOf, type Reversal, reversalsOf } from "@collections/bookings";
 import { lockCurrentCases, type LockedCase } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, type Tx } from "@collections/database";
+import { type Earning, earningsOfBookings, findPendingEarnings } from "@collections/earnings";
+import { recordAct } from "@collections/lenders";
 import { AmountLiteral, toDecimal } from "@collections/money";
+import { eventsOf, type StreamEvent } from "@collections/webhooks";
 import type { Confirmation, ConfirmationRefusal } from "./confirmation.ts";
 import { confirmLocked } from "./confirm-payments.ts";
 import { commitUnlessDryRun } from "./dry-run.ts";
 import { isPaymentMode } from "./payment-mode.ts";
 import type { ReversalRefusal, ReversalRequest } from "./reversal-request.ts";
-import { bookingOf, type ReversalEffects, type ReversalOptions, reverseLocked } from "./reverse-payment.ts";
+import { actData, bookingOf, type ReversalEffects, type ReversalOptions, reverseLocked } from "./reverse-payment.ts";
 
 /** A payment that was confirmed on the wrong loan. The fields are those of a ReversalRequest. */
 export interface PaymentMove extends Omit<ReversalRequest, "amount" | "reason"> {
   /** The loan to which the payment belongs. */
   readonly toLoan: string;
+}
+
+/** What the confirmation of a moved payment changes on the right loan. */
+export interface ConfirmationEffects {
+  readonly caseBefore: LockedCase;
+  /** The field partner's earning on the payment, if there is one. */
+  readonly earnings: readonly Earning[];
+  /** Earlier earnings on the case that are credited, because the payment ends the case. */
+  readonly credited: readonly Earning[];
+  readonly events: readonly StreamEvent[];
 }
 
 /** The outcome of a move. Data were changed only if the outcome is `moved`. */
@@ -26,12 +39,14 @@ export type MoveOutcome =
       readonly booking: Booking;
       /** Whether the payment had been booked on the right loan before. */
       readonly wasBooked: boolean;
+      /** What the confirmation changed; undefined if the payment had been booked on the right loan before. */
+      readonly confirmed: ConfirmationEffects | undefined;
     }
   | {
       readonly kind: "refused";
       /** The step that was refused: the reversal on the wrong loan, or the confirmation on the right loan. */
       readonly step: "reverse" | "confirm";
-      readonly code: ReversalRefusal | ConfirmationRefusal | "SAME_LOAN" | "CURRENCY_MISMATCH";
+      readonly code: ReversalRefusal | ConfirmationRefusal | "SAME_LOAN" | "CURRENCY_MISMATCH" | "REVERSED_ON_LOAN";
       readonly detail: string;
     };
 
@@ -50,14 +65,22 @@ export async function movePayment(
   em: EntityManager,
   move: PaymentMove,
   environment: string,
-  { dryRun = false }: ReversalOptions = {},
+  { dryRun = false, auditReason }: ReversalOptions = {},
 ): Promise<MoveOutcome> {
   if (move.loan === move.toLoan) {
     return { kind: "refused", step: "confirm", code: "SAME_LOAN", detail: "The payment is already on this loan." };
   }
   const run = async (): Promise<MoveOutcome> => {
     try {
-      return await commitUnlessDryRun(em, dryRun, (tx) => moveLocked(tx, move, environment));
+      return await commitUnlessDryRun(em, dryRun, async (tx) => {
+        const outcome = await moveLocked(tx, move, environment);
+        const isChange = outcome.kind === "moved" && (outcome.effects !== undefined || !outcome.wasBooked);
+        if (isChange && auditReason !== undefined) {
+          const data = { ...actData(outcome.reversal), toLoan: move.toLoan };
+          recordAct(tx, { lenderId: move.lender.id, act: "payment.moved", reason: auditReason, data });
+        }
+        return outcome;
+      });
     } catch (error) {
       if (error instanceof RefusedStep) return error.refusal;
       throw error;
@@ -92,10 +115,46 @@ async function moveLocked(tx: Tx, move: PaymentMove, environment: string): Promi
   }
 
   // Confirm on the right loan what was left of the payment.
+  const pending = to === undefined ? [] : await findPendingEarnings(tx, [{ lenderId: lender.id, caseId: to.id }]);
   const outcome = await confirmOn(tx, to, confirmationOf(booking, reversal.amountMinor, move), environment);
   if (outcome.kind === "refused") throw new RefusedStep({ ...outcome, step: "confirm" });
-  const wasBooked = outcome.kind === "duplicate";
-  return { kind: "moved", reversal, effects, booking: wasBooked ? outcome.original : outcome.booking, wasBooked };
+  if (outcome.kind === "duplicate") {
+    if (effects !== undefined) await refuseIfReversed(tx, outcome.original, reversal, toLoan);
+    return { kind: "moved", reversal, effects, booking: outcome.original, wasBooked: true, confirmed: undefined };
+  }
+  const confirmed = await confirmationEffects(tx, to!, outcome.booking, pending);
+  return { kind: "moved", reversal, effects, booking: outcome.booking, wasBooked: false, confirmed };
+}
+
+/**
+ * Refuses to take a payment from the wrong loan if the right loan had it before, and it was reversed there: the payment
+ * would then count on neither loan.
+ */
+async function refuseIfReversed(tx: Tx, original: Booking, reversal: Reversal, toLoan: string): Promise<void> {
+  const { lenderId, reference, currency } = original;
+  const left = remainingOf(original, await reversalsOf(tx, lenderId, toLoan));
+  if (left.appliedMinor + left.excessMinor >= reversal.amountMinor) return;
+  const detail =
+    `The payment ${reference} was booked on ${toLoan} before and reversed there; ` +
+    `${toDecimal(left.appliedMinor + left.excessMinor, currency)} ${currency} of it are left. ` +
+    `Reverse it on this loan, and confirm it on ${toLoan} under another reference.`;
+  throw new RefusedStep({ kind: "refused", step: "confirm", code: "REVERSED_ON_LOAN", detail });
+}
+
+async function confirmationEffects(
+  tx: Tx,
+  caseBefore: LockedCase,
+  booking: Booking,
+  pending: readonly Earning[],
+): Promise<ConfirmationEffects> {
+  const { lenderId, sourceLoanNumber, statusAfter } = booking;
+  const events = await eventsOf(tx, lenderId, sourceLoanNumber);
+  return {
+    caseBefore,
+    earnings: await earningsOfBookings(tx, lenderId, [booking.id]),
+    credited: statusAfter === "collected" ? pending : [],
+    events: events.filter(({ sequence }) => sequence > caseBefore.sequence),
+  };
 }
 
 async function confirmOn(tx: Tx, to: LockedCase | undefined, confirmation: Confirmation, environment: string) {

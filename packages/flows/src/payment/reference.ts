@@ -18,7 +18,12 @@ export function possibleReferences(reference: string): string[] {
   return [...new Set([reference, bookedReference(reference), reference.normalize("NFD")])];
 }
 
-/** Tells whether a reference has control or invisible characters, such as a zero-width space or a soft hyphen. */
+/**
+ * Tells whether a reference has control or invisible characters, such as a zero-width space or a soft hyphen.
+ *
+ * @example
+ * if (hasInvisible(typedNote)) throw new Error("Remove the invisible characters.");
+ */
 export function hasInvisible(reference: string): boolean {
   return INVISIBLE.test(reference);
 }

@@ -34,7 +34,7 @@ import {
   reverseEarnings,
 } from "@collections/earnings";
 import { fieldPartnersByIds, lockFieldPartnerState } from "@collections/field-partners";
-import { commissionPlans } from "@collections/lenders";
+import { commissionPlans, recordAct } from "@collections/lenders";
 import { toWire } from "@collections/money";
 import { linksByLenderLinkId, markReversed } from "@collections/payment-links";
 import { emit } from "@collections/webhooks";
@@ -69,10 +69,18 @@ export type ReversalOutcome =
   | { readonly kind: "duplicate"; readonly original: Reversal; readonly differences: readonly string[] }
   | RefusedReversal;
 
+/** The lender, the loan and the reference of a payment. */
+export type PaymentName = Pick<ReversalRequest, "lender" | "loan" | "reference">;
+
 /** Options of `reversePayment` and `movePayment`. */
 export interface ReversalOptions {
   /** Whether to return the outcome with all effects, and to roll everything back. Default: false. */
   readonly dryRun?: boolean;
+  /**
+   * Why an operator does this. If given, the audit gets an entry with this reason, in the same transaction, unless
+   * nothing is changed.
+   */
+  readonly auditReason?: string;
 }
 
 /**
@@ -90,13 +98,18 @@ export async function reversePayment(
   em: EntityManager,
   request: ReversalRequest,
   environment: string,
-  { dryRun = false }: ReversalOptions = {},
+  { dryRun = false, auditReason }: ReversalOptions = {},
 ): Promise<ReversalOutcome> {
   const { lender, loan } = request;
   const run = () =>
     commitUnlessDryRun(em, dryRun, async (tx) => {
       const [current] = await lockCurrentCases(tx, [{ lenderId: lender.id, loan }]);
-      return reverseLocked(tx, current, request, environment);
+      const outcome = await reverseLocked(tx, current, request, environment);
+      if (outcome.kind === "reversed" && auditReason !== undefined) {
+        const data = actData(outcome.reversal);
+        recordAct(tx, { lenderId: lender.id, act: "payment.reversed", reason: auditReason, data });
+      }
+      return outcome;
     });
   try {
     return await run();
@@ -218,14 +231,20 @@ export async function reverseLocked(
   return { kind: "reversed", reversal, effects };
 }
 
+/** Returns the facts of a reversal that the audit has. */
+export function actData(reversal: Reversal): Record<string, string> {
+  const { sourceLoanNumber: loan, reference, reversalReference, currency, amountMinor, reason } = reversal;
+  return { loan, reference, reversalReference, currency, amountMinor: amountMinor.toString(), reversalReason: reason };
+}
+
 /** Returns the booking of the payment, whichever form of the reference it was booked under. */
 export async function bookingOf(
-  tx: Tx,
-  { lender, loan, reference }: Pick<ReversalRequest, "lender" | "loan" | "reference">,
+  em: EntityManager | Tx,
+  { lender, loan, reference }: PaymentName,
 ): Promise<Booking | undefined> {
   const forms = possibleReferences(reference);
   const found = await bookingsFor(
-    tx,
+    em,
     forms.map((form) => ({ lenderId: lender.id, loan, reference: form })),
   );
   return forms.flatMap((form) => found.find((booking) => booking.reference === form) ?? [])[0];

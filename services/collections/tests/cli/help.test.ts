@@ -36,6 +36,7 @@ test("the program has every documented command", () => {
     endpoint: "show probe resume",
     delivery: "list show replay replays cancel-replay",
     ledger: "statement verify anchor-keys",
+    payment: "show reverse move",
     payout: "preview record list show",
     "master-key": "rotate replace-lost",
     "persisted-operations": "make",

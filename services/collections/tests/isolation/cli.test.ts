@@ -2,7 +2,15 @@ import type { Command } from "commander";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
 import { EXIT } from "../../src/cli/terminal/refusal.ts";
-import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isolation-world.ts";
+import {
+  changesAtB,
+  isolationWorld,
+  leaksIn,
+  REFERENCE,
+  REFERENCE_OF_A,
+  REVERSAL_REFERENCE,
+  type World,
+} from "./fixtures/isolation-world.ts";
 
 // The tests of this file take seconds, and much longer on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -105,6 +113,26 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
         "the loan numbers and references in a file always belong to the given lender, as in POST reconcile, see isolation/rest.test.ts",
     },
   },
+  "payment show": { names: "<lender> <loan> <reference>", trial: { args: aPayment } },
+  "payment reverse": {
+    names: "<lender> <loan> <reference> --reversal-reference",
+    trial: {
+      args: (world) => [
+        ...aPayment(world),
+        ...["--reversal-reference", REVERSAL_REFERENCE, "--reversed-at", "2026-11-20T10:00:00Z"],
+        ...["--reason", "other", "--yes"],
+      ],
+    },
+  },
+  "payment move": {
+    names: "<lender> <loan> <reference> --to --reversal-reference",
+    trial: {
+      args: (world) => [
+        ...[world.a.twin.code, world.sharedLoan(), REFERENCE_OF_A, "--to", world.loanOfB()],
+        ...["--reversal-reference", REVERSAL_REFERENCE, "--yes", ...REASON],
+      ],
+    },
+  },
   "payout preview": { names: "<field-partner-id>", trial: PEOPLE },
   "payout record": { names: "<field-partner-id> --reference", trial: PEOPLE },
   "payout list": { names: "--field-partner --cursor", trial: PEOPLE },
@@ -117,7 +145,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
 
 /** Options that do not identify anything stored. */
 const OTHER_OPTIONS =
-  /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|day|from|to|paid-time|confirm-missing|out|name|phone|time-zone|currency|paid-on|amount|distribute|anchor|anchor-key)$/;
+  /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|day|from|to|paid-time|confirm-missing|out|name|phone|time-zone|currency|paid-on|amount|reversed-at|note|distribute|anchor|anchor-key)$/;
 /** Commands whose options are fields of the lender itself, so the options do not identify anything else. */
 const OF_LENDER = /^lender (create|update)$/;
 
@@ -214,6 +242,10 @@ describe("a command with the code of one lender and an id of another", () => {
 
 function aLoan({ a, loanOfB }: World): readonly string[] {
   return [a.twin.code, loanOfB()];
+}
+
+function aPayment(world: World): readonly string[] {
+  return [...aLoan(world), REFERENCE];
 }
 
 /** Returns all commands that are not groups of commands. */
