@@ -56,11 +56,13 @@ export {
   type Reversal,
   REVERSAL_REASONS,
   type ReversalKey,
+  type ReversalOfPayment,
   reversalPage,
   reversalsAfter,
   reversalsFor,
   reversalsOf,
   reversalsOfLoans,
+  reversalsWithPayments,
 } from "./books/reversal.ts";
 export {
   type EarningChange,

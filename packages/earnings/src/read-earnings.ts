@@ -19,6 +19,8 @@ export interface EarningsSummary {
   /** The sum of the earnings that were credited, but not paid out yet. */
   readonly creditedMinor: bigint;
   readonly paidOutMinor: bigint;
+  /** What reversals of payments took back by lines below 0, as an amount of at least 0. All other sums include it. */
+  readonly deductedMinor: bigint;
 }
 
 /** A page of a field partner's earnings, newest first. */
@@ -126,7 +128,8 @@ const selectSummary = statement(
   `select currency::text as currency, count(*) filter (where status <> 'reversed' and base_before_minor is null) as earnings,
      coalesce(sum(amount_minor) filter (where status <> 'reversed'), 0)::bigint as "earnedMinor",
      ${sumOf("pending")} as "pendingMinor", ${sumOf("credited")} as "creditedMinor",
-     ${sumOf("paid_out")} as "paidOutMinor"
+     ${sumOf("paid_out")} as "paidOutMinor",
+     coalesce(-sum(amount_minor) filter (where status <> 'reversed' and amount_minor < 0), 0)::bigint as "deductedMinor"
    from earnings.earning
    where field_partner_id = $1 and earned_at >= $2 and earned_at < $3
    group by currency order by currency`,

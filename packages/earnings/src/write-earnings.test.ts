@@ -128,7 +128,7 @@ describe("a field partner", () => {
     await add(early, pending, due, other, late, anEarning());
     await credit([due], LATER);
     const summary = await earningsSummary(database.em(), mine.fieldPartnerId, { from: NOW, to: LATER });
-    const none = { pendingMinor: 0n, creditedMinor: 0n, paidOutMinor: 0n };
+    const none = { pendingMinor: 0n, creditedMinor: 0n, paidOutMinor: 0n, deductedMinor: 0n };
     expect(summary).toEqual([
       { ...none, currency: INR, earnings: 2n, earnedMinor: 8n, pendingMinor: 3n, creditedMinor: 5n },
       { ...none, currency: kwd, earnings: 1n, earnedMinor: 7n, pendingMinor: 7n },

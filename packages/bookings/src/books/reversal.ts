@@ -133,6 +133,26 @@ export async function reversalsOf(em: EntityManager | Tx, lenderId: string, loan
   return query(em, selectOfLoan, [lenderId, loan]);
 }
 
+/** A reversal, and the amount of the payment that it reverses wholly or in part. */
+export type ReversalOfPayment = Reversal & { readonly paidMinor: bigint };
+
+/**
+ * Returns the reversals of many loans over all their cycles, each with the amount of its payment, in the order of their
+ * sequence in each loan. The loans may belong to several lenders.
+ *
+ * @example
+ * for (const { amountMinor, paidMinor, reason } of await reversalsWithPayments(em, [{ lenderId, loan: "LN-2026-00417" }])) {
+ *   console.log(`${amountMinor} of ${paidMinor}: ${reason}`);
+ * }
+ */
+export async function reversalsWithPayments(
+  em: EntityManager | Tx,
+  loans: readonly Pick<ReversalKey, "lenderId" | "loan">[],
+): Promise<ReversalOfPayment[]> {
+  if (loans.length === 0) return [];
+  return query(em, selectWithPayments, [loans.map(({ lenderId }) => lenderId), loans.map(({ loan }) => loan)]);
+}
+
 /**
  * Returns all reversals of these loans of a lender over all cycles, in the order of their sequence.
  *
@@ -232,6 +252,17 @@ const selectOfLoans = statement(
   `select ${reversals.selected("b")} from ledger.payment_reversal b
    where b.lender_id = $1 and b.source_loan_number = any ($2::text[])
    order by b.source_loan_number, b.sequence`,
+);
+
+// `lender_id = any (…)` lets Citus send the query only to the nodes of these lenders.
+const selectWithPayments = statement(
+  "ledger.reversals-with-payments",
+  `select ${reversals.selected("b")}, p.amount_minor as "paidMinor"
+   from ledger.payment_reversal b
+   join ledger.payment_booking p on p.lender_id = b.lender_id and p.id = b.booking_id
+   where b.lender_id = any ($1::uuid[])
+     and (b.lender_id, b.source_loan_number) in (select * from unnest($1::uuid[], $2::text[]))
+   order by b.lender_id, b.source_loan_number, b.sequence`,
 );
 
 const selectAfter = lenderStatement(

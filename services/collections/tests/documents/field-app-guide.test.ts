@@ -155,7 +155,11 @@ async function runCommands({ lines, expected }: GuideCommands): Promise<string[]
 }
 
 /** Actions of other people before and after some of the guide's operations, keyed by the operation's name. */
-const BEFORE: Record<string, () => Promise<void>> = { Today: earlierToday, MyMoney: payAndPayOut };
+const BEFORE: Record<string, () => Promise<void>> = {
+  Today: earlierToday,
+  MyMoney: payAndPayOut,
+  Returned: reversePaidOut,
+};
 const AFTER: Record<string, () => Promise<void>> = { RequestOtp: waitForCode, SignOut: signInAgain };
 
 /** Waits for the one-time password in the sandbox's log. */
@@ -202,6 +206,14 @@ async function payAndPayOut(): Promise<void> {
   const paidOn = new Date().toISOString().slice(0, 10);
   const transfer = ["--currency", "INR", "--reference", "UTR506134218", "--paid-on", paidOn, "--amount", "62.50"];
   await cli.json("payout", "record", fieldPartnerId, ...transfer);
+}
+
+/** Lets the bank return the payment whose earning was paid out. */
+async function reversePaidOut(): Promise<void> {
+  const { reference } = lender.captures.find(({ sourceLoanNumber }) => sourceLoanNumber === "LN-0900")!;
+  const reversedAt = new Date().toISOString();
+  const what = ["--reversal-reference", "RV-77", "--reversed-at", reversedAt, "--reason", "bank_reversed"];
+  await cli.json("payment", "reverse", "ACME", "LN-0900", reference, ...what, "--yes");
 }
 
 /** Returns a client with the newest access token. */

@@ -4,15 +4,16 @@ import { builder } from "./builder.ts";
 import { badInput } from "./client-error.ts";
 
 export const MoneyRef = builder.objectRef<Money>("Money").implement({
-  description: "An exact amount of money, never a floating-point number.",
+  description: "An exact amount of money, never a floating-point number. A deduction is below 0.",
   fields: (t) => ({
     currency: t.expose("currency", { type: "CurrencyCode", description: "The currency of the amount." }),
     minor: t.string({
-      description: "The amount in the currency's smallest unit (paise, fils, yen), in digits.",
+      description:
+        "The amount in the currency's smallest unit (paise, fils, yen), in digits; with `-` in front if below 0.",
       resolve: ({ minor }) => minor.toString(),
     }),
     decimal: t.string({
-      description: "The amount with all decimals of its currency, such as 62.50.",
+      description: "The amount with all decimals of its currency, such as 62.50 or -62.50.",
       resolve: ({ minor, currency }) => toDecimal(minor, currency),
     }),
     display: t.string({

@@ -1,6 +1,8 @@
+import { type ReversalOfPayment, reversalsWithPayments } from "@collections/bookings";
 import {
   type CaseKey,
   latestVisitsOf,
+  type LoanKey,
   openPromisesOf,
   type OwnCase,
   ownCasesByIds,
@@ -44,6 +46,8 @@ export interface Reads {
   readonly openPromise: Loader<CaseKey, PromiseToPay | undefined>;
   readonly activeLink: Loader<CaseKey, PaymentLink | undefined>;
   readonly earningsOfCase: Loader<CaseKey, readonly Earning[]>;
+  /** The reversals of a loan's payments over all its cycles. */
+  readonly reversalsOfLoan: Loader<LoanKey, readonly ReversalOfPayment[]>;
   readonly deliveries: Loader<LinkKey, readonly LinkDelivery[]>;
   /** The latest visits of a case, at most `first`. */
   readonly latestVisits: (first: number) => Loader<CaseKey, Page<Visit>>;
@@ -68,6 +72,14 @@ export function createReads(database: Database, fieldPartnerId: string = NOBODY)
     earningsOfCase: loader(
       caseIdOf,
       async (cases) => Map.groupBy(await earningsOfCases(em, fieldPartnerId, cases), ({ caseId }) => caseId),
+      () => [],
+    ),
+    reversalsOfLoan: loader(
+      loanKeyOf,
+      async (loans) =>
+        Map.groupBy(await reversalsWithPayments(em, loans), ({ lenderId, sourceLoanNumber: loan }) =>
+          loanKeyOf({ lenderId, loan }),
+        ),
       () => [],
     ),
     deliveries: loader(
@@ -119,6 +131,10 @@ function idItself(id: string): string {
 
 function caseIdOf({ caseId }: CaseKey): string {
   return caseId;
+}
+
+function loanKeyOf({ lenderId, loan }: LoanKey): string {
+  return `${lenderId} ${loan}`;
 }
 
 function lenderIsGone(id: string): never {

@@ -20,9 +20,12 @@ import { estimatedEarning, EstimateRef } from "./earning-estimate.ts";
 import { FallbackRef, fallbackOf, LenderRef } from "./lender.ts";
 import { MoneyInput, MoneyRef, moneyOf } from "../plumbing/money.ts";
 import { PaymentLinkRef } from "./payment-link.ts";
+import { PaymentReversalRef } from "./payment-reversal.ts";
 import { PromiseRef, VisitRef } from "./visit.ts";
 
 const LOAN_TAIL_CHARS = 4;
+/** The complexity of a list in a case that has a few items at most, such as one for each payment. */
+const FEW = { field: 1, multiplier: 3 };
 const NO_FALLBACK = { upiUri: null, qrSvg: null, bankAccount: null, instructions: null };
 
 export const StatusRef = builder.enumType("CaseStatus", {
@@ -84,7 +87,7 @@ builder.node(CaseRef, {
     }),
     totalCollected: t.field({
       type: MoneyRef,
-      description: "The total amount that was paid in this cycle.",
+      description: "The total amount that was paid in this cycle, minus what was reversed.",
       resolve: ({ totalCollectedMinor, currency }) => money(totalCollectedMinor, currency),
     }),
     minimum: t.field({
@@ -149,8 +152,18 @@ builder.node(CaseRef, {
     }),
     earnings: t.field({
       type: [EarningRef],
+      complexity: FEW,
       description: "Your earnings from this case, in the order of its payments.",
       resolve: async (theCase, _, { reads }) => [...(await reads.earningsOfCase.load(keyOf(theCase)))],
+    }),
+    reversals: t.field({
+      type: [PaymentReversalRef],
+      complexity: FEW,
+      description: "The reversals of this case's payments, the oldest first; empty if the case is shrunk.",
+      async resolve({ isShrunk, lenderId, id, sourceLoanNumber: loan }, _, { reads }) {
+        if (isShrunk) return [];
+        return (await reads.reversalsOfLoan.load({ lenderId, loan })).filter(({ caseId }) => caseId === id);
+      },
     }),
     distanceM: t.exposeInt("distanceM", {
       nullable: true,

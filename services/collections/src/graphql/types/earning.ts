@@ -16,14 +16,18 @@ import { builder } from "../plumbing/builder.ts";
 import { connectionOf, pageArgs, pageOf, readPage, rootPageComplexity } from "../plumbing/connection.ts";
 import { viewer } from "../plumbing/context.ts";
 import { MoneyRef } from "../plumbing/money.ts";
+import { PaymentReversalRef } from "./payment-reversal.ts";
 
 const StatusRef = builder.enumType("EarningStatus", {
-  description: "The status of an earning.",
+  description: "The status of an earning. Later versions may have more values.",
   values: {
     PENDING: { value: "pending", description: "The case has not ended. The earning is credited when the case ends." },
     CREDITED: { value: "credited", description: "The case has ended: the earning is yours, and not paid out yet." },
     PAID_OUT: { value: "paid_out", description: "The earning was paid out." },
-    REVERSED: { value: "reversed", description: "The payment was returned to the borrower, so nothing is earned." },
+    REVERSED: {
+      value: "reversed",
+      description: "The payment was reversed before the earning was paid out. The earning no longer counts in any sum.",
+    },
   } satisfies Record<string, { value: EarningStatus; description: string }>,
 });
 
@@ -55,18 +59,23 @@ const PayoutRef = builder.objectRef<Payout>("Payout").implement({
 export const EarningRef = builder.objectRef<Earning>("EarningLine");
 
 builder.node(EarningRef, {
-  description: "Your earning from one payment.",
+  description:
+    "Your earning from one payment, or a change of it. If a payment is reversed, its earnings become REVERSED, or a line " +
+    "below 0 takes back what is no longer earned. If the earning was paid out before, the next payout from the same " +
+    "lender is lower by this line.",
   id: { resolve: ({ id }) => id, description: "An opaque id that never changes." },
   loadWithoutCache: (id, { reads }) => reads.ownEarning.load(id),
   fields: (t) => ({
     amount: t.field({
       type: MoneyRef,
-      description: "The amount of the earning.",
+      description: "The amount of the earning. It is below 0 for a line that takes an earning back.",
       resolve: ({ amountMinor, currency }) => money(amountMinor, currency),
     }),
     status: t.expose("status", { type: StatusRef, description: "The status of the earning." }),
     formula: t.string({
-      description: "The calculation of the amount, such as 2.5% of ₹2,500.00.",
+      description:
+        "The calculation of the amount, such as 2.5% of ₹2,500.00. The line of a reversal names the base before it too: " +
+        "2.5% of ₹1,500.00 instead of ₹2,500.00.",
       resolve: (line) => formula(line),
     }),
     caseId: t.string({ description: "The `caseId` of the case.", resolve: ({ caseId }) => publicId("case", caseId) }),
@@ -81,6 +90,22 @@ builder.node(EarningRef, {
       type: "DateTime",
       nullable: true,
       description: "When the payout of the earning was recorded; null before that.",
+    }),
+    reversedAt: t.expose("reversedAt", {
+      type: "DateTime",
+      nullable: true,
+      description: "When the earning became REVERSED; null before that, and for a line below 0.",
+    }),
+    reversal: t.field({
+      type: PaymentReversalRef,
+      nullable: true,
+      description:
+        "The reversal that made this line, or because of which the earning is REVERSED. Null for any other earning.",
+      async resolve({ lenderId, sourceLoanNumber: loan, reversalId, reversedById }, _, { reads }) {
+        const id = reversedById ?? reversalId;
+        if (id === null) return null;
+        return (await reads.reversalsOfLoan.load({ lenderId, loan })).find((reversal) => reversal.id === id) ?? null;
+      },
     }),
     payout: t.field({
       type: PayoutRef,
@@ -97,10 +122,12 @@ interface EarningsOfPeriod {
   readonly summaries: readonly EarningsSummary[];
 }
 
-type SummedField = "earnedMinor" | "pendingMinor" | "creditedMinor" | "paidOutMinor";
+type SummedField = "earnedMinor" | "pendingMinor" | "creditedMinor" | "paidOutMinor" | "deductedMinor";
 
 const SummaryRef = builder.objectRef<EarningsOfPeriod>("EarningsSummary").implement({
-  description: "Your earnings in a period. Each list has one sum for each currency in which you earned something.",
+  description:
+    "Your earnings in a period. Each list has one sum for each currency in which you earned something. A sum is below 0 " +
+    "if reversals of payments took back more than you earned in the period.",
   fields: (t) => {
     const sums = (field: SummedField, description: string) =>
       t.field({
@@ -120,10 +147,14 @@ const SummaryRef = builder.objectRef<EarningsOfPeriod>("EarningsSummary").implem
         description: "The end of the period, which is not part of it.",
         resolve: ({ span }) => span.to,
       }),
-      earned: sums("earnedMinor", "All earnings: pending, credited and paid out."),
+      earned: sums("earnedMinor", "All earnings: pending, credited and paid out, after deductions."),
       pending: sums("pendingMinor", "The earnings of cases that have not ended."),
       credited: sums("creditedMinor", "The earnings that are credited and not paid out yet."),
       paidOut: sums("paidOutMinor", "The earnings that are paid out."),
+      deducted: sums(
+        "deductedMinor",
+        "The sum of the lines below 0, as an amount of at least 0. All other sums are after this deduction.",
+      ),
     };
   },
 });

@@ -19,7 +19,8 @@ const TodayRef = builder.objectRef<{ readonly span: Span }>("Today").implement({
     }),
     collected: t.field({
       type: [MoneyRef],
-      description: "The payments of borrowers that are attributed to you.",
+      description:
+        "The payments of borrowers that are attributed to you. A payment that is reversed later still counts here.",
       async resolve({ span }, _, context) {
         const sums = await collectedBy(context.reads.em, viewer(context).id, span);
         return sums.map(({ amountMinor, currency }) => money(amountMinor, currency));
@@ -27,7 +28,7 @@ const TodayRef = builder.objectRef<{ readonly span: Span }>("Today").implement({
     }),
     earned: t.field({
       type: [MoneyRef],
-      description: "Your earnings from these payments.",
+      description: "Your earnings of this day, after the deductions for payments that were reversed today.",
       async resolve({ span }, _, context) {
         const sums = await earningsSummary(context.reads.em, viewer(context).id, span);
         return sums.map(({ earnedMinor, currency }) => money(earnedMinor, currency));

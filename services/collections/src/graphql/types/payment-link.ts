@@ -130,6 +130,13 @@ builder.node(PaymentLinkRef, {
       nullable: true,
       description: "When the link was paid; null before that.",
     }),
+    reversedAt: t.expose("reversedAt", {
+      type: "DateTime",
+      nullable: true,
+      description:
+        "When the payment of the link was last reversed, wholly or in part; null before that. The status stays PAID. " +
+        "`reversals` of the case has the amounts.",
+    }),
     createdAt: t.expose("createdAt", {
       type: "DateTime",
       description:

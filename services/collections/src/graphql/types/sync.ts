@@ -62,14 +62,15 @@ const SyncPageRef = builder.objectRef<SyncPage>("SyncPage").implement({
       type: [PaymentLinkRef],
       complexity: IN_PAGE,
       description:
-        "Your links that have changed, or whose messages have changed; in a full sync the links of the last 30 " +
-        "days.",
+        "Your links that have changed, also by a reversal, or whose messages have changed; in a full sync the links of the " +
+        "last 30 days.",
       resolve: ({ paymentLinks }) => [...paymentLinks.items],
     }),
     earningLines: t.field({
       type: [EarningRef],
       complexity: IN_PAGE,
-      description: "Your earnings that are new, credited or paid out; in a full sync the earnings of the last 30 days.",
+      description:
+        "Your earnings that are new, credited, paid out or reversed; in a full sync the earnings of the last 30 days.",
       resolve: ({ earningLines }) => [...earningLines.items],
     }),
   }),
