@@ -102,9 +102,33 @@ export interface WholeCase extends Omit<CaseRow, "outstanding" | "borrower" | "d
   readonly totalCollected: Money;
   readonly borrower: CaseRow["borrower"] & { readonly maskedPhone: string };
   readonly estimatedEarning: { readonly amount: Shown; readonly formula: string };
-  readonly earnings: readonly { readonly amount: Shown; readonly status: EarningStatus; readonly formula: string }[];
+  readonly earnings: readonly CaseEarning[];
+  /** Missing in an answer that an earlier version of the app has stored. The same applies to the other optional fields. */
+  readonly reversals?: readonly Reversal[];
   readonly visits: { readonly edges: readonly { readonly node: Visit }[] };
   readonly fallback: Fallback;
+}
+
+/** An earning, as its case shows it. */
+export interface CaseEarning {
+  readonly amount: Money;
+  readonly status: EarningStatus;
+  readonly formula: string;
+  /** The lender's reference of the payment. */
+  readonly reference?: string;
+  readonly reversal?: Pick<Reversal, "reversalReference"> | null;
+  readonly payout?: { readonly paidOn: string } | null;
+}
+
+/** A payment that was returned, wholly or in part. */
+export interface Reversal {
+  readonly reversalReference: string;
+  /** The lender's reference of the payment. */
+  readonly reference: string;
+  readonly amount: Money;
+  readonly payment: Money;
+  readonly reason: string;
+  readonly reversedAt: string;
 }
 
 export interface Contact {
@@ -120,6 +144,7 @@ export interface PaymentLink {
   readonly url: string | null;
   readonly unavailableReason: string | null;
   readonly paidAt: string | null;
+  readonly reversedAt: string | null;
   readonly deliveries: readonly {
     readonly channel: "EMAIL" | "WHATSAPP";
     readonly status: string;
@@ -135,14 +160,16 @@ export interface Earnings {
   readonly pending: readonly Shown[];
   readonly credited: readonly Shown[];
   readonly paidOut: readonly Shown[];
+  readonly deducted?: readonly Money[];
 }
 
 export interface EarningLine {
   readonly id: string;
-  readonly amount: Shown;
+  readonly amount: Money;
   readonly status: EarningStatus;
   readonly formula: string;
   readonly earnedAt: string;
+  readonly reversal?: Pick<Reversal, "amount" | "payment" | "reason"> | null;
   readonly payout: { readonly reference: string; readonly paidOn: string } | null;
 }
 

@@ -33,7 +33,8 @@ const CASE_ROW = `id loanTail status workable blockedReason dpd bucket isShrunk 
 
 const MONEY = "minor currency decimal display(locale: $locale)";
 const FALLBACK = "upiUri qrSvg instructions bankAccount { accountNumber accountName bankName ifsc swift }";
-const LINK = `id status url unavailableReason paidAt
+const REVERSAL = `amount { ${MONEY} } payment { ${MONEY} } reason`;
+const LINK = `id status url unavailableReason paidAt reversedAt
   amount { ${MONEY} }
   deliveries { channel status failureCode }
   fallback { ${FALLBACK} }`;
@@ -76,7 +77,8 @@ export const ONE_CASE: Operation<CaseAnswer> = `query OneCase($id: ID!, $locale:
     openPromise { amount { display(locale: $locale) } dueOn }
     activeLink { id status }
     estimatedEarning { amount { display(locale: $locale) } formula }
-    earnings { amount { display(locale: $locale) } status formula }
+    earnings { amount { ${MONEY} } status formula reference reversal { reversalReference } payout { paidOn } }
+    reversals { reversalReference reference reversedAt ${REVERSAL} }
     visits(first: 10) { edges { node { visitId startedAt completedAt disposition note isMine } } }
     fallback { ${FALLBACK} }
   }
@@ -98,12 +100,15 @@ export const EARNINGS: Operation<{ readonly earnings: Earnings }> = `query Earni
     pending { display(locale: $locale) }
     credited { display(locale: $locale) }
     paidOut { display(locale: $locale) }
+    deducted { ${MONEY} }
   }
 }`;
 
 export const EARNING_LINES: Operation<LinesAnswer> = `query EarningLines($after: String, $locale: String) {
   earningLines(first: 20, after: $after) {
-    edges { node { id amount { display(locale: $locale) } status formula earnedAt payout { reference paidOn } } }
+    edges { node {
+      id amount { ${MONEY} } status formula earnedAt payout { reference paidOn } reversal { ${REVERSAL} }
+    } }
     pageInfo { hasNextPage endCursor }
   }
 }`;

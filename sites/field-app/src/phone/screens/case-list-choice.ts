@@ -1,4 +1,4 @@
-import { isoDay } from "../ui/words.ts";
+import { isoDay } from "../ui/dates.ts";
 
 /** The lists that the user can choose with one tap, with their labels. */
 export const VIEWS = { toVisit: "To visit", due: "Promised", ended: "Not now", all: "All" } as const;

@@ -7,12 +7,14 @@ import { icon } from "../ui/icon.ts";
 import { linkNotice } from "./link-notice.ts";
 import { ONE_CASE, REVEAL_CONTACT } from "../data/operations.ts";
 import { perform } from "../data/outbox.ts";
+import { reversalNotices } from "./reversal-notices.ts";
 import { bigAmount, button, card, facts, faultBelow, nothing, notice, pill, titledCard } from "../ui/parts.ts";
 import { positionWithoutPrompt } from "../data/position.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
 import { ask } from "../data/session.ts";
 import { uuid } from "../data/uuid.ts";
-import { dayOf, EARNING_WORDS, labelOf, outcomeWords, pastDue, promiseLabel } from "../ui/words.ts";
+import { dayOf } from "../ui/dates.ts";
+import { EARNING_WORDS, labelOf, outcomeWords, pastDue, promiseLabel } from "../ui/words.ts";
 
 /** Creates the screen of one case: the amount, the address, and the start of a visit. */
 export function caseScreen(id = ""): Screen {
@@ -63,12 +65,14 @@ function wholeCase(shown: WholeCase, contact: HTMLElement): Node[] {
   ].filter((part) => part !== undefined);
 }
 
-function notices({ id, workable, blockedReason, openPromise, activeLink }: WholeCase): Node[] {
+function notices(shown: WholeCase): Node[] {
+  const { id, workable, blockedReason, openPromise, activeLink } = shown;
   const promised = openPromise && promiseLabel(openPromise.dueOn);
   const parts = [
     !workable && notice("warn", "alert", blockedReason ?? "Visits are not allowed now."),
     promised &&
       notice(promised.tone === "warn" ? "warn" : "quiet", "clock", `${promised.text}: ${openPromise.amount.display}`),
+    ...reversalNotices(shown),
     activeLink && linkNotice(id, activeLink),
   ];
   return parts.filter((part) => part !== false && part !== null);
@@ -139,8 +143,8 @@ export function earnedLines(earnings: WholeCase["earnings"]): HTMLElement {
     element(
       "li",
       {},
-      element("span", {}, formula, element("small", {}, EARNING_WORDS[status])),
-      element("b", {}, amount.display),
+      element("span", {}, formula, element("small", {}, EARNING_WORDS[status] ?? "")),
+      element(status === "REVERSED" ? "s" : "b", {}, amount.display),
     ),
   );
   return element("ul", { class: "lines" }, ...lines);

@@ -5,7 +5,9 @@ import { EARNING_LINES, EARNINGS } from "../data/operations.ts";
 import { bigAmount, button, choice, facts, nothing, pill } from "../ui/parts.ts";
 import type { Screen } from "../ui/screen.ts";
 import { ask } from "../data/session.ts";
-import { dayOf, EARNING_WORDS, sums } from "../ui/words.ts";
+import { isBelowZero, returnedWords } from "../ui/reversal-words.ts";
+import { dayOf } from "../ui/dates.ts";
+import { EARNING_WORDS, type Label, sums } from "../ui/words.ts";
 
 const PERIODS = { TODAY: "Today", THIS_WEEK: "Week", THIS_MONTH: "Month" } as const;
 
@@ -41,13 +43,19 @@ export function earningsScreen(): Screen {
   };
 }
 
-function summaryOf({ earned, pending, credited, paidOut }: Earnings): HTMLElement {
+function summaryOf({ earned, pending, credited, paidOut, deducted = [] }: Earnings): HTMLElement {
+  const deductions = deducted.filter(({ minor }) => minor !== "0");
   return element(
     "section",
     { class: "card owed" },
     element("h2", { class: "eyebrow" }, "Earned"),
     bigAmount(sums(earned)),
-    facts(["Pending, until the case ends", sums(pending)], ["Credited", sums(credited)], ["Paid out", sums(paidOut)]),
+    facts(
+      ["Pending, until the case ends", sums(pending)],
+      ["Credited", sums(credited)],
+      ["Paid out", sums(paidOut)],
+      deductions.length > 0 && ["Deducted for returned payments", sums(deductions)],
+    ),
   );
 }
 
@@ -72,21 +80,39 @@ function allLines(first: Edges<EarningLine>): HTMLElement {
   }
 }
 
-function lineOf({ amount, status, formula, earnedAt, payout }: EarningLine): HTMLElement {
+function lineOf(line: EarningLine): HTMLElement {
+  const { amount, status, formula, earnedAt, reversal, payout } = line;
+  const day = payout
+    ? `${isDeduction(line) ? "Deducted" : "Paid out"} ${dayOf(payout.paidOn)}, ${payout.reference}`
+    : dayOf(earnedAt);
   return element(
     "li",
     {},
     element(
       "span",
       {},
-      formula,
-      element("small", {}, payout ? `Paid out ${dayOf(payout.paidOn)}, ${payout.reference}` : dayOf(earnedAt)),
+      reversal ? `${returnedWords(reversal)}.` : formula,
+      reversal && element("small", {}, formula),
+      element("small", {}, day),
     ),
     element(
       "span",
       { class: "end-of-line" },
-      element("b", {}, amount.display),
-      pill({ text: EARNING_WORDS[status], tone: status === "PENDING" ? "quiet" : "good" }),
+      element(status === "REVERSED" ? "s" : "b", {}, amount.display),
+      pill(statusLabel(line)),
     ),
   );
+}
+
+/** Returns the pill of a line. A line below 0 says when it is deducted. */
+function statusLabel(line: EarningLine): Label {
+  const { status } = line;
+  const text = EARNING_WORDS[status] ?? "";
+  if (isDeduction(line) && status === "CREDITED") return { text: "Next payout", tone: "warn" };
+  if (isDeduction(line) && status === "PAID_OUT") return { text: "Deducted", tone: "quiet" };
+  return { text, tone: status === "CREDITED" || status === "PAID_OUT" ? "good" : "quiet" };
+}
+
+function isDeduction(line: EarningLine): boolean {
+  return line.reversal !== undefined && isBelowZero(line);
 }

@@ -9,7 +9,7 @@ import { PATHS, type Screen } from "../ui/screen.ts";
 import { ask, signedInAs, signOut } from "../data/session.ts";
 import { showMessage } from "../ui/shell.ts";
 import { uuid } from "../data/uuid.ts";
-import { momentOf } from "../ui/words.ts";
+import { momentOf } from "../ui/dates.ts";
 
 /** Creates the screen with the signed-in person and their sessions. */
 export function meScreen(): Screen {

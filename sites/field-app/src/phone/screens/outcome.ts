@@ -7,7 +7,8 @@ import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
 import { showMessage } from "../ui/shell.ts";
 import { digitsOf, typedAmount } from "../ui/typed-amount.ts";
 import { withCase } from "./visit.ts";
-import { isoDay, OUTCOMES } from "../ui/words.ts";
+import { isoDay } from "../ui/dates.ts";
+import { OUTCOMES } from "../ui/words.ts";
 
 const PROMISE = "PROMISE_TO_PAY";
 const A_WEEK_MS = 7 * 24 * 60 * 60_000;

@@ -12,10 +12,12 @@ import { itemOf, onOutboxChange } from "../data/outbox.ts";
 import { bigAmount, button, card, faultBelow, nothing, notice, skeleton, titledCard } from "../ui/parts.ts";
 import { codeOf } from "./picture-code.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
+import { reversalNotices } from "./reversal-notices.ts";
 import { ask, inWords, SignedOutError } from "../data/session.ts";
 import { showMessage } from "../ui/shell.ts";
 import { uuid } from "../data/uuid.ts";
 import { withCase } from "./visit.ts";
+import { dayOf } from "../ui/dates.ts";
 import { LINK_WORDS } from "../ui/words.ts";
 
 const CHANNELS = { EMAIL: "E-mail", WHATSAPP: "WhatsApp" } as const;
@@ -60,6 +62,7 @@ async function showGain(place: HTMLElement, caseId: string): Promise<void> {
     const { outstanding, earnings } = answer.case;
     fill(
       place,
+      ...reversalNotices(answer.case),
       earnings.length > 0 && titledCard("You have earned here", earnedLines(earnings)),
       outstanding.minor !== "0" &&
         element("p", { class: "hint centre after" }, `${outstanding.display} is still owed.`),
@@ -103,6 +106,7 @@ function showRequestedLink(place: Place, caseId: string, key: string): void {
 
 function linkView(link: PaymentLink): Node[] {
   const { amount, status, url } = link;
+  if (link.reversedAt) return [returnedHead(amount.display, link.reversedAt)];
   const head = element(
     "div",
     { class: `link-head ${status.toLowerCase()}` },
@@ -120,6 +124,16 @@ function linkView(link: PaymentLink): Node[] {
     ...(status === "REQUESTED" ? [element("p", { class: "hint centre" }, "It usually takes a second or two.")] : []),
     ...(link.deliveries.length > 0 && status !== "PAID" ? [deliveries(link)] : []),
   ];
+}
+
+/** Shows a link whose payment was reversed. The notices below it say why, and what it means for the field partner. */
+function returnedHead(amount: string, reversedAt: string): HTMLElement {
+  return element(
+    "div",
+    { class: "link-head" },
+    bigAmount(amount),
+    element("p", { class: "state", role: "status" }, `Paid, and returned on ${dayOf(reversedAt)}`),
+  );
 }
 
 function steps(status: PaymentLink["status"]): HTMLElement {
@@ -200,7 +214,8 @@ function unavailable({ unavailableReason, fallback }: PaymentLink): Node[] {
   ];
 }
 
-function linkActions({ status }: PaymentLink, caseId: string): Node[] {
+function linkActions({ status, reversedAt }: PaymentLink, caseId: string): Node[] {
+  if (reversedAt) return [element("a", { class: "button primary", href: PATHS.case(caseId) }, "Open the case")];
   if (status === "PAID") {
     return [element("a", { class: "button primary", href: PATHS.end(caseId, "PAID_VIA_LINK") }, "End the visit")];
   }

@@ -9,7 +9,8 @@ import { bigAmount, nothing, pill } from "../ui/parts.ts";
 import { outbox } from "../data/outbox.ts";
 import { PATHS, type Screen } from "../ui/screen.ts";
 import { signedInAs } from "../data/session.ts";
-import { dayInFull, isoDay, labelOf, momentOf, sums } from "../ui/words.ts";
+import { dayInFull, isoDay, momentOf } from "../ui/dates.ts";
+import { labelOf, sums } from "../ui/words.ts";
 
 const NOON = 12;
 const EVENING = 17;

@@ -8,9 +8,10 @@ import { ESTIMATE, ONE_CASE } from "../data/operations.ts";
 import { outbox, perform } from "../data/outbox.ts";
 import { button, faultBelow, field, nothing, notice, skeleton, working } from "../ui/parts.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
+import { reversalNotices } from "./reversal-notices.ts";
 import { ask, inWords, SignedOutError } from "../data/session.ts";
 import { digitsOf, typedAmount } from "../ui/typed-amount.ts";
-import { momentOf } from "../ui/words.ts";
+import { momentOf } from "../ui/dates.ts";
 
 const TYPING_PAUSE_MS = 400;
 /** The longest wait for the service before the screen is drawn from stored data. */
@@ -93,6 +94,7 @@ function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: Cu
     ),
     isUnsent(visit) &&
       notice("quiet", "offline", "The start is sent when there is a network. You can continue: nothing is lost."),
+    ...reversalNotices(shown),
     activeLink && linkNotice(id, activeLink),
     element(
       "section",

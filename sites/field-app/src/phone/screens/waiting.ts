@@ -1,5 +1,6 @@
 import { element, fill } from "@collections/web-pages/browser";
-import { deedWords, momentOf } from "../ui/words.ts";
+import { momentOf } from "../ui/dates.ts";
+import { deedWords } from "../ui/words.ts";
 import { dismiss, flush, onOutboxChange, outbox, type OutboxItem } from "../data/outbox.ts";
 import { button, nothing } from "../ui/parts.ts";
 import { currentVisits, forgetVisit } from "../data/current-visit.ts";

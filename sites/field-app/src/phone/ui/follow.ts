@@ -4,7 +4,7 @@ import { onOutboxChange, outbox } from "../data/outbox.ts";
 import { button, notice, nothing, skeleton } from "./parts.ts";
 import type { Place } from "./screen.ts";
 import { ask, inWords, SignedOutError } from "../data/session.ts";
-import { momentOf } from "./words.ts";
+import { momentOf } from "./dates.ts";
 
 /**
  * Draws the stored answer to a query, and then the service's answer. Repeats the query and draws its answer again

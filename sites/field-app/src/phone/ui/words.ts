@@ -1,5 +1,6 @@
 import type { CaseRow, EarningStatus, LinkStatus, Shown } from "../data/answers.ts";
 import type { OutboxItem } from "../data/outbox.ts";
+import { dayOf, isoDay } from "./dates.ts";
 
 /** The outcomes of a visit, in groups. */
 export const OUTCOMES = [
@@ -49,11 +50,12 @@ export const LINK_WORDS: Readonly<Record<LinkStatus, string>> = {
   PAID: "Paid",
 };
 
-export const EARNING_WORDS: Readonly<Record<EarningStatus, string>> = {
+/** The words for the status of an earning. A later version of the service may have a status without words. */
+export const EARNING_WORDS: Readonly<Partial<Record<EarningStatus, string>>> = {
   PENDING: "Pending",
   CREDITED: "Credited",
   PAID_OUT: "Paid out",
-  REVERSED: "Returned",
+  REVERSED: "No longer counts",
 };
 
 const DEED_WORDS: Readonly<Record<OutboxItem["mutation"], string>> = {
@@ -62,13 +64,6 @@ const DEED_WORDS: Readonly<Record<OutboxItem["mutation"], string>> = {
   requestPaymentLink: "Payment link",
 };
 
-/**
- * The app's texts are English, so dates are English too: in the phone's locale if it is English, else in plain English.
- */
-const LANGUAGE = navigator.language.startsWith("en") ? navigator.language : "en";
-const DAY = new Intl.DateTimeFormat(LANGUAGE, { day: "numeric", month: "short" });
-const DAY_IN_FULL = new Intl.DateTimeFormat(LANGUAGE, { weekday: "long", day: "numeric", month: "long" });
-const TIME = new Intl.DateTimeFormat(LANGUAGE, { hour: "numeric", minute: "2-digit" });
 const METRES_PER_KM = 1_000;
 
 /** A small coloured label beside a case: its text and its colour. */
@@ -115,25 +110,4 @@ export function sums(amounts: readonly Shown[]): string {
 export function distance(metres: number): string {
   if (metres < METRES_PER_KM) return `${Math.round(metres / 10) * 10} m`;
   return `${(metres / METRES_PER_KM).toFixed(metres < 10 * METRES_PER_KM ? 1 : 0)} km`;
-}
-
-/** Returns a date or the date of a moment as text, such as 20 Nov. */
-export function dayOf(at: string | Date): string {
-  return DAY.format(at instanceof Date ? at : new Date(at.includes("T") ? at : `${at}T00:00`));
-}
-
-export function dayInFull(at: Date): string {
-  return DAY_IN_FULL.format(at);
-}
-
-/** Returns the time of a moment as text, with the day if it is not today. */
-export function momentOf(at: Date): string {
-  const time = TIME.format(at);
-  return isoDay(at) === isoDay(new Date()) ? time : `${dayOf(at)}, ${time}`;
-}
-
-/** Returns the date in the phone's time zone, such as 2026-11-20. */
-export function isoDay(at: Date): string {
-  const [month, day] = [at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, "0"));
-  return `${at.getFullYear()}-${month}-${day}`;
 }
