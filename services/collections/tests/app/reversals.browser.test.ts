@@ -34,8 +34,19 @@ async function payOut(fieldPartnerId: string, reference: string, amount: string)
 
 async function reverse(loan: string, reference: string, reason: string, ...more: string[]): Promise<void> {
   await cli.json(
-    ...["payment", "reverse", lender.code, loan, reference, "--reversal-reference", `RV-${loan}-${more.join("")}`],
-    ...["--reversed-at", new Date().toISOString(), "--reason", reason, "--yes", ...more],
+    "payment",
+    "reverse",
+    lender.code,
+    loan,
+    reference,
+    "--reversal-reference",
+    `RV-${loan}-${more.join("")}`,
+    "--reversed-at",
+    new Date().toISOString(),
+    "--reason",
+    reason,
+    "--yes",
+    ...more,
   );
 }
 

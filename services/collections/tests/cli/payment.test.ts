@@ -43,12 +43,31 @@ async function pay(loan: string, reference: string, amount: number): Promise<voi
 }
 
 const reverseArgs = (loan: string, reference: string, ...more: string[]) => [
-  ...["payment", "reverse", lender.code, loan, reference, "--reversal-reference", `RV-${loan}`],
-  ...["--reversed-at", new Date().toISOString(), "--reason", "bounced", ...more],
+  "payment",
+  "reverse",
+  lender.code,
+  loan,
+  reference,
+  "--reversal-reference",
+  `RV-${loan}`,
+  "--reversed-at",
+  new Date().toISOString(),
+  "--reason",
+  "bounced",
+  ...more,
 ];
 
 const moveArgs = (loan: string, reference: string, to: string, ...more: string[]) => [
-  ...["payment", "move", lender.code, loan, reference, "--to", to, "--reason", "asked by Acme", ...more],
+  "payment",
+  "move",
+  lender.code,
+  loan,
+  reference,
+  "--to",
+  to,
+  "--reason",
+  "asked by Acme",
+  ...more,
 ];
 
 async function refusal(...args: string[]) {
@@ -313,5 +332,7 @@ test("payout preview shows what reversed payments deduct, and what is carried ov
     payable: [{ amount: "75.00", lenders: [{ amount: "75.00", deducted: "125.00", lines: 2 }] }],
     carried: [],
   });
-  expect((await cli("payout", "preview", person)).stdout).toContain("125.00 INR are deducted, because payments were reversed");
+  expect((await cli("payout", "preview", person)).stdout).toContain(
+    "125.00 INR are deducted, because payments were reversed",
+  );
 });

@@ -32,8 +32,19 @@ async function pay(loan: string, reference: string, amount: number, linkId?: str
 async function reverse(loan: string, reference: string, ...more: string[]): Promise<string> {
   const reversalReference = `RV-${loan}-${reference}-${more.join("")}`;
   await cli.json(
-    ...["payment", "reverse", setup.lender.code, loan, reference, "--reversal-reference", reversalReference],
-    ...["--reversed-at", new Date().toISOString(), "--reason", "bank_reversed", "--yes", ...more],
+    "payment",
+    "reverse",
+    setup.lender.code,
+    loan,
+    reference,
+    "--reversal-reference",
+    reversalReference,
+    "--reversed-at",
+    new Date().toISOString(),
+    "--reason",
+    "bank_reversed",
+    "--yes",
+    ...more,
   );
   return reversalReference;
 }
@@ -98,8 +109,17 @@ describe("a payment that is reversed", () => {
     try {
       await pay(loan, "A", 5000);
       await cli.json(
-        ...["payout", "record", publicId("fp", own.fieldPartnerId), "--currency", "INR"],
-        ...["--reference", `UTR-${code}`, "--paid-on", TODAY, "--amount", "125"],
+        "payout",
+        "record",
+        publicId("fp", own.fieldPartnerId),
+        "--currency",
+        "INR",
+        "--reference",
+        `UTR-${code}`,
+        "--paid-on",
+        TODAY,
+        "--amount",
+        "125",
       );
       const phone = new SyncedPhone(own.app);
       await phone.sync();
@@ -140,7 +160,7 @@ describe("a payment that is reversed", () => {
     await phone.sync();
     await age(setup.fieldPartnerId);
     expect(await phone.sync()).toMatchObject([{ paymentLinks: [] }]);
-    const [capture] = setup.lender.captures.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
+    const capture = setup.lender.captures.find(({ sourceLoanNumber }) => sourceLoanNumber === loan);
     await reverse(loan, capture!.reference);
     expect(await setup.link(paymentLink.id, selection)).toMatchObject({
       status: "PAID",

@@ -119,8 +119,13 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
     trial: {
       args: (world) => [
         ...aPayment(world),
-        ...["--reversal-reference", REVERSAL_REFERENCE, "--reversed-at", "2026-11-20T10:00:00Z"],
-        ...["--reason", "other", "--yes"],
+        "--reversal-reference",
+        REVERSAL_REFERENCE,
+        "--reversed-at",
+        "2026-11-20T10:00:00Z",
+        "--reason",
+        "other",
+        "--yes",
       ],
     },
   },
@@ -128,8 +133,15 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
     names: "<lender> <loan> <reference> --to --reversal-reference",
     trial: {
       args: (world) => [
-        ...[world.a.twin.code, world.sharedLoan(), REFERENCE_OF_A, "--to", world.loanOfB()],
-        ...["--reversal-reference", REVERSAL_REFERENCE, "--yes", ...REASON],
+        world.a.twin.code,
+        world.sharedLoan(),
+        REFERENCE_OF_A,
+        "--to",
+        world.loanOfB(),
+        "--reversal-reference",
+        REVERSAL_REFERENCE,
+        "--yes",
+        ...REASON,
       ],
     },
   },

@@ -22,7 +22,7 @@ import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/wi
 const REFERENCE_CHARACTERS = 128;
 const NOTE_CHARACTERS = 500;
 /** The refusals that name a wrong argument, and not the state of the books. */
-const WRONG_ARGUMENTS = ["INVALID_TEXT", "AMOUNT_PRECISION", "AMOUNT_OUT_OF_RANGE", "SAME_LOAN"];
+const WRONG_ARGUMENTS = new Set(["INVALID_TEXT", "AMOUNT_PRECISION", "AMOUNT_OUT_OF_RANGE", "SAME_LOAN"]);
 
 interface Asking {
   dryRun?: true;
@@ -253,7 +253,7 @@ function refusalOf(
   const isOnRightLoan = "step" in more && more.step === "confirm";
   if (code === "LOAN_NOT_FOUND") return notFound("loan", isOnRightLoan ? toLoan : loan);
   if (code === "PAYMENT_NOT_FOUND") return notFound("payment", reference);
-  return new Refusal(code, detail, WRONG_ARGUMENTS.includes(code) ? EXIT.notUnderstood : EXIT.refused);
+  return new Refusal(code, detail, WRONG_ARGUMENTS.has(code) ? EXIT.notUnderstood : EXIT.refused);
 }
 
 function anotherReversal({ original, differences }: Extract<ReversalOutcome, { kind: "duplicate" }>): Refusal {
