@@ -5,7 +5,13 @@ import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
 import { collectionsLedger } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
-import { insertPayments, selectDistant, selectPageEnd, selectStaged } from "./reconciliation/reconciliation-row.ts";
+import {
+  deleteStaged,
+  insertPayments,
+  selectDistant,
+  selectPageEnd,
+  selectStaged,
+} from "./reconciliation/reconciliation-row.ts";
 import {
   AccountEntity,
   AnchorEntity,
@@ -47,6 +53,7 @@ test.each([
 test.each([
   { ...selectStaged, values: `'${newId()}', '${newId()}', '', '', '${newId()}', 5000` },
   { ...selectPageEnd, values: `'${newId()}', '${newId()}', 20000` },
+  { ...deleteStaged, values: `'${newId()}', '${newId()}', '', '', '${newId()}', 'a', 'a', '${newId()}'` },
 ])(
   "the plan of $name, prepared on empty tables, reads a page in the order of the primary key",
   { tags: "one-node-plan" },

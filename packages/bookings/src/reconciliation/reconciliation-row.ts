@@ -131,8 +131,9 @@ export async function* stagedItems(tx: Tx, { lenderId, runId }: RunKey): AsyncGe
     const last = page.at(-1);
     if (!last) return;
     yield page.map(itemOf);
-    after = [last.reference, last.loan, last.id];
-    send(tx, deleteStaged, [lenderId, runId, ...after]);
+    const end = [last.reference, last.loan, last.id];
+    send(tx, deleteStaged, [lenderId, runId, ...after, ...end]);
+    after = end;
   }
 }
 
@@ -216,8 +217,9 @@ export const selectStaged = statement(
    order by r.reference, r.loan, r.id limit (select $6::bigint)`,
 );
 
-const deleteStaged = statement(
+// Without the lower bound, each page would read the index entries of all rows that this transaction has deleted before.
+export const deleteStaged = statement(
   "ledger.delete-staged-reconciliation-rows",
   `delete from ${table.name}
-   where lender_id = $1 and run_id = $2 and (reference, loan, id) <= ($3, $4, $5)`,
+   where lender_id = $1 and run_id = $2 and (reference, loan, id) > ($3, $4, $5) and (reference, loan, id) <= ($6, $7, $8)`,
 );
