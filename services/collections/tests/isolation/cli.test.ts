@@ -106,13 +106,6 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "ledger statement": { names: "<lender> <loan>", trial: { args: aLoan } },
   "ledger verify": { names: "--lender", trial: ONE_LENDER },
   "ledger anchor-keys": { names: "", trial: { because: "it is about the master key, and reads no row" } },
-  "payment reconcile": {
-    names: "<file> --lender",
-    trial: {
-      because:
-        "the loan numbers and references in a file always belong to the given lender, as in POST reconcile, see isolation/rest.test.ts",
-    },
-  },
   "payment show": { names: "<lender> <loan> <reference>", trial: { args: aPayment } },
   "payment reverse": {
     names: "<lender> <loan> <reference> --reversal-reference",
@@ -145,6 +138,13 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
       ],
     },
   },
+  "payment reconcile": {
+    names: "<file> --lender --to",
+    trial: {
+      because:
+        "the loan numbers and references in a file always belong to the given lender, as in POST reconcile, see isolation/rest.test.ts",
+    },
+  },
   "payout preview": { names: "<field-partner-id>", trial: PEOPLE },
   "payout record": { names: "<field-partner-id> --reference", trial: PEOPLE },
   "payout list": { names: "--field-partner --cursor", trial: PEOPLE },
@@ -157,7 +157,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
 
 /** Options that do not identify anything stored. */
 const OTHER_OPTIONS =
-  /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|day|from|to|paid-time|confirm-missing|out|name|phone|time-zone|currency|paid-on|amount|reversed-at|note|distribute|anchor|anchor-key)$/;
+  /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|day|from|paid-time|confirm-missing|out|name|phone|time-zone|currency|paid-on|amount|reversed-at|note|distribute|anchor|anchor-key)$/;
 /** Commands whose options are fields of the lender itself, so the options do not identify anything else. */
 const OF_LENDER = /^lender (create|update)$/;
 

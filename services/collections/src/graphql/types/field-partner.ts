@@ -19,8 +19,7 @@ const TodayRef = builder.objectRef<{ readonly span: Span }>("Today").implement({
     }),
     collected: t.field({
       type: [MoneyRef],
-      description:
-        "The payments of borrowers that are attributed to you. A payment that is reversed later still counts here.",
+      description: "The payments of borrowers that are attributed to you, without amounts that were reversed later.",
       async resolve({ span }, _, context) {
         const sums = await collectedBy(context.reads.em, viewer(context).id, span);
         return sums.map(({ amountMinor, currency }) => money(amountMinor, currency));
