@@ -24,9 +24,8 @@ export default defineConfig(({ mode }) => ({
     // Files share what they import, and nothing else: each has a database of its own. Importing took most of the time.
     isolate: false,
     sequence: { sequencer: LongFilesFirst },
-    // Tests that wait for a database leave a processor idle, so there are at least two workers. Three on two processors took as
-    // long: the processes that tests start use the rest.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Tests wait for databases, processes and browsers, so two workers use only two thirds of two processors.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     testTimeout: 20_000 * slowness(mode),
     hookTimeout: 60_000 * slowness(mode),
     expect: { poll: { timeout: 10_000 * slowness(mode) } },
