@@ -27,8 +27,9 @@ export interface EarningAdjustment {
 
 /**
  * Returns how the earnings on a payment change, so that they add up to the commission on its applied part again. `lines`
- * are all earnings on its booking, locked. A decrease is taken from the pending lines first, then from the credited ones,
- * and then from what was paid out, which makes a credited line below 0 that the next payout deducts.
+ * are all earnings on its booking, locked. A decrease is taken from the pending lines first, then from the credited
+ * ones, and then from those that were paid out. For this last part, a credited line with a negative amount is added, and
+ * the next payout deducts it.
  *
  * @example
  * const lines = await lockEarningsOfBookings(tx, lenderId, [bookingId]);

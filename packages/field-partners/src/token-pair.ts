@@ -21,7 +21,10 @@ export const REFRESH_TOKEN_TTL_MS = 30 * 24 * 60 * 60 * 1000;
 const TOKEN_BYTES = 32;
 const TOKEN = /^fp[tr]_[A-Za-z0-9_-]{43}$/;
 
-/** The tokens for the app. The database has only their hashes, so only a repeat of the same request gets them again. */
+/**
+ * The tokens for the app. The database has only their hashes, so they cannot be read back. A repeat of the same request
+ * gets the same tokens, because they are derived from the request.
+ */
 export interface Tokens {
   readonly accessToken: string;
   readonly accessExpiresAt: Date;

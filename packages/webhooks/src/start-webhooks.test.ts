@@ -312,7 +312,7 @@ test("startWebhooks works in a schema with another name, while the host has its 
   expect(deliveries.map(({ state }) => state)).toEqual(["delivered", "delivered"]);
   const { rows } = await host.pool.query("select count(*)::int as events from acme_webhooks.event");
   expect(rows).toEqual([{ events: 2 }]);
-  // The job ended the wait, and not the sweep that replaces lost jobs.
+  // The retry job started the second attempt. The sweep, which replaces lost jobs, did not.
   const { rows: jobs } = await host.pool.query("select state from pgboss.job where name = 'webhooks.retry'");
   expect(jobs).toEqual([{ state: "completed" }]);
   await own.close();

@@ -11,7 +11,7 @@ import { insertCases, writeCases } from "./write-cases.ts";
 const database = await casesDatabase();
 const NOW = new Date("2026-11-20T10:00:00Z");
 
-test("the locking functions return the case as it was written", async () => {
+test("lockCasesForImport, lockCurrentCases and lockCase return the stored values of a case", async () => {
   const stored = await store(
     database,
     exampleCase({ dpd: 3, tags: ["a", "b,c"], nextDueDate: "2026-12-01", metadata: { a: "b" } }),

@@ -11,9 +11,9 @@ export interface LenderStatement {
 }
 
 /**
- * Makes both SQL texts. `text` is called for each SQL text with its condition on `lender_id`, and returns the SQL text.
- * In `ofOne` the condition compares `lender_id` with an additional last parameter. In `ofMany` it compares `lender_id`
- * with the lender of each key.
+ * Makes the two variants of a query: `ofOne` for the rows of one lender, and `ofMany` for keys of several lenders. They
+ * differ only in the condition on `lender_id`: `text` gets the condition and returns the SQL. In `ofOne` the condition
+ * compares `lender_id` with an additional last parameter, in `ofMany` with the lender of each key.
  *
  * @example
  * const settleInvoices = lenderStatement(

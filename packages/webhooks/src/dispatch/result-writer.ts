@@ -18,7 +18,10 @@ export interface ResultWriterOptions<Item> {
   readonly onError: (error: unknown, batch: readonly Item[]) => void;
   /** Called for items that are written, or that the writer gives up on. */
   readonly onDone: (batch: readonly Item[]) => void;
-  /** Aborted when the process stops waiting. A batch is then tried at most once more. */
+  /**
+   * Aborted when the process ends and no longer waits for results to be written. Each batch is then tried at most once
+   * more.
+   */
   readonly abort: AbortSignal;
 }
 

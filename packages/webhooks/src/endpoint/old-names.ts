@@ -100,7 +100,7 @@ export function tenantNames(tenantId: string): TenantNames {
   return { tenantId, lenderId: tenantId };
 }
 
-/** Returns the properties that name the stream of an output. */
+/** Returns a stream under its new and its old property name, to be added to a result. */
 export function streamNames(stream: string): StreamNames {
   return { stream, loan: stream };
 }

@@ -90,8 +90,8 @@ const COUNT_AND_FIRST = `count(*)::int as count, min(d.id::text)::uuid as "event
 
 const LONG_AGO = `now() - $3 * interval '1 millisecond'`;
 
-// True for the next delivery of a loan. False if an earlier event of the loan waits for its retry, because the delivery
-// may have to wait for that event.
+// True if no earlier event of the loan is waiting or waits for its retry. If one does, the delivery may have to wait for
+// that event.
 const IS_NEXT = `not exists (
      select from webhooks.delivery earlier
      where earlier.lender_id = $1 and earlier.endpoint_id = d.endpoint_id and earlier.state = 'waiting'

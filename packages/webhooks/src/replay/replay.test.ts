@@ -88,7 +88,7 @@ describe("a replay of many events", () => {
     expect(await stateOf(lenderId, events[900]!)).toBe("parked");
     await aSecondLater(replay);
     expect(sum(await everybody())).toBe(900);
-    // None of the 1,800 deliveries has been sent, so no further deliveries become due.
+    // The replay lets further deliveries become due only after earlier ones were sent. None of the 1,800 has been sent.
     await aSecondLater(replay);
     expect(sum(await everybody())).toBe(0);
     await settle(lenderId, events.slice(0, 1_800), "delivered");
