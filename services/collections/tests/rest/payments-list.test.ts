@@ -43,6 +43,7 @@ test("GET payments lists the lender's own payments over all loans and cycles, in
     paidAt: "2026-11-21T09:00:00.000Z",
     linkId: "plink_1",
     recordedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string,
+    reversals: [],
   });
   expect(referencesIn((await list(other)).body)).toEqual(["UTR9"]);
 });
