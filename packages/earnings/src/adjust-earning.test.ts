@@ -100,6 +100,10 @@ describe("excess that is applied", () => {
   });
 });
 
+test("a partial reversal of a payment that earned nothing adds no earning, although the lender's commission was raised since", () => {
+  expect(adjusted([], 10_000n, 6_000n)).toMatchObject({ added: undefined, reversed: [], pendingChangeMinor: 0n });
+});
+
 test("after any changes, ends and payouts, the lines add up to the commission, and the sum of the pending lines is never below 0", () => {
   const act = fc.record({ applied: fc.bigInt({ min: 0n, max: 10_000n }), ends: fc.boolean(), isPaid: fc.boolean() });
   const property = fc.property(fc.array(act, { maxLength: 12 }), (acts) => {

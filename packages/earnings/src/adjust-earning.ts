@@ -48,6 +48,8 @@ export function adjustEarning(
   const changeMinor = commissionOn(payment.appliedMinor, percent) - sumOf(lines.filter(isCounted));
   const blank = { added: undefined, reversed: [], pendingChangeMinor: 0n, creditedChangeMinor: 0n };
   if (payment.fieldPartnerId === null || changeMinor === 0n) return blank;
+  // A payment without an earning was booked with a commission of 0. If its applied part shrinks, it still earns nothing.
+  if (changeMinor > 0n && payment.appliedMinor <= change.appliedBeforeMinor) return blank;
   const line = (status: "pending" | "credited", amountMinor: bigint) =>
     lineOf({ ...payment, fieldPartnerId: payment.fieldPartnerId! }, { ...change, percent, status, amountMinor }, now);
   if (changeMinor > 0n) {

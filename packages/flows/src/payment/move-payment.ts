@@ -46,7 +46,13 @@ export type MoveOutcome =
       readonly kind: "refused";
       /** The step that was refused: the reversal on the wrong loan, or the confirmation on the right loan. */
       readonly step: "reverse" | "confirm";
-      readonly code: ReversalRefusal | ConfirmationRefusal | "SAME_LOAN" | "CURRENCY_MISMATCH" | "REVERSED_ON_LOAN";
+      readonly code:
+        | ReversalRefusal
+        | ConfirmationRefusal
+        | "SAME_LOAN"
+        | "CURRENCY_MISMATCH"
+        | "REVERSED_ON_LOAN"
+        | "ALREADY_REVERSED";
       readonly detail: string;
     };
 
@@ -109,6 +115,8 @@ async function moveLocked(tx: Tx, move: PaymentMove, environment: string): Promi
   const [reversal, effects] =
     reversed.kind === "reversed" ? [reversed.reversal, reversed.effects] : [reversed.original, undefined];
   if (booking === undefined) throw new Error(`The payment ${move.reference} is not booked.`);
+  const isOwn = reversal.bookingId === booking.id && reversal.reason === "wrong_loan";
+  if (!isOwn) throw alreadyReversed(reversal, toLoan);
   if (to && to.currency !== booking.currency) {
     const detail = `The payment is in ${booking.currency}, and the loan ${toLoan} in ${to.currency}.`;
     throw new RefusedStep({ kind: "refused", step: "confirm", code: "CURRENCY_MISMATCH", detail });
@@ -122,6 +130,9 @@ async function moveLocked(tx: Tx, move: PaymentMove, environment: string): Promi
     if (effects !== undefined) await refuseIfReversed(tx, outcome.original, reversal, toLoan);
     return { kind: "moved", reversal, effects, booking: outcome.original, wasBooked: true, confirmed: undefined };
   }
+  // A move commits its reversal and its confirmation together. So a recorded reversal without a booking on this loan is that
+  // of another move, or of a call to the API.
+  if (effects === undefined) throw alreadyReversed(reversal, toLoan);
   const confirmed = await confirmationEffects(tx, to!, outcome.booking, pending);
   return { kind: "moved", reversal, effects, booking: outcome.booking, wasBooked: false, confirmed };
 }
@@ -139,6 +150,13 @@ async function refuseIfReversed(tx: Tx, original: Booking, reversal: Reversal, t
     `${toDecimal(left.appliedMinor + left.excessMinor, currency)} ${currency} of it are left. ` +
     `Reverse it on this loan, and confirm it on ${toLoan} under another reference.`;
   throw new RefusedStep({ kind: "refused", step: "confirm", code: "REVERSED_ON_LOAN", detail });
+}
+
+function alreadyReversed({ reversalReference, reference, reason }: Reversal, toLoan: string): RefusedStep {
+  const detail =
+    `The reversal ${reversalReference} is recorded already: it reversed the payment ${reference} with the reason ${reason}, ` +
+    `and no payment was moved to ${toLoan} with it. Use another reversal reference.`;
+  return new RefusedStep({ kind: "refused", step: "reverse", code: "ALREADY_REVERSED", detail });
 }
 
 async function confirmationEffects(

@@ -407,6 +407,24 @@ describe("moving a payment", () => {
     await expectBooksToHold();
   });
 
+  test("changes nothing if the reversal reference is that of an earlier move to another loan, or of a bounced payment", async () => {
+    const [wrong, right, third] = [await aLoan(), await aLoan(), await aLoan()];
+    await pay(wrong, "A", 100);
+    await pay(wrong, "B", 20);
+    const bounced = await reversed(database, aReversal(lender, wrong, "B"));
+    const request = { ...aReversal(lender, wrong, "A"), toLoan: right };
+    const moveTo = (more: object) => movePayment(database.em(), { ...request, ...more }, ENVIRONMENT);
+    expect(await moveTo({})).toMatchObject({ kind: "moved", wasBooked: false });
+    expect(await moveTo({})).toMatchObject({ kind: "moved", wasBooked: true, effects: undefined });
+    const refused = { kind: "refused", step: "reverse", code: "ALREADY_REVERSED" };
+    expect(await moveTo({ toLoan: third })).toMatchObject(refused);
+    const { reversalReference } = bounced;
+    expect(await moveTo({ toLoan: third, reversalReference })).toMatchObject(refused);
+    expect(await moveTo({ toLoan: third, reversalReference, reference: "B" })).toMatchObject(refused);
+    expect(await currentCase(database, lender, third)).toMatchObject({ totalCollectedMinor: 0n });
+    await expectBooksToHold();
+  });
+
   test("changes nothing if the other loan does not exist", async () => {
     const wrong = await aLoan();
     await pay(wrong, "A", 100);
