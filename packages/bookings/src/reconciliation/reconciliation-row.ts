@@ -170,9 +170,11 @@ const AFTER_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const table = tableOf(ReconciliationRowEntity);
 const INSERTED = table.properties.filter((property) => property !== "lenderId");
 
+// Two rows of a file may name the same payment, which is then found twice.
 const insertRows = oneLenderInsert("ledger.stage-reconciliation-rows", {
   table: table.name,
   columns: table.insertedTypes(INSERTED),
+  ending: "on conflict do nothing",
 });
 
 // The sub-select makes PostgreSQL plan for few rows. So it uses the primary key, also on a table without statistics.

@@ -139,6 +139,15 @@ test("each difference stands in its list, with both sides", async () => {
   expect((await lender.getCase("A")).body).toMatchObject({ totalCollected: 201 });
 });
 
+test("a repeated row whose payment was paid long before the window is rejected, and the first one is compared", async () => {
+  await lender.importCases([aRow("A")]);
+  await confirm("A", "month", 105, "2026-10-01T06:00:00.000Z");
+  expect(await reconcile([reported("A", "month", 105), reported("A", "month", 105)])).toMatchObject({
+    otherDay: [{ loan: "A", reference: "month", yours: { index: 0 } }],
+    rejected: [{ index: 1, errors: [{ code: "DUPLICATE_IN_REQUEST" }] }],
+  });
+});
+
 test("the window includes its beginning and not its end", async () => {
   await lender.importCases([aRow("A")]);
   await confirm("A", "before", 1, "2026-11-20T18:29:59.999Z");
