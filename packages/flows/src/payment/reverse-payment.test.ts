@@ -7,7 +7,6 @@ import { AmountLiteral } from "@collections/money";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   aCase,
-  aConfirmation,
   aFieldPartner,
   aLender,
   BORROWER,
@@ -17,12 +16,9 @@ import {
   flowsDatabase,
   importRow,
 } from "../../tests/fixture.ts";
-import { aReversal, reversed } from "../../tests/reversals.ts";
+import { aReversal, bookPayment, expectCorrectBooks, reversed } from "../../tests/reversals.ts";
 import { payoutPreview, recordPayout } from "../books/record-payout.ts";
-import { verifyBooks } from "../books/verify-books.ts";
 import { holdCase, releaseCase } from "../case/change-case.ts";
-import { confirmPayments } from "./confirm-payments.ts";
-import { movePayment } from "./move-payment.ts";
 import { reversePayment } from "./reverse-payment.ts";
 
 const database = await flowsDatabase();
@@ -39,9 +35,8 @@ beforeEach(async () => {
   ({ lender } = await aLender(database, { commissionPercent: "2.5" }));
 });
 
-async function expectBooksToHold(): Promise<void> {
-  const { problems } = await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() });
-  expect(problems).toEqual([]);
+function expectBooksToHold(): Promise<void> {
+  return expectCorrectBooks(database, lender);
 }
 
 /** Creates a case of 100 that is assigned to the field partner, and returns its loan. */
@@ -50,11 +45,8 @@ async function aLoan(outstandingAmount = 100, row: object = {}): Promise<string>
   return sourceLoanNumber;
 }
 
-async function pay(loan: string, reference: string, amount: number, paidAt = new Date()): Promise<void> {
-  const given = { reference, amount: new AmountLiteral(String(amount)), amountIsMajorUnits: true, paidAt };
-  const confirmation = aConfirmation(lender, { sourceLoanNumber: loan }, given);
-  const [outcome] = await confirmPayments(database.em(), [confirmation], ENVIRONMENT);
-  expect(outcome).toMatchObject({ kind: "booked" });
+function pay(loan: string, reference: string, amount: number, paidAt = new Date()): Promise<void> {
+  return bookPayment(database, lender, { loan, reference, amount, paidAt });
 }
 
 /** Returns the field partner's earnings on the loan as [amount in minor units, status], in the order of their creation. */
@@ -381,58 +373,5 @@ describe("a dry run", () => {
     });
     expect(await currentCase(database, lender, loan)).toEqual(before);
     expect(await transfersOf(database.em(), lender.id, before.id)).toHaveLength(4);
-  });
-});
-
-describe("moving a payment", () => {
-  const move = (from: string, to: string, reference: string, dryRun = false) => {
-    const { amount: _, reason: __, ...request } = aReversal(lender, from, reference);
-    return movePayment(database.em(), { ...request, toLoan: to }, ENVIRONMENT, { dryRun });
-  };
-
-  test("reverses it on the wrong loan and confirms it on the right one", async () => {
-    const [wrong, right] = [await aLoan(), await aLoan()];
-    await pay(wrong, "A", 100);
-    expect(await move(wrong, right, "A", true)).toMatchObject({ kind: "moved", wasBooked: false });
-    expect(await currentCase(database, lender, right)).toMatchObject({ totalCollectedMinor: 0n });
-    expect(await move(wrong, right, "A")).toMatchObject({
-      kind: "moved",
-      reversal: { reason: "wrong_loan", amountMinor: 10_000n },
-      booking: { reference: "A", statusAfter: "collected" },
-    });
-    expect(await currentCase(database, lender, wrong)).toMatchObject({
-      status: "in_progress",
-      outstandingMinor: 10_000n,
-    });
-    await expectBooksToHold();
-  });
-
-  test("changes nothing if the reversal reference is that of an earlier move to another loan, or of a bounced payment", async () => {
-    const [wrong, right, third] = [await aLoan(), await aLoan(), await aLoan()];
-    await pay(wrong, "A", 100);
-    await pay(wrong, "B", 20);
-    const bounced = await reversed(database, aReversal(lender, wrong, "B"));
-    const request = { ...aReversal(lender, wrong, "A"), toLoan: right };
-    const moveTo = (more: object) => movePayment(database.em(), { ...request, ...more }, ENVIRONMENT);
-    expect(await moveTo({})).toMatchObject({ kind: "moved", wasBooked: false });
-    expect(await moveTo({})).toMatchObject({ kind: "moved", wasBooked: true, effects: undefined });
-    const refused = { kind: "refused", step: "reverse", code: "ALREADY_REVERSED" };
-    expect(await moveTo({ toLoan: third })).toMatchObject(refused);
-    const { reversalReference } = bounced;
-    expect(await moveTo({ toLoan: third, reversalReference })).toMatchObject(refused);
-    expect(await moveTo({ toLoan: third, reversalReference, reference: "B" })).toMatchObject(refused);
-    expect(await currentCase(database, lender, third)).toMatchObject({ totalCollectedMinor: 0n });
-    await expectBooksToHold();
-  });
-
-  test("changes nothing if the other loan does not exist", async () => {
-    const wrong = await aLoan();
-    await pay(wrong, "A", 100);
-    expect(await move(wrong, "LN-UNKNOWN", "A")).toMatchObject({
-      kind: "refused",
-      step: "confirm",
-      code: "LOAN_NOT_FOUND",
-    });
-    expect(await currentCase(database, lender, wrong)).toMatchObject({ status: "collected", totalReversedMinor: 0n });
   });
 });
