@@ -92,6 +92,7 @@ export {
   ownCasesByIds,
 } from "./list/own-cases.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./list/page.ts";
+export { endsOfCases } from "./import/ended-case.ts";
 export {
   type AppliedOutcome,
   type LaterPayment,

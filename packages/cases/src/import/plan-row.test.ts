@@ -187,7 +187,7 @@ test("payments after outstandingAsOf are subtracted from the balance", () => {
 test("reversals after outstandingAsOf are added to the balance, also when a row says that nothing is owed", () => {
   const current = exampleCase({ outstandingMinor: 300_000n, totalCollectedMinor: 100_000n });
   const row = { outstandingAmount: "0", outstandingAsOf: EARLIER.toISOString() };
-  const more = { laterPayments: [paid(50_000n)], laterReversals: [{ amountMinor: 80_000n }] };
+  const more = { laterPayments: [paid(50_000n)], laterReversals: [{ reference: "UTR1", amountMinor: 80_000n }] };
   expect(applied(row, current, more)).toMatchObject({
     outcome: "updated",
     adjustmentMinor: -270_000n,
@@ -202,7 +202,9 @@ test("reversals after outstandingAsOf are added to the balance, also when a row 
 test("a reversal after outstandingAsOf starts no cycle of an ended case, if the row says that nothing is owed", () => {
   const current = exampleCase({ ...ended, status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n });
   const row = { outstandingAmount: "0", outstandingAsOf: EARLIER.toISOString() };
-  expect(planOf(row, current, { laterReversals: [{ amountMinor: 80_000n }] }).outcome).toBe("unchanged");
+  expect(planOf(row, current, { laterReversals: [{ reference: "UTR1", amountMinor: 80_000n }] }).outcome).toBe(
+    "unchanged",
+  );
 });
 
 test("if later payments cover the balance, the case becomes collected and the event names the last payment", () => {
@@ -215,6 +217,14 @@ test("if later payments cover the balance, the case becomes collected and the ev
     caseAfter: { outstandingMinor: 0n, status: "collected", closeReason: "paid_in_full", settledByLender: false },
     events: [{ kind: "case.closed", status: "collected", data: { closeReason: "paid_in_full", reference: "UTR2" } }],
   });
+});
+
+test("the event of a case that later payments clear names the last payment that was not reversed in full", () => {
+  const row = { outstandingAmount: "500", outstandingAsOf: EARLIER.toISOString() };
+  const laterPayments = [paid(60_000n, "UTR1", EARLIER), paid(20_000n, "UTR2", NOW)];
+  const facts = { laterPayments, laterReversals: [{ reference: "UTR2", amountMinor: 20_000n }] };
+  const plan = applied(row, exampleCase({ outstandingMinor: 40_000n }), facts);
+  expect(plan).toMatchObject({ outcome: "collected", events: [{ data: { reference: "UTR1" } }] });
 });
 
 test("no payments are subtracted from a balance without outstandingAsOf", () => {

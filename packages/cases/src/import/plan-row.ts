@@ -20,6 +20,7 @@ import {
   type RowWarningCode,
 } from "../fields/row-fault.ts";
 import { numberEvents, transition, type Trigger } from "../case/transitions.ts";
+import { endOf } from "./ended-case.ts";
 
 /**
  * A booked payment that was captured after the row's `outstandingAsOf`, so that the row's balance does not include it.
@@ -33,6 +34,8 @@ export interface LaterPayment {
 
 /** A reversal that happened after the row's `outstandingAsOf`, so that the row's balance does not include it. */
 export interface LaterReversal {
+  /** The reference of the payment. */
+  readonly reference: string;
   /** The reversed amount, in minor units of the case's currency. */
   readonly amountMinor: bigint;
 }
@@ -44,11 +47,9 @@ export interface PlanFacts {
   readonly importId: string;
   /** The id of the new case, if the row creates one. */
   readonly newCaseId: string;
-  /** The payments of the case with a `paidAt` after the row's `outstandingAsOf`; empty if the row has no such field. */
+  /** The payments of the loan with a `paidAt` after the row's `outstandingAsOf`; empty if the row has no such field. */
   readonly laterPayments: readonly LaterPayment[];
-  /**
-   * The reversals of payments of the case with a `reversedAt` after the row's `outstandingAsOf`. Default: none.
-   */
+  /** The reversals of the loan's payments with a `reversedAt` after the row's `outstandingAsOf`. Default: none. */
   readonly laterReversals?: readonly LaterReversal[];
   readonly now: Date;
 }
@@ -115,7 +116,8 @@ export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: 
 function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   const balance = balanceOf(row, current, facts);
   if (current === undefined) return openCase("created", row, undefined, balance, facts);
-  if (current.closedAt !== null) return planAfterTheEnd(row, current, current.closedAt, balance, facts);
+  const end = endOf(current);
+  if (end !== null) return planAfterTheEnd(row, current, end, balance, facts);
   if (row.currency !== current.currency) {
     const detail = `The currency of the case is ${current.currency} until the case ends; send amounts in that currency.`;
     return rejected(row, "CURRENCY_MISMATCH", "currency", detail);
@@ -181,13 +183,12 @@ function sumOf(amounts: readonly { readonly amountMinor: bigint }[]): bigint {
 function planAfterTheEnd(
   row: UpsertRow,
   endedCase: ImportedCase,
-  closedAt: Date,
+  end: Date,
   balance: Balance,
   facts: PlanFacts,
 ): RowPlan {
-  const newest = newestKnowledge(endedCase, closedAt);
-  if (row.outstandingMinor > 0n && isOlderThan(newest, row)) {
-    const detail = `The case ended as of ${newest.toISOString()}, and this balance is older; send a newer one.`;
+  if (row.outstandingMinor > 0n && isOlderThan(end, row)) {
+    const detail = `The case ended as of ${end.toISOString()}, and this balance is older; send a newer one.`;
     return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
   }
   // A reversal alone does not start a cycle: the row says that nothing is owed.
@@ -198,16 +199,6 @@ function planAfterTheEnd(
   const { outstandingAsOf = endedCase.outstandingAsOf } = row.details;
   const isNewer = agrees && !isOlderThan(endedCase.outstandingAsOf, row);
   return unchanged(endedCase, isNewer ? { ...endedCase, outstandingAsOf } : endedCase, balance.warnings);
-}
-
-/**
- * Returns the time before which a row's `outstandingAsOf` is too old to start the loan's next cycle. If a payment
- * cleared the case, this is the time of the last payment or the case's own `outstandingAsOf`, whichever is later. The
- * time when the confirmation arrived does not matter. If the case ended in another way, it is the time of the end.
- */
-function newestKnowledge({ closeReason, lastPaymentAt, outstandingAsOf }: ImportedCase, closedAt: Date): Date {
-  if (closeReason !== "paid_in_full" || lastPaymentAt === null) return closedAt;
-  return outstandingAsOf !== null && outstandingAsOf > lastPaymentAt ? outstandingAsOf : lastPaymentAt;
 }
 
 /**
@@ -366,15 +357,21 @@ function settle(
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
 }
 
-/** Ends a case because later payments cover its whole balance. The event names the last of these payments. */
+/**
+ * Ends a case because later payments cover its whole balance. The event names the last of these payments that has not been
+ * reversed in full.
+ */
 function collect(
   theCase: ImportedCase,
-  { laterPayments, now }: PlanFacts,
+  { laterPayments, laterReversals = [], now }: PlanFacts,
 ): { caseAfter: ImportedCase; events: PlannedEvent[] } {
   const verdict = transition(theCase, { kind: "later_payments_clear" }, now);
   if (!verdict.allowed) throw new Error(`An open case cannot become collected: ${verdict.refusal.detail}`);
   const { caseAfter, events } = verdict;
-  const last = laterPayments.reduce((latest, one) => (one.paidAt >= latest.paidAt ? one : latest));
+  const reversedOf = Map.groupBy(laterReversals, ({ reference }) => reference);
+  const last = laterPayments
+    .filter(({ reference, amountMinor }) => sumOf(reversedOf.get(reference) ?? []) < amountMinor)
+    .reduce((latest, one) => (one.paidAt >= latest.paidAt ? one : latest));
   const data = { closeReason: caseAfter.closeReason, reference: last.reference };
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
 }

@@ -1,5 +1,6 @@
 import {
   adjustment,
+  type Booking,
   caseAccounts,
   lenderAccounts,
   openAccounts,
@@ -11,6 +12,7 @@ import {
 import {
   type CheckedRow,
   checkRowsInTurns,
+  endsOfCases,
   inCurrencyOfCase,
   type ImportedCase,
   type ImportRun,
@@ -302,8 +304,9 @@ interface LaterThanBalances {
 }
 
 /**
- * Returns, by loan, the payments of the current case that were captured after the row's `outstandingAsOf`, and the
- * reversals that happened after it.
+ * Returns, by loan, the payments that were captured after the row's `outstandingAsOf`, and the reversals that happened
+ * after it. Those of an earlier cycle count only if the balance is newer than the end of that cycle: an older balance
+ * says nothing about the present cycle.
  */
 async function laterThanBalances(
   tx: Tx,
@@ -316,15 +319,24 @@ async function laterThanBalances(
     return "row" in one && after ? [{ lenderId, loan: one.sourceLoanNumber, after }] : [];
   });
   const [payments, reversals] = await Promise.all([paymentsAfter(tx, balances), reversalsAfter(tx, balances)]);
-  // The payments of earlier cycles do not change the balance of the current cycle.
-  const isOfCurrentCase = ({ sourceLoanNumber, caseId }: { sourceLoanNumber: string; caseId: string }) =>
-    caseId === current.get(sourceLoanNumber)?.id;
-  const loanOf = ({ sourceLoanNumber }: { sourceLoanNumber: string }) => sourceLoanNumber;
+  const isOfCurrentCase = ({ sourceLoanNumber, caseId }: OfLoan) => caseId === current.get(sourceLoanNumber)?.id;
+  const earlierCases = new Set([...payments, ...reversals].flatMap((one) => (isOfCurrentCase(one) ? [] : one.caseId)));
+  const ends = await endsOfCases(tx, lenderId, [...earlierCases]);
+  const afterOf = new Map(balances.map(({ loan, after }) => [loan, after]));
+  const counts = (one: OfLoan) => {
+    if (isOfCurrentCase(one)) return true;
+    const end = ends.get(one.caseId);
+    const isOfSameCurrency = one.currency === current.get(one.sourceLoanNumber)?.currency;
+    return isOfSameCurrency && end !== undefined && end <= afterOf.get(one.sourceLoanNumber)!;
+  };
+  const loanOf = ({ sourceLoanNumber }: OfLoan) => sourceLoanNumber;
   return {
-    laterPayments: Map.groupBy(payments.filter(isOfCurrentCase), loanOf),
-    laterReversals: Map.groupBy(reversals.filter(isOfCurrentCase), loanOf),
+    laterPayments: Map.groupBy(payments.filter(counts), loanOf),
+    laterReversals: Map.groupBy(reversals.filter(counts), loanOf),
   };
 }
+
+type OfLoan = Pick<Booking, "sourceLoanNumber" | "caseId" | "currency">;
 
 /** Returns the row's `outstandingAsOf`, if it has one. */
 function asOf(checked: CheckedRow): Date | undefined {

@@ -1,0 +1,73 @@
+import type { Lender } from "@collections/lenders";
+import { beforeAll, expect, test } from "vitest";
+import { aCase, aLender, BORROWER, currentCase, ENVIRONMENT, flowsDatabase, importRow } from "../../tests/fixture.ts";
+import { aReversal, bookPayment, expectCorrectBooks, reversed } from "../../tests/reversals.ts";
+import { closeCase } from "./change-case.ts";
+
+const database = await flowsDatabase();
+const NOW_MS = Date.now();
+
+let lender: Lender;
+
+beforeAll(async () => {
+  ({ lender } = await aLender(database));
+});
+
+/** Returns a time some minutes from the start of the tests; a few minutes ahead of the clock are allowed. */
+function at(minutes: number): Date {
+  return new Date(NOW_MS + minutes * 60_000);
+}
+
+/** Imports a balance, and returns the outstanding amount of the current case and its cycle. */
+async function balance(loan: string, outstandingAmount: number, asOf: Date): Promise<[bigint, number]> {
+  const row = { sourceLoanNumber: loan, ...BORROWER, outstandingAmount, outstandingAsOf: asOf.toISOString() };
+  await importRow(database, lender, row);
+  const { outstandingMinor, cycle } = await currentCase(database, lender, loan);
+  return [outstandingMinor, cycle];
+}
+
+async function aLoan(): Promise<string> {
+  const row = { outstandingAmount: 100, outstandingAsOf: at(-60).toISOString() };
+  return (await aCase(database, lender, { row })).sourceLoanNumber;
+}
+
+function pay(loan: string, reference: string, amount: number, paidAt: Date): Promise<void> {
+  return bookPayment(database, lender, { loan, reference, amount, paidAt });
+}
+
+test("a payment on a closed case that is later than the balance of the next cycle is subtracted from each of its rows", async () => {
+  const loan = await aLoan();
+  await closeCase(database.em(), { lender, loan, reason: null }, ENVIRONMENT);
+  await pay(loan, "A", 40, at(2));
+  expect(await balance(loan, 100, at(1))).toEqual([6_000n, 2]);
+  expect(await balance(loan, 100, at(1))).toEqual([6_000n, 2]);
+  expect(await balance(loan, 60, at(3))).toEqual([6_000n, 2]);
+  await expectCorrectBooks(database, lender);
+});
+
+test("a reversal in an earlier cycle that is later than the balance of the next cycle is added to each of its rows", async () => {
+  const loan = await aLoan();
+  await pay(loan, "A", 100, at(-50));
+  await pay(loan, "B", 100, at(-40));
+  await reversed(database, aReversal(lender, loan, "A", { reversedAt: at(-20) }));
+  expect(await balance(loan, 50, at(-30))).toEqual([15_000n, 2]);
+  expect(await balance(loan, 50, at(-30))).toEqual([15_000n, 2]);
+  expect(await balance(loan, 150, at(-10))).toEqual([15_000n, 2]);
+  await expectCorrectBooks(database, lender);
+});
+
+test("the next row adds a reversal in an earlier cycle that arrives after the next cycle has begun", async () => {
+  const loan = await aLoan();
+  await pay(loan, "A", 100, at(-50));
+  expect(await balance(loan, 50, at(-30))).toEqual([5_000n, 2]);
+  await reversed(database, aReversal(lender, loan, "A", { reversedAt: at(-20) }));
+  expect(await balance(loan, 50, at(-30))).toEqual([15_000n, 2]);
+});
+
+test("a balance from before the end of the earlier cycle is not reduced by its payments", async () => {
+  const { sourceLoanNumber: loan } = await aCase(database, lender, { row: { outstandingAmount: 100 } });
+  await pay(loan, "A", 100, at(-10));
+  await importRow(database, lender, { sourceLoanNumber: loan, ...BORROWER, outstandingAmount: 70 });
+  expect(await balance(loan, 65, at(-60))).toEqual([6_500n, 2]);
+  expect(await balance(loan, 65, at(-60))).toEqual([6_500n, 2]);
+});
