@@ -19,7 +19,10 @@ export interface EarningsSummary {
   /** The sum of the earnings that were credited, but not paid out yet. */
   readonly creditedMinor: bigint;
   readonly paidOutMinor: bigint;
-  /** What reversals of payments took back by lines below 0, as an amount of at least 0. All other sums include it. */
+  /**
+   * The sum of the lines below 0, which reversals of payments have added, as an amount of at least 0. The other sums
+   * include these lines.
+   */
   readonly deductedMinor: bigint;
 }
 

@@ -79,8 +79,8 @@ export async function refreshSession(
     case "repeat": {
       const unused = await findUnusedTokens(tx, keys, { seed, withinMs: REFRESH_REPEAT_MS }, now);
       if (unused) return { kind: "refreshed", ...unused };
-      // This client presents the old refresh token, although somebody has used the token that replaced it. So two clients
-      // hold the same old token, and one of them has copied it.
+      // The client presents an old refresh token, although the token that replaced it has been used. So two clients hold
+      // the same old token, and one of them has copied it.
       return endReusedSession(tx, pair, now);
     }
     case "reused":

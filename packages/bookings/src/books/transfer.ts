@@ -82,9 +82,8 @@ export async function transfersOfBookings(
 }
 
 /**
- * Returns the transfers that paid out earnings on these cases of a lender, ordered by id. The checks of payouts compare
- * these transfers with the earnings that were paid out. A correction
- * that deducted an earning from a payout is one of them.
+ * Returns the transfers that paid out earnings on these cases of a lender, including the corrections that deducted
+ * earnings from payouts, ordered by id. The checks of payouts compare these transfers with the earnings that were paid out.
  *
  * @example
  * const paidOut = await payoutTransfersOf(em, lenderId, [caseId]);

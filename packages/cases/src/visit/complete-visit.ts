@@ -182,7 +182,7 @@ function caseAfterVisit(
   const completed = numberEvents({ ...lockedCase, lastDisposition }, ["visit.completed"]);
   if (disposition !== "DISPUTE") return completed;
   const hold = transition(completed.caseAfter, { kind: "hold", reason: "dispute" }, now);
-  // If the hold is refused, the case is already on hold or has ended, so nobody visits the borrower anyway.
+  // If the hold is refused, the case is already on hold or has ended, so no field partner visits the borrower anyway.
   if (!hold.allowed) return completed;
   return { caseAfter: hold.caseAfter, events: [...completed.events, ...hold.events] };
 }

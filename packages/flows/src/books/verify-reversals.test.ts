@@ -28,7 +28,7 @@ async function forge(text: string): Promise<void> {
 const problems = async () =>
   (await verifyReversals(database.em(), lenderId)).map(({ code, detail }) => `${code}: ${detail}`);
 
-test("a reversal that nobody changed has no problem", async () => {
+test("an unchanged reversal has no problem", async () => {
   expect(await problems()).toEqual([]);
 });
 

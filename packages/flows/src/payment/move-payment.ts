@@ -18,10 +18,10 @@ export interface PaymentMove extends Omit<ReversalRequest, "amount" | "reason"> 
   readonly toLoan: string;
 }
 
-/** What the confirmation of a moved payment changes on the right loan. */
+/** The changes on the right loan that the confirmation of a moved payment makes. */
 export interface ConfirmationEffects {
   readonly caseBefore: LockedCase;
-  /** The field partner's earning on the payment, if there is one. */
+  /** The field partner's earning on the payment; empty if it earns nothing. */
   readonly earnings: readonly Earning[];
   /** Earlier earnings on the case that are credited, because the payment ends the case. */
   readonly credited: readonly Earning[];
@@ -33,13 +33,13 @@ export type MoveOutcome =
   | {
       readonly kind: "moved";
       readonly reversal: Reversal;
-      /** What the reversal changed; undefined if the reversal had been recorded before. */
+      /** The changes on the wrong loan; undefined if the same move was recorded before. */
       readonly effects: ReversalEffects | undefined;
       /** The payment on the right loan. */
       readonly booking: Booking;
       /** Whether the payment had been booked on the right loan before. */
       readonly wasBooked: boolean;
-      /** What the confirmation changed; undefined if the payment had been booked on the right loan before. */
+      /** The changes on the right loan; undefined if the payment was booked there before. */
       readonly confirmed: ConfirmationEffects | undefined;
     }
   | {

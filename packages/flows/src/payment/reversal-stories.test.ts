@@ -64,7 +64,7 @@ class Story {
   readonly partners: FieldPartner[];
   readonly loans: { lender: Lender; loan: string }[] = [];
   readonly payments: { lender: Lender; loan: string; reference: string }[] = [];
-  /** What each field partner was sent, in minor units. */
+  /** The sum that each field partner was paid out, in minor units. */
   readonly sent = new Map<string, bigint>();
 
   constructor(lenders: Lender[], partners: FieldPartner[]) {

@@ -30,7 +30,7 @@ export interface Reading extends ReadingRules {
 
 /**
  * Reads a file in batches of `size` rows. Every run over the same file forms the same batches. If several rows are
- * about one loan, only the first row is valid, because nobody can know which of these rows is intended.
+ * about one loan, only the first row is valid, because it is unknown which of these rows is intended.
  * @param rowsDone the number of rows that an earlier run has processed: a multiple of `size`, or all rows
  */
 export async function* batchesOf(
