@@ -21,8 +21,8 @@ export function endOf({ closedAt, closeReason, lastPaymentAt, outstandingAsOf }:
  * not ended is left out.
  *
  * @example
- * const ends = await endsOfCases(tx, lenderId, earlierCaseIds);
- * const isNewer = (ends.get(caseId) ?? outstandingAsOf) <= outstandingAsOf;
+ * const ends = await endsOfCases(em, lenderId, [caseId]);
+ * console.log(ends.get(caseId)?.toISOString() ?? "The case has not ended.");
  */
 export async function endsOfCases(
   em: EntityManager | Tx,
