@@ -11,8 +11,8 @@ export interface PayoutOrder {
   /** The date of the bank transfer, `YYYY-MM-DD`. */
   readonly paidOn: string;
   /**
-   * The payout covers the earnings that were credited up to and including this value, which is a date in the field
-   * partner's time zone or a time in UTC. If it is null, the payout covers all credited earnings.
+   * The payout covers the earnings and deductions that were credited up to and including this value, which is a date in
+   * the field partner's time zone or a time in UTC. If it is null, the payout covers everything that is credited.
    */
   readonly until: string | null;
 }
@@ -64,28 +64,24 @@ export function payableLines(credited: readonly Earning[]): Earning[] {
 }
 
 /**
- * Returns the credit time up to which the earnings add up to exactly `amountMinor`, or undefined if there is no such time.
- * Earnings credited at the same time count together. Amounts below 0 count whenever they were credited, and the lines of
- * a lender that add up to 0 or less do not count. All earnings must have the same currency.
+ * Returns the first credit time up to which the earnings add up to exactly `amountMinor`, or undefined if there is no such
+ * time. Earnings credited at the same time count together. At each time, a lender whose lines add up to 0 or less does not
+ * count, as in a payout. All earnings must have the same currency.
  *
  * @example
  * const lines = await lockCredited(tx, { fieldPartnerId, currency: INR });
  * const paidUpTo = creditTimeReaching(lines, 125_000n);
  */
 export function creditTimeReaching(lines: readonly Earning[], amountMinor: bigint): Date | undefined {
-  const deductions = lines.filter((line) => line.amountMinor < 0n);
   const sums = new Map<string, bigint>();
   let payableMinor = 0n;
-  const add = ({ lenderId, amountMinor: added }: Earning) => {
-    const before = sums.get(lenderId) ?? 0n;
-    sums.set(lenderId, before + added);
-    payableMinor += notBelowZero(before + added) - notBelowZero(before);
-  };
-  deductions.forEach(add);
-  const earned = lines.filter((line) => line.amountMinor > 0n);
-  const linesByCreditTime = Map.groupBy(earned, ({ creditedAt }) => creditedAt!.getTime());
+  const linesByCreditTime = Map.groupBy(lines, ({ creditedAt }) => creditedAt!.getTime());
   for (const [creditedAtMs, creditedTogether] of [...linesByCreditTime].toSorted(([a], [b]) => a - b)) {
-    creditedTogether.forEach(add);
+    for (const { lenderId, amountMinor: added } of creditedTogether) {
+      const before = sums.get(lenderId) ?? 0n;
+      sums.set(lenderId, before + added);
+      payableMinor += notBelowZero(before + added) - notBelowZero(before);
+    }
     if (payableMinor === amountMinor) return new Date(creditedAtMs);
   }
   return undefined;

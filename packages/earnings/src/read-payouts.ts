@@ -31,7 +31,7 @@ export interface PayoutFilter {
 
 /**
  * Returns the credited sums by lender and currency. A sum above 0 could be paid out now; any other sum stays for a later
- * payout. With `before`, only earnings that were credited before that time count, and all amounts below 0.
+ * payout. With `before`, only earnings that were credited before that time count, amounts below 0 included.
  *
  * @example
  * for (const { lenderId, currency, lines, amountMinor } of await creditedSums(em, fieldPartnerId)) {
@@ -187,7 +187,7 @@ const selectCreditedSums = statement(
      max(e.credited_at) as "lastCreditedAt"
    from earnings.earning e
    where e.field_partner_id = $1 and e.status = 'credited'
-     and ($2::timestamptz is null or e.credited_at < $2 or e.amount_minor < 0)
+     and ($2::timestamptz is null or e.credited_at < $2)
    group by e.lender_id, e.currency order by e.currency, e.lender_id`,
 );
 

@@ -125,6 +125,19 @@ describe("a payout", () => {
     ]);
   });
 
+  test("does not cover deductions that were credited at or after `before`", async () => {
+    const reversal = { reversalId: newId(), baseBeforeMinor: 10_000n, baseMinor: 7_000n };
+    const [earned, deducted] = [due({}), due({ ...reversal, amountMinor: -30n }, LATER)];
+    await add(earned, deducted);
+    const undeducted = { lenderId: first, lines: 1, amountMinor: 100n, deductedMinor: 0n, lastCreditedAt: NOW };
+    expect(await creditedSums(database.em(), fieldPartnerId, LATER)).toMatchObject([undeducted]);
+    expect(await creditedSums(database.em(), fieldPartnerId)).toMatchObject([
+      { lines: 2, amountMinor: 70n, deductedMinor: 30n, lastCreditedAt: LATER },
+    ]);
+    expect(await pay({ before: LATER })).toMatchObject({ lines: 1, amountMinor: 100n });
+    expect(await statusOf(earned, deducted)).toEqual(["paid_out", "credited"]);
+  });
+
   test("locks its earnings, so that a concurrent payout finds no earnings", async () => {
     await add(due({}), due({ lenderId: second! }));
     const outcomes = await Promise.allSettled([pay(), pay(), pay(), pay()]);

@@ -18,9 +18,8 @@ export async function lockReference(tx: Tx, reference: string): Promise<void> {
 
 /**
  * Returns a field partner's credited earnings in one currency at all lenders, and locks them until the transaction ends.
- * With `before`, it returns only those credited before that time, and all amounts below 0, whenever they were credited. The
- * rows are locked in the order of lender and id, so
- * that two payouts to one field partner cannot deadlock.
+ * With `before`, it returns only those credited before that time, amounts below 0 included. The rows are locked in the
+ * order of lender and id, so that two payouts to one field partner cannot deadlock.
  *
  * @example
  * const { to: before } = spanOfDay("2026-11-30", "Asia/Kolkata");
@@ -66,7 +65,7 @@ const lockReferenceHash = statement(
 );
 
 const IS_CREDITED = `e.field_partner_id = $1 and e.currency = $2 and e.status = 'credited'
-     and ($3::timestamptz is null or e.credited_at < $3 or e.amount_minor < 0)`;
+     and ($3::timestamptz is null or e.credited_at < $3)`;
 
 const selectCreditors = statement(
   "earnings.creditors",

@@ -9,6 +9,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { aCase, aConfirmation, aFieldPartner, aLender, ENVIRONMENT, flowsDatabase } from "../../tests/fixture.ts";
+import { aReversal, reversed } from "../../tests/reversals.ts";
 import { confirmPayments } from "../payment/confirm-payments.ts";
 import { payoutPreview, type PayoutToRecord, recordPayout } from "./record-payout.ts";
 import { verifyBooks } from "./verify-books.ts";
@@ -17,6 +18,12 @@ const INR = currency("INR");
 /** The commission: 2.5 % of 5,000. */
 const EARNED_MINOR = 12_500n;
 const DAY_MS = 24 * 60 * 60_000;
+
+interface PaymentKey {
+  readonly lender: Lender;
+  readonly loan: string;
+  readonly reference: string;
+}
 
 const database: Database = await flowsDatabase();
 let fieldPartner: FieldPartner;
@@ -30,13 +37,19 @@ beforeEach(async () => {
 
 /**
  * Creates a case with 5,000 outstanding, assigned to the field partner, and confirms a payment on it. By default the
- * payment is 5,000, so that the case ends.
+ * payment is 5,000, so that the case ends. Returns the key of the payment.
  */
-async function earn(lender: Lender, amount = "5000"): Promise<void> {
+async function earn(lender: Lender, amount = "5000"): Promise<PaymentKey> {
   const theCase = await aCase(database, lender, { fieldPartner });
   const confirmation = aConfirmation(lender, theCase, { amount: new AmountLiteral(amount) });
   const [outcome] = await confirmPayments(database.em(), [confirmation], ENVIRONMENT);
   expect(outcome).toMatchObject({ kind: "booked" });
+  return { lender, loan: confirmation.loan, reference: confirmation.reference };
+}
+
+/** Reverses an amount of a payment, or all of it. */
+async function reverse({ lender, loan, reference }: PaymentKey, amount?: string): Promise<void> {
+  await reversed(database, aReversal(lender, loan, reference, amount === undefined ? {} : { amount }));
 }
 
 /** Returns a payout to record. By default its amount equals one earning line. */
@@ -48,8 +61,8 @@ function anOrder(given: Partial<PayoutToRecord> = {}): PayoutToRecord {
 }
 
 /** Reads the preview that an operator sees, and returns the payout that records exactly its amount. */
-async function previewed(): Promise<PayoutToRecord> {
-  const { credited, asOf } = (await payoutPreview(database.em(), fieldPartner.id, null))!;
+async function previewed(until: string | null = null): Promise<PayoutToRecord> {
+  const { credited, asOf } = (await payoutPreview(database.em(), fieldPartner.id, until))!;
   const amountMinor = credited.reduce((sum, part) => sum + part.amountMinor, 0n);
   return anOrder({ amountMinor, until: asOf?.toISOString() ?? null });
 }
@@ -62,13 +75,15 @@ async function creditedAt(): Promise<Date[]> {
 
 const record = (order: PayoutToRecord, now?: Date) => recordPayout(database.em(), order, now);
 
-async function expectPaid(expected: bigint): Promise<void> {
+/** Checks the books, and that payouts paid `expected` for earnings and took back `deducted` for deductions. */
+async function expectPaid(expected: bigint, deducted = 0n): Promise<void> {
   for (const { id } of lenders)
     expect(await verifyBooks(database.em(), { lenderId: id, now: new Date() })).toMatchObject({ problems: [] });
   const balances = await Promise.all(
     lenders.map(({ id }) => balance(database.em(), id, paidAccount(fieldPartner.id, INR))),
   );
   expect(balances.reduce((sum, { creditMinor }) => sum + creditMinor, 0n)).toBe(expected);
+  expect(balances.reduce((sum, { debitMinor }) => sum + debitMinor, 0n)).toBe(deducted);
 }
 
 const stateOfLines = async () => {
@@ -259,6 +274,89 @@ describe("a payout", () => {
     expect(await stateOfLines()).toEqual(["credited"]);
     await expectPaid(0n);
     expect(await record(anOrder({ paidOn: inDays(0), until: today }), now)).toMatchObject({ kind: "recorded" });
+  });
+});
+
+describe("if a payment is reversed after a preview, a payout with the time of the preview as `until`", () => {
+  test("pays the previewed sum, and the next payout deducts the reversed part", async () => {
+    const [first, second] = lenders as [Lender, Lender];
+    const payment = await earn(first);
+    await earn(second);
+    const order = await previewed();
+    await pause(2);
+    // 30.00 of the 125.00 that the payment had earned.
+    await reverse(payment, "1200");
+    expect(order.amountMinor).toBe(2n * EARNED_MINOR);
+    const changed = { kind: "amount_differs", creditedMinor: 2n * EARNED_MINOR - 3_000n };
+    expect(await record({ ...order, until: null })).toMatchObject({ ...changed, reachedAt: new Date(order.until!) });
+    expect(await record(order)).toMatchObject({ kind: "recorded", payout: { lines: 2, until: order.until } });
+    await expectPaid(2n * EARNED_MINOR);
+    expect(await payoutPreview(database.em(), fieldPartner.id, null)).toMatchObject({
+      credited: [],
+      carried: [{ lenderId: first.id, lines: 1, amountMinor: -3_000n }],
+      asOf: null,
+    });
+    await earn(first);
+    const next = await previewed();
+    expect(next.amountMinor).toBe(EARNED_MINOR - 3_000n);
+    expect(await record(next)).toMatchObject({ kind: "recorded", payout: { lines: 2 } });
+    await expectPaid(3n * EARNED_MINOR, 3_000n);
+  });
+
+  test("deducts a reversal from before the preview, and leaves a later one for the next payout", async () => {
+    const payments = [await earn(lenders[0]!), await earn(lenders[0]!)];
+    await reverse(payments[0]!, "1200");
+    const order = await previewed();
+    await pause(2);
+    await reverse(payments[1]!, "400");
+    expect(order.amountMinor).toBe(2n * EARNED_MINOR - 3_000n);
+    expect(await record(order)).toMatchObject({ kind: "recorded", payout: { lines: 3 } });
+    await expectPaid(2n * EARNED_MINOR - 3_000n);
+    expect(await payoutPreview(database.em(), fieldPartner.id, null)).toMatchObject({
+      carried: [{ lines: 1, amountMinor: -1_000n }],
+    });
+  });
+});
+
+describe("the preview of a payout", () => {
+  test("up to a day covers no deduction of a later day, and its `asOf` is not after the day", async () => {
+    const payment = await earn(lenders[0]!);
+    const now = new Date();
+    await database.pool.query(
+      `update earnings.earning set credited_at = credited_at - interval '1 day' where field_partner_id = $1`,
+      [fieldPartner.id],
+    );
+    await reverse(payment, "1200");
+    const [creditedYesterday, deductedToday] = await creditedAt();
+    const yesterday = dayIn(fieldPartner.timeZone, new Date(now.getTime() - DAY_MS));
+    const order = await previewed(yesterday);
+    expect(order).toMatchObject({ amountMinor: EARNED_MINOR, until: creditedYesterday!.toISOString() });
+    expect(await previewed()).toMatchObject({
+      amountMinor: EARNED_MINOR - 3_000n,
+      until: deductedToday!.toISOString(),
+    });
+    expect(await record(order)).toMatchObject({ kind: "recorded", payout: { lines: 1 } });
+    await expectPaid(EARNED_MINOR);
+  });
+
+  test("has the time of the last deduction of a lender that is carried over as `asOf`, and a payout leaves this lender out", async () => {
+    const [first, second] = lenders as [Lender, Lender];
+    const paid = await earn(second);
+    await record(await previewed());
+    await earn(second);
+    await pause(2);
+    await earn(first);
+    await pause(2);
+    await reverse(paid);
+    const times = await creditedAt();
+    const order = await previewed();
+    expect(order).toMatchObject({ amountMinor: EARNED_MINOR, until: times.at(-1)!.toISOString() });
+    expect(await payoutPreview(database.em(), fieldPartner.id, null)).toMatchObject({
+      credited: [{ lenderId: first.id, lines: 1 }],
+      carried: [{ lenderId: second.id, lines: 2, amountMinor: 0n }],
+    });
+    expect(await record(order)).toMatchObject({ kind: "recorded", payout: { lines: 1 } });
+    await expectPaid(2n * EARNED_MINOR);
   });
 });
 

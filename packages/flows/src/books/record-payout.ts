@@ -38,8 +38,8 @@ export interface PayoutPreview {
   /** The lenders whose sum is 0 or less: their lines are carried over to a later payout. */
   readonly carried: readonly CreditedSum[];
   /**
-   * When the last of these earnings was credited. A payout with this time as `until` covers exactly these earnings.
-   * Null if there are none.
+   * When the last of these lines was credited, those that are carried over included. A payout with this time as `until`
+   * covers exactly the lines in `credited`. Null if nothing could be paid out.
    */
   readonly asOf: Date | null;
 }
@@ -58,7 +58,8 @@ export type RecordPayoutOutcome =
   | { readonly kind: "nothing_to_pay"; readonly credited: readonly CreditedSum[] }
   /**
    * The credited earnings add up to `creditedMinor`, not to the amount of the payment. The earnings that were credited
-   * up to `reachedAt` add up to exactly the amount. `reachedAt` is undefined if there is no such time.
+   * up to `reachedAt` add up to exactly the amount. `reachedAt` is undefined if there is no such time, and the first if
+   * there are several.
    */
   | { readonly kind: "amount_differs"; readonly creditedMinor: bigint; readonly reachedAt: Date | undefined }
   /** The payment was sent before any of the earnings was credited. */
@@ -71,8 +72,9 @@ const LAST_TIME_ZONE = "Etc/GMT+12";
 
 /**
  * Records a payout: a field partner was paid all earnings in one currency that were credited up to `until`, from all
- * lenders, minus what reversals deduct. A lender whose lines add up to 0 or less is left out. The earning lines, the books and the audit are written in one transaction. The reference is the idempotency
- * key and never expires.
+ * lenders, minus the deductions up to `until`. Later deductions wait for the next payout. A lender whose lines add up to 0
+ * or less is left out. The earning lines, the books and the audit are written in one transaction. The reference is the
+ * idempotency key and never expires.
  *
  * @example
  * const sent = { fieldPartnerId, currency: currency("INR"), amountMinor: 125_000n, until: null };
@@ -144,8 +146,8 @@ async function postingsOf(
 }
 
 /**
- * Returns the earnings that could be paid out to a field partner now. Only earnings that were credited up to `until`
- * count; `until` is a day or a time, as in a PayoutOrder. Returns undefined if there is no such field partner.
+ * Returns the earnings that could be paid out to a field partner now. Only earnings and deductions that were credited up
+ * to `until` count; `until` is a day or a time, as in a PayoutOrder. Returns undefined if there is no such field partner.
  *
  * @example
  * const preview = await payoutPreview(em, fieldPartnerId, "2026-11-30");
@@ -161,8 +163,9 @@ export async function payoutPreview(
   const sums = await creditedSums(em, fieldPartnerId, endOf(until, fieldPartner));
   const credited = sums.filter(({ amountMinor }) => amountMinor > 0n);
   const carried = sums.filter(({ amountMinor }) => amountMinor <= 0n);
-  const times = credited.map(({ lastCreditedAt }) => lastCreditedAt.getTime());
-  return { credited, carried, asOf: times.length === 0 ? null : new Date(Math.max(...times)) };
+  // The carried lines count too. Without its last line, a carried lender's sum could be above 0.
+  const lastCreditedAt = new Date(Math.max(...sums.map((sum) => sum.lastCreditedAt.getTime())));
+  return { credited, carried, asOf: credited.length === 0 ? null : lastCreditedAt };
 }
 
 function compared(payout: Payout, wanted: PayoutToRecord): RecordPayoutOutcome {

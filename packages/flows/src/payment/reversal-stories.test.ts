@@ -104,11 +104,15 @@ class Story {
       await assignCase(em, { lender, loan, reason: null, fieldPartnerId }, ENVIRONMENT);
     } else if (kind === "close" && paise % 4 === 0) {
       await closeCase(em, { lender, loan, reason: null }, ENVIRONMENT);
-    } else if (kind === "payout") await this.#payOut(this.partners[paise % this.partners.length]!);
+    } else if (kind === "payout") {
+      // Every third payout covers only what was credited up to an earlier time.
+      const until = paise % 3 === 0 ? new Date(Date.now() - (paise % 250)).toISOString() : null;
+      await this.#payOut(this.partners[paise % this.partners.length]!, until);
+    }
   }
 
-  async #payOut({ id: fieldPartnerId }: FieldPartner): Promise<void> {
-    const preview = await payoutPreview(database.em(), fieldPartnerId, null);
+  async #payOut({ id: fieldPartnerId }: FieldPartner, previewedUntil: string | null): Promise<void> {
+    const preview = await payoutPreview(database.em(), fieldPartnerId, previewedUntil);
     const amountMinor = preview!.credited.reduce((sum, part) => sum + part.amountMinor, 0n);
     const order = {
       fieldPartnerId,
@@ -116,7 +120,7 @@ class Story {
       amountMinor,
       reference: newId(),
       paidOn: new Date().toISOString().slice(0, 10),
-      until: null,
+      until: preview!.asOf?.toISOString() ?? previewedUntil,
     };
     const { kind } = await recordPayout(database.em(), order);
     assert.equal(kind, amountMinor === 0n ? "nothing_to_pay" : "recorded");

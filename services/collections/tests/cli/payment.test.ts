@@ -307,6 +307,28 @@ describe("payment move", () => {
   });
 });
 
+test("if a part of a payment is reversed after payout preview, payout record with the previewed time and sum is accepted", async () => {
+  const { id } = await aFieldPartner(service);
+  const person = publicId("fp", id);
+  const loan = `PAY-${(loans += 1)}`;
+  await lender.importCases([aRow(loan)]);
+  await assign(service, lender.code, loan, id);
+  await pay(loan, "A", 5000);
+  const { asOf } = await cli.json("payout", "preview", person);
+  await cli.json(...reverseArgs(loan, "A", "--amount", "1200"), "--yes");
+  const sent = ["--currency", "INR", "--reference", `UTR-${loan}`, "--paid-on", TODAY, "--amount", "125"];
+  expect(await cli.json("payout", "record", person, ...sent, "--until", String(asOf))).toMatchObject({
+    outcome: "recorded",
+    amount: "125.00",
+    lines: 1,
+  });
+  expect(await cli.json("payout", "preview", person)).toMatchObject({
+    payable: [],
+    carried: [{ owed: "30.00", deducted: "30.00", lines: 1 }],
+  });
+  expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({ ok: true });
+});
+
 test("payout preview shows what reversed payments deduct, and what is carried over", async () => {
   const { id } = await aFieldPartner(service);
   const person = publicId("fp", id);

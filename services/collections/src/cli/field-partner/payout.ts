@@ -21,7 +21,7 @@ const REFERENCE_CHARACTERS = 64;
 const MAX_LIMIT = 200;
 const UNTIL = [
   "--until <when>",
-  "only earnings credited up to this time, or up to the end of this day, in the field partner's local time; by default all",
+  "only earnings and deductions credited up to this time, or up to the end of this day, in the field partner's local time; by default all",
 ] as const;
 
 interface RecordOptions {
@@ -61,7 +61,7 @@ export function payoutCommand(): Command {
       "after",
       `
 The reference identifies the payout: the same command again changes nothing and prints the recorded payout. With --until, give
-the time that payout preview has shown. Earnings that are credited later are then left for the next payout.
+the time that payout preview has shown. Earnings and deductions that are credited later are then left for the next payout.
 
 Example:
   pnpm collections payout record fp_0192… --currency INR --reference UTR123 --paid-on 2026-11-21 --amount 1250.50 \\
