@@ -1,6 +1,7 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
+import { hasProgram } from "./tooling/bundle/tests/has-program.ts";
 import { ChromiumMissingError, findChromium } from "./tooling/browser/src/executable.ts";
 import { hasPooler } from "./tooling/postgres/src/start-pooler.ts";
 import { LEFT_OUT_ON_CLUSTER, testTags } from "./tooling/testing/src/left-out.ts";
@@ -16,12 +17,19 @@ export default defineConfig(({ mode }) => ({
   ssr: { resolve: { conditions: ["node", "module-sync"] } },
   test: {
     include: ["{packages,services,sites,tooling}/*/{src,tests}/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...withoutBrowser(), ...withoutPooler(), ...withoutCluster(mode)],
+    exclude: [
+      ...configDefaults.exclude,
+      ...withoutBrowser(),
+      ...withoutPooler(),
+      ...withoutDeployTools(),
+      ...withoutCluster(mode),
+    ],
     globalSetup: "tooling/testing/src/global-setup.ts",
-    setupFiles: "tooling/testing/src/drop-after-file.ts",
+    setupFiles: ["tooling/testing/src/drop-after-file.ts", "packages/database/tests/no-future-ids.ts"],
     reporters: ["default", new SummaryReporter(LEFT_OUT_ON_CLUSTER)],
     pool: "forks",
-    // Files share what they import, and nothing else: each has a database of its own. Importing took most of the time.
+    // The test files of a worker share the modules that they import, because importing takes most of the time
+    // otherwise. They share nothing else: each file has a database of its own.
     isolate: false,
     sequence: { sequencer: LongFilesFirst },
     // Tests wait for databases, processes and browsers, so two workers use only two thirds of two processors.
@@ -43,6 +51,19 @@ function withoutPooler(): string[] {
   if (process.env["CI"] || hasPooler()) return [];
   process.stderr.write("There is no pgbouncer on this machine: apt-get install pgbouncer. Its test is not run.\n");
   return ["**/pooler.test.ts"];
+}
+
+/** CI has promtool and systemd-analyze too, see .ci/run. */
+function withoutDeployTools(): string[] {
+  const tests = { promtool: "**/alerts.promtool.test.ts", "systemd-analyze": "**/units.systemd.test.ts" };
+  const packages = { promtool: "prometheus", "systemd-analyze": "systemd" };
+  const missing = (["promtool", "systemd-analyze"] as const).filter((name) => !process.env["CI"] && !hasProgram(name));
+  for (const name of missing) {
+    process.stderr.write(
+      `There is no ${name} on this machine: apt-get install ${packages[name]}. Its test is not run.\n`,
+    );
+  }
+  return missing.map((name) => tests[name]);
 }
 
 /** Tests of several nodes run only on a cluster. */

@@ -26,7 +26,7 @@ const plans = await transaction(database.em(), async (tx) => {
     const facts = { lenderId, importId, newCaseId: newId(), laterPayments: [], now };
     return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };
   });
-  // Only these plans have events to send and amounts to book.
+  // Rejected and unchanged rows have no events to send and no amounts to book.
   const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : []));
   const casesOf = (some: typeof changes) => some.map(({ caseAfter }) => caseAfter);
   const made = casesOf(changes.filter(isNew));

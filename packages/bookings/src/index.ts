@@ -35,6 +35,7 @@ export {
   paymentsOf,
   paymentsWithExcess,
 } from "./books/booking.ts";
+export { paymentsByReference, type ReferenceSearch, reversalsByReference } from "./books/by-reference.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export {
   adjustment,
@@ -49,6 +50,13 @@ export {
   payoutMemo,
   placement,
 } from "./books/postings.ts";
+export {
+  type PaymentSum,
+  paymentSums,
+  type RecordedIn,
+  reversalSums,
+  type ReversalSum,
+} from "./books/recorded-sums.ts";
 export {
   recordReversal,
   type RemainingPayment,
@@ -87,6 +95,7 @@ export {
   DIFFERENCE_LISTS,
   type DifferenceList,
   type FoundDifference,
+  pairElsewhere,
   type ReconciliationWindow,
   type ReportedPayment,
 } from "./reconciliation/comparison.ts";
@@ -98,6 +107,7 @@ export {
   recordDifferences,
 } from "./reconciliation/difference.ts";
 export {
+  paymentsElsewhere,
   type PossibleBooking,
   type RunKey,
   stageDistantPayments,
@@ -108,9 +118,13 @@ export {
 export {
   beginRun,
   endRun,
+  forgetReconciliations,
+  listReconciliations,
+  lockReconciliations,
   type NewReconciliationRun,
   type ReconciliationRun,
   reconciliationRun,
+  type RunTotals,
 } from "./reconciliation/reconciliation-run.ts";
 export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./books/statement.ts";
 export {

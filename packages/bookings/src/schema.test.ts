@@ -9,6 +9,7 @@ import {
   deleteStaged,
   insertPayments,
   selectDistant,
+  selectElsewhere,
   selectPageEnd,
   selectStaged,
 } from "./reconciliation/reconciliation-row.ts";
@@ -75,7 +76,17 @@ test(
   },
 );
 
-/** Reconciliations write the other entities. Their tests read them back. */
+test(
+  "the plan that finds payments by reference alone, prepared on empty tables, looks up each reference in a hash table",
+  { tags: "one-node-plan" },
+  async () => {
+    const plan = await genericPlan(database.pool, selectElsewhere.text, `'${newId()}', '{}', 10, now(), now()`);
+    expect(plan).toContain("hashed SubPlan");
+    expect(plan).not.toContain("Seq Scan");
+  },
+);
+
+/** The entities whose rows this test writes. The tests of reconciliations read the other entities. */
 const WRITTEN_ENTITIES: PackageSchema["entities"] = [
   AccountEntity,
   TransferEntity,

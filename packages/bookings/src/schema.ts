@@ -7,6 +7,7 @@ import { migration0003 } from "./migrations/0003-anchors.ts";
 import { migration0004 } from "./migrations/0004-digests-by-trigger.ts";
 import { migration0005 } from "./migrations/0005-payment-reversals.ts";
 import { migration0006 } from "./migrations/0006-reconciliation.ts";
+import { migration0007 } from "./migrations/0007-row-rules.ts";
 import { ReconciliationDifferenceEntity } from "./reconciliation/difference.ts";
 import { ReconciliationRowEntity } from "./reconciliation/reconciliation-row.ts";
 import { ReconciliationRunEntity } from "./reconciliation/reconciliation-run.ts";
@@ -252,6 +253,7 @@ export const bookingsSchema: PackageSchema = {
     { name: "0004-digests-by-trigger", statements: migration0004 },
     { name: "0005-payment-reversals", statements: migration0005 },
     { name: "0006-reconciliation", statements: migration0006 },
+    { name: "0007-row-rules", statements: migration0007 },
   ],
   appendOnly: [
     "ledger.account",

@@ -35,6 +35,13 @@ export {
   type VisitCompletion,
 } from "./visit/complete-visit.ts";
 export type { Address, Consent } from "./fields/contact-readers.ts";
+export {
+  casesWithPersonalData,
+  type CaseWithPersonalData,
+  erasePersonalData,
+  type PersonalDataErasure,
+  type PersonalDataPage,
+} from "./case/erase-personal-data.ts";
 export { fileProgress, type FileProgress, recordFileProgress } from "./import/file-import.ts";
 export { caseGoneSince, forgetGoneCases, goneCaseIds } from "./list/gone-case.ts";
 export {
@@ -69,7 +76,8 @@ export {
   lockCurrentCases,
   lockFreeCases,
 } from "./case/lock-cases.ts";
-export { type AssignedWork, assignedWorkOf } from "./list/assigned-work.ts";
+export { type AssignedWork, assignedWorkOf, type CaseCount, caseCountsOf } from "./list/assigned-work.ts";
+export { countUnassignedCases, type UnassignedCases } from "./list/unassigned-cases.ts";
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./case/locked-case.ts";
 export {
   type CasesAfter,
@@ -79,7 +87,7 @@ export {
   type ListedCases,
 } from "./list/list-cases.ts";
 export { maskedPhone } from "./list/masked-phone.ts";
-export type { Near } from "./list/near.ts";
+export { metresBetween, type Near, type Point } from "./list/near.ts";
 export { type OwnCase } from "./list/own-case.ts";
 export {
   CASE_SORTS,
@@ -87,21 +95,23 @@ export {
   type CaseListRequest,
   type CaseSort,
   casesOfFieldPartner,
+  countCasesOfFieldPartner,
   lenderIdsOfFieldPartner,
   type ListedCase,
+  type OwnCaseCount,
   ownCasesByIds,
 } from "./list/own-cases.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./list/page.ts";
 export { endsOfCases } from "./import/ended-case.ts";
-export {
-  type AppliedOutcome,
-  type LaterPayment,
-  type LaterReversal,
-  type PlanFacts,
-  type PlannedEvent,
-  planRow,
-  type RowPlan,
-} from "./import/plan-row.ts";
+export { planRow } from "./import/plan-row.ts";
+export type {
+  AppliedOutcome,
+  LaterPayment,
+  LaterReversal,
+  PlanFacts,
+  PlannedEvent,
+  RowPlan,
+} from "./import/row-plan.ts";
 export {
   type DuePromise,
   duePromises,
@@ -112,6 +122,7 @@ export {
   settlePromise,
 } from "./visit/promise-outcome.ts";
 export type { PromiseState, PromiseToPay } from "./visit/promise-to-pay.ts";
+export { type CaseSearch, type FoundCase, type FoundCases, searchCases } from "./list/search-cases.ts";
 export {
   caseById,
   caseByLoan,
@@ -123,13 +134,23 @@ export {
 } from "./list/read-cases.ts";
 export {
   countVisits,
+  lastVisitBy,
   latestVisitsOf,
   openPromisesOf,
+  promisesOfVisits,
   visitById,
   visitCursor,
   visitOfFieldPartner,
   visitsOfCase,
 } from "./visit/read-visits.ts";
+export {
+  countActiveFieldPartners,
+  countPromises,
+  type DispositionCount,
+  type PromiseCounts,
+  type ReceivedIn,
+  visitsByDisposition,
+} from "./visit/count-visits.ts";
 export { isDotSegment } from "./import/loan-number.ts";
 export {
   type CaseRow,

@@ -4,8 +4,11 @@ import { afterAll, expect, test } from "vitest";
 import { CASE_STATUSES, CLOSE_REASONS } from "./case/case-status.ts";
 import { exampleCase } from "../tests/example-case.ts";
 import { lockCurrent, lockFree, lockImported } from "./case/lock-cases.ts";
+import { selectOfText, SOURCES } from "./list/search-cases.ts";
+import { selectUnassigned } from "./list/unassigned-cases.ts";
+import { selectActive, selectByDisposition, selectPromiseCounts } from "./visit/count-visits.ts";
 import { PROMISE_STATES } from "./visit/promise-to-pay.ts";
-import { selectOpenPromises } from "./visit/read-visits.ts";
+import { selectOpenPromises, selectPromisesOfVisits } from "./visit/read-visits.ts";
 import { casesSchema } from "./schema.ts";
 import { DISPOSITIONS } from "./case/disposition.ts";
 import { insertCases, retire, updateImported, writeDates, writePayments, writeStates } from "./case/write-cases.ts";
@@ -31,6 +34,24 @@ test.each([
   { ...writeStates.ofOne, finds: byId },
   { ...writeDates.ofOne, finds: byId },
   { ...updateImported.ofOne, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
+  { ...SOURCES.lender.select, finds: /collection_case_pkey.*\n *Index Cond: \(\(lender_id = .*id > / },
+  { ...SOURCES.holder.select, finds: /collection_case_assigned_field_partner_id_id_idx/ },
+  { ...SOURCES.unassigned.select, finds: /case_unassigned/ },
+  { ...SOURCES.branch.select, finds: /case_of_branch/ },
+  { ...SOURCES.postalCode.select, finds: /case_of_postal_code/ },
+  { ...selectOfText, finds: /case_of_name(.|\n)*case_of_loan_end/ },
+  { ...SOURCES.promised.select, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(\(lender_id = .*case_id > / },
+  {
+    ...selectPromisesOfVisits,
+    finds: /promise_lender_id_visit_id_idx.*\n *Index Cond: \(.*visit_id >= .*visit_id <= /,
+  },
+  { ...selectUnassigned, finds: /case_unassigned/ },
+  {
+    ...selectByDisposition,
+    finds: /visit_completion_received.*\n *Index Cond: \(\(lender_id = .*completion_received_at >= /,
+  },
+  { ...selectActive, finds: /visit_start_received(.|\n)*visit_completion_received/ },
+  { ...selectPromiseCounts, finds: /promise_due.*\n *Index Cond: \(\(lender_id = .*due_on >= / },
   { ...selectOpenPromises, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(.*case_id >= .*case_id <= / },
 ])(
   "$name uses its index, even in a plan that was made on an empty table",
@@ -60,8 +81,12 @@ const indexedColumns = statement(
 test("no index names a column that a confirmation changes, so that the update stays heap-only", async () => {
   const rows = await query<{ name: string }>(database.em(), indexedColumns, []);
   expect(rows.map(({ name }) => name)).toEqual([
+    "addresses",
     "assigned_field_partner_id",
+    "borrower_name",
+    "branch_code",
     "cycle",
+    "erased_at",
     "id",
     "is_current",
     "lender_id",
@@ -72,12 +97,15 @@ test("no index names a column that a confirmation changes, so that the update st
 const allowedValues = statement(
   "test.allowed-values",
   `select pg_get_constraintdef(oid) as definition from pg_constraint
-   where contype = 'c' and connamespace = 'cases'::regnamespace`,
+   where contype = 'c' and connamespace = 'cases'::regnamespace
+   union all
+   select unnest(regexp_split_to_array(prosrc, '\\m(?:and|or)\\M')) from pg_proc
+   where pronamespace = 'cases'::regnamespace and proname = 'valid_case'`,
 );
 
-test("the check constraints allow every case status, close reason, disposition and promise state", async () => {
+test("the checks allow every case status, close reason, disposition and promise state", async () => {
   const rows = await query<{ definition: string }>(database.em(), allowedValues, []);
-  const lists = rows.map(({ definition }) => [...definition.matchAll(/'([^']+)'::text/g)].map(([, value]) => value));
+  const lists = rows.map(({ definition }) => [...definition.matchAll(/'([^']+)'/g)].map(([, value]) => value));
   for (const values of [CASE_STATUSES, CLOSE_REASONS, DISPOSITIONS, PROMISE_STATES]) {
     expect(lists).toContainEqual([...values]);
   }

@@ -2,6 +2,8 @@ import type { PackageSchema } from "@collections/database";
 import { Case } from "./case/collection-case.ts";
 import { FileImport } from "./import/file-import.ts";
 import { GoneCaseEntity } from "./list/gone-case.ts";
+import { caseRuleMigration } from "./migrations/0013-case-rule.ts";
+import { searchMigration } from "./migrations/0014-search.ts";
 import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
 import { QueuedRequestEntity } from "./visit/queued-request.ts";
 import { ImportRun } from "./import/import-run.ts";
@@ -158,6 +160,18 @@ create table cases.held_request (
 )`;
 
 /**
+ * The indexes that find the visits and promises of a day, and unassigned cases. A confirmation changes no column of the
+ * index on cases. Operators of large databases create the indexes CONCURRENTLY before the release.
+ */
+const indexDayFigures = [
+  "create index if not exists visit_start_received on cases.visit (lender_id, start_received_at)",
+  "create index if not exists visit_completion_received on cases.visit (lender_id, completion_received_at)",
+  "create index if not exists promise_due on cases.promise (lender_id, due_on, state)",
+  `create index if not exists case_unassigned on cases.collection_case (lender_id, id)
+     where is_current and assigned_field_partner_id is null`,
+];
+
+/**
  * Converts stored texts to NFC. New texts are stored in NFC and searches compare in NFC, but older rows may be in any
  * normal form.
  */
@@ -236,6 +250,17 @@ export const casesSchema: PackageSchema = {
            check (status <> 'collected' or outstanding_minor = 0 or not is_current) not valid`,
       ],
     },
+    { name: "0011-day-figures", statements: indexDayFigures },
+    {
+      name: "0012-erasure",
+      statements: [
+        "alter table cases.collection_case add column if not exists erased_at timestamptz",
+        // Finds the cases that still have personal data. A confirmation changes neither of its columns nor its predicate.
+        `create index if not exists case_not_erased on cases.collection_case (lender_id, id) where erased_at is null`,
+      ],
+    },
+    { name: "0013-case-rule", statements: caseRuleMigration },
+    { name: "0014-search", statements: searchMigration },
   ],
   undistributed: [
     {

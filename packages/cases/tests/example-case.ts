@@ -36,6 +36,7 @@ export function exampleCase(overrides: Partial<ImportedCase> = {}): ImportedCase
     sequence: 1n,
     closedAt: null,
     closeReason: null,
+    erasedAt: null,
     ...overrides,
   };
 }

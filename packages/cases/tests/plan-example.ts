@@ -1,7 +1,8 @@
 import { AmountLiteral, currency } from "@collections/money";
 import { AMOUNT_FIELDS } from "../src/case/case-details.ts";
 import type { ImportedCase } from "../src/case/locked-case.ts";
-import { type PlanFacts, planRow, type RowPlan } from "../src/import/plan-row.ts";
+import { planRow } from "../src/import/plan-row.ts";
+import type { LaterPayment, PlanFacts, RowPlan } from "../src/import/row-plan.ts";
 import { checkRow } from "../src/import/row.ts";
 
 export const EARLIER = new Date("2026-11-19T10:00:00Z");
@@ -18,6 +19,14 @@ export const facts: PlanFacts = {
 
 /** The fields of a case that ended a day ago. */
 export const ended = { fieldWork: "blocked", blockedAt: EARLIER, closedAt: EARLIER } as const;
+
+/** The import id of `facts`, as events contain it. */
+export const importId = "imp_0193bf7c000070008000000000000002";
+
+/** Returns a payment that was captured after the balance of a row. */
+export function paid(amountMinor: bigint, reference = "UTR1", paidAt = NOW): LaterPayment {
+  return { reference, amountMinor, paidAt };
+}
 
 /** Plans a row with these fields, of a lender in India. Pass amounts as texts. */
 export function planOf(

@@ -7,9 +7,9 @@ export interface BatchOptions<Item, Outcome> {
    * not have processed any of them.
    */
   readonly run: (items: Item[]) => Promise<Outcome[]>;
-  /** The most items in one batch. */
+  /** The maximum number of items in one batch. */
   readonly maxItems: number;
-  /** The most batches that run at a time. */
+  /** The maximum number of batches that run at a time. */
   readonly maxUnderWay: number;
   /**
    * A batch with fewer items than this waits while another batch of its kind runs, because a small batch costs nearly
@@ -20,12 +20,15 @@ export interface BatchOptions<Item, Outcome> {
   readonly minItems?: number;
   /** The kind of an item. Only items of the same kind share a batch. Default: all items are of one kind. */
   readonly kindOf?: ((item: Item) => unknown) | undefined;
-  /** The most batches of one kind that run at a time, so that one kind cannot delay all others. Default: `maxUnderWay`. */
+  /**
+   * The maximum number of batches of one kind that run at a time, so that one kind cannot delay all others. Default:
+   * `maxUnderWay`.
+   */
   readonly maxUnderWayOfKind?: number;
   /**
-   * The most late batches that do not count towards `maxUnderWay`. A batch is late when it takes longer than usual, for
-   * example because a node does not answer. Not counting such batches leaves room for batches of other kinds. Default:
-   * 0.
+   * The maximum number of late batches that do not count towards `maxUnderWay`. A batch is late when it takes longer
+   * than usual, for example because a node does not answer. Not counting such batches leaves room for batches of other
+   * kinds. Default: 0.
    */
   readonly maxLateUncounted?: number;
   /**
@@ -64,8 +67,8 @@ const USUAL_MS = 100;
 const PAUSE_PART = 0.2;
 const MAX_PAUSE_MS = 5;
 /**
- * The most items that may wait. A stalled database needs minutes to process so many, and a longer queue would only fill
- * the memory.
+ * The maximum number of items that may wait. A stalled database needs minutes to process so many, and a longer queue
+ * would only fill the memory.
  */
 const MAX_WAITING = 5_000;
 
@@ -93,8 +96,8 @@ interface Lane<Item, Outcome> {
  * Processes items in batches. An item that arrives while no batch runs is processed at once. Items that arrive while a
  * batch runs form the next batch. So a single request is not delayed, and many requests share round trips.
  *
- * If a batch fails, its items are processed one by one, so that only the bad item fails. If the database is unavailable,
- * all items of the batch fail with that error.
+ * If a batch fails, its items are processed one by one, so that only the bad item fails. If the database is
+ * unavailable, all items of the batch fail with that error.
  * @throws OverloadedError if 5,000 items are waiting
  *
  * @example
@@ -191,7 +194,8 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   }
 
   /**
-   * Adds an item to the items that wait for its lock if a running batch holds the lock, otherwise to those of its kind.
+   * If a running batch holds the item's lock, adds the item to the items that wait for this lock. Otherwise adds it to
+   * the waiting items of its kind.
    */
   function addWaiting(waiting: Waiting<Item, Outcome>): void {
     (locked.get(lockOf?.(waiting.item)) ?? laneOf(waiting.item).waiting).push(waiting);

@@ -6,7 +6,7 @@ import { checkOptions } from "./check-options.ts";
 import { type BoundConnection, BoundDriver } from "./sql/bound-driver.ts";
 import { hostClient } from "./transaction/host-client.ts";
 import { DISTRIBUTION_QUERIES } from "./transaction/is-distributed.ts";
-import { createBoss, createJobs } from "./jobs/jobs.ts";
+import { createJobs, startBoss } from "./jobs/jobs.ts";
 import type { PackageSchema } from "./package-schema.ts";
 import { failOnMissingRows } from "./sql/missing-rows.ts";
 import { NodeWatch } from "./transaction/node-watch.ts";
@@ -36,18 +36,20 @@ export interface DatabaseOptions {
    * `onStatement` do not apply to it.
    */
   pool?: Pool;
-  /** The most connections of this process. Default: 10. */
+  /** The maximum number of connections of this process. Default: 10. */
   poolMax?: number;
   applicationName?: string;
   /**
-   * Selects the `id` of every lender from a table that each node of a cluster has. With this option, `queryReachable`
-   * still reads the rows of lenders on other nodes while a node is down, and statements for a lender on the node that
-   * is down fail at once with NodeAwayError.
+   * Selects the `id` of every lender from a table that each node of a cluster has. This option has two effects while a
+   * node is down. `queryReachable` still reads the rows of lenders on the other nodes. Statements for a lender on the
+   * node that is down fail at once with NodeAwayError.
    */
   lenderIds?: Statement;
   /** Whether this process also maintains pg-boss's tables. Set it in processes that run jobs. */
   works?: boolean;
-  /** Called with errors that no caller receives: a lost idle connection, a failed NOTIFY, failed maintenance of jobs. */
+  /**
+   * Called with errors that no caller receives: a lost idle connection, a failed NOTIFY, failed maintenance of jobs.
+   */
   onError?: (error: unknown) => void;
   /**
    * Called with each statement that is sent, except the queries of `isDistributed`. `roundTrip` is false if an earlier
@@ -70,7 +72,8 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   checkOptions("createDatabase", options);
   const { url, schemas, onError = () => {} } = options;
-  const orm = await MikroORM.init({
+  // The constructor reads the entities without the files that `init` looks for: it loads 30 fewer modules.
+  const orm = new MikroORM({
     driver: BoundDriver,
     clientUrl: url,
     // MikroORM uses this name to look up the current transaction. If a host's MikroORM had the same name, our
@@ -123,17 +126,17 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
 
   /** Starts pg-boss once. After a failed start, the next caller tries again. */
   function startedBoss(): Promise<PgBoss> {
-    boss ??= createBoss(pool, options.works ?? false, onError)
-      .start()
-      .catch((error: unknown) => {
-        boss = undefined;
-        throw error;
-      });
+    boss ??= startBoss(pool, options.works ?? false, onError).catch((error: unknown) => {
+      boss = undefined;
+      throw error;
+    });
     return boss;
   }
 }
 
-/** The options of clients in our own pool: how they connect, their time limits, and the observer of their statements. */
+/**
+ * The options of clients in our own pool: how they connect, their time limits, and the observer of their statements.
+ */
 function clientOptions({ url, applicationName, onStatement }: DatabaseOptions) {
   return {
     ...(onStatement && { Client: observedClient(onStatement) }),
@@ -147,7 +150,10 @@ function clientOptions({ url, applicationName, onStatement }: DatabaseOptions) {
   };
 }
 
-/** Lets MikroORM use a host's pool. Clients are released after use, or removed if they do not answer. The pool is never ended. */
+/**
+ * Lets MikroORM use a host's pool. Clients are released after use, or removed if they do not answer. The pool is never
+ * ended.
+ */
 function borrowed(pool: Pool): PostgresDialect {
   const connect = async () => {
     const client = await pool.connect();

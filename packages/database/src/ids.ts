@@ -18,6 +18,15 @@ let seq = 0;
 export const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 
 /**
+ * A UUID that sorts after all ids that `newId` makes. Lists that are read backwards start before it.
+ *
+ * @example
+ * const page = statement("billing.last-invoices", "select id from billing.invoice where id < $1 order by id desc limit $2");
+ * const lastPage = await query<{ id: string }>(em, page, [AFTER_ALL_IDS, 1_000]);
+ */
+export const AFTER_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/**
  * Makes a new UUIDv7. The ids that one process makes sort in the order in which it made them.
  *
  * @example
@@ -48,6 +57,20 @@ export function newId(): string {
 export function firstIdAt(at: Date): string {
   const hex = Math.max(at.getTime(), 0).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+/**
+ * Returns a lower bound for the ids of rows that were recorded at `since` or later; BEFORE_ALL_IDS without `since`. A row
+ * gets its id and its time from the same clock, and an hour allows for a clock that was set back. So compare the time of
+ * the rows too.
+ *
+ * @example
+ * const page = statement("billing.notes", "select id from billing.note where id >= $1 and noted_at >= $2 order by id");
+ * const noon = new Date("2026-11-20T12:00:00Z");
+ * const notes = await query<{ id: string }>(em, page, [firstIdSince(noon), noon.toISOString()]);
+ */
+export function firstIdSince(since: Date | undefined): string {
+  return since ? firstIdAt(new Date(since.getTime() - 3_600_000)) : BEFORE_ALL_IDS;
 }
 
 /**

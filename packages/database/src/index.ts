@@ -1,3 +1,4 @@
+export { actingAs, type Actor, currentActor } from "./transaction/actor.ts";
 export { arrayText, type ArrayElement } from "./sql/array-text.ts";
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
@@ -17,7 +18,8 @@ export {
 } from "./cluster/distribute.ts";
 export { distributionFaults } from "./cluster/distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./jobs/failed-jobs.ts";
-export { BEFORE_ALL_IDS, firstIdAt, newId, parsePublicId, publicId } from "./ids.ts";
+export { newestOfEachKind, type NewestOfEachKind } from "./sql/newest-of-each-kind.ts";
+export { AFTER_ALL_IDS, BEFORE_ALL_IDS, firstIdAt, firstIdSince, newId, parsePublicId, publicId } from "./ids.ts";
 export { inSchema, InvalidSchemaNameError } from "./schema-name.ts";
 export { inTurns } from "./in-turns.ts";
 export { every, type Routine, type RoutineLog } from "./jobs/every.ts";
@@ -35,13 +37,14 @@ export {
 export { isDistributed, isOnCluster } from "./transaction/is-distributed.ts";
 export {
   arraysParameter,
-  insertFor,
   type InsertedType,
   lenderInsert,
   type LenderRows,
   oneLenderInsert,
 } from "./sql/lender-insert.ts";
 export { forLenders, type LenderStatement, lenderStatement } from "./sql/lender-statement.ts";
+export { insertFor } from "./transaction/insert-for.ts";
+export { checkByFunction, type RowRule } from "./migration/check-by-function.ts";
 export { type MigrationLockOptions } from "./migration/migration-lock.ts";
 export { MissingRowsError } from "./sql/missing-rows.ts";
 export { migrate, type MigrateOptions, MigrationNeededError, RuntimeRoleMissingError } from "./migration/migrate.ts";

@@ -59,7 +59,7 @@ export interface Job<Data> {
 
 /** How a process runs the jobs of a queue. */
 export interface WorkOptions {
-  /** The most jobs of this queue that run in this process at a time. */
+  /** The maximum number of jobs of this queue that run in this process at a time. */
   concurrency: number;
 }
 

@@ -52,7 +52,8 @@ export function inSchema(schema: PackageSchema, name: string): PackageSchema {
 
 /**
  * Returns a function that replaces the original names of renamed schemas in an SQL text. A schema is named before a dot
- * (`billing.invoice`, `"billing"."invoice"`), and after CREATE SCHEMA. Values are parameters, so the text contains none.
+ * (`billing.invoice`, `"billing"."invoice"`), and after CREATE SCHEMA. Values are parameters, so the text contains
+ * none.
  */
 export function renamerOf(schemas: readonly Pick<PackageSchema, "name" | "renamedFrom">[]): (text: string) => string {
   const names = new Map(
@@ -77,5 +78,8 @@ export function renamerOf(schemas: readonly Pick<PackageSchema, "name" | "rename
   };
 }
 
-/** The most renamed texts to cache. The SQL texts of MikroORM are many, because they differ by the number of values. */
+/**
+ * The maximum number of renamed texts to cache. The SQL texts of MikroORM are many, because they differ by the number
+ * of values.
+ */
 const MAX_KNOWN = 5_000;

@@ -45,7 +45,7 @@ describe("a full reversal", () => {
     ]);
   });
 
-  test("of an earning that was paid out adds a credited line below 0", () => {
+  test("of an earning that was paid out adds a credited line with a negative amount", () => {
     const { added, reversed, ...changes } = adjusted([paidOut], 10_000n, 0n);
     expect(changes).toEqual({ pendingChangeMinor: 0n, creditedChangeMinor: -250n });
     expect(reversed).toEqual([]);
@@ -68,7 +68,7 @@ describe("a partial reversal", () => {
     expect(adjusted([creditedLine], 10_000n, 6_000n).added).toMatchObject({ amountMinor: -100n, status: "credited" });
   });
 
-  test("that is followed by a reversal of the rest makes both lines reversed", () => {
+  test("that is followed by a reversal of the rest sets both lines to reversed", () => {
     const { added } = adjusted([pending], 10_000n, 6_000n);
     const rest = adjusted([pending, added!], 6_000n, 0n);
     expect(rest).toMatchObject({ added: undefined, pendingChangeMinor: -150n });

@@ -26,10 +26,10 @@ export interface EarningAdjustment {
 }
 
 /**
- * Returns how the earnings on a payment change, so that they add up to the commission on its applied part again. `lines`
- * are all earnings on its booking, locked. A decrease is taken from the pending lines first, then from the credited
- * ones, and then from those that were paid out. For this last part, a credited line with a negative amount is added, and
- * the next payout deducts it.
+ * Returns how the earnings on a payment change if the applied part of the payment changes. They then add up to the
+ * commission on the applied part again. `lines` are all earnings on its booking, locked. A decrease is taken from the
+ * pending lines first, then from the credited ones, and then from those that were paid out. For this last part, a
+ * credited line with a negative amount is added, and the next payout deducts it.
  *
  * @example
  * const lines = await lockEarningsOfBookings(tx, lenderId, [bookingId]);

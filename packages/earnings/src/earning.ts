@@ -9,8 +9,8 @@ import { commissionOn } from "./commission.ts";
 export type EarningStatus = "pending" | "credited" | "paid_out" | "reversed";
 
 /**
- * A field partner's commission on one payment, or the amount by which a reversal changes it. The lines of a booking that
- * are not reversed add up to the commission on what is applied now. Amounts are in minor units.
+ * A field partner's commission on one payment, or the amount by which a reversal changes it. The lines of a booking
+ * that are not reversed add up to the commission on the amount that is applied now. Amounts are in minor units.
  */
 export interface Earning {
   readonly lenderId: string;
@@ -34,7 +34,7 @@ export interface Earning {
   readonly payoutId: string | null;
   /** The reversal that made this line; null for the commission on the payment itself. */
   readonly reversalId: string | null;
-  /** The applied part of the payment before the reversal that made this line; null if none made it. */
+  /** The applied part of the payment before the reversal that made this line; null if no reversal made the line. */
   readonly baseBeforeMinor: bigint | null;
   /** When the line was reversed; null unless its status is `reversed`. */
   readonly reversedAt: Date | null;
@@ -42,7 +42,7 @@ export interface Earning {
   readonly reversedById: string | null;
 }
 
-/** A payment. `fieldPartnerId` is the field partner to whom it was attributed, or null if it was attributed to none. */
+/** A payment. `fieldPartnerId` is the field partner to whom the payment was attributed; null if there is none. */
 export interface AttributedPayment {
   readonly lenderId: string;
   readonly caseId: string;

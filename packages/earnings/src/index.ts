@@ -36,8 +36,12 @@ export {
 export {
   type CreditedSum,
   creditedSums,
+  type CreditedSumOf,
+  creditedSumsOf,
   linesOfPayout,
   listPayouts,
+  type OwedSum,
+  owedSums,
   type PaidOutLine,
   paidOutPage,
   payoutById,

@@ -52,9 +52,9 @@ export function payoutOf(lines: readonly Earning[], order: PayoutOrder, now: Dat
 }
 
 /**
- * Returns the credited lines that a payout pays: those of the lenders whose lines add up to more than 0. What a field
- * partner owes to a lender stays for the next payout, and does not lower what other lenders pay. All lines must have the
- * same currency.
+ * Returns the credited lines that a payout pays: the lines of each lender whose lines add up to more than 0. A debt of
+ * the field partner to a lender is carried over to the next payout, and does not lower the amounts of other lenders.
+ * All lines must have the same currency.
  *
  * @example
  * const lines = payableLines(await lockCredited(tx, { fieldPartnerId, currency: INR }));

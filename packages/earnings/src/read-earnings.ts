@@ -163,7 +163,8 @@ const selectTotals = statement(
 );
 
 /**
- * Returns the earnings on these bookings of a lender, ordered by id. Checks compare them with what is applied.
+ * Returns the earnings on these bookings of a lender, ordered by id. Checks compare them with the applied parts of the
+ * payments.
  *
  * @example
  * const lines = await earningsOfBookings(em, lenderId, [bookingId]);

@@ -16,7 +16,7 @@ export interface CreditedSum {
   readonly lines: number;
   /** The sum after deductions. It is below 0 if the field partner owes the lender more than was credited. */
   readonly amountMinor: bigint;
-  /** What reversals of payments deduct, at least 0. */
+  /** The amount that reversals of payments deduct, at least 0. */
   readonly deductedMinor: bigint;
   readonly lastCreditedAt: Date;
 }
@@ -30,8 +30,8 @@ export interface PayoutFilter {
 }
 
 /**
- * Returns the credited sums by lender and currency. A sum above 0 could be paid out now; any other sum stays for a later
- * payout. With `before`, only earnings that were credited before that time count, amounts below 0 included.
+ * Returns the credited sums by lender and currency. A sum above 0 could be paid out now; any other sum stays for a
+ * later payout. With `before`, only earnings that were credited before that time count, including amounts below 0.
  *
  * @example
  * for (const { lenderId, currency, lines, amountMinor } of await creditedSums(em, fieldPartnerId)) {
@@ -40,6 +40,48 @@ export interface PayoutFilter {
  */
 export async function creditedSums(em: EntityManager, fieldPartnerId: string, before?: Date): Promise<CreditedSum[]> {
   return query(em, selectCreditedSums, [fieldPartnerId, before?.toISOString() ?? null]);
+}
+
+/** A credited sum, with the field partner to whom it belongs. */
+export interface CreditedSumOf extends CreditedSum {
+  readonly fieldPartnerId: string;
+}
+
+/**
+ * Returns the credited sums of several field partners, as `creditedSums` does for one of them.
+ *
+ * @example
+ * const sums = Map.groupBy(await creditedSumsOf(em, [fieldPartnerId]), (sum) => sum.fieldPartnerId);
+ */
+export async function creditedSumsOf(em: EntityManager, fieldPartnerIds: readonly string[]): Promise<CreditedSumOf[]> {
+  if (fieldPartnerIds.length === 0) return [];
+  return query(em, selectCreditedSumsOf, [fieldPartnerIds]);
+}
+
+/**
+ * The debt of field partners to a lender in one currency. A debt arises if reversals deduct more than is credited
+ * afterwards.
+ */
+export interface OwedSum {
+  readonly currency: CurrencyCode;
+  /** In minor units, above 0. */
+  readonly owedMinor: bigint;
+  /** The field partners who owe this amount. The field partner with the largest debt comes first. */
+  readonly fieldPartnerIds: readonly string[];
+  /** When the oldest of these deductions was credited. */
+  readonly since: Date;
+}
+
+/**
+ * Returns the debts of field partners to a lender that began before a time, by currency. Reads all earnings of the lender that
+ * are not paid out.
+ *
+ * @example
+ * const aMonthAgo = new Date(Date.now() - 30 * 86_400_000);
+ * for (const { owedMinor, currency } of await owedSums(em, lenderId, aMonthAgo)) console.log(owedMinor, currency);
+ */
+export async function owedSums(em: EntityManager, lenderId: string, before: Date): Promise<OwedSum[]> {
+  return query(em, selectOwedSums, [lenderId, before.toISOString()]);
 }
 
 /**
@@ -189,6 +231,34 @@ const selectCreditedSums = statement(
    where e.field_partner_id = $1 and e.status = 'credited'
      and ($2::timestamptz is null or e.credited_at < $2)
    group by e.lender_id, e.currency order by e.currency, e.lender_id`,
+);
+
+const selectCreditedSumsOf = statement(
+  "earnings.credited-sums-of",
+  `select e.field_partner_id as "fieldPartnerId", e.lender_id as "lenderId", e.currency::text as currency,
+     count(*)::integer as lines, sum(e.amount_minor)::bigint as "amountMinor",
+     coalesce(-sum(e.amount_minor) filter (where e.amount_minor < 0), 0)::bigint as "deductedMinor",
+     max(e.credited_at) as "lastCreditedAt"
+   from earnings.earning e
+   where e.field_partner_id = any ($1::uuid[]) and e.status = 'credited'
+   group by e.field_partner_id, e.lender_id, e.currency order by e.field_partner_id, e.currency, e.lender_id`,
+);
+
+const selectOwedSums = statement(
+  "earnings.owed-sums",
+  `select owed.currency, sum(owed.amount)::bigint as "owedMinor",
+     array_agg(owed.field_partner_id order by owed.amount desc, owed.field_partner_id) as "fieldPartnerIds",
+     min(owed.since) as since
+   from (
+     select e.field_partner_id, e.currency::text as currency, -sum(e.amount_minor) as amount,
+       min(e.credited_at) filter (where e.amount_minor < 0) as since
+     from earnings.earning e
+     where e.lender_id = $1 and e.status = 'credited'
+     group by e.field_partner_id, e.currency::text
+     having sum(e.amount_minor) < 0
+   ) owed
+   where owed.since < $2
+   group by owed.currency order by owed.currency`,
 );
 
 const selectMismatches = statement(

@@ -81,29 +81,25 @@ describe("an earning", () => {
     expect(kept).toEqual(credited(earning, NOW));
   });
 
-  test(
-    "is read, added and credited with one SQL statement each, even in a batch of 32",
-    { tags: "many-lenders" },
-    async () => {
-      const earnings = Array.from({ length: 32 }, () => anEarning());
-      await add(...earnings);
-      sent.length = 0;
-      await transaction(database.em(), async (tx) => {
-        const pending = await findPendingEarnings(tx, earnings);
-        addEarnings(
-          tx,
-          earnings.map(({ lenderId, caseId }) => anEarning({ lenderId, caseId })),
-        );
-        creditEarnings(tx, pending, LATER);
-      });
-      expect(sent.filter((name) => name.startsWith("earnings."))).toEqual([
-        "earnings.pending-of-many",
-        "earnings.add-of-many",
-        "earnings.credit-of-many",
-      ]);
-      expect(await findPendingEarnings(database.em(), earnings)).toHaveLength(32);
-    },
-  );
+  test("is read, added or credited with one SQL query, even in a batch of 32", { tags: "many-lenders" }, async () => {
+    const earnings = Array.from({ length: 32 }, () => anEarning());
+    await add(...earnings);
+    sent.length = 0;
+    await transaction(database.em(), async (tx) => {
+      const pending = await findPendingEarnings(tx, earnings);
+      addEarnings(
+        tx,
+        earnings.map(({ lenderId, caseId }) => anEarning({ lenderId, caseId })),
+      );
+      creditEarnings(tx, pending, LATER);
+    });
+    expect(sent.filter((name) => name.startsWith("earnings."))).toEqual([
+      "earnings.pending-of-many",
+      "earnings.add-of-many",
+      "earnings.credit-of-many",
+    ]);
+    expect(await findPendingEarnings(database.em(), earnings)).toHaveLength(32);
+  });
 
   test("is neither read nor written for an empty batch", async () => {
     sent.length = 0;

@@ -40,7 +40,7 @@ export async function findPendingEarnings(tx: EntityManager | Tx, cases: readonl
  * addEarnings(tx, [earning]);
  */
 export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
-  if (earnings.length > 0) send(tx, ...insertFor(insertEarnings, valuesOf(earnings)));
+  if (earnings.length > 0) send(tx, ...insertFor(tx, insertEarnings, valuesOf(earnings)));
 }
 
 /**
@@ -53,7 +53,7 @@ export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
  */
 export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date): void {
   if (earnings.length === 0) return;
-  send(tx, ...insertFor(upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now)))));
+  send(tx, ...insertFor(tx, upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now)))));
 }
 
 /**
@@ -116,7 +116,7 @@ export const selectPending = lenderStatement(
   "earnings.pending",
   { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = c.lender_id" },
   (isTheLenders) => `select ${selectedEarning("e")}
-   from unnest($1::uuid[], $2::uuid[]) as c (lender_id, case_id)
+   from (select * from unnest($1::uuid[], $2::uuid[]) as c (lender_id, case_id) limit cardinality($1)) c
    cross join lateral (
      select * from earnings.earning p
      where ${isTheLenders} and p.case_id = c.case_id and p.status = 'pending'

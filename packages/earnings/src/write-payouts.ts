@@ -17,9 +17,9 @@ export async function lockReference(tx: Tx, reference: string): Promise<void> {
 }
 
 /**
- * Returns a field partner's credited earnings in one currency at all lenders, and locks them until the transaction ends.
- * With `before`, it returns only those credited before that time, amounts below 0 included. The rows are locked in the
- * order of lender and id, so that two payouts to one field partner cannot deadlock.
+ * Returns a field partner's credited earnings in one currency at all lenders, and locks them until the transaction
+ * ends. With `before`, it returns only the earnings that were credited before that time, including amounts below 0. The
+ * rows are locked in the order of lender and id, so that two payouts to one field partner cannot deadlock.
  *
  * @example
  * const { to: before } = spanOfDay("2026-11-30", "Asia/Kolkata");

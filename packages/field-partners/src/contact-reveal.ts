@@ -1,4 +1,4 @@
-import { query, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, statement, type Tx } from "@collections/database";
 import { recordFieldPartnerAct } from "./audit.ts";
 
 /** A field partner's request to see the contact details of a case's borrower. */
@@ -10,6 +10,30 @@ export interface ContactReveal {
   /** Whether this repeats a request that was answered before. A repeat on the same day is not recorded again. */
   readonly isRepeat: boolean;
 }
+
+/** A field partner's access to the contact data of a case. */
+export interface RecordedReveal {
+  readonly fieldPartnerId: string;
+  readonly at: Date;
+}
+
+/**
+ * Returns the last accesses of field partners to the contact data of a case, newest first.
+ *
+ * @example
+ * const [last] = await contactRevealsOf(em, caseId, 1);
+ * const seenBy = last?.fieldPartnerId;
+ */
+export async function contactRevealsOf(em: EntityManager, caseId: string, limit = 50): Promise<RecordedReveal[]> {
+  return query(em, selectReveals, [caseId, limit]);
+}
+
+export const selectReveals = statement(
+  "field-partners.reveals-of-case",
+  `select field_partner_id as "fieldPartnerId", at from field_partners.audit_entry
+   where act = 'contact.revealed' and data->>'caseId' = $1::text
+   order by id desc limit $2::bigint`,
+);
 
 /** Locks the field partner, so that two concurrent requests are counted one after the other. */
 const lockFieldPartner = statement(
@@ -45,6 +69,7 @@ export async function recordContactReveal(
   const [today] = await query<{ others: number; isSeen: boolean }>(tx, countToday, [fieldPartnerId, dayStart, caseId]);
   if (isRepeat && today!.isSeen) return true;
   if (today!.others >= perDay) return false;
-  recordFieldPartnerAct(tx, { fieldPartnerId, act: "contact.revealed", data: { caseId } }, now);
+  const actor = `field_partner:${fieldPartnerId}` as const;
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "contact.revealed", data: { caseId }, actor }, now);
   return true;
 }

@@ -72,7 +72,49 @@ export async function createFieldPartner(
   await query(tx, lockPhone, [phone]);
   const [registered] = await query(tx, insertActive, [id, displayName, phone, timeZone, now]);
   if (registered === undefined) throw phoneTaken(await activeWithPhone(tx, phone));
+  recordFieldPartnerAct(tx, { fieldPartnerId: id, act: "field_partner.created" }, now);
   return { id, displayName, phone, timeZone, state: "active", createdAt: now };
+}
+
+/** The changes of a person. An absent field stays unchanged. The rules are those of NewFieldPartner. */
+export type FieldPartnerChanges = Partial<NewFieldPartner>;
+
+/**
+ * Changes a person, for example after they got a new phone number. The person stays signed in. The audit records which
+ * fields were changed, without their values. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError.
+ *
+ * @example
+ * const change = { fieldPartnerId, reason: "New SIM", changes: { phone: "+919800000002" } };
+ * const { phone } = await updateFieldPartner(tx, change, now);
+ */
+export async function updateFieldPartner(
+  tx: Tx,
+  {
+    fieldPartnerId,
+    changes,
+    reason,
+  }: { readonly fieldPartnerId: string; readonly changes: FieldPartnerChanges; readonly reason: string },
+  now: Date = new Date(),
+): Promise<FieldPartner> {
+  const { displayName, phone, timeZone } = changes;
+  const read = {
+    ...(displayName !== undefined && { displayName: readDisplayName(displayName) }),
+    ...(phone !== undefined && { phone: readPhone(phone) }),
+    ...(timeZone !== undefined && { timeZone: readTimeZone(timeZone) }),
+  };
+  const row = await lockFieldPartner(tx, fieldPartnerId);
+  const isMoving = read.phone !== undefined && read.phone !== row.phone && row.state === "active";
+  if (isMoving) await query(tx, lockPhone, [read.phone!]);
+  const holder = isMoving ? await activeWithPhone(tx, read.phone!) : undefined;
+  if (holder !== undefined) throw phoneTaken(holder);
+  const fields = (["displayName", "phone", "timeZone"] as const).filter((field) => {
+    return read[field] !== undefined && read[field] !== row[field];
+  });
+  if (fields.length === 0) return toFieldPartner(row);
+  Object.assign(row, read);
+  await flushPhone(tx);
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.updated", reason, data: { fields } }, now);
+  return toFieldPartner(row);
 }
 
 /**
@@ -112,13 +154,7 @@ export async function resumeFieldPartner(
   const holder = await activeWithPhone(tx, row.phone);
   if (holder !== undefined && holder.id !== fieldPartnerId) throw phoneTaken(holder);
   row.state = "active";
-  try {
-    await tx.flush();
-  } catch (error) {
-    // A process of the previous version, which takes no lock, may have registered a person with this phone meanwhile.
-    if (isUniqueViolation(error)) throw phoneTaken();
-    throw error;
-  }
+  await flushPhone(tx);
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.resumed", reason }, now);
 }
 
@@ -160,6 +196,41 @@ export async function listFieldPartners(em: EntityManager): Promise<FieldPartner
   return rows.map(toFieldPartner);
 }
 
+/** The people to find, and where the page begins. An absent field does not restrict the list. */
+export interface FieldPartnerSearch {
+  readonly state?: FieldPartnerRow["state"] | undefined;
+  /** A part of the name, or the last digits of the phone. */
+  readonly text?: string | undefined;
+  /** The id of the last person of the previous page. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/**
+ * Returns a page of field partners, in the order of registration.
+ *
+ * @example
+ * const people = await searchFieldPartners(em, { state: "active", text: "asha", limit: 50 });
+ */
+export async function searchFieldPartners(
+  em: EntityManager,
+  { state, text, after, limit }: FieldPartnerSearch,
+): Promise<FieldPartner[]> {
+  const pattern = text?.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  const rows = await em.find(
+    FieldPartnerEntity,
+    {
+      ...(state !== undefined && { state }),
+      ...(after !== undefined && { id: { $gt: after } }),
+      ...(pattern !== undefined && {
+        $or: [{ displayName: { $ilike: `%${pattern}%` } }, { phone: { $like: `%${pattern.replaceAll(/\s/g, "")}` } }],
+      }),
+    },
+    { orderBy: { id: "asc" }, limit, disableIdentityMap: true },
+  );
+  return rows.map(toFieldPartner);
+}
+
 /**
  * Locks a person's state until the transaction ends, so that a suspension commits either before the lock or after this
  * transaction. Returns the person, active or suspended, or undefined if there is none.
@@ -176,6 +247,17 @@ export async function lockFieldPartnerState(tx: Tx, fieldPartnerId: string): Pro
 
 async function activeWithPhone(tx: Tx, phone: string): Promise<FieldPartnerRow | undefined> {
   return (await tx.findOne(FieldPartnerEntity, { phone, state: "active" })) ?? undefined;
+}
+
+/** Writes a person. Another active person must not have the same phone. */
+async function flushPhone(tx: Tx): Promise<void> {
+  try {
+    await tx.flush();
+  } catch (error) {
+    // A process of the previous version, which takes no lock, may have registered a person with this phone.
+    if (isUniqueViolation(error)) throw phoneTaken();
+    throw error;
+  }
 }
 
 /**

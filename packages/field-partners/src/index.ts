@@ -1,6 +1,12 @@
 export { issueAccessToken, OPERATOR_TOKEN_TTL_MS } from "./access-token.ts";
-export { actsOnFieldPartner, type FieldPartnerAuditEntry } from "./audit.ts";
-export { type ContactReveal, recordContactReveal } from "./contact-reveal.ts";
+export {
+  actsOnFieldPartner,
+  actsOnFieldPartners,
+  type FieldPartnerAuditEntry,
+  type FieldPartnerAuditFilter,
+  type ListedFieldPartnerAct,
+} from "./audit.ts";
+export { type ContactReveal, contactRevealsOf, recordContactReveal, type RecordedReveal } from "./contact-reveal.ts";
 export {
   FieldPartnerNotFoundError,
   InvalidFieldPartnerError,
@@ -10,12 +16,16 @@ export {
   createFieldPartner,
   type FieldPartner,
   fieldPartnerById,
+  type FieldPartnerChanges,
   fieldPartnersByIds,
+  type FieldPartnerSearch,
   listFieldPartners,
   lockFieldPartnerState,
   type NewFieldPartner,
   resumeFieldPartner,
+  searchFieldPartners,
   suspendFieldPartner,
+  updateFieldPartner,
 } from "./field-partner.ts";
 export { deleteExpired } from "./delete-expired.ts";
 export {

@@ -172,9 +172,9 @@ export async function isOtpOfKnownDevice(em: EntityManager, otpId: string): Prom
 
 /**
  * Returns the code to send. Finds the active field partner who has the phone, and records that the code belongs to this
- * field partner. Returns undefined if there is no such field partner, or if the code has expired, was used or is already
- * recorded as sent. Until it is recorded as sent, each call returns the same code, so a retry may send it twice without
- * harm.
+ * field partner. Returns undefined if there is no such field partner, or if the code has expired, was used or is
+ * already recorded as sent. Until it is recorded as sent, each call returns the same code, so a retry may send it twice
+ * without harm.
  *
  * @example
  * const otp = await otpToSend(em, keys, otpId, now);
@@ -210,9 +210,9 @@ export async function recordOtpSending(tx: Tx, sending: OtpSending, now: Date): 
 }
 
 /**
- * Signs in with a code. After 5 wrong tries, counted over all processes, the code is expired. The caller must commit the
- * transaction, whatever the outcome, because wrong tries are counted in it. A repeat of the same request within 15 minutes
- * gets the same tokens. A repeat with a wrong code gets the same answer and does not count as another try.
+ * Signs in with a code. After 5 wrong tries, counted over all processes, the code is expired. The caller must commit
+ * the transaction, whatever the outcome, because wrong tries are counted in it. A repeat of the same request within 15
+ * minutes gets the same tokens. A repeat with a wrong code gets the same answer and does not count as another try.
  *
  * @example
  * const given = { otpId, code, idempotencyKey, deviceName: "Redmi 12" };
@@ -265,7 +265,7 @@ export async function verifyOtp(
 
 /**
  * Returns the outcome for a wrong code: a conflict if an earlier request with this idempotency key signed in with the
- * right code.
+ * right code, otherwise the number of tries that are left.
  */
 function wrongCodeOutcome({ verifiedAt, wrongTries }: OtpState): OtpVerification {
   return verifiedAt ? { kind: "conflict" } : { kind: "wrong", triesLeft: OTP_TRIES - wrongTries };

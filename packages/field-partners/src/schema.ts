@@ -1,4 +1,4 @@
-import type { PackageSchema } from "@collections/database";
+import type { Actor, PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { otpQueue } from "./otp-queue.ts";
 import { signInMigration } from "./migrations/0002-sign-in.ts";
@@ -112,6 +112,8 @@ export const AuditEntryEntity = defineEntity({
     reason: p.text().strictNullable(),
     data: p.json<Readonly<Record<string, unknown>>>(),
     at: p.datetime().columnType("timestamptz"),
+    /** The actor. Null in rows that versions before migration 0008 have written. */
+    actor: p.text().$type<Actor>().strictNullable(),
   },
 });
 
@@ -190,6 +192,22 @@ export const fieldPartnersSchema: PackageSchema = {
       ],
     },
     { name: "0006-forgiven-codes", statements: [`alter table field_partners.otp add column forgiven_at timestamptz`] },
+    {
+      name: "0007-reveals-of-cases",
+      statements: [
+        `create index if not exists contact_reveal_of_case on field_partners.audit_entry ((data->>'caseId'), id)
+          where act = 'contact.revealed'`,
+        `create index if not exists audit_entry_of_field_partner on field_partners.audit_entry (field_partner_id, id)`,
+      ],
+    },
+    { name: "0008-actors", statements: ["alter table field_partners.audit_entry add column actor text"] },
+    {
+      name: "0009-audit-by-kind",
+      statements: [
+        "create index if not exists audit_entry_of_kind on field_partners.audit_entry (act, id)",
+        "create index if not exists audit_entry_of_actor on field_partners.audit_entry (actor, act, id)",
+      ],
+    },
   ],
   appendOnly: ["field_partners.audit_entry"],
   undistributed: ["field_partner", "session", "token_pair", "otp", "audit_entry", "mutation_result"].map((name) => ({

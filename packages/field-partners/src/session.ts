@@ -89,7 +89,8 @@ export async function openSession(
   });
   // Inserts the session before its tokens, which refer to it.
   await tx.flush();
-  recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.started", data: { sessionId, by } }, now);
+  const actor = by === "otp" ? (`field_partner:${fieldPartnerId}` as const) : undefined;
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.started", data: { sessionId, by }, actor }, now);
   return sessionId;
 }
 
@@ -125,7 +126,7 @@ export async function signedInByTokens(
 }
 
 /**
- * Returns the valid ones of these access tokens. Takes one query.
+ * Returns the access tokens in the list that are valid. Takes one query.
  *
  * @example
  * const valid = await validAccessTokens(em, [accessToken], now);
@@ -174,6 +175,8 @@ export async function endSession(
     { revokedAt: now, endReason: reason },
   );
   if (ended === 0) return (await tx.count(SessionEntity, theirs)) > 0;
-  recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.ended", reason, data: { sessionId } }, now);
+  const isOwner = reason === "signed_out" || reason === "ended_by_owner";
+  const actor = isOwner ? (`field_partner:${fieldPartnerId}` as const) : undefined;
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.ended", reason, data: { sessionId }, actor }, now);
   return true;
 }

@@ -84,7 +84,7 @@ export async function addTokenPair(
 
 /**
  * Returns the tokens that were issued for the same seed in the last `withinMs`, if the refresh token is still unused:
- * the answer with these tokens may have been lost. The access token may have expired meanwhile.
+ * the answer with these tokens may have been lost. The access token may have expired since then.
  */
 export async function findUnusedTokens(
   tx: Tx,

@@ -35,8 +35,9 @@ describe("a code", () => {
     expect(known).toEqual({ sessionId, fieldPartner: person });
     expect(await signedInBy(tokens.accessToken, minutesLater(15))).toBeUndefined();
     expect(await actsOnFieldPartner(database.em(), person.id)).toMatchObject([
-      { act: "session.started", data: { sessionId, by: "otp" } },
-      { act: "otp.sent", data: { otpId, channel: "sms" } },
+      { act: "session.started", data: { sessionId, by: "otp" }, actor: `field_partner:${person.id}` },
+      { act: "otp.sent", data: { otpId, channel: "sms" }, actor: "service" },
+      { act: "field_partner.created" },
     ]);
   });
 

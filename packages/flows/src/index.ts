@@ -14,10 +14,38 @@ export { paymentHistory, type PaymentHistory } from "./payment/payment-history.t
 export { type EventOrigin, pingBody } from "./case/event.ts";
 export { hasInvisible } from "./payment/reference.ts";
 export { PAYMENT_MODES, type PaymentMode, paymentMode, type PaymentModeReading } from "./payment/payment-mode.ts";
+export { type AuditSearch, listAudit, type ListedAct } from "./read/audit.ts";
+export { caseHistory, type CaseHistory, type HolderChange, type VisitOfCase } from "./read/case-history.ts";
 export { caseSnapshot, type CaseSnapshot } from "./read/case-snapshot.ts";
+export { find, type Finding, type FindOptions, type FoundLoan } from "./read/find.ts";
+export {
+  type DayFigures,
+  figuresOfDay,
+  figuresOfLenders,
+  figuresOfToday,
+  type FiguresPage,
+  type LenderFigures,
+  type TodayFigures,
+} from "./read/day-figures.ts";
 export { listCases } from "./read/list-cases.ts";
 export { listPayments, type PaymentFilter } from "./read/list-payments.ts";
+export {
+  type PlaceInSearch,
+  searchCases,
+  type SearchedCase,
+  type SearchedCases,
+  type SearchPage,
+} from "./read/search-cases.ts";
 export { type StablePage } from "./read/stable-page.ts";
+export {
+  assignCases,
+  assignCasesIn,
+  type CaseMove,
+  type CaseMoveOutcome,
+  type CaseMoves,
+  MAX_MOVES,
+} from "./case/assign-cases.ts";
+export { type CaseToSpread, SPREAD_RULES, spreadCases, type SpreadCase, type SpreadRule } from "./case/spread-cases.ts";
 export {
   assignCase,
   type CaseOrder,
@@ -27,6 +55,7 @@ export {
   releaseCase,
   unassignCase,
 } from "./case/change-case.ts";
+export { eraseCase, eraseEndedCases, type EraseOrder, type EraseOutcome } from "./case/erase-cases.ts";
 export { harmless, onOneLine, quoted } from "./message/harmless-text.ts";
 export { importCases, type ImportRequest, MAX_IMPORT_ROWS } from "./case/import-cases.ts";
 export { type ImportResult, type RowResult } from "./case/import-result.ts";
@@ -39,6 +68,7 @@ export {
   verifyBooks,
   type VerifyBooksOptions,
 } from "./books/verify-books.ts";
+export { CASE_CHANNEL, type CaseChange, type CaseChangeKind, readCaseChange } from "./case/case-channel.ts";
 export { PAYMENT_LINK_CHANNEL } from "./link/payment-link-channel.ts";
 export { type AppContext, type AppInputFault, type AppInputFaultCode } from "./request/app-request.ts";
 export { fieldWorkRefusal, type FieldWorkRefusal } from "./request/field-work.ts";
@@ -69,6 +99,7 @@ export {
   resendPaymentLink,
   type ResendPaymentLinkOutcome,
 } from "./link/resend-payment-link.ts";
+export { type PayoutDue, payoutsDue } from "./books/payouts-due.ts";
 export {
   type PayoutPreview,
   payoutPreview,
@@ -88,6 +119,7 @@ export {
   reconcile,
   type Reconciliation,
   reconciliationOf,
+  ReconciliationRunningError,
   type ReconcileRequest,
 } from "./reconciliation/reconcile.ts";
 export { confirmMissing, type ConfirmedPage, type UnconfirmedRow } from "./reconciliation/confirm-missing.ts";

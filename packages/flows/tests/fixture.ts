@@ -1,34 +1,26 @@
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { AMOUNT_FIELDS, type Case, caseByLoan } from "@collections/cases";
-import { casesSchema } from "@collections/cases/schema";
 import {
   createDatabase,
   type Database,
   type DatabaseOptions,
   migrate,
-  type PackageSchema,
   transaction,
   type Tx,
 } from "@collections/database";
-import { earningsSchema } from "@collections/earnings/schema";
 import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
-import { fieldPartnersSchema } from "@collections/field-partners/schema";
-import { bookingsSchema } from "@collections/bookings/schema";
 import { createVault, type IssuedKey, type Lender, type NewLender } from "@collections/lenders";
-import { lendersSchema } from "@collections/lenders/schema";
 import { AmountLiteral, parseJson } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
-import { paymentLinksSchema } from "@collections/payment-links/schema";
 import { directUrl, testDatabase } from "@collections/testing";
 import { eventsOf } from "@collections/webhooks";
-import { webhooksSchema } from "@collections/webhooks/schema";
 import { afterAll } from "vitest";
 import { assignCase } from "../src/case/change-case.ts";
 import type { Confirmation } from "../src/payment/confirmation.ts";
 import { importCases } from "../src/case/import-cases.ts";
 import { onboardLender } from "../src/onboard-lender.ts";
-import { flowsSchema } from "../src/schema.ts";
+import { SCHEMAS } from "./schemas.ts";
 
 export const ENVIRONMENT = "sandbox";
 
@@ -36,17 +28,6 @@ export const ENVIRONMENT = "sandbox";
 export const ALLOW = parseAllowList("127.0.0.1:*");
 
 export const VAULT = createVault({ masterKey: "a1".repeat(32) });
-
-const SCHEMAS: PackageSchema[] = [
-  lendersSchema,
-  fieldPartnersSchema,
-  casesSchema,
-  paymentLinksSchema,
-  bookingsSchema,
-  earningsSchema,
-  webhooksSchema,
-  flowsSchema,
-];
 
 /**
  * Opens a migrated database with pg-boss for this test file, and closes it after the tests. Call it at the top level.

@@ -1,7 +1,7 @@
 import type { Amount } from "./amount.ts";
 import type { Answer } from "./answer.ts";
 
-/** The status of a case (contract: States and transitions). Later versions may add other texts. */
+/** The status of a case (contract: States and transitions). Later versions of the service may add statuses. */
 export type CaseStatus =
   | "new"
   | "assigned"

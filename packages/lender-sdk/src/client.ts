@@ -14,7 +14,12 @@ import {
 } from "./lists.ts";
 import { type Booking, type CapturedPayment, bodyOfPayment, repeatedBooking } from "./payment-confirmation.ts";
 import { bodyOfReversal, repeatedReversal, type ReturnedPayment, type Reversal } from "./payment-reversal.ts";
-import { bodyOfReconciliation, type Reconciliation, type ReconciliationRequest } from "./reconciliation.ts";
+import {
+  bodyOfReconciliation,
+  type Reconciliation,
+  type ReconciliationPage,
+  type ReconciliationRequest,
+} from "./reconciliation.ts";
 import type { ServiceAnswer } from "./service-answer.ts";
 import type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
 import {
@@ -190,6 +195,19 @@ export class CollectionsClient {
   reconcile(request: ReconciliationRequest, options?: CallOptions): Promise<Reconciliation> {
     const times = { attemptTimeoutMs: RECONCILE_ATTEMPT_TIMEOUT_MS, ...options };
     return this.#post(`${API}/payments/reconcile`, bodyOfReconciliation(request), times);
+  }
+
+  /** Returns a stored reconciliation by its `runId`. It is kept for 400 days. */
+  getReconciliation(runId: string, options?: CallOptions): Promise<Reconciliation> {
+    return this.#get(`${API}/payments/reconciliations/${segment(runId)}`, options);
+  }
+
+  /** Returns one page of your stored reconciliations, the latest first. `cursor` is the `nextCursor` of the previous page. */
+  listReconciliations(
+    { cursor }: { readonly cursor?: string | undefined } = {},
+    options?: CallOptions,
+  ): Promise<ReconciliationPage> {
+    return this.#get(`${API}/payments/reconciliations${queryOf({ cursor })}`, options);
   }
 
   /** Makes the service send a signed ping to your callback, and reports how it went. */

@@ -22,8 +22,8 @@ export interface LoanUpdate {
 }
 
 /**
- * The result of a request. `healed`: events were missing, and the case was read. `late`: the loan had a newer sequence
- * already.
+ * The result of a request. `healed`: events were missing, so the receiver read the case from the service. `late`: the
+ * receiver had already handled an event of the loan with a higher sequence.
  */
 export type ReceivedOutcome = "applied" | "healed" | "late" | "duplicate" | "ping" | "ignored";
 

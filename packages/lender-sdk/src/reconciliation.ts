@@ -72,7 +72,7 @@ export interface UnreportedPayment {
   readonly ours: ReconciledBooking;
 }
 
-/** A payment that you report, and that is booked with something else. */
+/** A payment that you report, and that is booked with other values, as `yours` and `ours` show. */
 export interface DifferingPayment {
   readonly loan: string;
   readonly reference: string;
@@ -95,14 +95,13 @@ export interface PaymentTotal {
   readonly amount: Amount;
 }
 
-/** The result of a reconciliation. contract: Reconciliation */
-export interface Reconciliation extends Answer {
-  readonly success: true;
+/** A stored reconciliation, without its differences. contract: Reconciliation */
+export interface ReconciliationRun {
   readonly runId: string;
   readonly from: string;
   readonly to: string;
   readonly startedAt: string;
-  /** The id of the key that signed the request. */
+  /** The id of the key that signed the request, or `operator`. */
   readonly requestedBy: string;
   /** True if all rows and payments match. */
   readonly clean: boolean;
@@ -119,6 +118,20 @@ export interface Reconciliation extends Answer {
   };
   readonly yours: readonly PaymentTotal[];
   readonly ours: readonly PaymentTotal[];
+}
+
+/** One page of stored reconciliations, the latest first. */
+export interface ReconciliationPage extends Answer {
+  readonly success: true;
+  readonly reconciliations: readonly ReconciliationRun[];
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+  readonly warnings?: readonly Warning[];
+}
+
+/** The result of a reconciliation. contract: Reconciliation */
+export interface Reconciliation extends ReconciliationRun, Answer {
+  readonly success: true;
   readonly onlyYours: readonly MissingPayment[];
   readonly onlyOurs: readonly UnreportedPayment[];
   readonly amountDiffers: readonly DifferingPayment[];
@@ -129,7 +142,8 @@ export interface Reconciliation extends Answer {
   /** The changes since the previous run of the same window, or null if this is the first one. */
   readonly previous: {
     readonly runId: string;
-    readonly goneCount: number;
+    /** Null if a list of one of the two runs has more than 10,000 entries: only 10,000 are stored. */
+    readonly goneCount: number | null;
     readonly gone: readonly { readonly list: string; readonly loan: string; readonly reference: string }[];
   } | null;
   readonly warnings?: readonly Warning[];

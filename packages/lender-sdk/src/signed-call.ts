@@ -61,7 +61,7 @@ export interface Call {
   readonly isSigned?: boolean;
 }
 
-/** Signs calls, sends them, and retries those that may succeed later. */
+/** Signs calls, sends them, and retries the calls that may succeed later. */
 export class SignedCaller {
   readonly #base: URL;
   readonly #prefix: string;

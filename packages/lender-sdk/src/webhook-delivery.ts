@@ -89,7 +89,7 @@ export interface ReplayedDelivery extends Answer {
   readonly state: DeliveryState;
 }
 
-/** Selects the events to send again; by default those that are parked. */
+/** Selects the events to send again. Default: the parked events. */
 export interface ReplayFilter {
   readonly loan?: string;
   readonly kind?: string;

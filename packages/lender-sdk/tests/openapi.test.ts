@@ -98,6 +98,8 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   await client.listCases();
   await client.listPayments();
   await client.reconcile({ from: "", to: "", rows: [] });
+  await client.listReconciliations();
+  await client.getReconciliation("{runId}");
   await client.testWebhook();
   await client.listDeliveries();
   await client.getDelivery("{eventId}");

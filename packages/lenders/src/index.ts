@@ -9,7 +9,16 @@ export {
   revokeKey,
   setSigningKey,
 } from "./key/api-key.ts";
-export { type Act, actsOn, type AuditEntry, recordAct } from "./lender/audit.ts";
+export {
+  type Act,
+  actsOn,
+  actsOnLenders,
+  actsOnLoan,
+  type AuditEntry,
+  type AuditFilter,
+  type LenderAuditEntry,
+  recordAct,
+} from "./lender/audit.ts";
 export { commissionPlans } from "./lender/commission-plan.ts";
 export { createLender } from "./create-lender.ts";
 export {

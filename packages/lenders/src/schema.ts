@@ -1,4 +1,4 @@
-import type { PackageSchema } from "@collections/database";
+import type { Actor, PackageSchema } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { permitMigration } from "./migrations/0003-permits.ts";
@@ -37,6 +37,8 @@ export const LenderEntity = defineEntity({
     language: p.text(),
     timeZone: p.text(),
     balanceCutoff: p.text().strictNullable(),
+    /** After how many days from the end of a case its borrower's personal data are erased. */
+    keepPersonalDataDays: p.integer().default(365),
     technicalContacts: p.array().columnType("text[]"),
     mintLinkUrl: p.text().strictNullable(),
     mintAuthHeader: p.text().strictNullable(),
@@ -110,6 +112,8 @@ export const AuditEntryEntity = defineEntity({
     reason: p.text().strictNullable(),
     data: p.json<Record<string, unknown>>(),
     at: p.datetime().columnType("timestamptz"),
+    /** The actor. Null in rows that versions before migration 0010 have written. */
+    actor: p.text().$type<Actor>().strictNullable(),
   },
 });
 
@@ -229,6 +233,25 @@ export const lendersSchema: PackageSchema = {
       statements: [
         `create table lenders.lender_of_key (key_id text primary key, lender_id uuid not null)`,
         ADD_LENDERS_OF_KEYS,
+      ],
+    },
+    {
+      name: "0009-acts-on-loans",
+      statements: [
+        `create index if not exists audit_entry_of_loan on lenders.audit_entry (lender_id, (data->>'loan'), id)
+          where data->>'loan' is not null`,
+      ],
+    },
+    { name: "0010-actors", statements: ["alter table lenders.audit_entry add column actor text"] },
+    {
+      name: "0011-keep-personal-data",
+      statements: ["alter table lenders.lender add column keep_personal_data_days integer not null default 365"],
+    },
+    {
+      name: "0012-audit-by-kind",
+      statements: [
+        "create index if not exists audit_entry_of_kind on lenders.audit_entry (lender_id, act, id)",
+        "create index if not exists audit_entry_of_actor on lenders.audit_entry (lender_id, actor, act, id)",
       ],
     },
   ],

@@ -77,7 +77,7 @@ test("a request connects to the checked address even if the name resolves to a p
   expect([names.asked, sockets.addresses, origin.connections]).toEqual([2, [PUBLIC.address], 0]);
 });
 
-test("a request tries only ten of a name's hundreds of addresses, but checks all of them", async () => {
+test("a request checks all of the hundreds of addresses of a host, but connects to at most ten of them", async () => {
   const closed = await openOrigin(() => undefined);
   await closed[Symbol.asyncDispose]();
   const many = Array<ResolvedAddress>(300).fill(LOOPBACK);

@@ -18,7 +18,7 @@ const NEXT_ADDRESS_AFTER_MS = 1_000;
  * of addresses.
  */
 const MAX_ADDRESSES_TRIED = 10;
-/** See `limitReads`. */
+/** The maximum number of bytes that one read of a socket returns: see `limitReads`. */
 const MAX_READ_BYTES = 1_024;
 
 /**

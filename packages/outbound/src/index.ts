@@ -7,8 +7,8 @@ export {
   parseAllowList,
 } from "./allow-list.ts";
 export { describeFailure } from "./describe-failure.ts";
-export { type OutboundAnswer, type OutboundFailure } from "./exchange.ts";
-export { type FailureCode, type FailureReason } from "./failure.ts";
+export type { OutboundAnswer, OutboundFailure } from "./exchange.ts";
+export type { FailureCode, FailureReason } from "./failure.ts";
 export { checkHeader, type HeaderVerdict } from "./header-rule.ts";
 export { type ResolvedAddress, type ResolveName } from "./name-resolution.ts";
 export { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
-import { Agent } from "undici";
 import { type AllowList, parseAllowList } from "./allow-list.ts";
-import { exchange, type OutboundAnswer } from "./exchange.ts";
-import { CLOSED } from "./failure.ts";
-import { createGuardedConnector } from "./guarded-connector.ts";
-import { createDnsResolver, resolveBySystem, type ResolveName } from "./name-resolution.ts";
+import type { OutboundAnswer } from "./exchange.ts";
+import type { ResolveName } from "./name-resolution.ts";
+import type { Transport } from "./transport.ts";
 import { checkUrl } from "./url-rule.ts";
 
 /** The maximum number of cached URLs. Each has at most 2,048 characters. */
 const MAX_CACHED_URLS = 1_000;
 const DEFAULT_MAX_BODY_BYTES = 65_536;
-const DEFAULT_MAX_SOCKETS_PER_ORIGIN = 64;
 const DEFAULT_USER_AGENT = "PartnerCollections/1.0";
-const MAX_HEADER_BYTES = 16_384;
-/** The longest time that an idle socket is kept, even if the server offers a longer time. */
-const MAX_KEEP_ALIVE_MS = 60_000;
 
 /** How a process sends requests to other hosts. Each option has a default. */
 export type OutboundOptions = {
@@ -75,7 +69,7 @@ export type Outbound = {
  */
 export function createOutbound(options: OutboundOptions = {}): Outbound {
   const allow = typeof options.allow === "object" ? options.allow : parseAllowList(options.allow ?? "");
-  const agent = createAgent(allow, options);
+  const transport = loadedOnce(allow, options);
   const userAgent = options.userAgent ?? DEFAULT_USER_AGENT;
   const destinationOf = cachedDestinations(allow);
   const running = new Set<Promise<OutboundAnswer>>();
@@ -84,7 +78,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   async function request(outgoing: OutboundRequest): Promise<OutboundAnswer> {
     const maxBodyBytes = outgoing.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
     assert.ok(outgoing.timeoutMs > 0 && maxBodyBytes >= 0, "timeoutMs and maxBodyBytes must be numbers above zero");
-    if (isClosed) return { kind: "failure", ...CLOSED, requestSent: false, durationMs: 0 };
+    if (isClosed) return CLOSED;
     const destination = destinationOf(outgoing.url);
     if (!destination.ok) {
       return {
@@ -97,8 +91,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         durationMs: 0,
       };
     }
-    const answer = exchange(
-      agent,
+    const answer = transport.exchange(
       {
         origin: destination.origin,
         path: destination.path,
@@ -118,32 +111,50 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   async function close({ graceMs }: { graceMs?: number } = {}): Promise<void> {
     isClosed = true;
-    const graceTimer = graceMs === undefined ? undefined : setTimeout(() => void agent.destroy(), graceMs);
+    const graceTimer = graceMs === undefined ? undefined : setTimeout(() => void transport.destroy(), graceMs);
     await Promise.allSettled(running);
     clearTimeout(graceTimer);
-    await agent.destroy();
+    await transport.destroy();
   }
 
   return { allow, request, close };
 }
 
-function createAgent(allow: AllowList, options: OutboundOptions): Agent {
-  return new Agent({
-    connect: createGuardedConnector({
-      allow,
-      resolvePublic: options.resolve ?? createDnsResolver(),
-      resolveListed: options.resolve ?? resolveBySystem,
-      ca: options.ca,
-    }),
-    connections: options.maxSocketsPerOrigin ?? DEFAULT_MAX_SOCKETS_PER_ORIGIN,
-    pipelining: 1,
-    allowH2: false,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
-    // Switches off undici's own time limits, because the deadline of the exchange covers headers and body.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+/** The answer to requests while this process is shutting down. */
+const CLOSED: OutboundAnswer = {
+  kind: "failure",
+  code: "ABORTED",
+  reason: "SHUTTING_DOWN",
+  ownFault: true,
+  requestSent: false,
+  durationMs: 0,
+};
+
+/**
+ * Returns a transport that is loaded by the first request. Most commands make no request, and loading undici takes longer
+ * than many of them.
+ */
+function loadedOnce(allow: AllowList, options: OutboundOptions): Transport {
+  let loading: Promise<void> | undefined;
+  let loaded: Transport | undefined;
+  let isDestroyed = false;
+  async function load(): Promise<void> {
+    const { createTransport } = await import("./transport.ts");
+    loaded = createTransport(allow, options);
+  }
+  return {
+    async exchange(request, limits) {
+      if (!loaded) await (loading ??= load());
+      return isDestroyed ? CLOSED : loaded!.exchange(request, limits);
+    },
+    async destroy() {
+      isDestroyed = true;
+      // Ignore an error of the import: the request that waits for the import reports it. If the import failed, there is
+      // no socket to close.
+      await loading?.catch(() => {});
+      await loaded?.destroy();
+    },
+  };
 }
 
 type Destination = { ok: true; origin: string; path: string } | { ok: false; reason: string };

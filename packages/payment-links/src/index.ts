@@ -8,6 +8,7 @@ export {
   markReversed,
   type PaidLink,
 } from "./link/confirmed-links.ts";
+export { countLinks, type LinkCounts } from "./link/count-links.ts";
 export {
   DELIVERY_STATUSES,
   type DeliveryStatus,
@@ -31,6 +32,7 @@ export {
   deliveryById,
   linkById,
   linkOfFieldPartner,
+  linksOfCase,
   linksOfFieldPartner,
   liveLink,
   messagesOfDeliveries,
@@ -50,9 +52,11 @@ export {
   type MessageReport,
   settleableReports,
 } from "./message/held-report.ts";
+export { eraseFailureDetails } from "./message/erase-details.ts";
 export { type LinkDelivery } from "./link/link-delivery.ts";
 export { type LinkUrlRule } from "./link/link-url.ts";
 export { isLive, LINK_STATUSES, type LinkStatus, type LinkTrigger, nextLinkStatus } from "./link/link-status.ts";
+export { chooseLanguage, type ChosenLanguage, type LanguagePreference } from "./message/choose-language.ts";
 export { linkEmail, type LinkMessage, whatsappParameters } from "./message/messages.ts";
 export { type MintAnswer, readMintAnswer } from "./mint/mint-answer.ts";
 export { type MintCall, mintLink, type MintRequest } from "./mint/mint-link.ts";

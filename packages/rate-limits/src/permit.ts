@@ -15,7 +15,7 @@ export interface PermitRequest {
   readonly unused: { readonly count: number; readonly aheadAt: bigint } | undefined;
 }
 
-/** The permits of one limit that a process got. All numbers are whole and at least 0. */
+/** The permits that a process received for one limit. All numbers are whole and at least 0. */
 export interface PermitGrant {
   /** The number of permits granted out of `need`. They count as used now. */
   readonly granted: number;

@@ -19,8 +19,8 @@ export function signatureBytes(hex: string): Uint8Array | undefined {
   return bytes;
 }
 
-// Returns the value of a hex digit from its ASCII code. The low four bits of the code of 0 to 9 are the value. Those of
-// A to F and a to f count from 1, so 9 is added. Only letters have bit 6 set.
+// Returns the value of a hex digit from its ASCII code. For 0 to 9, the low four bits of the code are the value. For A
+// to F and a to f, the low four bits count from 1, so 9 is added. Only letters have bit 6 set.
 function hexDigit(charCode: number): number {
   return (charCode & 15) + (charCode >> 6) * 9;
 }

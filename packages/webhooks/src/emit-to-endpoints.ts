@@ -118,7 +118,7 @@ function sequenceError(stream: string, index: number, sequence: bigint, next: bi
   );
 }
 
-/** Sends the copies of all endpoints with one query, or on a cluster with two queries for each endpoint. */
+/** Writes the copies of all endpoints with one query, or on a cluster with two queries for each endpoint. */
 function sendCopies(tx: Tx, written: ReadonlyMap<Target, readonly EventCopy[]>, options: SendOptions): void {
   if (isOnCluster(tx)) {
     for (const [{ address, endpointId }, copies] of written) {

@@ -1,4 +1,4 @@
-import { isOnCluster, query, send, signal, statement, type Tx } from "@collections/database";
+import { afterCommit, isOnCluster, query, send, signal, statement, type Tx } from "@collections/database";
 import { emitToEndpoints } from "./emit-to-endpoints.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
 import {
@@ -105,9 +105,14 @@ async function onlyEndpoint(tx: Tx, tenantId: string): Promise<string | null> {
   const known = onlyEndpoints.get(tenantId);
   if (known && performance.now() - known.readAt < ONLY_ENDPOINT_MS) return known.id;
   const [endpoint] = await query<{ id: string }>(tx, selectOnlyEndpoint, [tenantId]);
-  if (!endpoint) onlyEndpoints.delete(tenantId);
-  else onlyEndpoints.set(tenantId, { id: endpoint.id, readAt: performance.now() });
-  return endpoint?.id ?? null;
+  if (!endpoint) {
+    onlyEndpoints.delete(tenantId);
+    return null;
+  }
+  const readAt = performance.now();
+  // This transaction may have created the endpoint, and may be rolled back.
+  afterCommit(tx, () => onlyEndpoints.set(tenantId, { id: endpoint.id, readAt }));
+  return endpoint.id;
 }
 
 // If the tenant has no endpoint, or has named endpoints, the left join returns a null id, and the INSERT fails with a

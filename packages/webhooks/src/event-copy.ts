@@ -46,7 +46,7 @@ export function translatorOf(events: readonly CheckedEvent[]): SendOptions {
   return {
     translate(error) {
       if (!isUniqueViolation(error)) return error;
-      // Such as: Key (lender_id, id)=(019a…, 019a…) already exists.
+      // PostgreSQL's detail is, for example: Key (lender_id, id)=(019a…, 019a…) already exists.
       const { detail = "" } = error as { readonly detail?: string };
       const index = events.findIndex(({ eventId }) => eventId !== undefined && detail.includes(eventId.toLowerCase()));
       const event = events[index];

@@ -48,7 +48,7 @@ export interface CheckedEvent extends EventContent {
   readonly stream: string;
 }
 
-/** What is wrong with an event. */
+/** The kinds of fault of an event. */
 export type EventFault =
   | "EVENTS_NOT_A_LIST"
   | "TENANT_ID_INVALID"
@@ -90,7 +90,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 /** A valid kind of event. It is sent in a header, so only visible ASCII characters are allowed. */
 const KIND = /^[\x21-\x7e]{1,100}$/;
-/** PostgreSQL's bigint. */
+/** The largest value of PostgreSQL's bigint. */
 const MAX_SEQUENCE = 2n ** 63n - 1n;
 const MAX_STREAM_CHARS = 1_000;
 const QUOTED_CHARS = 60;

@@ -43,6 +43,7 @@ export {
   type ListedEndpoint,
   listEndpoints,
 } from "./endpoint/endpoint.ts";
+export { type EndpointHealth, endpointHealth } from "./endpoint/endpoint-health.ts";
 export { changeEndpoint, registerEndpoint, removeEndpoint, upsertEndpoint } from "./endpoint/register-endpoint.ts";
 export { type EndpointFault, InvalidEndpointError } from "./endpoint/endpoint-input.ts";
 export { eventsOf, type StreamEvent } from "./storage/event.ts";

@@ -1,88 +1,65 @@
-import { once } from "node:events";
-import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
+import { checkPort, DemoOptionError, readOptions } from "./app-options.ts";
+import { inbox } from "./inbox.ts";
+import { PHONE } from "./sample-cases.ts";
 import { setUp, type Stage } from "./stage.ts";
-
-const PHONE = "+919810000001";
-const NAME = "Asha Rao";
-
-const CASES = [
-  { loan: "LN-1001", name: "Ravi Kumar", amount: 5_000, dpd: 42, line1: "14, Lakshmi Road", latitude: 18.5153 },
-  { loan: "LN-1002", name: "Meera Iyer", amount: 1_200, dpd: 12, line1: "3, Tilak Road", latitude: 18.5074 },
-  {
-    loan: "LN-1003",
-    name: "श्री विष्णु कुलकर्णी",
-    amount: 125_000.5,
-    dpd: 91,
-    line1: "Flat 7, Karve Nagar",
-    latitude: 18.4907,
-  },
-] as const;
-const CASES_WITHOUT_LINKS = [
-  { loan: "BB-77", name: "Thomas D’Souza", amount: 3_300, dpd: 64, line1: "9, Koregaon Park", latitude: 18.5362 },
-] as const;
+import { TEMPLATES } from "./templates.ts";
 
 /** Starts the demo with sample data, so that the app can be used in a browser until Ctrl-C. */
-const stage = await setUp({ log: (line) => showCode(line) });
-const beta = await startLenderTwin({ serviceUrl: stage.serviceUrl });
+const stopping = new AbortController();
+// A closed terminal sends SIGHUP. A second signal changes nothing: all processes are being ended then.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
+const borrowers = inbox(say);
+let stage: Stage | undefined;
 try {
-  const accessToken = await createSampleData(stage, beta);
-  say(`
-The field partner's app is at   ${stage.serviceUrl}/app
+  const { port } = readOptions(process.argv.slice(2));
+  await checkPort(port);
+  say("Starting: a database, the service, and three lenders with thirty cases and a week of history …");
+  stage = await setUp({
+    port,
+    signal: stopping.signal,
+    templates: TEMPLATES,
+    log: showCode,
+    onWhatsApp: borrowers.whatsapp,
+    onMail: borrowers.mail,
+  });
+  // Load the code of the service only now, so that a wrong option is reported at once.
+  const { createSampleData } = await import("./sample-data.ts");
+  const accessToken = await createSampleData(stage);
+  borrowers.open();
+  say(tour(stage.serviceUrl, accessToken));
+  if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener("abort", resolve));
+} catch (error) {
+  // After Ctrl-C, requests and commands under way fail, because the processes end.
+  if (!stopping.signal.aborted) {
+    process.stderr.write(`${error instanceof DemoOptionError ? error.message : String(error)}\n`);
+    process.exitCode = error instanceof DemoOptionError ? 2 : 1;
+  }
+} finally {
+  await stage?.close();
+}
+if (stopping.signal.aborted) say("Stopped. The demo's data are deleted.");
+
+function tour(serviceUrl: string, accessToken: string): string {
+  return `
+The field partner's app is at   ${serviceUrl}/app
 Sign in with the phone          ${PHONE}, and the code that appears here
 or with the access token        ${accessToken}
 
-Acme Finance makes payment links: open one as the borrower would, and pay. Beta Bank's gateway is broken, so for its case the
-app shows the lender's own QR code. Make the window as narrow as a phone. Ctrl-C ends the demo and deletes its data.
-`);
-  await interrupted();
-} finally {
-  await beta.close();
-  await stage.close();
-}
+Make the window as narrow as a phone. Asha Rao has thirty cases of three lenders, and has worked for a week. Try this:
 
-/**
- * Registers two lenders, one without a working gateway, and a field partner who has all cases of both lenders. Returns
- * the field partner's access token.
- */
-async function createSampleData({ operator, twin, serviceUrl }: Stage, beta: LenderTwin): Promise<string> {
-  beta.mintBehaviour = "error500";
-  const [{ fieldPartnerId }] = await Promise.all([
-    operator<{ fieldPartnerId: string }>(`field-partner create --phone ${PHONE}`, `--name=${NAME}`),
-    register(operator, { code: "ACME", name: "Acme Finance", twin, serviceUrl }),
-    register(operator, { code: "BETA", name: "Beta Bank", twin: beta, serviceUrl }),
-  ]);
-  await Promise.all([twin.importCases(CASES.map(rowOf)), beta.importCases(CASES_WITHOUT_LINKS.map(rowOf))]);
-  const [{ accessToken }] = await Promise.all([
-    operator<{ accessToken: string }>(`field-partner token ${fieldPartnerId}`),
-    ...CASES.map(({ loan }) => operator(`case assign ACME ${loan} ${fieldPartnerId}`)),
-    ...CASES_WITHOUT_LINKS.map(({ loan }) => operator(`case assign BETA ${loan} ${fieldPartnerId}`)),
-  ]);
-  return accessToken;
-}
+1. Today: Ravi Kumar has promised to pay today. Open his case and start a visit.
+2. Request a payment link of ₹2,500. It is sent, and then read. The WhatsApp message that he receives appears here.
+3. Open the link of the message in another tab, as the borrower, and pay. The case on the phone changes at once.
+4. Do the same for रेखा गायकवाड (1013), who gets the message in Hindi, and for कविता जाधव (2001), who gets an e-mail in Hindi.
+5. Request a link for Thomas D’Souza (3001). Beta Bank's gateway is broken, so the app shows the bank's own QR code.
+6. Cases: filter by city or bucket, and sort. "Promised" has five promises. "Not now" has a case with a dispute, a borrower who
+   may not be contacted, and five cases that have ended.
+7. Money: the commission that was paid out, credited and is pending, and the payment of अमित शर्मा that bounced. The service
+   dates all of it today, because the lenders have confirmed the week's payments today.
+8. Switch the network off in the browser's developer tools, and end a visit. The app sends it when the network is back.
 
-async function register(
-  operator: Stage["operator"],
-  { code, name, twin, serviceUrl }: { code: string; name: string; twin: LenderTwin; serviceUrl: string },
-): Promise<void> {
-  const { apiKeyId, hmacSecret } = await operator<{ apiKeyId: string; hmacSecret: string }>(
-    `lender create --code ${code} --currency INR --commission-percent 2.5`,
-    `--name=${name}`,
-    `--callback-url ${twin.callbackUrl} --mint-link-url ${twin.mintUrl}`,
-    `--mint-auth-header=${twin.mintAuth.name}: ${twin.mintAuth.value}`,
-    `--fallback-upi-id ${code.toLowerCase()}@okbank --fallback-bank accountNumber=50100012345678,ifsc=HDFC0000123`,
-  );
-  twin.connect({ serviceUrl, apiKeyId, hmacSecret });
-}
-
-function rowOf({ loan, name, amount, dpd, line1, latitude }: (typeof CASES | typeof CASES_WITHOUT_LINKS)[number]) {
-  return {
-    sourceLoanNumber: loan,
-    borrowerName: name,
-    borrowerPhone: "+919800000001",
-    outstandingAmount: amount,
-    dpd,
-    addresses: [{ line1, city: "Pune", postalCode: "411001", country: "IN", latitude, longitude: 73.8567 }],
-  };
+Ctrl-C ends the demo and deletes its data.
+`;
 }
 
 /** Shows only the sign-in codes from the log of the service. */
@@ -93,9 +70,4 @@ function showCode(line: string): void {
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-/** Resolves at SIGINT (Ctrl-C) or SIGTERM. */
-async function interrupted(): Promise<void> {
-  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 }

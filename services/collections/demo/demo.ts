@@ -1,28 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { DemoDatabaseError } from "./demo-database.ts";
+import { type Link, lastUpdate, requestLink } from "./payment-link.ts";
 import { Phone } from "./phone.ts";
-import { setUp, type Stage } from "./stage.ts";
+import { setUp, type Stage, WHATSAPP_OPTIONS } from "./stage.ts";
 import { createTimeline, expected, StepFailed, type Timeline } from "./timeline.ts";
 
 const LOAN = "LN-1001";
 const SECOND_LOAN = "LN-1002";
 const STEP_TIMEOUT_MS = 15_000;
-const WHATSAPP_APP_SECRET = "0123456789abcdef0123456789abcdef";
-const WHATSAPP_VERIFY_TOKEN = "demo-verify-token";
-
-const LINK_FIELDS = `
-  id status url unavailableReason amount { display }
-  fallback { upiUri instructions bankAccount { accountNumber ifsc } }`;
-
-interface Link {
-  id: string;
-  status: string;
-  url: string | null;
-  unavailableReason: string | null;
-  amount: { display: string };
-  fallback: { upiUri: string | null; bankAccount: { accountNumber: string } | null } | null;
-}
 
 interface AppCase {
   id: string;
@@ -62,15 +48,10 @@ async function opening(stage: Stage, { act, step }: Timeline): Promise<Phone> {
       `--callback-url ${twin.callbackUrl} --mint-link-url ${twin.mintUrl}`,
       `--mint-auth-header=${twin.mintAuth.name}: ${twin.mintAuth.value}`,
       "--fallback-upi-id acme@okbank --fallback-bank accountNumber=50100012345678,ifsc=HDFC0000123",
-      `--whatsapp-phone-number-id ${stage.whatsappNumberId} --whatsapp-token ${stage.whatsappToken}`,
-      `--whatsapp-app-secret ${WHATSAPP_APP_SECRET} --whatsapp-verify-token ${WHATSAPP_VERIFY_TOKEN}`,
+      WHATSAPP_OPTIONS,
     );
     twin.connect({ serviceUrl: stage.serviceUrl, apiKeyId, hmacSecret });
-    await stage.whatsapp.registerCallback({
-      url: `${stage.serviceUrl}/webhooks/whatsapp/ACME`,
-      appSecret: WHATSAPP_APP_SECRET,
-      verifyToken: WHATSAPP_VERIFY_TOKEN,
-    });
+    await stage.connectWhatsApp("ACME");
   });
   const { fieldPartnerId } = await step("operator", "registers Asha Rao, who visits borrowers", () =>
     operator<{ fieldPartnerId: string }>("field-partner create --phone +919810000001", "--name=Asha Rao"),
@@ -306,21 +287,6 @@ async function completeVisit(phone: Phone, visitId: string): Promise<void> {
   expected(result.__typename === "CompleteVisitPayload", () => JSON.stringify(result));
 }
 
-async function requestLink(phone: Phone, visitId: string, minor: string): Promise<string> {
-  const input = { idempotencyKey: randomUUID(), visitId, amount: { minor, currency: "INR" } };
-  const { requestPaymentLink: result } = await phone.ask<{ requestPaymentLink: { paymentLink?: Link } }>(
-    `mutation ($input: RequestPaymentLinkInput!) {
-      requestPaymentLink(input: $input) {
-        ... on RequestPaymentLinkPayload { paymentLink { ${LINK_FIELDS} } }
-        ... on UserError { code message }
-      }
-    }`,
-    { input },
-  );
-  expected(result.paymentLink !== undefined, () => JSON.stringify(result));
-  return result.paymentLink.id;
-}
-
 /** Requests a link and watches it until it is sent, as the app does. */
 async function askForLink({ step }: Timeline, phone: Phone, visitId: string, minor: string): Promise<Link> {
   const startedAt = performance.now();
@@ -332,24 +298,6 @@ async function askForLink({ step }: Timeline, phone: Phone, visitId: string, min
       `${amount.display} ${status.toLowerCase()} after ${Math.round(performance.now() - startedAt)} ms`,
     ],
   );
-}
-
-/** Watches a link until its status is one of `states`, and returns the update with that status. */
-async function lastUpdate(phone: Phone, id: string, states: string[]): Promise<Link> {
-  const subscription = `subscription ($id: ID!) { paymentLinkUpdated(id: $id) { ${LINK_FIELDS} } }`;
-  const seen: string[] = [];
-  const deadline = delay(STEP_TIMEOUT_MS, undefined, { ref: false });
-  const updates = phone.watch<{ paymentLinkUpdated: Link }>(subscription, { id });
-  for (;;) {
-    const next = await Promise.race([updates.next(), deadline]);
-    if (next === undefined || next.done)
-      throw new Error(`The link had the states ${seen.join(" → ")}, and none of ${states.join(", ")} followed.`);
-    const link = next.value.paymentLinkUpdated;
-    seen.push(link.status);
-    if (!states.includes(link.status)) continue;
-    await updates.return(undefined);
-    return link;
-  }
 }
 
 /** Watches the WhatsApp message of a link until it is read, and returns the states that it had. */

@@ -11,7 +11,8 @@ import { createLog } from "./settings/log.ts";
 import { checkGivenMasterKey, givenMasterKeyCheck, masterKeyCheck } from "./settings/master-key.ts";
 import { startMetricsServer } from "./metrics/metrics-server.ts";
 import { schemas } from "./schemas.ts";
-import { refuseUnmarkedPoolers } from "./settings/unmarked-poolers.ts";
+import { RELEASE } from "./settings/release.ts";
+import { migrateMarked } from "./settings/unmarked-poolers.ts";
 import { recordKeyUses, startWorker } from "./worker/worker.ts";
 
 /** The process exits after this time at the latest, because an orchestrator would kill it soon after. */
@@ -32,19 +33,20 @@ await main().catch((error: unknown) => {
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config.logLevel, { role: config.role });
+  if (RELEASE) log.info({ version: RELEASE.version, commit: RELEASE.commit }, "this process runs a release");
   const onlyMigrates = process.argv[2] === "migrate";
   const { ledgerAnchor, role } = config;
   if (ledgerAnchor?.kind === "file" && role !== "server" && !onlyMigrates) await checkAnchorFile(ledgerAnchor.path);
   const given = await essentials(config, (message) => log.info(message));
-  if (!onlyMigrates) await refuseUnmarkedPoolers(given);
-  const { applied, unknown } = await migrate({
-    url: given.databaseMigrationUrl,
-    onWait: (message) => log.warn(message),
-    runtimeUrl: given.databaseUrl,
-    schemas,
-    jobs: true,
-    ...(onlyMigrates ? givenMasterKeyCheck(config, given) : masterKeyCheck(config, given)),
-  });
+  const migration = { schemas, jobs: true, onWait: (message: string) => log.warn(message) };
+  const { applied, unknown } = onlyMigrates
+    ? await migrate({
+        url: given.databaseMigrationUrl,
+        runtimeUrl: given.databaseUrl,
+        ...migration,
+        ...givenMasterKeyCheck(config, given),
+      })
+    : await migrateMarked(given, { ...migration, ...masterKeyCheck(config, given) });
   if (unknown.length > 0)
     log.warn({ unknown }, "the database has migrations of a later version: its schema is left as it is");
   log.info({ applied }, "database is up to date");

@@ -1,12 +1,22 @@
 import { existsSync, readdirSync } from "node:fs";
 
-/**
- * A page of the site, with its title in the navigation. If the page is a rendered file of docs/, `file` is its path.
- */
+/** The first page of the API reference. */
+export const REFERENCE_PATH = "/docs/reference";
+
+/** The parts of the API reference that are not the endpoints of a tag. */
+export const WEBHOOKS: unique symbol = Symbol("requests that the service sends");
+export const PROBLEMS: unique symbol = Symbol("error answers");
+
+/** A page of the site, with its title in the navigation. */
 export interface Page {
   readonly path: string;
   readonly title: string;
+  /** If the page is a rendered file: its path, relative to docs/. */
   readonly file?: string;
+  /** If the page is made from all files of a folder: the folder. */
+  readonly folder?: URL;
+  /** If the page is a part of the API reference: the tag in the OpenAPI document, or another part. */
+  readonly reference?: string | typeof WEBHOOKS | typeof PROBLEMS;
 }
 
 export interface Chapter {
@@ -20,8 +30,11 @@ export interface Chapter {
  */
 export const DOCS = new URL("../../../docs/", import.meta.url);
 
-/** All pages of the site, in the order of the navigation. */
-export const CHAPTERS: readonly Chapter[] = [
+/** The folder of the changesets, which the page of changes is made from. */
+export const CHANGES = new URL("../.changeset/", DOCS);
+export const CHANGES_PATH = "/docs/changes";
+
+const ALL_CHAPTERS: readonly Chapter[] = [
   {
     title: "Integrate",
     pages: [
@@ -38,9 +51,22 @@ export const CHAPTERS: readonly Chapter[] = [
   {
     title: "Look up",
     pages: [
-      { path: "/docs/reference", title: "API reference" },
       { path: "/docs/errors", title: "Errors", file: "lenders/errors.md" },
       { path: "/docs/contract", title: "Contract", file: "interface.md" },
+      { path: CHANGES_PATH, title: "Changes", folder: CHANGES },
+    ],
+  },
+  {
+    title: "API",
+    pages: [
+      { path: REFERENCE_PATH, title: "API reference" },
+      { path: "/docs/reference/health", title: "Health", reference: "Health" },
+      { path: "/docs/reference/cases", title: "Cases", reference: "Cases" },
+      { path: "/docs/reference/payments", title: "Payments", reference: "Payments" },
+      { path: "/docs/reference/deliveries", title: "Deliveries", reference: "Deliveries" },
+      { path: "/docs/reference/signatures", title: "Signatures", reference: "Signature debugger" },
+      { path: "/docs/reference/received", title: "Requests to you", reference: WEBHOOKS },
+      { path: "/docs/reference/problems", title: "Error objects", reference: PROBLEMS },
     ],
   },
   {
@@ -51,14 +77,29 @@ export const CHAPTERS: readonly Chapter[] = [
       { path: "/docs/conformance", title: "Conformance kit", file: "lenders/conformance.md" },
     ],
   },
-  { title: "For the app", pages: [{ path: "/docs/app", title: "Field-partner app", file: "field-app/README.md" }] },
+  {
+    title: "For the app",
+    pages: [
+      { path: "/docs/app", title: "Field-partner app", file: "field-app/README.md" },
+      { path: "/docs/app/codegen", title: "Generate a client", file: "field-app/codegen.md" },
+    ],
+  },
   {
     title: "Packages",
     pages: [{ path: "/docs/examples", title: "Examples", file: "../examples/README.md" }, ...packagePages()],
   },
-]
-  .map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }))
-  .filter(({ pages }) => pages.length > 0);
+];
+
+/** All pages of the site, in the order of the navigation, without the files that a release does not contain. */
+export const CHAPTERS: readonly Chapter[] = ALL_CHAPTERS.map(({ title, pages }) => ({
+  title,
+  pages: pages.filter(({ file, folder }) =>
+    [file && new URL(file, DOCS), folder].every((one) => !one || existsSync(one)),
+  ),
+})).filter(({ pages }) => pages.length > 0);
+
+/** All pages in the order of the navigation. */
+export const PAGES: readonly Page[] = CHAPTERS.flatMap(({ pages }) => pages);
 
 /**
  * Returns one page for each package, with its README. Returns no pages if the service is installed without the

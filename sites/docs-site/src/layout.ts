@@ -1,5 +1,5 @@
 import { escapeHtml } from "@collections/web-pages";
-import { CHAPTERS, type Page } from "./contents.ts";
+import { CHAPTERS, type Page, PAGES } from "./contents.ts";
 import type { Heading } from "./markdown.ts";
 
 /** The content of a page; `layoutPage` adds the frame. */
@@ -11,7 +11,7 @@ export interface PageContent {
   readonly main: string;
   /** The page's headings. The navigation lists the headings of level 2 below the page. */
   readonly headings?: readonly Heading[];
-  /** The modules that the page runs, such as `pages/document.ts`, below /docs/modules. */
+  /** The modules that the page runs besides `pages/document.ts`, below /docs/modules. */
   readonly scripts?: readonly string[];
   /** Further style sheets, as paths of this site. */
   readonly styles?: readonly string[];
@@ -27,7 +27,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 
 /** Returns a complete HTML page. `base` is the path prefix that a proxy in front of the service removes, or empty. */
 export function layoutPage(content: PageContent, base: string): string {
-  const { title, main, scripts = [], styles = [], wide = false } = content;
+  const { path, title, main, scripts = [], styles = [], wide = false } = content;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -36,21 +36,29 @@ export function layoutPage(content: PageContent, base: string): string {
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)} · Partner Collections</title>
 <link rel="icon" href="${ICON}">
-${["/docs/assets/site.css", ...styles].map((path) => `<link rel="stylesheet" href="${base}${path}">`).join("\n")}
-${scripts.map((path) => `<script type="module" src="${base}/docs/modules/${path}"></script>`).join("\n")}
+${["/docs/assets/site.css", "/docs/assets/code.css", "/docs/assets/search.css", ...styles].map((each) => `<link rel="stylesheet" href="${base}${each}">`).join("\n")}
+${["pages/document.ts", "pages/search.ts", ...scripts].map((each) => `<script type="module" src="${base}/docs/modules/${each}"></script>`).join("\n")}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>
 <header class="top">
 <button class="menu" type="button" popovertarget="navigation">Menu</button>
 <a class="brand" href="${base}/docs">Partner Collections <span>for lenders</span></a>
+<button class="search-button" id="search-button" type="button" hidden>Search</button>
 </header>
+<dialog id="search" aria-label="Search" data-index="${base}/docs/search-index.js">
+<label for="search-text">Search the documentation</label>
+<input id="search-text" type="search" autocomplete="off" spellcheck="false">
+<p id="search-status" role="status"></p>
+<ul id="search-results"></ul>
+</dialog>
 <div class="frame">
 <nav id="navigation" popover aria-label="Documentation">
 ${navigation(content, base)}
 </nav>
-<main id="main"${wide ? ' class="wide"' : ""}>
+<main id="main" tabindex="-1"${wide ? ' class="wide"' : ""}>
 ${main}
+${path === undefined ? "" : neighbours(path, base)}
 </main>
 </div>
 </body>
@@ -62,7 +70,7 @@ function navigation({ path, headings = [] }: PageContent, base: string): string 
   const sections = headings.filter(({ level }) => level === 2);
   return CHAPTERS.map(({ title, pages }) => {
     const items = pages.map((page) => navigationItem(page, page.path === path ? sections : undefined, base));
-    return `<h2>${title}</h2>\n<ul>\n${items.join("\n")}\n</ul>`;
+    return `<p class="chapter">${title}</p>\n<ul>\n${items.join("\n")}\n</ul>`;
   }).join("\n");
 }
 
@@ -75,4 +83,18 @@ function navigationItem({ path, title }: Page, sections: readonly Heading[] | un
   if (!sections || sections.length === 0) return `<li>${link}</li>`;
   const links = sections.map(({ text, anchor }) => `<li><a href="#${anchor}">${escapeHtml(text)}</a></li>`);
   return `<li>${link}<ul>${links.join("")}</ul></li>`;
+}
+
+/** Returns the links to the previous and the next page, in the order of the navigation. */
+function neighbours(path: string, base: string): string {
+  const at = PAGES.findIndex((page) => page.path === path);
+  const link = (page: Page | undefined, rel: string, label: string) =>
+    page
+      ? `<a rel="${rel}" href="${base}${page.path}"><span>${label}</span> ${escapeHtml(page.title)}</a>`
+      : `<span></span>`;
+  const previous = at > 0 ? PAGES[at - 1] : undefined;
+  return `<nav class="neighbours" aria-label="Previous and next page">
+${link(previous, "prev", "Previous")}
+${link(at === -1 ? undefined : PAGES[at + 1], "next", "Next")}
+</nav>`;
 }

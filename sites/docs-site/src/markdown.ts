@@ -1,6 +1,7 @@
 import { escapeHtml } from "@collections/web-pages";
-import highlighter from "highlight.js/lib/common";
-import { Marked, type Renderer, type Tokens } from "marked";
+import { Marked, type Renderer, type Token, type Tokens } from "marked";
+import { codeBlock } from "./code-block.ts";
+import { sampleTabs } from "./sample-tabs.ts";
 
 /** A heading of a document: its text without markup, and the id that links lead to. */
 export interface Heading {
@@ -26,6 +27,10 @@ export type LinkTarget = (href: string) => string | undefined;
  */
 const ROW_NAME = /^`([A-Z][A-Z0-9_]{3,})`$/;
 
+/** The comments around sections that each show the same sample in another language. */
+const TABS_BEGIN = /^<!-- tabs -->\s*$/;
+const TABS_END = /^<!-- end of tabs -->\s*$/;
+
 /** Renders one of our own Markdown files. HTML in it is not escaped, so the text must be trusted. */
 export function renderMarkdown(text: string, targetOf: LinkTarget): RenderedDocument {
   const headings: Heading[] = [];
@@ -37,9 +42,9 @@ export function renderMarkdown(text: string, targetOf: LinkTarget): RenderedDocu
         headings.push(heading);
         return html;
       },
-      code: ({ text, lang = "" }) => renderedCode(text, lang.split(" ", 1)[0] as string),
+      code: ({ text, lang = "" }) => codeBlock(text, lang.split(" ", 1)[0] as string),
       table(token) {
-        return renderedTable(this.parser, token, rowNames);
+        return renderedTable(this.parser, token, { rowNames, name: headings.at(-1)?.text ?? "Table" });
       },
       link({ href, title, tokens }) {
         const target = targetOf(href);
@@ -50,7 +55,41 @@ export function renderMarkdown(text: string, targetOf: LinkTarget): RenderedDocu
       },
     },
   });
-  return { html: marked.parse(text, { async: false }), headings };
+  const html = partsOf(marked.lexer(text)).map((part) =>
+    "tabs" in part ? renderedTabs(part.tabs, (tokens) => marked.parser(tokens), headings) : marked.parser(part.tokens),
+  );
+  return { html: html.join(""), headings };
+}
+
+type Part = { readonly tokens: Token[] } | { readonly tabs: readonly Token[] };
+
+/** Divides a document into the sections between the comments of tabs, and the other parts. */
+function partsOf(tokens: readonly Token[]): Part[] {
+  const parts: Part[] = [];
+  let from = 0;
+  for (const [at, token] of tokens.entries()) {
+    if (token.type !== "html") continue;
+    if (TABS_BEGIN.test(token.raw)) {
+      parts.push({ tokens: tokens.slice(from, at) });
+      from = at + 1;
+    } else if (TABS_END.test(token.raw)) {
+      parts.push({ tabs: tokens.slice(from, at) });
+      from = at + 1;
+    }
+  }
+  return [...parts, { tokens: tokens.slice(from) }];
+}
+
+/** Renders sections as tabs. Each begins with a heading, and its first block of code says in which language it is. */
+function renderedTabs(tokens: readonly Token[], render: (tokens: Token[]) => string, headings: readonly Heading[]) {
+  const starts = tokens.flatMap(({ type }, at) => (type === "heading" ? [at] : []));
+  const samples = starts.map((start, index) => {
+    const section = tokens.slice(start, starts[index + 1]);
+    const code = section.find(({ type }) => type === "code") as Tokens.Code | undefined;
+    return { language: code?.lang?.split(" ", 1)[0] ?? "", html: render(section) };
+  });
+  const before = render(tokens.slice(0, starts[0]));
+  return before + sampleTabs(`samples-${headings.length}`, samples);
 }
 
 type Parser = Renderer["parser"];
@@ -59,7 +98,7 @@ function renderedHeading(parser: Parser, token: Tokens.Heading, before: readonly
   const inner = parser.parseInline(token.tokens);
   const text = parser.parseInline(token.tokens, parser.textRenderer);
   const anchor = unused(anchorOf(text), before);
-  const link = `<a class="anchor" href="#${anchor}" aria-label="Link to this section">#</a>`;
+  const link = `<a class="anchor" href="#${anchor}" aria-label="Link to: ${escapeHtml(text)}">#</a>`;
   const html = `<h${token.depth} id="${anchor}">${inner} ${link}</h${token.depth}>\n`;
   return { html, heading: { level: token.depth, text, anchor } };
 }
@@ -78,23 +117,22 @@ function unused(anchor: string, before: readonly Heading[]): string {
   return free;
 }
 
-function renderedCode(text: string, language: string): string {
-  const inner = highlighter.getLanguage(language) ? highlighter.highlight(text, { language }).value : escapeHtml(text);
-  // A block that is wider than the screen can be scrolled, also by keyboard.
-  return `<div class="code"><pre tabindex="0"><code>${inner}</code></pre></div>\n`;
-}
-
 /**
  * Renders a table. If it has three or more columns, each cell also gets the name of its column, because on a phone the
- * cells of a row are below each other.
+ * cells of a row are below each other. A table that is wider than the page scrolls, also by keyboard, so the box around
+ * it can have the focus and has a name: the heading above the table.
  */
-function renderedTable(parser: Parser, { header, rows, align }: Tokens.Table, rowNames: Set<string>): string {
+function renderedTable(
+  parser: Parser,
+  { header, rows, align }: Tokens.Table,
+  { rowNames, name }: { rowNames: Set<string>; name: string },
+): string {
   const labels = header.map(({ tokens }) => escapeHtml(parser.parseInline(tokens, parser.textRenderer)));
   const isWide = labels.length > 2;
   const cell = (tag: string, column: number, { tokens }: Tokens.TableCell) => {
     const aligned = align[column] ? ` class="${align[column]}"` : "";
-    const labelled = isWide && tag === "td" ? ` role="cell" data-label="${labels[column]}"` : "";
-    return `<${tag}${aligned}${labelled}>${parser.parseInline(tokens)}</${tag}>`;
+    const role = tag === "th" ? ' role="columnheader"' : ` role="cell" data-label="${labels[column]}"`;
+    return `<${tag}${aligned}${isWide ? role : ""}>${parser.parseInline(tokens)}</${tag}>`;
   };
   const cells = (tag: string, row: readonly Tokens.TableCell[]) =>
     row.map((each, column) => cell(tag, column, each)).join("");
@@ -103,7 +141,8 @@ function renderedTable(parser: Parser, { header, rows, align }: Tokens.Table, ro
   const [tableRole, rowRole] = isWide ? [' role="table" class="wide"', ' role="row"'] : ["", ""];
   const head = `<thead><tr${rowRole}>${cells("th", header)}</tr></thead>`;
   const body = rows.map((row) => `<tr${rowId(row, rowNames)}${rowRole}>${cells("td", row)}</tr>`).join("\n");
-  return `<div class="table"><table${tableRole}>${head}<tbody>${body}</tbody></table></div>\n`;
+  const box = `<div class="table" tabindex="0" role="group" aria-label="Table: ${escapeHtml(name)}">`;
+  return `${box}<table${tableRole}>${head}<tbody>${body}</tbody></table></div>\n`;
 }
 
 function rowId(row: readonly Tokens.TableCell[], rowNames: Set<string>): string {

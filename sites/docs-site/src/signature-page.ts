@@ -1,4 +1,4 @@
-import { layoutPage } from "./layout.ts";
+import type { PageContent } from "./layout.ts";
 
 /** The text fields have no names, so that no browser can send them anywhere, even without scripts. */
 const FORM = `<form id="debugger" autocomplete="off" novalidate>
@@ -84,17 +84,12 @@ ${FORM}
 </div>
 <noscript><p class="fault">This page needs JavaScript, because the search runs in your browser.</p></noscript>`;
 
-/** Returns the complete HTML of the signature debugger. It works in the browser only (contract: Signature debugger). */
-export function signaturePage(base: string): string {
-  return layoutPage(
-    {
-      path: "/docs/signature",
-      title: "Signature debugger",
-      main: MAIN,
-      scripts: ["pages/signature-debugger.ts"],
-      styles: ["/docs/assets/signature.css"],
-      wide: true,
-    },
-    base,
-  );
-}
+/** The content of the signature debugger. It works in the browser only (contract: Signature debugger). */
+export const SIGNATURE_CONTENT: PageContent = {
+  path: "/docs/signature",
+  title: "Signature debugger",
+  main: MAIN,
+  scripts: ["pages/signature-debugger.ts"],
+  styles: ["/docs/assets/forms.css", "/docs/assets/signature.css"],
+  wide: true,
+};

@@ -12,14 +12,18 @@ import {
 import { fileURLToPath } from "node:url";
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from "express";
 import type { Logger } from "pino";
-import { CHAPTERS, type Page } from "./contents.ts";
-import { documentPage, OPENAPI, SAMPLES, VECTORS } from "./document-page.ts";
+import { PAGES as LISTED } from "./contents.ts";
+import { OPENAPI, SAMPLES, VECTORS } from "./document-page.ts";
 import { layoutPage } from "./layout.ts";
-import { openApiFile, referencePage, swaggerUiFiles, swaggerUiVersion } from "./reference-page.ts";
-import { signaturePage } from "./signature-page.ts";
+import { LLMS_PATH, markdownFiles } from "./markdown-files.ts";
+import { openApiFile } from "./open-api-file.ts";
+import { pageContents } from "./page-contents.ts";
+import { searchEntries } from "./search-index.ts";
 
 const PAGES = new URL("./pages/", import.meta.url);
-const ENTRIES = ["document.ts", "reference.ts", "signature-debugger.ts"].map((name) => new URL(name, PAGES));
+const ENTRIES = ["document.ts", "old-reference-links.ts", "reference.ts", "search.ts", "signature-debugger.ts"].map(
+  (name) => new URL(name, PAGES),
+);
 
 export interface SiteOptions {
   /** The path prefix that a proxy in front of the service removes, or empty. */
@@ -35,18 +39,31 @@ export interface SiteOptions {
  */
 export function documentationSite({ publicBasePath, log, openApi }: SiteOptions): Router {
   const router = Router({ caseSensitive: true });
-  for (const page of CHAPTERS.flatMap(({ pages }) => pages)) {
-    if (page.file !== undefined) router.get(page.path, document({ ...page, file: page.file }, publicBasePath));
+  const contents = pageContents(publicBasePath, openApi);
+  for (const { path, reference } of LISTED) {
+    const made = madeOnce(async () => layoutPage(await contents(path), publicBasePath));
+    // Only the reference sends requests: those that a reader tries there.
+    const mayConnect = typeof reference === "string" ? "'self'" : "'none'";
+    router.get(path, async (_, response) => answerPage(response, await made(), mayConnect));
   }
-  router.get("/docs/signature", (_, response) => answerPage(response, signaturePage(publicBasePath)));
-  router.get("/docs/reference", async (_, response) => {
-    answerPage(response, referencePage(publicBasePath, await swaggerUiVersion()), "'self'");
-  });
   router.get(
     OPENAPI.path,
     openApiFile(() => openApi(publicBasePath)),
   );
-  router.use(swaggerUiFiles());
+  const index = madeOnce(async () => {
+    // The page of changes has every word, and would hide the pages that explain it.
+    const searched = LISTED.filter(({ folder }) => folder === undefined);
+    const pages = searched.map(async (page) => searchEntries(page, (await contents(page.path)).main, publicBasePath));
+    return `globalThis.documentationIndex=${JSON.stringify((await Promise.all(pages)).flat())}`;
+  });
+  router.get("/docs/search-index.js", async (_, response) => {
+    response
+      .set("Cache-Control", "no-cache")
+      .type("text/javascript")
+      .send(await index());
+  });
+  router.use(markdownFiles(publicBasePath));
+  router.get("/llms.txt", (_, response) => response.redirect(301, `${publicBasePath}${LLMS_PATH}`));
   router.get("/docs/guide", (_, response) => response.redirect(301, `${publicBasePath}/docs`));
   // The `type` of an error answer is a URL with this path.
   router.get("/errors/:code", ({ params }, response) => {
@@ -80,11 +97,6 @@ const BROKEN = {
 <p>It is our fault, and it is written down. The other pages are in the navigation.</p>`,
 };
 
-function document(page: Page & { file: string }, base: string): RequestHandler {
-  const made = madeOnce(() => documentPage(page, base));
-  return async (_, response) => answerPage(response, await made());
-}
-
 function modules(): RequestHandler {
   const made = madeOnce(async () => serveBrowserModules(await browserModules(ENTRIES, await folders())));
   return async (request, response, next) => (await made())(request, response, next);
@@ -97,6 +109,7 @@ async function folders(): Promise<SourceFolders> {
     pages: sourceFolder(PAGES),
     signing: sourceFolder(new URL(".", signing)),
     hashes,
+    minisearch: await packageFolder("minisearch", new URL(import.meta.url)),
     shared: SHARED_BROWSER_MODULES,
   };
 }

@@ -31,6 +31,7 @@ describe("a document", () => {
 
   test("escapes code, and highlights known languages", () => {
     expect(html('```text run\n<a> & "b"\n```')).toContain("<code>&lt;a&gt; &amp; &quot;b&quot;</code>");
+    expect(html("```js\n1\n```")).toContain('<pre tabindex="0" role="group" aria-label="Code: JavaScript"><code>');
     expect(html("```klingon\n<a>\n```")).toContain("<code>&lt;a&gt;</code>");
     expect(html('```json\n{ "<a>": 1 }\n```')).toContain('<span class="hljs-attr">&quot;&lt;a&gt;&quot;</span>');
     expect(html("```bash run\nexport A=1 # b\n```")).toContain('<span class="hljs-comment"># b</span>');
@@ -40,6 +41,7 @@ describe("a document", () => {
     const table =
       "| HTTP | Code |\n| --: | --- |\n| 404 | `LOAN_NOT_FOUND` |\n| 404 | `LOAN_NOT_FOUND` |\n| 401 | see `BAD` |\n";
     const rendered = html(table);
+    expect(rendered).toContain('<div class="table" tabindex="0" role="group" aria-label="Table: Table"><table>');
     expect(rendered.match(/<tr[^>]*>/g)).toEqual(["<tr>", '<tr id="LOAN_NOT_FOUND">', "<tr>", "<tr>"]);
     expect(rendered).toContain('<td class="right">404</td><td><code>LOAN_NOT_FOUND</code></td>');
   });

@@ -1,10 +1,10 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
-import { CHAPTERS, DOCS } from "../src/contents.ts";
+import { CHANGES, DOCS, PAGES } from "../src/contents.ts";
 import { OPENAPI, serveDocumentation } from "./fixtures/serve-documentation.ts";
 
 const PROBLEM_CODES = OPENAPI.components.schemas.Problem.properties.code.enum;
-const PAGES = CHAPTERS.flatMap(({ pages }) => pages);
 
 let origin: string;
 
@@ -32,10 +32,15 @@ test.each(["database", "flows", "ledger", "money", "webhooks"])(
   async (name) => {
     const html = await htmlAt(`/docs/packages/${name}`);
     expect(html).toContain(`<h1 id="collections${name}">@collections/${name} `);
-    expect(html).toMatch(/<pre tabindex="0"><code>.*import.*@collections\//s);
+    expect(html).toMatch(/<pre tabindex="0" role="group" aria-label="[^"]+"><code>.*import.*@collections\//s);
     expect(html).toContain("<strong>Not here:</strong>");
   },
 );
+
+test("every tag of the OpenAPI document has a page in the reference", () => {
+  const referenced = PAGES.flatMap(({ reference }) => (typeof reference === "string" ? [reference] : []));
+  expect(referenced).toEqual(OPENAPI.tags.map(({ name }) => name));
+});
 
 describe.each(PAGES)("$path", ({ path, title }) => {
   test("has one h1, and is in the navigation", async () => {
@@ -109,8 +114,38 @@ test("the code samples are served as text, and the signature vectors as JSON", a
   expect(vectors.vectors.length).toBeGreaterThan(10);
 });
 
+test("the page of changes has the text of every changeset, with those of the service first", async () => {
+  const page = await (await fetch(`${origin}/docs/changes`)).text();
+  expect(
+    [...page.matchAll(/<h2[^>]*>.*?<\/h2>/gs)].map(([heading]) => heading.replaceAll(/<[^>]*>|#/g, "").trim()),
+  ).toEqual(["New in the service", "Corrected in the service", "New in packages", "Corrected in packages"]);
+  const markdown = await (await fetch(`${origin}/docs/changes.md`)).text();
+  const changesets = readdirSync(CHANGES).filter((name) => name.endsWith(".md"));
+  expect(changesets.length).toBeGreaterThan(0);
+  for (const name of changesets) {
+    const [, first] = /^---\n.*?\n---\n+([^\n]+)/s.exec(readFileSync(new URL(name, CHANGES), "utf8"))!;
+    expect(markdown, name).toContain(first);
+  }
+});
+
+test("llms.txt has a title and a summary, and links to the Markdown of every page that has any", async () => {
+  const answer = await fetch(`${origin}/llms.txt`);
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
+  const text = await answer.text();
+  expect(text).toMatch(/^# Partner Collections for lenders\n\n> /);
+  const links = [...text.matchAll(/^- \[[^\]]+\]\((\/docs[^)]*)\)/gm)].map(([, path]) => path!);
+  expect(links).toEqual(PAGES.filter(({ file, folder }) => file ?? folder).map(({ path }) => `${path}.md`));
+  for (const link of links) {
+    const file = await fetch(origin + link);
+    expect([link, file.status, file.headers.get("content-type")]).toEqual([link, 200, "text/markdown; charset=utf-8"]);
+    expect(await file.text()).toMatch(/^# /m);
+  }
+});
+
 test.each([
   "/docs/nothing",
+  "/docs/nothing.md",
+  "/docs/reference.md",
   "/docs/%zz",
   "/docs/assets/",
   "/docs/assets/..%2fsite.ts",

@@ -1,20 +1,20 @@
 import { escapeHtml } from "@collections/web-pages";
 
-/** The app's icon: an open door. It is embedded in the page, so that no image is loaded. */
-const ICON = `data:image/svg+xml,${encodeURIComponent(
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#0b6b63"/>` +
-    `<path d="M11 24V9.5l9-2V24M8 24h16M17 15.5v1.5" fill="none" stroke="#fff" stroke-width="2.4" ` +
-    `stroke-linecap="round" stroke-linejoin="round"/></svg>`,
-)}`;
+/** The paths of the app's files, which the page names. */
+export interface PageFiles {
+  readonly script: string;
+  readonly styles: string;
+}
 
-/** The style sheets below /app/assets, in the order in which the page loads them: later ones override earlier ones. */
-export const STYLES = ["base.css", "frame.css", "controls.css", "parts.css", "cases.css", "door.css"];
+/** The texts of the page itself. All other texts are in the catalogues of the script. */
+const NAME = "Partner Collections";
+const NO_SCRIPT = "This app needs JavaScript. · इस ऐप के लिए JavaScript ज़रूरी है।";
 
 /**
- * Returns the only page of the app; its modules create all content. `base` is the path prefix that a proxy in front of
+ * Returns the only page of the app; its script creates all content. `base` is the path prefix that a proxy in front of
  * the service removes, or empty.
  */
-export function appPage(base: string): string {
+export function appPage(base: string, { script, styles }: PageFiles): string {
   return `<!doctype html>
 <html lang="en" data-base="${escapeHtml(base)}">
 <head>
@@ -23,14 +23,44 @@ export function appPage(base: string): string {
 <meta name="color-scheme" content="light dark">
 <meta name="theme-color" media="(prefers-color-scheme: light)" content="#f3f5f2">
 <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0e1412">
-<title>Partner Collections</title>
-<link rel="icon" href="${ICON}">
-${STYLES.map((name) => `<link rel="stylesheet" href="${base}/app/assets/${name}">`).join("\n")}
-<script type="module" src="${base}/app/modules/phone/main.ts"></script>
+<title>${NAME}</title>
+<link rel="icon" href="${base}/app/icons/icon.svg">
+<link rel="apple-touch-icon" href="${base}/app/icons/apple-touch-icon.png">
+<link rel="manifest" href="${base}/app/manifest.webmanifest">
+<link rel="stylesheet" href="${base}/app${styles}">
+<script type="module" src="${base}/app${script}"></script>
 </head>
 <body>
-<div id="app"><noscript><p class="notice bad">This app needs JavaScript.</p></noscript></div>
+<div id="app"><noscript><p class="notice bad">${NO_SCRIPT}</p></noscript></div>
 </body>
 </html>
 `;
+}
+
+/** Returns the web app manifest, with which a phone installs the app. */
+export function appManifest(base: string): object {
+  const png = (name: string, size: number, purpose: "any" | "maskable") => ({
+    src: `${base}/app/icons/${name}.png`,
+    sizes: `${size}x${size}`,
+    type: "image/png",
+    purpose,
+  });
+  return {
+    id: `${base}/app`,
+    name: NAME,
+    short_name: "Collections",
+    description: "Cases, payment links at the door, and the field partner's own money.",
+    start_url: `${base}/app`,
+    scope: `${base}/app`,
+    display: "standalone",
+    orientation: "portrait",
+    background_color: "#f3f5f2",
+    theme_color: "#0b6b63",
+    icons: [
+      png("icon-192", 192, "any"),
+      png("icon-512", 512, "any"),
+      png("maskable-512", 512, "maskable"),
+      { src: `${base}/app/icons/icon.svg`, sizes: "any", type: "image/svg+xml", purpose: "any" },
+    ],
+  };
 }

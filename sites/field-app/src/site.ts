@@ -1,20 +1,10 @@
-import {
-  answerPage,
-  type BrowserModules,
-  browserModules,
-  serveBrowserModules,
-  madeOnce,
-  SHARED_BROWSER_MODULES,
-  sourceFolder,
-  staticFiles,
-} from "@collections/web-pages";
+import { answerPage, madeOnce, staticFiles } from "@collections/web-pages";
 import { type RequestHandler, Router } from "express";
-import { appPage, STYLES } from "./page.ts";
+import { appScript, appStyles, type ServedFile, workerScript } from "./bundle.ts";
+import { appManifest, appPage } from "./page.ts";
+import { serveText } from "./serve-file.ts";
 
-const PHONE = new URL("./phone/", import.meta.url);
-const WORKER = new URL("./worker/", import.meta.url);
-const ASSETS = new URL("./assets/", import.meta.url);
-const WORKER_MODULE = "worker/offline.ts";
+const ICONS = new URL("./assets/icons/", import.meta.url);
 
 export interface FieldAppOptions {
   /** The path prefix that a proxy in front of the service removes, or empty. */
@@ -25,40 +15,51 @@ export interface FieldAppOptions {
  * Serves the field partners' app for browsers below /app. Mount it in sandboxes only: the app demonstrates the product
  * and acts as a field partner on the public GraphQL API. It loads nothing from other hosts.
  */
-export function fieldApp({ publicBasePath }: FieldAppOptions): Router {
+export function fieldApp({ publicBasePath: base }: FieldAppOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.get("/app", (_, response) => answerPage(response, appPage(publicBasePath), "'self'"));
-  router.get("/app/", (_, response) => response.redirect(301, `${publicBasePath}/app`));
-  router.get("/app/shell.json", async (_, response) => {
-    response.set("Cache-Control", "no-cache").json(shell(await modulesMade(), publicBasePath));
+  router.get("/app", async (_, response) => {
+    const { script, styles } = await files();
+    const more = { "img-src": "'self' data:", "manifest-src": "'self'" };
+    answerPage(response, appPage(base, { script: script.path, styles: styles.path }), "'self'", more);
   });
-  router.use("/app/assets", staticFiles(ASSETS));
-  router.use("/app/modules", modules());
+  router.get("/app/", (_, response) => response.redirect(301, `${base}/app`));
+  router.get("/app/manifest.webmanifest", (_, response) => {
+    response
+      .set("Cache-Control", "no-cache")
+      .type("application/manifest+json")
+      .send(JSON.stringify(appManifest(base)));
+  });
+  // The files that the service worker stores, so that the app opens without a network.
+  router.get("/app/shell.json", async (_, response) => {
+    const { script, styles } = await files();
+    const paths = [script.path, styles.path, "/manifest.webmanifest", ...ICON_PATHS];
+    response.set("Cache-Control", "no-cache").json([`${base}/app`, ...paths.map((path) => `${base}/app${path}`)]);
+  });
+  router.use("/app/icons", staticFiles(ICONS));
+  router.use("/app", filesServed());
   return router;
 }
 
-const modulesMade = madeOnce(() =>
-  browserModules([new URL("main.ts", PHONE), new URL("offline.ts", WORKER)], {
-    phone: sourceFolder(PHONE),
-    worker: sourceFolder(WORKER),
-    shared: SHARED_BROWSER_MODULES,
-    uqr: sourceFolder(new URL(".", import.meta.resolve("uqr"))),
-  }),
-);
-const modulesServed = madeOnce(async () => serveBrowserModules(await modulesMade()));
+const ICON_PATHS = ["/icons/icon.svg", "/icons/icon-192.png"];
 
-/** Returns the files that the service worker stores, so that the app opens without a network. */
-function shell(modules: BrowserModules, base: string): string[] {
-  const scripts = [...modules.keys()].filter((path) => path !== WORKER_MODULE);
-  const files = [...STYLES.map((name) => `assets/${name}`), ...scripts.map((path) => `modules/${path}`)];
-  return [`${base}/app`, ...files.map((path) => `${base}/app/${path}`)];
-}
+const files = madeOnce(async () => {
+  const [script, styles, worker] = await Promise.all([appScript(), appStyles(), workerScript()]);
+  return { script, styles, worker };
+});
 
-function modules(): RequestHandler {
-  return async (request, response, next) => {
-    const serve = await modulesServed();
-    // By default a service worker controls only URLs below its own path. This header lets the worker control all URLs.
-    if (request.path === `/${WORKER_MODULE}`) response.set("Service-Worker-Allowed", "/");
-    serve(request, response, next);
-  };
+/** Serves the scripts and the styles, which are made at the first request. */
+function filesServed(): RequestHandler {
+  const served = madeOnce(async () => {
+    const { script, styles, worker } = await files();
+    const router = Router({ caseSensitive: true, strict: true });
+    const serve = ({ path, text }: ServedFile, type: string) =>
+      router.get(path, serveText({ type, text, isImmutable: true }));
+    serve(script, "text/javascript");
+    serve(styles, "text/css");
+    // By default a service worker controls only URLs below its own path. This header lets it control /app itself too.
+    const headers = { "Service-Worker-Allowed": `/` };
+    router.get(worker.path, serveText({ type: "text/javascript", text: worker.text, isImmutable: false, headers }));
+    return router;
+  });
+  return async (request, response, next) => (await served())(request, response, next);
 }

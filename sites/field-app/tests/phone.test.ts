@@ -67,6 +67,8 @@ describe("a typed amount", () => {
     ["5000", 0, "5000"],
     ["1.234", 3, "1234"],
     ["007", 2, "700"],
+    ["२,५००.५०", 2, "250050"],
+    ["₹ १,२५,०००", 2, "12500000"],
   ])("%j with %i decimals is %s in minor units", (text, digits, minor) => {
     expect(typedAmount(text, digits)).toEqual({ minor });
   });

@@ -4,8 +4,7 @@ import { consequenceWords, returnedWords } from "../src/phone/ui/reversal-words.
 
 /** Returns an amount of paise as the service shows it. */
 function rupees(minor: number): Money {
-  const decimal = (minor / 100).toFixed(2);
-  return { minor: String(minor), currency: "INR", decimal, display: decimal.replace(/^(-?)/, "$1₹") };
+  return { minor: String(minor), currency: "INR", decimal: (minor / 100).toFixed(2) };
 }
 
 function returned(amount: number, payment: number, reason: string): Reversal {
@@ -13,22 +12,24 @@ function returned(amount: number, payment: number, reason: string): Reversal {
   return { ...of, amount: rupees(amount), payment: rupees(payment), reason };
 }
 
+const CALCULATION = { percent: "2.5", base: rupees(0), baseBefore: null };
+
 /** Returns an earning on the payment A that the reversal RV-1 has changed, unless `more` says otherwise. */
 function line(minor: number, status: EarningStatus, more: Partial<CaseEarning> = {}): CaseEarning {
   const changed = { reference: "A", reversal: { reversalReference: "RV-1" }, payout: null };
-  return { amount: rupees(minor), status, formula: "", ...changed, ...more };
+  return { amount: rupees(minor), status, calculation: CALCULATION, ...changed, ...more };
 }
 
 describe("the app says what was reversed and why:", () => {
   test.each([
-    ["BANK_REVERSED", 400_000, "₹4000.00 was returned by the bank"],
-    ["CHARGEBACK", 400_000, "₹4000.00 was charged back by the borrower's bank"],
-    ["BOUNCED", 50_000, "₹500.00 of ₹4000.00 bounced"],
-    ["DUPLICATE", 400_000, "₹4000.00 had been recorded twice"],
-    ["WRONG_LOAN", 400_000, "₹4000.00 belongs to another loan"],
-    ["ENTERED_BY_MISTAKE", 400_000, "₹4000.00 had been recorded by mistake"],
-    ["OTHER", 400_000, "₹4000.00 was taken back"],
-    ["A_REASON_OF_A_LATER_VERSION", 400_000, "₹4000.00 was taken back"],
+    ["BANK_REVERSED", 400_000, "₹4,000.00 was returned by the bank."],
+    ["CHARGEBACK", 400_000, "₹4,000.00 was charged back by the borrower’s bank."],
+    ["BOUNCED", 50_000, "₹500.00 of ₹4,000.00 bounced."],
+    ["DUPLICATE", 400_000, "₹4,000.00 had been recorded twice."],
+    ["WRONG_LOAN", 400_000, "₹4,000.00 belongs to another loan."],
+    ["ENTERED_BY_MISTAKE", 400_000, "₹4,000.00 had been recorded by mistake."],
+    ["OTHER", 400_000, "₹4,000.00 was taken back."],
+    ["A_REASON_OF_A_LATER_VERSION", 400_000, "₹4,000.00 was taken back."],
   ])("%s of %d paise", (reason, amount, words) => {
     expect(returnedWords(returned(amount, 400_000, reason))).toBe(words);
   });
@@ -81,6 +82,8 @@ describe("the app says what a reversal means for the field partner's money:", ()
   });
 
   test("an answer that an earlier version of the app has stored, without the new fields, changes nothing", () => {
-    expect(consequenceWords(reversal, [{ amount: rupees(10_000), status: "CREDITED", formula: "" }])).toBe("");
+    expect(consequenceWords(reversal, [{ amount: rupees(10_000), status: "CREDITED", calculation: CALCULATION }])).toBe(
+      "",
+    );
   });
 });

@@ -4,23 +4,40 @@ import type { Response } from "express";
 /** The hosts that a page's scripts may connect to: none, or this service. */
 export type MayConnect = "'none'" | "'self'";
 
-/** Sends a page. Browsers cache it and revalidate it each time. The page loads nothing from other hosts. */
-export function answerPage(response: Response, html: string, mayConnect: MayConnect = "'none'"): void {
-  response.set({ "Content-Security-Policy": policy(mayConnect), "Cache-Control": "no-cache", ETag: etagOf(html) });
+/**
+ * Sends a page. Browsers cache it and revalidate it each time. The page loads nothing from other hosts.
+ *
+ * @param more directives of the Content-Security-Policy that are added, or that replace those of every page
+ */
+export function answerPage(
+  response: Response,
+  html: string,
+  mayConnect: MayConnect = "'none'",
+  more: Readonly<Record<string, string>> = {},
+): void {
+  response.set({
+    "Content-Security-Policy": policy(mayConnect, more),
+    "Cache-Control": "no-cache",
+    ETag: etagOf(html),
+  });
   response.type("html").send(html);
 }
 
-function policy(mayConnect: MayConnect): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src data:",
-    `connect-src ${mayConnect}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; ");
+function policy(mayConnect: MayConnect, more: Readonly<Record<string, string>>): string {
+  const directives = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "data:",
+    "connect-src": mayConnect,
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+    ...more,
+  };
+  return Object.entries(directives)
+    .map(([name, sources]) => `${name} ${sources}`)
+    .join("; ");
 }
 
 function etagOf(text: string): string {

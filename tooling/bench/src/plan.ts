@@ -6,8 +6,17 @@ export interface Plan {
   readonly reconciliations: ReconciliationPlan;
   readonly app: AppPlan;
   readonly processes: ProcessesPlan;
+  readonly schema: SchemaPlan;
   readonly start: StartPlan;
+  readonly page: HeadingPlan;
   readonly growth: GrowthPlan;
+}
+
+export interface SchemaPlan {
+  readonly rounds: number;
+  /** The number of payments of a round, each on a loan of its own, after `warmUpPayments` that are not measured. */
+  readonly payments: number;
+  readonly warmUpPayments: number;
 }
 
 export interface ProcessesPlan {
@@ -25,6 +34,10 @@ export interface StartPlan {
   readonly clients: number;
   /** How long the service confirms payments before its memory is measured again. */
   readonly loadMs: number;
+}
+
+export interface HeadingPlan {
+  readonly rounds: number;
 }
 
 export interface GrowthPlan {
@@ -163,7 +176,9 @@ export const FULL_PLAN: Plan = {
     links: { clients: [1, 8], perClient: 40, mintMs: 20 },
   },
   processes: { rounds: 5, numbers: [1, 2, 4], clients: 32, roundMs: 2_000, events: 4_000, loans: 1_000 },
+  schema: { rounds: 5, payments: 5_000, warmUpPayments: 500 },
   start: { rounds: 7, clients: 32, loadMs: 60_000 },
+  page: { rounds: 7 },
   growth: {
     rounds: 7,
     clients: 32,
@@ -207,7 +222,9 @@ export const QUICK_PLAN: Plan = {
     links: { clients: [8], perClient: 8, mintMs: 20 },
   },
   processes: { rounds: 1, numbers: [1, 2], clients: 32, roundMs: 1_000, events: 1_000, loans: 500 },
+  schema: { rounds: 1, payments: 1_000, warmUpPayments: 100 },
   start: { rounds: 2, clients: 32, loadMs: 3_000 },
+  page: { rounds: 1 },
   growth: {
     rounds: 3,
     clients: 32,

@@ -10,11 +10,14 @@ import { type GrowthReport, measureGrowth } from "./growth/growth.ts";
 import { growthLines, growthText } from "./growth/growth-report.ts";
 import { type ImportFigures, measureImports } from "./imports/imports.ts";
 import { COMMISSION_PERCENT, type Loans } from "./load/payment.ts";
+import { headingLines, headingText, measureFirstHeading } from "./page/first-heading.ts";
 import { measureProcesses } from "./processes/processes.ts";
 import { processesLines, processesText } from "./processes/processes-report.ts";
 import { reconciliationLines, reconciliationText } from "./reconciliations/reconciliation-report.ts";
 import { measureReconciliations } from "./reconciliations/reconciliations.ts";
 import type { Callbacks, ReceiverQuestion } from "./webhooks/receiver.ts";
+import { measureSchema } from "./schema/schema-cost.ts";
+import { schemaLines, schemaText } from "./schema/schema-report.ts";
 import { measureStart, startLines, startText } from "./start/start.ts";
 import { type Bench, type Subject, subject } from "./subject.ts";
 import { webhookLines, webhookText } from "./webhooks/webhook-report.ts";
@@ -67,11 +70,27 @@ export const subjects: readonly Subject[] = [
     lines: (plan, figures) => processesLines(plan.processes, figures),
   }),
   subject({
+    name: "schema",
+    about: "PostgreSQL's processor time for a payment, compared with a lean schema of the same facts; 3 minutes",
+    measure: ({ plan, server, onProgress }) => measureSchema({ plan: plan.schema, server, onProgress }),
+    text: (plan, costs) => schemaText(plan.schema, costs),
+    lines: (plan, costs) => schemaLines(plan.schema, costs),
+  }),
+  subject({
     name: "start",
-    about: "the start and the memory of the service, compared with a minimal process of Express and pg; 3 minutes",
+    about:
+      "the start and the memory of the service and of commands, compared with minimal processes of Express and pg; 4 minutes",
     measure: ({ plan, server, onProgress }) => measureStart({ plan: plan.start, server, onProgress }),
     text: (plan, report) => startText(plan.start, report),
     lines: (plan, report) => startLines(plan.start, report),
+  }),
+  subject({
+    name: "page",
+    about:
+      "the first heading of the field partners' app over slow 3G, compared with a page of one small script; 1 minute",
+    measure: ({ plan, server, onProgress }) => measureFirstHeading({ plan: plan.page, server, onProgress }),
+    text: (plan, report) => headingText(plan.page, report),
+    lines: (plan, report) => headingLines(plan.page, report),
   }),
   subject({
     name: "growth",

@@ -3,13 +3,16 @@ import { stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Browser, ChromiumMissingError, SCREENS, startBrowser } from "./index.ts";
+import { accessibilityFindings, type Browser, ChromiumMissingError, SCREENS, startBrowser } from "./index.ts";
 import { findChromium } from "./executable.ts";
 
 const PAGES: Record<string, string> = {
   "/good": `<meta name="viewport" content="width=device-width"><h1>Good</h1><img src="/picture"><script src="/script"></script>`,
   "/wide": `<meta name="viewport" content="width=device-width"><div style="width: 1500px">Wide</div>`,
   "/bad": `<script>console.error("said so"); setTimeout(() => { throw new Error("thrown"); });</script>`,
+  "/clean": `<!doctype html><html lang="en"><title>Clean</title><main><h1>Clean</h1><p>Text</p></main></html>`,
+  "/faulty": `<!doctype html><html lang="en"><title>Faulty</title><main><h1>Faulty</h1><img src="/picture">
+    <p><font color="#bbbbbb">Text</font></p></main></html>`,
   "/elsewhere": `<script type="module">
     const tries = [
       fetch("http://collections.example/by-name"), fetch("http://192.0.2.1/by-address"), fetch("http://localhost:9/port"),
@@ -21,6 +24,11 @@ const PAGES: Record<string, string> = {
   </script>`,
 };
 
+const CONTENT_SECURITY_POLICIES: Record<string, string> = {
+  "/clean": "default-src 'none'",
+  "/faulty": "default-src 'none'",
+};
+
 let server: Server;
 let origin: string;
 let browser: Browser;
@@ -28,6 +36,7 @@ let browser: Browser;
 beforeAll(async () => {
   server = createServer((request, response) => {
     const page = PAGES[request.url!];
+    response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICIES[request.url!] ?? "");
     response.setHeader("Content-Type", page === undefined ? "text/javascript" : "text/html");
     response.end(page);
   });
@@ -87,6 +96,14 @@ describe.each(["desktop", "phone"] as const)("a page on a %s screen", (screen) =
     expect((await stat(path)).size).toBeGreaterThan(1_000);
     await open.close();
   });
+});
+
+test("axe finds the faults of a page under a strict content security policy, and nothing on a page without faults", async () => {
+  const [clean, faulty] = await Promise.all([browser.open(`${origin}/clean`), browser.open(`${origin}/faulty`)]);
+  expect(await accessibilityFindings(clean.page)).toEqual([]);
+  const findings = await accessibilityFindings(faulty.page);
+  expect(findings.find((finding) => finding.startsWith("image-alt: img"))).toBeDefined();
+  expect(findings.find((finding) => finding.startsWith("color-contrast: font"))).toBeDefined();
 });
 
 test("pages share no cookies and no storage", async () => {

@@ -14,7 +14,7 @@ export type Screen = keyof typeof SCREENS;
 export interface OpenOptions {
   /** The screen of the page; default `desktop`. A phone also has a touch screen. */
   readonly screen?: Screen;
-  /** Default: `light`. */
+  /** The colour scheme of the page; default `light`. */
   readonly colorScheme?: "light" | "dark";
 }
 

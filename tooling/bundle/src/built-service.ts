@@ -7,9 +7,9 @@ import { BUNDLES, ROOT } from "./bundle.ts";
 
 /** The files to run with Node. */
 export interface BuiltService {
-  /** The service. */
+  /** The path of the service's program. */
   readonly main: string;
-  /** The operators' CLI. */
+  /** The path of the program of the operators' CLI. */
   readonly cli: string;
 }
 

@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +32,31 @@ test.each([
   const { status, stderr } = build(...args);
   expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(problem) as string });
   expect(existsSync(join(BUNDLES, "../src/main.ts"))).toBe(true);
+});
+
+test("pnpm build keeps the files of the earlier bundle for the processes that run it, and removes them after a month", () => {
+  const folder = join(BUNDLES, "kept-by-a-test");
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(folder, { recursive: true });
+  // The last build is 40 days old, and replaced two others, one of them long ago.
+  const ages = { "last-1a2b3c4d.js": 40, "recent-2b3c4d5e.js": 29, "ancient-5e6f7a8b.js": 31, "main.js": 40 };
+  for (const [name, days] of Object.entries(ages)) {
+    writeFileSync(join(folder, name), "old");
+    const at = new Date(Date.now() - days * 24 * 3_600_000);
+    utimesSync(join(folder, name), at, at);
+  }
+  writeFileSync(join(folder, "files.json"), JSON.stringify(["last-1a2b3c4d.js", "main.js"]));
+  for (let builds = 1; builds <= 2; builds++) {
+    expect(build("--name", "kept-by-a-test")).toMatchObject({ status: 0, stderr: "" });
+    const names = readdirSync(folder);
+    expect(names.filter((name) => /^(last|recent|ancient)-/.test(name)).toSorted()).toEqual([
+      "last-1a2b3c4d.js",
+      "recent-2b3c4d5e.js",
+    ]);
+    expect(names).toContain("inputs.json");
+    expect(readFileSync(join(folder, "main.js"), "utf8")).not.toBe("old");
+  }
+  expect(globSync("kept-by-a-test-draft-*", { cwd: BUNDLES })).toEqual([]);
 });
 
 test("builtService returns files that exist", () => {

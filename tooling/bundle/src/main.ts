@@ -1,17 +1,18 @@
 /** The program behind `pnpm build`. */
-import { rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { BUNDLES, ROOT, writeBundle } from "./bundle.ts";
+import { BUNDLES, ROOT, updateBundle } from "./bundle.ts";
 
 const HELP = `Usage: pnpm build [--name NAME] [--json]
 
 Bundles the service and the operators' CLI into services/collections/dist/NAME. Its main.js and cli.js do what
 services/collections/src/main.ts and services/collections/src/cli/main.ts do, but start sooner. They need the installed
-packages of this checkout. Build again after each change of the sources.
+packages of this checkout. "pnpm start" and "pnpm collections" run the bundle named "service" if it was built from the
+present sources, and otherwise the sources. "pnpm install" builds the bundle; build it again after each update.
 
 Options:
-  --name NAME  letters, digits and hyphens; a bundle of that name is replaced (default: service)
+  --name NAME  letters, digits and hyphens; a bundle of that name is replaced (default: service). The files of the
+               earlier bundle are kept for 30 days, for processes that still run it
   --json       prints {"main": …, "cli": …}, the paths of the two files
   --help       shows this text
 
@@ -39,8 +40,7 @@ async function main(args: string[]): Promise<number> {
     return refuse(`--name "${values.name}" may only contain letters, digits and hyphens.`);
   }
   const folder = join(BUNDLES, values.name);
-  await rm(folder, { recursive: true, force: true });
-  await writeBundle(folder);
+  await updateBundle(folder);
   const files = { main: relative(ROOT, join(folder, "main.js")), cli: relative(ROOT, join(folder, "cli.js")) };
   process.stdout.write(values.json ? `${JSON.stringify(files)}\n` : `Built ${files.main} and ${files.cli}\n`);
   return 0;

@@ -7,6 +7,7 @@ import { importedWhole } from "./invariants/imported-whole.ts";
 import { ledgerVerifies } from "./invariants/ledger-verifies.ts";
 import { linksExplained } from "./invariants/links-explained.ts";
 import { nothingStuck } from "./invariants/nothing-stuck.ts";
+import { reconciled } from "./invariants/reconciled.ts";
 import { reversedOnce } from "./invariants/reversed-once.ts";
 import { reversedWhole } from "./invariants/reversed-whole.ts";
 import { sequencesGapless } from "./invariants/sequences-gapless.ts";
@@ -17,6 +18,7 @@ export const invariants: readonly Invariant[] = [
   bookedWhole,
   reversedOnce,
   reversedWhole,
+  reconciled,
   ledgerVerifies,
   sequencesGapless,
   eventsAccounted,

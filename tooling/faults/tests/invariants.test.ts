@@ -9,11 +9,12 @@ import { importedWhole } from "../src/invariants/imported-whole.ts";
 import { ledgerVerifies } from "../src/invariants/ledger-verifies.ts";
 import { linksExplained } from "../src/invariants/links-explained.ts";
 import { nothingStuck } from "../src/invariants/nothing-stuck.ts";
+import { reconciled } from "../src/invariants/reconciled.ts";
 import { reversedOnce } from "../src/invariants/reversed-once.ts";
 import { reversedWhole } from "../src/invariants/reversed-whole.ts";
 import { sequencesGapless } from "../src/invariants/sequences-gapless.ts";
 import { startOperator } from "../src/processes/service-process.ts";
-import { readVerification, seenBy } from "../src/invariants/settle.ts";
+import { readVerification, reconcile, seenBy } from "../src/invariants/settle.ts";
 import { type SoundWorld, soundWorld } from "./sound-world.ts";
 
 // A process starts in a second, or in ten seconds on a busy machine.
@@ -29,6 +30,7 @@ beforeAll(async () => {
     model: world.model,
     lender: seenBy(world.lender),
     verification: { ok: true, problems: [] },
+    reconciliation: await reconcile(world.settings, world.model),
   };
 });
 
@@ -194,7 +196,7 @@ describe.each([
       ],
     ],
   },
-] as const)("$invariant.name", ({ invariant, doctorings }) => {
+] as const)('the invariant "$invariant.name"', ({ invariant, doctorings }) => {
   test.each(doctorings)("is violated after: %s", async (statement, complaint) => {
     const rows = invariant === nothingStuck ? world.rows : world.books;
     const evidence = { ...sound, rows };
@@ -250,6 +252,22 @@ test("importedWhole reports an unacknowledged import that exists only in part", 
 test("answersFair reports odd answers as violations", async () => {
   const model = { ...sound.model, oddities: ["a confirmation was answered 500"] };
   expect(await answersFair.violations({ ...sound, model })).toEqual(["a confirmation was answered 500"]);
+});
+
+test("reconciled reports an acknowledged payment that is not booked, a booked one that was not sent, and an unknown reversal", async () => {
+  const payments = new Map(world.model.payments);
+  const lost = { ...payments.get("pay_0")!, reference: "pay_lost" };
+  payments.set("pay_lost", lost);
+  payments.delete("pay_1");
+  const model = { ...sound.model, payments, reversals: new Map() };
+  const reconciliation = await reconcile(world.settings, model);
+  const found = await reconciled.violations({ ...sound, model, reconciliation });
+  expect(found).toEqual([
+    "1 payments are in onlyYours",
+    "pay_1 is in onlyOurs",
+    "pay_2 is in reversed, but no client reversed it",
+    "4 payments were acknowledged, and 3 are found",
+  ]);
 });
 
 test("ledgerVerifies reports the findings of `ledger verify` as violations", async () => {

@@ -149,6 +149,15 @@ export class LenderClient {
     return this.call("POST", reversePath(loan), payload);
   }
 
+  /** POST payments/reconcile: compares the lender's own payments of a window with the booked payments. */
+  reconcile<Body = Record<string, unknown>>(request: {
+    readonly from: string;
+    readonly to: string;
+    readonly rows: readonly unknown[];
+  }): Promise<Answer<Body>> {
+    return this.call<Body>("POST", "/api/v1/partner/payments/reconcile", request);
+  }
+
   /** POST webhooks/test: our callback receives a signed ping before this resolves. */
   testWebhook(): Promise<Answer> {
     return this.call("POST", "/api/v1/partner/webhooks/test");

@@ -102,6 +102,40 @@ test("waitForMessages fails with the rejected requests in its message", async ()
   await expect(whatsApp.waitForMessages((messages) => messages.length > 0, 20)).rejects.toThrow("131009");
 });
 
+describe("with approved templates", () => {
+  const heard: (string | undefined)[] = [];
+
+  beforeEach(async () => {
+    await whatsApp.close();
+    heard.length = 0;
+    const texts = { en_IN: "Dear {{1}}, pay here: {{2}}", hi: "{{2}}: {{1}}" };
+    whatsApp = await startFakeWhatsApp({
+      token: "EAAG-token",
+      phoneNumberId: "1055501",
+      templates: { payment_link: texts },
+      onMessage: ({ text }) => heard.push(text),
+    });
+  });
+
+  test("a message has the text that the recipient reads", async () => {
+    await send(message());
+    await send({ ...message(), template: { ...template(), language: { code: "hi" } } });
+    expect(heard).toEqual(["Dear Asha Rao, pay here: https://pay.example/1", "https://pay.example/1: Asha Rao"]);
+    expect(whatsApp.messages.map(({ text }) => text)).toEqual(heard);
+  });
+
+  test.each<[string, object, number]>([
+    ["a language without an approved text", { language: { code: "mr" } }, 132001],
+    ["a template that does not exist", { name: "constructor" }, 132001],
+    ["too few parameters", { components: [{ type: "body", parameters: [{ type: "text", text: "a" }] }] }, 132000],
+  ])("%s is rejected with Meta's error code", async (_fault, change, code) => {
+    const response = await send({ ...message(), template: { ...template(), ...change } });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code } });
+    expect(heard).toEqual([]);
+  });
+});
+
 describe("a registered callback", () => {
   test("is validated, and receives each message's statuses in signed calls", async () => {
     const calls: { signature: unknown; body: string }[] = [];

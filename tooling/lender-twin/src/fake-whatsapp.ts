@@ -2,7 +2,14 @@ import { createHmac, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { invalidParameter, templateMessageError, type MetaError, type TemplateMessage } from "./template-message.ts";
+import { type ApprovedTemplates, approvedTemplateError, filledText } from "./approved-templates.ts";
+import {
+  invalidParameter,
+  metaError,
+  templateMessageError,
+  type MetaError,
+  type TemplateMessage,
+} from "./template-message.ts";
 import { Waiting } from "./waiting.ts";
 
 export interface FakeWhatsAppOptions {
@@ -11,6 +18,10 @@ export interface FakeWhatsAppOptions {
   phoneNumberId: string;
   /** The port to listen on. Default 0: a free port. */
   port?: number;
+  /** The templates that Meta has approved for the number. Without it, every template and language is accepted. */
+  templates?: ApprovedTemplates;
+  /** Called with each accepted message. */
+  onMessage?: (message: WhatsAppMessage) => void;
 }
 
 /** `edge502`: the message is accepted, but a proxy in between answers 502. */
@@ -30,7 +41,7 @@ export type WhatsAppMessageStatus = "sent" | "delivered" | "read" | "failed";
 export interface ReportedStatus {
   id: string;
   status: WhatsAppMessageStatus;
-  /** Only for a failed message. */
+  /** Present only if the status is that the message failed. */
   errorCode?: number;
   /** The text that the sender attached to the message. */
   callbackData?: string | undefined;
@@ -54,6 +65,8 @@ export interface WhatsAppMessage {
   language: string;
   /** The texts for the placeholders of the template's body. */
   parameters: string[];
+  /** The text that the recipient reads. Undefined if the fake does not have the text of the template. */
+  text: string | undefined;
   /** The code that the button of an authentication template copies. */
   buttonCode: string | undefined;
   /** The sender's own text, which is repeated with each status. */
@@ -92,12 +105,16 @@ export class FakeWhatsApp {
   readonly #server: Server;
   readonly #token: string;
   readonly #phoneNumberId: string;
+  readonly #templates: ApprovedTemplates | undefined;
+  readonly #onMessage: (message: WhatsAppMessage) => void;
   readonly #waiting = new Waiting();
 
-  constructor(server: Server, { token, phoneNumberId }: FakeWhatsAppOptions) {
+  constructor(server: Server, { token, phoneNumberId, templates, onMessage = () => {} }: FakeWhatsAppOptions) {
     this.#server = server;
     this.#token = token;
     this.#phoneNumberId = phoneNumberId;
+    this.#templates = templates;
+    this.#onMessage = onMessage;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     server.on("request", (incoming, response) => void this.#serve(incoming, response));
   }
@@ -179,7 +196,7 @@ export class FakeWhatsApp {
     if (!/^application\/json\b/.test(headers["content-type"] ?? "")) {
       return { status: 400, error: invalidParameter(`The body is ${headers["content-type"]}, not application/json`) };
     }
-    const fault = templateMessageError(body);
+    const fault = templateMessageError(body) ?? approvedTemplateError(this.#templates, body as TemplateMessage);
     return fault === null ? undefined : { status: 400, error: fault };
   }
 
@@ -198,17 +215,20 @@ export class FakeWhatsApp {
 
   #accept({ to, template, biz_opaque_callback_data: callbackData }: TemplateMessage): object {
     const id = `wamid.${randomBytes(24).toString("base64")}`;
+    const parameters = template.components[0].parameters.map(({ text }) => text);
     const message = {
       id,
       to,
       template: template.name,
       language: template.language.code,
-      parameters: template.components[0].parameters.map(({ text }) => text),
+      parameters,
+      text: filledText(this.#templates, template),
       buttonCode: template.components[1]?.parameters[0].text,
       callbackData,
       receivedAt: Date.now(),
     };
     this.messages.push(message);
+    this.#onMessage(message);
     if (this.#callback) void this.#reportJourney(message);
     const contacts = [{ input: to, wa_id: to.replace("+", "") }];
     return { messaging_product: "whatsapp", contacts, messages: [{ id, message_status: "accepted" }] };
@@ -233,10 +253,6 @@ function statusesBody(phoneNumberId: string, statuses: readonly ReportedStatus[]
     object: "whatsapp_business_account",
     entry: [{ id: "102290129340398", changes: [{ field: "messages", value }] }],
   };
-}
-
-function metaError(code: number, message: string, details: string): MetaError {
-  return { message, type: "OAuthException", code, error_data: { messaging_product: "whatsapp", details } };
 }
 
 const MISBEHAVIOURS = {

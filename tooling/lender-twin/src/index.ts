@@ -17,6 +17,7 @@ export {
   NoFinalAnswerError,
   type Patience,
 } from "./until-answered.ts";
+export type { ApprovedTemplates } from "./approved-templates.ts";
 export type { MintAuth, MintBehaviour, MintedLink, MintRecord, MintRequest } from "./mint-endpoint.ts";
 export { NothingToPayError, UnknownLinkError, type Capture } from "./pay-desk.ts";
 export type { Gap, ReceivedDelivery, ReceivedEvent, ReceiverBehaviour, RejectedDelivery } from "./receiver.ts";

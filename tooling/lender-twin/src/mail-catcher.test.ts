@@ -32,6 +32,14 @@ test("the mail catcher records the decoded texts and the Message-ID of a mail", 
   ]);
 });
 
+test("onMail is called with each accepted mail", async () => {
+  const subjects: string[] = [];
+  const listening = await startMailCatcher({ onMail: ({ subject }) => subjects.push(subject) });
+  await createTransport(listening.smtpUrl).sendMail(MAIL);
+  await listening.close();
+  expect(subjects).toEqual([MAIL.subject]);
+});
+
 test("waitForMail resolves for a mail that arrives before or after the call", async () => {
   const waiting = catcher.waitForMail(({ to }) => to.includes("desk@example.com"));
   await createTransport(catcher.smtpUrl).sendMail(MAIL);

@@ -19,9 +19,12 @@ export interface CaughtMail {
 
 /** Starts an SMTP server on 127.0.0.1 that records mails and delivers none. No TLS, no login.
  * @param options.port default 0: a free port
+ * @param options.onMail called with each accepted mail
  */
-export async function startMailCatcher(options: { port?: number } = {}): Promise<MailCatcher> {
-  const catcher = new MailCatcher();
+export async function startMailCatcher(
+  options: { port?: number; onMail?: (mail: CaughtMail) => void } = {},
+): Promise<MailCatcher> {
+  const catcher = new MailCatcher(options.onMail);
   await catcher.listen(options.port ?? 0);
   return catcher;
 }
@@ -32,9 +35,11 @@ export class MailCatcher {
   readonly refused = new Map<string, number>();
   readonly mails: CaughtMail[] = [];
   readonly #waiting = new Waiting();
+  readonly #onMail: (mail: CaughtMail) => void;
   readonly #server: SMTPServer;
 
-  constructor() {
+  constructor(onMail: (mail: CaughtMail) => void = () => {}) {
+    this.#onMail = onMail;
     this.#server = new SMTPServer({
       disabledCommands: ["STARTTLS", "AUTH"],
       disableReverseLookup: true,
@@ -80,7 +85,9 @@ export class MailCatcher {
       const chunks: Buffer[] = [];
       for await (const chunk of stream) chunks.push(chunk as Buffer);
       if (this.behaviour === "hang") return;
-      this.mails.push(await read(Buffer.concat(chunks)));
+      const mail = await read(Buffer.concat(chunks));
+      this.mails.push(mail);
+      this.#onMail(mail);
       done();
       this.#waiting.changed();
     } catch (error) {

@@ -62,8 +62,9 @@ export class PayDesk {
    * bytes of its confirmation, and confirms it afterwards.
    *
    * @param amount in major units; default: the amount that is still to be paid on the link
+   * @param paidAt when the money was captured; default: now, by the lender's clock
    */
-  capture(linkId: string, amount?: number | string, mode = "upi"): Capture {
+  capture(linkId: string, amount?: number | string, mode = "upi", paidAt = new Date(this.#now())): Capture {
     const link = this.#links.get(linkId);
     if (link === undefined) throw new UnknownLinkError(linkId);
     const { currency, sourceLoanNumber } = link;
@@ -73,7 +74,7 @@ export class PayDesk {
     const confirmation: Required<Confirmation> = {
       amount: toWire(minor, currency),
       reference: `pay_${randomBytes(9).toString("hex")}`,
-      paidAt: new Date(this.#now()).toISOString(),
+      paidAt: paidAt.toISOString(),
       mode,
       linkId,
     };

@@ -120,6 +120,11 @@ describe("a payment", () => {
     expect(JSON.parse(capture.body)).toMatchObject({ amount: 2000, mode: "card" });
   });
 
+  test("can have been captured earlier than it is confirmed", async () => {
+    await twin.pay(linkId, { paidAt: new Date("2026-11-20T09:40:55Z") });
+    expect(JSON.parse(service.requests[0]!.rawBody)).toMatchObject({ paidAt: "2026-11-20T09:40:55.000Z" });
+  });
+
   test("needs an existing link, and an amount to pay", async () => {
     await expect(twin.pay("plink_unknown")).rejects.toThrow(UnknownLinkError);
     await twin.pay(linkId);

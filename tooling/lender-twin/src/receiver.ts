@@ -6,7 +6,7 @@ import { distrustReason, type ReceivedRequest } from "./signer.ts";
 /** An accepted event, with its delivery. */
 export interface ReceivedEvent extends WebhookEvent {
   headers: IncomingHttpHeaders;
-  /** X-Service-Attempt. */
+  /** The number in the header X-Service-Attempt; null if the header is missing. */
   attempt: number | null;
   receivedAt: number;
   rawBody: string;

@@ -10,7 +10,7 @@ export interface TemplateMessage {
     language: { code: string };
     components: [
       { type: "body"; parameters: { type: "text"; text: string; parameter_name?: string }[] },
-      /** Only in an authentication template: the button that copies the code. */
+      /** The button that copies the code. Present only in an authentication template. */
       { type: "button"; sub_type: "url"; index: "0"; parameters: [{ type: "text"; text: string }] }?,
     ];
   };
@@ -41,7 +41,7 @@ export function templateMessageError(body: unknown): MetaError | null {
 
 /** The Graph API's error for an unknown or unusable parameter. */
 export function invalidParameter(details: string): MetaError {
-  return error(100, "(#100) Invalid parameter", details);
+  return metaError(100, "(#100) Invalid parameter", details);
 }
 
 function recipientTypeError({ recipient_type: type }: Fields): MetaError | null {
@@ -101,7 +101,7 @@ function objectError(
   }
   for (const [field, rule] of Object.entries(rules)) {
     if (value[field] === undefined) {
-      return error(131008, "(#131008) Required parameter is missing", `${name}.${field} is required`);
+      return metaError(131008, "(#131008) Required parameter is missing", `${name}.${field} is required`);
     }
     if (!holds(rule, value[field])) return invalidValue(`${name}.${field}`);
   }
@@ -136,9 +136,10 @@ function isParameterText(value: unknown): boolean {
 }
 
 function invalidValue(name: string): MetaError {
-  return error(131009, "(#131009) Parameter value is not valid", `${name} has a value that is not valid`);
+  return metaError(131009, "(#131009) Parameter value is not valid", `${name} has a value that is not valid`);
 }
 
-function error(code: number, message: string, details: string): MetaError {
+/** Makes an error in the format of the Graph API. */
+export function metaError(code: number, message: string, details: string): MetaError {
   return { message, type: "OAuthException", code, error_data: { messaging_product: "whatsapp", details } };
 }

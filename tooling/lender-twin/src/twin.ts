@@ -184,7 +184,7 @@ export class LenderTwin extends LenderClient {
   pay(linkId: string, options?: PayOptions & { confirm?: true }): Promise<Answer>;
   pay(linkId: string, options: PayOptions & { confirm: false }): Promise<Capture>;
   async pay(linkId: string, options: PayOptions & { confirm?: boolean } = {}): Promise<Answer | Capture> {
-    const capture = this.#desk.capture(linkId, options.amount, options.mode);
+    const capture = this.#desk.capture(linkId, options.amount, options.mode, options.paidAt);
     return options.confirm === false ? capture : await this.confirmCapture(capture);
   }
 
@@ -292,8 +292,12 @@ export class LenderTwin extends LenderClient {
   }
 }
 
-/** `amount` is in major units; default: the amount that is still to be paid on the link. `mode` defaults to `upi`. */
+/**
+ * `amount` is in major units; default: the amount that is still to be paid on the link. `mode` defaults to `upi`.
+ * `paidAt` is the time of the capture, for a payment that is confirmed late; default: now.
+ */
 export interface PayOptions {
   amount?: number;
   mode?: string;
+  paidAt?: Date;
 }

@@ -12,6 +12,8 @@ import { isAlive } from "./process-liveness.ts";
 
 /** The time that a server may take to replay its log after a crash. */
 export const RECOVERY_LIMIT_MS = 120_000;
+/** The time that a server's process may take to end after it has removed its lock file. */
+const END_LIMIT_MS = 5_000;
 const POLL_MS = 20;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 /**
@@ -85,12 +87,17 @@ export async function launchServer(options: LaunchOptions, account: Account): Pr
   return undefined;
 }
 
-/** Requests a fast shutdown, which rolls back open transactions, and waits for it. */
+/** Requests a fast shutdown, which rolls back open transactions, and waits until the server's process has ended. */
 export async function stopServer(dataDir: string, account: Account): Promise<void> {
+  const running = readLockFile(dataDir);
   const child = spawnAs(account, "pg_ctl", ["stop", "-D", dataDir, "-m", "fast", "-w", "-t", "60"], {
     stdio: "ignore",
   });
   await once(child, "close");
+  // pg_ctl waits for the removal of the lock file. The process ends a moment later.
+  for (let waitedMs = 0; running && isAlive(running.pid) && waitedMs < END_LIMIT_MS; waitedMs += POLL_MS) {
+    await sleep(POLL_MS);
+  }
 }
 
 /** Whether the data directory is locked: by a running server, or by a dead server that left its lock file. */

@@ -229,7 +229,7 @@ describe("a published package", () => {
 });
 
 describe.each(exampleNames())("the example %s", (name) => {
-  test("declares exactly the packages that it imports, and ours in the versions that were packed", async () => {
+  test("declares exactly the packages that it imports, and our packages in the versions that were packed", async () => {
     const { dependencies = {} } = await readManifest(join(EXAMPLES, name));
     expect(Object.keys(dependencies).toSorted()).toEqual((await importedBy(name)).toSorted());
     const versions = Object.fromEntries(outside.tarballs.map((tarball) => [tarball.name, tarball.version]));

@@ -11,7 +11,7 @@ export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 export interface Tarball {
   readonly name: string;
   readonly version: string;
-  /** The absolute path. */
+  /** The absolute path of the tarball. */
   readonly path: string;
   readonly bytes: number;
   /** The paths inside the package, sorted. */

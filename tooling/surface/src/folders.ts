@@ -11,7 +11,7 @@ export interface ImportingFile {
   readonly imports: readonly string[];
 }
 
-/** The most source files that a folder may have. A newcomer cannot grasp a longer list at a glance. */
+/** The maximum number of source files that a folder may have. A newcomer cannot grasp a longer list at a glance. */
 const MOST_SOURCES = 30;
 const MOST_TESTS = 40;
 

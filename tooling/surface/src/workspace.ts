@@ -7,7 +7,7 @@ export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** A package of the workspace, from its manifest and its turbo.json. */
 export interface WorkspacePackage {
-  /** Such as `@collections/ledger`. */
+  /** The name in the manifest, such as `@collections/ledger`. */
   readonly name: string;
   readonly description: string;
   /** The package's path below the root, such as `packages/ledger`. */

@@ -10,11 +10,12 @@ import type { Pool } from "pg";
 export async function genericPlan(pool: Pool, text: string, values: string, options = "costs on"): Promise<string> {
   const client = await pool.connect();
   try {
-    await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
+    // In one transaction, because a pooler may give each transaction another session.
+    await client.query(`begin; set local plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
     const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain (${options}) execute trial (${values})`);
+    await client.query("deallocate trial; rollback");
     return rows.map((row) => row["QUERY PLAN"]).join("\n");
   } finally {
-    // The setting and the prepared statement end with the connection.
     client.release(true);
   }
 }

@@ -2,9 +2,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { release } from "node:os";
-import { delimiter } from "node:path";
+import { delimiter, join } from "node:path";
 import { Client } from "pg";
 import { keepPass } from "./keep-pass.ts";
 
@@ -71,17 +71,28 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
 }
 
 /**
- * Returns a hash of what tests may depend on outside the tree. It changes if a program is installed, removed or
- * changed, because that changes a folder of PATH, and if DATABASE_URL leads to another version of PostgreSQL.
+ * Returns a hash of what tests may depend on outside the tree. It changes if a program in a folder of PATH is installed,
+ * removed or changed, and if DATABASE_URL leads to another version of PostgreSQL.
  */
 async function surroundings(): Promise<string> {
-  const folders = (process.env["PATH"] ?? "").split(delimiter).map((folder) => {
-    return [folder, statSync(folder, { throwIfNoEntry: false })?.mtimeMs];
-  });
+  const folders = (process.env["PATH"] ?? "").split(delimiter).map((folder) => [folder, programsIn(folder)]);
   const server = process.env["DATABASE_URL"] ? await versionOf(process.env["DATABASE_URL"]) : undefined;
   return createHash("sha256")
     .update(JSON.stringify([process.version, release(), folders, server]))
     .digest("hex");
+}
+
+/**
+ * Returns the programs of a folder with their sizes and times. The time of the folder itself is no sign of a change:
+ * some tools write into such a folder at each start of a shell, for example pyenv, and so while the tests run.
+ */
+function programsIn(folder: string): readonly unknown[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).toSorted();
+  return names.map((name) => {
+    const program = statSync(join(folder, name), { throwIfNoEntry: false });
+    return [name, program?.size, program?.mtimeMs];
+  });
 }
 
 async function versionOf(url: string): Promise<string> {

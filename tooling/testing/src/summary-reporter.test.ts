@@ -39,6 +39,7 @@ test("the last line of a run without failures has two numbers: passed and failed
   });
 });
 
+// One test is skipped here too, because the line has to distinguish skipped tests from tests that a tag excluded.
 test("the summary lists tests that a tag excluded, with the tag's reason, separately from skipped tests", async () => {
   const { output } = await vitest({
     "tagged.test.js": `

@@ -80,7 +80,7 @@ export const bookings = appendOnlyTable(PaymentBookingEntity);
  * postTransfers(tx, paymentPostings(booking));
  */
 export function bookPayments(tx: Tx, newBookings: readonly Booking[]): void {
-  if (newBookings.length > 0) send(tx, ...insertFor(bookings.insert, bookings.values(newBookings)));
+  if (newBookings.length > 0) send(tx, ...insertFor(tx, bookings.insert, bookings.values(newBookings)));
 }
 
 /**
@@ -169,7 +169,8 @@ export interface Collected {
 
 /**
  * Returns the number and the sum of the payments attributed to a field partner, by currency. It counts payments that were
- * booked at or after `from` and before `to`. The sum does not include amounts that have been reversed.
+ * booked at or after `from` and before `to`. The sum does not include amounts that have been reversed, and a payment that has
+ * been reversed in full does not count.
  *
  * @example
  * const november = { from: new Date("2026-11-01T00:00:00Z"), to: new Date("2026-12-01T00:00:00Z") };
@@ -221,7 +222,9 @@ export const selectBookings = lenderStatement(
   "ledger.bookings-for",
   { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },
   (isTheLenders) => `select ${bookings.selected("b")}
-   from unnest($1::uuid[], $2::text[], $3::text[]) as k (lender_id, loan, reference)
+   from (
+     select * from unnest($1::uuid[], $2::text[], $3::text[]) as k (lender_id, loan, reference) limit cardinality($1)
+   ) k
    cross join lateral (
      select * from ledger.payment_booking p
      where ${isTheLenders} and p.source_loan_number = k.loan and p.reference = k.reference
@@ -268,7 +271,7 @@ const selectPaidOnCase = statement(
 
 const selectCollected = statement(
   "ledger.collected-by",
-  `select b.currency::text as currency, count(*) as payments,
+  `select b.currency::text as currency, count(*) filter (where b.amount_minor > coalesce(r.minor, 0)) as payments,
      sum(b.amount_minor - coalesce(r.minor, 0))::bigint as "amountMinor"
    from ledger.payment_booking b left join lateral (
      select sum(v.amount_minor) as minor from ledger.payment_reversal v

@@ -1,15 +1,18 @@
 import { newId, transaction } from "@collections/database";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   collectionsLedger,
   commission,
   correction,
+  earningChangePostings,
   earningCredited,
   type EarningToPost,
   payout,
+  payoutDeduction,
   type Posting,
   postTransfers,
   transfersOf,
+  transfersOfBookings,
 } from "../index.ts";
 import { bookingsDatabase } from "../../tests/bookings-database.ts";
 import { INR, NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
@@ -73,4 +76,41 @@ test("verify reports nothing if a payout is corrected and then made again", asyn
   const back = correction(wrongOne, { memo: "The bank sent it back", sequence: null, now: NOW });
   expect(await post(back)).toEqual([]);
   expect(await post(...paidOut(earning))).toEqual([]);
+});
+
+describe("after the reversal of its payment", () => {
+  /** Pays the earning out, and then reverses its payment in full. */
+  beforeEach(async () => {
+    await post(...paidOut(earning));
+    const reversal = sample.reverse(1_000n).reversals[0]!;
+    await writeBooks(database, [sample]);
+    const transfers = await transfersOfBookings(database.em(), earning, [earning.bookingId]);
+    const change = { ...earning, pendingChangeMinor: 0n, creditedChangeMinor: -25n };
+    await post(...earningChangePostings(change, reversal, transfers));
+  });
+
+  const deduct = async () => {
+    const transfers = await transfersOfBookings(database.em(), earning, [earning.bookingId]);
+    return post(payoutDeduction(earning, transfers, { reference: "UTR2", paidAt: NOW, now: NOW }));
+  };
+
+  test("verify reports nothing about an earning that was paid out, before and after its deduction", async () => {
+    expect(await post()).toEqual([]);
+    expect(await deduct()).toEqual([]);
+  });
+
+  test("verify reports that the earning was paid out once more, before and after its deduction", async () => {
+    const code = "REVERSED_EARNING_OUT_OF_STEP: ";
+    expect(await post(...paidOut(earning))).toEqual([expect.stringContaining(`${code}Booking ${earning.bookingId}`)]);
+    expect(await deduct()).toEqual([
+      expect.stringContaining("reversals took 25 of the credited part, and payouts deducted 25"),
+    ]);
+  });
+
+  test("verify reports that more was deducted than the reversal took", async () => {
+    await deduct();
+    expect(await deduct()).toEqual([
+      expect.stringContaining("reversals took 25 of the credited part, and payouts deducted 50"),
+    ]);
+  });
 });

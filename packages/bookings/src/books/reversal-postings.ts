@@ -13,8 +13,9 @@ import type { Posting, Transfer } from "./transfer.ts";
 
 /**
  * Returns the postings of a reversal: corrections of the payment's transfers, the adjustment that keeps the lender's
- * balance, and corrections that apply the excess of other payments. `transfers` are those of the payment's booking and of
- * the bookings in `reapplied`. `balanceAsOf` is the time of the balance that already included the reversal, or null.
+ * balance, and corrections that apply the excess of other payments. `transfers` are the transfers of the payment's
+ * booking and of the bookings in `reapplied`. `balanceAsOf` is the time of the balance that already included the
+ * reversal, or null.
  *
  * @example
  * const transfers = await transfersOfBookings(tx, reversal, [reversal.bookingId]);
@@ -60,7 +61,7 @@ export function reversalPostings(
 /** The kinds of an earning's transfers, from the last step to the first. */
 const LATEST_STEP_FIRST = ["payout", "earning_credited", "commission"] as const;
 
-/** What a reversal changes on a field partner's earning on one booking, in minor units, with its sign. */
+/** The change that a reversal makes to a field partner's earning on one booking, in minor units, with its sign. */
 export interface EarningChange {
   readonly lenderId: string;
   readonly caseId: string;
@@ -72,8 +73,8 @@ export interface EarningChange {
 }
 
 /**
- * Returns the postings of a changed earning. A decrease is a correction of the booking's commission, credit or payout; an
- * increase is a further commission. `transfers` are those of the booking.
+ * Returns the postings of a changed earning. A decrease is a correction of the booking's commission, credit or payout;
+ * an increase is a further commission. `transfers` are the transfers of the booking.
  *
  * @example
  * const transfers = await transfersOfBookings(tx, reversal, [reversal.bookingId]);
@@ -109,8 +110,8 @@ export function earningChangePostings(
 }
 
 /**
- * Returns the posting that deducts an earning from a payout, because the payment was reversed after it had been credited
- * or paid out. `amountMinor` is the deducted amount, above 0. `transfers` are those of the booking.
+ * Returns the posting that deducts an earning from a payout, because the payment was reversed after it had been
+ * credited or paid out. `amountMinor` is the deducted amount, above 0. `transfers` are the transfers of the booking.
  *
  * @example
  * const transfers = await transfersOfBookings(tx, earning, [earning.bookingId]);
@@ -170,7 +171,10 @@ function correctionOf(
   };
 }
 
-/** Returns the id of the booking's newest transfer of the first of these kinds that it has. */
+/**
+ * Returns the id of the booking's newest transfer of the first kind in `kinds` for which there is one; null if there is
+ * none.
+ */
 function newestOf(
   transfers: readonly Transfer[],
   bookingId: string,

@@ -61,8 +61,8 @@ export interface Reversal {
   readonly inBalance: boolean;
   /**
    * The adjustment that was posted with the reversal, with its sign. If the balance already included the reversal, it
-   * is `-appliedMinor`. It is above 0 if the payment's excess was part of a balance that was above 0: then this excess
-   * is owed again, too.
+   * is `-appliedMinor`. It is above 0 if a balance above 0 included the payment's excess, because this excess is then
+   * owed again too.
    */
   readonly adjustmentMinor: bigint;
   /** The excess of other payments that was applied to the amount that is owed again, the oldest payment first. */
@@ -86,7 +86,7 @@ export interface ReversalKey {
   readonly reversalReference: string;
 }
 
-/** The parts of a payment that are applied and in excess now, after reversals. Amounts are in minor units. */
+/** The applied part and the excess of a payment after its reversals, in minor units. */
 export interface RemainingPayment {
   readonly appliedMinor: bigint;
   readonly excessMinor: bigint;
@@ -104,7 +104,7 @@ export const reversals = appendOnlyTable(PaymentReversalEntity);
  * postTransfers(tx, reversalPostings(reversal, transfers, null));
  */
 export function recordReversal(tx: Tx, reversal: Reversal): void {
-  send(tx, ...insertFor(reversals.insert, reversals.values([reversal])));
+  send(tx, ...insertFor(tx, reversals.insert, reversals.values([reversal])));
 }
 
 /**

@@ -87,18 +87,18 @@ describe("an account statement", () => {
   });
 
   test("shows a correction on its own line, and keeps the corrected line", async () => {
-    const sample = new SampleCase(newId()).place(1_000n).pay(400n);
+    const sample = new SampleCase(newId()).place(1_000n).adjust(-400n);
     await writeBooks(database, [sample]);
-    const [, payment] = await transfersOf(database.em(), sample.lenderId, sample.caseId);
-    const posting = correction(payment!, { memo: "Booked on the wrong loan", sequence: 3n, now: NOW });
+    const [, wrong] = await transfersOf(database.em(), sample.lenderId, sample.caseId);
+    const posting = correction(wrong!, { memo: "Adjusted on the wrong loan", sequence: 3n, now: NOW });
     await transaction(database.em(), async (tx) => postTransfers(tx, [posting]));
     const [statement] = await statementOf(database.em(), { lenderId: sample.lenderId, caseIds: [sample.caseId] });
     expect(statement?.lines.map(({ kind, balanceMinor }) => [kind, balanceMinor])).toEqual([
       ["placement", 1_000n],
-      ["payment", 600n],
+      ["adjustment", 600n],
       ["correction", 1_000n],
     ]);
-    expect(statement?.totals).toMatchObject({ collectedMinor: 400n, correctedMinor: 400n, outstandingMinor: 1_000n });
+    expect(statement?.totals).toMatchObject({ collectedMinor: 0n, correctedMinor: 400n, outstandingMinor: 1_000n });
     expect(await collectionsLedger.verify(database.em(), { now: NOW, book: sample.lenderId })).toMatchObject({
       ok: true,
     });

@@ -51,7 +51,10 @@ export const transfers = appendOnlyTable(TransferEntity);
  */
 export function postTransfers(tx: Tx, postings: readonly Posting[]): void {
   if (postings.length === 0) return;
-  send(tx, ...insertFor(transfers.insert, transfers.values(postings.map((posting) => ({ ...posting, id: newId() })))));
+  send(
+    tx,
+    ...insertFor(tx, transfers.insert, transfers.values(postings.map((posting) => ({ ...posting, id: newId() })))),
+  );
 }
 
 /**

@@ -33,10 +33,11 @@ export interface BookedPayment {
 export type ComparedItem = { readonly row: ReportedPayment } | { readonly payment: BookedPayment };
 
 /**
- * The lists of differences. Each row and each payment that does not match stands in exactly one list.
+ * The lists of differences. Each row and each payment that does not match is in exactly one list.
  *
  * @example
- * for (const list of DIFFERENCE_LISTS) console.log(list, comparison.totals().lists[list]);
+ * const { totals } = (await reconciliationRun(em, { lenderId, runId }))!;
+ * for (const list of DIFFERENCE_LISTS) console.log(list, totals.lists[list]);
  */
 export const DIFFERENCE_LISTS = [
   "onlyYours",
@@ -67,10 +68,9 @@ export interface CurrencyTotal {
   readonly amountMinor: bigint;
 }
 
-/** The counts and sums of a comparison. */
+/** The matches of a comparison, and the counts and sums of both sides. */
 export interface ComparisonTotals {
   readonly matched: number;
-  readonly lists: Readonly<Record<DifferenceList, number>>;
   /** The lender's rows, without the rejected rows. */
   readonly yours: readonly CurrencyTotal[];
   /** The booked payments of the window, net of reversals. Payments that were reversed in full are not counted. */
@@ -84,24 +84,26 @@ export interface ReconciliationWindow {
 }
 
 /**
- * A reference that has more rows without a payment, or more payments without a row, does not identify a payment: CASH,
- * for example. Its rows and payments are not compared across loans. This bounds the memory of a comparison.
+ * The maximum number of rows without a payment, and of payments without a row, that one reference may have. A reference
+ * with more of them does not identify a payment: CASH, for example. Its rows and payments are not compared across
+ * loans. This bounds the memory of a comparison.
  */
 const MOST_UNPAIRED = 1_000;
 
 /**
- * Compares the rows of a lender with booked payments. Both come as one stream, ordered by reference, then by loan; of
- * the same reference and loan, rows come before payments, and rows in the order of their positions. The comparison
- * stores only the unpaired items of the current reference.
+ * Compares the rows of a lender with booked payments. Both come as one stream, ordered by reference, then by loan.
+ * Within one reference and loan, the rows come first, in the order of their positions, and then the payments. The
+ * comparison stores only the unpaired items of the current reference.
  *
- * The rules, of which the first that applies decides:
- * 1. A row whose loan and reference an earlier row has is `rejected`.
+ * The rules; the first rule that applies decides:
+ * 1. A row is `rejected` if an earlier row has the same loan and reference.
  * 2. A row and a payment with the same loan and reference belong together. If a part of the payment was reversed and the
  *    row has another amount than the rest, they are `reversed`; with any other difference in amount or currency,
  *    `amountDiffers`; if the payment or the row is outside the window, `otherDay`; else they match.
  * 3. A payment that was reversed in full and has no row is ignored.
- * 4. An unpaired row and an unpaired payment with the same reference are `onOtherLoan`: first those with the same amount,
- *    and then the last row and the last payment if one of each is left.
+ * 4. An unpaired row and an unpaired payment with the same reference are `onOtherLoan`: first the pairs with the same
+ *    amount, and then the last row and the last payment if one of each is left. `pairElsewhere` adds payments of other
+ *    days.
  * 5. An unpaired row is `onlyYours`. An unpaired payment of the window is `onlyOurs`, and other payments are ignored.
  *
  * @example
@@ -115,7 +117,6 @@ export class Comparison {
   readonly #window: ReconciliationWindow;
   readonly #yours = new Totals();
   readonly #ours = new Totals();
-  readonly #lists: Record<DifferenceList, number>;
   #matched = 0;
   #found: FoundDifference[] = [];
   /** The row of the current reference and loan that has no payment yet. */
@@ -127,10 +128,9 @@ export class Comparison {
 
   constructor(window: ReconciliationWindow) {
     this.#window = window;
-    this.#lists = Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, 0])) as Record<DifferenceList, number>;
   }
 
-  /** Takes the next item of the stream. Returns the differences that are certain by now. */
+  /** Takes the next item of the stream. Returns the differences that no later item can change. */
   add(item: ComparedItem): FoundDifference[] {
     if ("row" in item) this.#addRow(item.row);
     else this.#addPayment(item.payment);
@@ -144,20 +144,15 @@ export class Comparison {
     return this.#drain();
   }
 
-  /** Returns the counts and sums of everything that was added. */
+  /** Returns the matches, and the counts and sums of everything that was added. */
   totals(): ComparisonTotals {
-    return {
-      matched: this.#matched,
-      lists: { ...this.#lists },
-      yours: this.#yours.byCurrency(),
-      ours: this.#ours.byCurrency(),
-    };
+    return { matched: this.#matched, yours: this.#yours.byCurrency(), ours: this.#ours.byCurrency() };
   }
 
   #addRow(row: ReportedPayment): void {
     const isRepeated = this.#moveTo(row);
     if (isRepeated && this.#key?.firstPosition !== undefined) {
-      this.#find({ list: "rejected", row, payment: null, duplicateOf: this.#key.firstPosition });
+      this.#found.push({ list: "rejected", row, payment: null, duplicateOf: this.#key.firstPosition });
       return;
     }
     this.#key = { reference: row.reference, loan: row.loan, firstPosition: row.position };
@@ -177,7 +172,10 @@ export class Comparison {
     }
   }
 
-  /** Ends the loan and the reference of the previous item if this item has others. Returns whether it has the same. */
+  /**
+   * Call it with the key of each item. Ends the previous loan, and the previous reference, if the item has another one.
+   * Returns true if the item has the same loan and reference as the previous item.
+   */
   #moveTo({ reference, loan }: { readonly reference: string; readonly loan: string }): boolean {
     const isSameReference = this.#key?.reference === reference;
     if (isSameReference && this.#key?.loan === loan) return true;
@@ -205,9 +203,9 @@ export class Comparison {
   }
 
   #reportUnpaired(): void {
-    for (const row of this.#unpairedRows.splice(0)) this.#find({ list: "onlyYours", row, payment: null });
+    for (const row of this.#unpairedRows.splice(0)) this.#found.push({ list: "onlyYours", row, payment: null });
     for (const payment of this.#unpairedPayments.splice(0)) {
-      if (isIn(this.#window, payment.paidAt)) this.#find({ list: "onlyOurs", row: null, payment });
+      if (isIn(this.#window, payment.paidAt)) this.#found.push({ list: "onlyOurs", row: null, payment });
     }
   }
 
@@ -222,20 +220,15 @@ export class Comparison {
   }
 
   #pair(row: ReportedPayment, payment: BookedPayment): void {
-    this.#find({ list: "onOtherLoan", row, payment });
+    this.#found.push({ list: "onOtherLoan", row, payment });
     this.#unpairedRows = this.#unpairedRows.filter((one) => one !== row);
     this.#unpairedPayments = this.#unpairedPayments.filter((one) => one !== payment);
   }
 
   #compare(row: ReportedPayment, payment: BookedPayment): void {
     const list = listOf(row, payment, this.#window);
-    if (list) this.#find({ list, row, payment });
+    if (list) this.#found.push({ list, row, payment });
     else this.#matched += 1;
-  }
-
-  #find(difference: FoundDifference): void {
-    this.#lists[difference.list] += 1;
-    this.#found.push(difference);
   }
 
   #drain(): FoundDifference[] {
@@ -259,6 +252,30 @@ function listOf(
 
 function isIn({ from, to }: ReconciliationWindow, at: Date): boolean {
   return from <= at && at < to;
+}
+
+/**
+ * Pairs rows that have no payment with payments on other loans that were paid on other days: a row and a payment with the
+ * same reference and amount. Such a row becomes `onOtherLoan`. Otherwise the lender would confirm the payment twice. A
+ * payment with another amount does not pair: it may be another part of a payment that was divided among loans. `missing`
+ * has differences of the list `onlyYours`, and `elsewhere` the payments on other loans with the references of their rows.
+ *
+ * @example
+ * const missing = comparison.end().filter(({ list }) => list === "onlyYours");
+ * const references = missing.map(({ row }) => row!.reference);
+ * const elsewhere = await paymentsElsewhere(tx, { lenderId, runId }, window, references);
+ * const differences = pairElsewhere(missing, elsewhere);
+ */
+export function pairElsewhere(
+  missing: readonly FoundDifference[],
+  elsewhere: readonly BookedPayment[],
+): FoundDifference[] {
+  const unpaired = Map.groupBy(elsewhere, (payment) => `${payment.reference} ${amountKeyOf(payment)}`);
+  return missing.map((difference) => {
+    const row = difference.row!;
+    const payment = unpaired.get(`${row.reference} ${amountKeyOf({ ...row, reversedMinor: 0n })}`)?.shift();
+    return payment ? { list: "onOtherLoan", row, payment } : difference;
+  });
 }
 
 function amountKeyOf({

@@ -78,8 +78,9 @@ export async function differencesOf(
 }
 
 /**
- * Returns the differences of `previousRunId` whose loan and reference are in no list of `runId`, and their number. Rejected
- * rows are not compared.
+ * Returns the differences of `previousRunId` whose loan and reference are in no list of `runId`, and their number. The
+ * rejected rows of the previous run are left out. If `runId` rejected a row because it repeats another row, the row does
+ * not count as a difference. Both runs must have stored all their differences.
  *
  * @example
  * const { count, differences } = await goneDifferences(em, { lenderId, runId, previousRunId }, 500);
@@ -112,7 +113,8 @@ const selectDifferences = statement(
 
 const IS_GONE = `p.lender_id = $1 and p.run_id = $2 and p.list <> 'rejected' and not exists (
      select 1 from ${table.name} c
-     where c.lender_id = $1 and c.run_id = $3 and c.loan = p.loan and c.reference = p.reference and c.list <> 'rejected'
+     where c.lender_id = $1 and c.run_id = $3 and c.loan = p.loan and c.reference = p.reference
+       and c.faults #>> '{0,code}' is distinct from 'DUPLICATE_IN_REQUEST'
    )`;
 
 const countGone = statement(

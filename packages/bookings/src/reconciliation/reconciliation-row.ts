@@ -1,4 +1,5 @@
 import {
+  AFTER_ALL_IDS,
   BEFORE_ALL_IDS,
   firstIdAt,
   oneLenderInsert,
@@ -52,7 +53,9 @@ const DAY_MS = 86_400_000;
  */
 const PAID_AFTER_ID_MS = 2 * 3_600_000;
 const PAYMENTS_A_PAGE = 20_000;
-const ITEMS_A_PAGE = 5_000;
+const ITEMS_A_PAGE = 2_000;
+/** A reference that is booked on more loans than this does not identify a payment. */
+const MOST_LOANS = 10;
 
 /**
  * Adds rows of the lender to a run.
@@ -66,7 +69,8 @@ export function stageRows(tx: Tx, run: RunKey, rows: readonly ReportedPayment[])
 }
 
 /**
- * Adds the booked payments to a run that were paid in the window, or within a day of it, page by page.
+ * Adds booked payments to a run, page by page: the payments that were paid in the window, or within a day before or
+ * after it.
  *
  * @example
  * await stagePayments(tx, { lenderId, runId }, window);
@@ -90,8 +94,8 @@ export interface PossibleBooking {
 }
 
 /**
- * Adds the booked payments to a run that have one of the keys, and were paid more than a day before or after the window.
- * `stagePayments` adds all others.
+ * Adds booked payments to a run: the payments with one of the keys that were paid more than a day before or after the
+ * window. `stagePayments` adds all other payments.
  *
  * @example
  * await stageDistantPayments(tx, { lenderId, runId }, window, [{ loan: "LN-1001", reference: "UTR402812345678" }]);
@@ -118,20 +122,49 @@ export async function stageDistantPayments(
 }
 
 /**
- * Yields the rows and payments of a run in pages, in the order that `Comparison` needs. Deletes the items of a page
- * when the next page is requested.
+ * Returns the booked payments of a lender, on any loan, that have one of these references and were paid more than a day
+ * before or after the window. Payments that were reversed in full are left out. A reference that is booked on more than
+ * ten loans does not identify a payment (CASH, for example): its payments are left out too. `references` are in Unicode
+ * NFC, at most some thousands.
+ *
+ * @example
+ * const elsewhere = await paymentsElsewhere(tx, { lenderId, runId }, window, ["UTR402812345678"]);
+ */
+export async function paymentsElsewhere(
+  tx: Tx,
+  { lenderId }: RunKey,
+  window: ReconciliationWindow,
+  references: readonly string[],
+): Promise<BookedPayment[]> {
+  if (references.length === 0) return [];
+  const { from, to } = aDayAround(window);
+  const forms = [...new Set(references.flatMap((reference) => [reference, reference.normalize("NFD")]))];
+  const values = [lenderId, forms, MOST_LOANS, from.toISOString(), to.toISOString()];
+  const payments = await query<BookedPayment>(tx, selectElsewhere, values);
+  return payments.filter(({ amountMinor, reversedMinor }) => amountMinor > reversedMinor);
+}
+
+/**
+ * Yields the rows and payments of a run in pages, in the order that `Comparison` needs. Reads a page ahead, and deletes the
+ * items of a page when the next page is requested.
  *
  * @example
  * for await (const page of stagedItems(tx, { lenderId, runId })) console.log(page.length);
  */
 export async function* stagedItems(tx: Tx, { lenderId, runId }: RunKey): AsyncGenerator<ComparedItem[]> {
-  let after = ["", "", BEFORE_ALL_IDS];
+  const readAfter = (place: readonly string[]) =>
+    query<Staged>(tx, selectStaged, [lenderId, runId, ...place, ITEMS_A_PAGE]);
+  let after: readonly string[] = ["", "", BEFORE_ALL_IDS];
+  let reading = readAfter(after);
   for (;;) {
-    const page = await query<Staged>(tx, selectStaged, [lenderId, runId, ...after, ITEMS_A_PAGE]);
+    const page = await reading;
     const last = page.at(-1);
     if (!last) return;
-    yield page.map(itemOf);
     const end = [last.reference, last.loan, last.id];
+    reading = readAfter(end);
+    // The next `await` reports a failure, unless the caller fails first.
+    reading.catch(() => {});
+    yield page.map(itemOf);
     send(tx, deleteStaged, [lenderId, runId, ...after, ...end]);
     after = end;
   }
@@ -165,8 +198,6 @@ function idOfPosition(position: number): string {
   return `00000000-0000-0000-0000-${(position + 1).toString(16).padStart(12, "0")}`;
 }
 
-const AFTER_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
 const table = tableOf(ReconciliationRowEntity);
 const INSERTED = table.properties.filter((property) => property !== "lenderId");
 
@@ -199,10 +230,14 @@ export const insertPayments = statement(
    where b.lender_id = $1 and b.id > $3 and b.id <= $4 and b.paid_at >= $5 and b.paid_at < $6`,
 );
 
+/** SQL for the columns of a BookedPayment from booking `b`. */
+const BOOKED_PAYMENT = `b.id as "bookingId", b.source_loan_number as loan, normalize(b.reference) as reference,
+     b.amount_minor as "amountMinor", ${REVERSED_MINOR} as "reversedMinor", b.currency::text as currency,
+     b.paid_at as "paidAt"`;
+
 export const selectDistant = statement(
   "ledger.distant-payments",
-  `select b.id as "bookingId", b.source_loan_number as loan, normalize(b.reference) as reference,
-     b.amount_minor as "amountMinor", ${REVERSED_MINOR} as "reversedMinor", b.currency::text as currency, b.paid_at as "paidAt"
+  `select ${BOOKED_PAYMENT}
    from unnest($2::text[], $3::text[]) as k (loan, reference)
    cross join lateral (
      select * from ledger.payment_booking p
@@ -210,6 +245,26 @@ export const selectDistant = statement(
      limit 1
    ) b
    where b.paid_at < $4 or b.paid_at >= $5`,
+);
+
+// No index begins with the reference, because every confirmation would have to write it. So this query reads the index on
+// loan and reference from end to end, about 0.2 s for a million bookings. COALESCE keeps PostgreSQL from turning IN into a
+// join: it then looks up each reference in a hash table, whatever it assumes about the number of rows.
+export const selectElsewhere = statement(
+  "ledger.payments-elsewhere",
+  `select ${BOOKED_PAYMENT}
+   from (
+     select p.source_loan_number as loan, p.reference, count(*) over (partition by normalize(p.reference)) as loans
+     from ledger.payment_booking p
+     where p.lender_id = $1 and coalesce(p.reference in (select unnest($2::text[])), false)
+   ) k
+   cross join lateral (
+     select * from ledger.payment_booking p
+     where p.lender_id = $1 and p.source_loan_number = k.loan and p.reference = k.reference
+     limit 1
+   ) b
+   where k.loans <= $3::bigint and (b.paid_at < $4 or b.paid_at >= $5)
+   order by b.id`,
 );
 
 export const selectStaged = statement(

@@ -1,12 +1,22 @@
-import { type EntityManager, query, send, statement, tableOf, type Tx } from "@collections/database";
+import { type EntityManager, query, send, statement, tableOf, transaction, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { ComparisonTotals, CurrencyTotal } from "./comparison.ts";
+import type { ComparisonTotals, CurrencyTotal, DifferenceList } from "./comparison.ts";
 import type { RunKey } from "./reconciliation-row.ts";
 
+/** The counts and sums of a run. */
+export interface RunTotals extends ComparisonTotals {
+  /** The number of differences in each list, whether they are stored or not. */
+  readonly lists: Readonly<Record<DifferenceList, number>>;
+  /** Whether all differences are stored. */
+  readonly isComplete: boolean;
+}
+
 /** Counts and sums as JSON stores them: amounts are digits of minor units. */
-interface StoredTotals extends Omit<ComparisonTotals, "yours" | "ours"> {
+interface StoredTotals extends Omit<RunTotals, "yours" | "ours" | "isComplete"> {
   readonly yours: readonly StoredTotal[];
   readonly ours: readonly StoredTotal[];
+  /** Absent in runs of earlier versions. */
+  readonly isComplete?: boolean;
 }
 
 interface StoredTotal extends Omit<CurrencyTotal, "amountMinor"> {
@@ -40,11 +50,24 @@ type StoredRun = InferEntity<typeof ReconciliationRunEntity>;
 
 /** A run of a reconciliation: who compared which window, when, and with which result. */
 export interface ReconciliationRun extends Omit<StoredRun, "totals"> {
-  readonly totals: ComparisonTotals;
+  readonly totals: RunTotals;
 }
 
 /** The run to begin. */
 export type NewReconciliationRun = Omit<ReconciliationRun, "totals" | "previousRunId">;
+
+/**
+ * Locks a run until the transaction ends, and waits for another transaction that has locked the same run. Then tries to
+ * lock all reconciliations of the lender. Returns false, without waiting, if another run has this lock.
+ *
+ * @example
+ * if (!(await lockReconciliations(tx, { lenderId, runId }))) throw new Error("Another reconciliation is running.");
+ */
+export async function lockReconciliations(tx: Tx, { lenderId, runId }: RunKey): Promise<boolean> {
+  send(tx, lockRun, [lenderId, runId]);
+  const [lock] = await query<{ isLocked: boolean }>(tx, tryLock, [lenderId]);
+  return lock!.isLocked;
+}
 
 /**
  * Begins a run. Waits for a concurrent transaction that has begun a run with the same id. If such a run exists, the
@@ -61,12 +84,13 @@ export async function beginRun(tx: Tx, run: NewReconciliationRun): Promise<void>
  * Stores the totals of a run, in the transaction that began it, and the last earlier run of the same window.
  *
  * @example
- * await endRun(tx, { lenderId, runId, window }, comparison.totals());
+ * const lists = { onlyYours: 1, onlyOurs: 0, amountDiffers: 0, onOtherLoan: 0, otherDay: 0, reversed: 0, rejected: 0 };
+ * await endRun(tx, { lenderId, runId, window }, { ...comparison.totals(), lists, isComplete: true });
  */
 export async function endRun(
   tx: Tx,
   { lenderId, runId, window }: RunKey & { readonly window: { readonly from: Date; readonly to: Date } },
-  totals: ComparisonTotals,
+  totals: RunTotals,
 ): Promise<void> {
   const values = [lenderId, runId, window.from.toISOString(), window.to.toISOString()];
   const [previous] = await query<{ id: string }>(tx, selectPrevious, values);
@@ -88,24 +112,105 @@ export async function reconciliationRun(
   return run ? { ...run, totals: readTotals(run.totals) } : undefined;
 }
 
-function storedTotals({ yours, ours, ...totals }: ComparisonTotals): StoredTotals {
+/**
+ * Returns the latest runs of a lender, the latest first. `after` is the id of the last run of the previous page; if
+ * this run has been deleted, all later runs of the list have been deleted too, and the page is empty.
+ *
+ * @example
+ * const latest = await listReconciliations(em, lenderId, { limit: 50 });
+ * const earlier = await listReconciliations(em, lenderId, { after: latest.at(-1)?.id, limit: 50 });
+ */
+export async function listReconciliations(
+  em: EntityManager,
+  lenderId: string,
+  { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+): Promise<ReconciliationRun[]> {
+  const last = after === undefined ? undefined : await reconciliationRun(em, { lenderId, runId: after });
+  if (after !== undefined && !last) return [];
+  const earlier = last && {
+    $or: [{ startedAt: { $lt: last.startedAt } }, { startedAt: last.startedAt, id: { $lt: last.id } }],
+  };
+  const orderBy = { startedAt: "desc", id: "desc" } as const;
+  const options = { orderBy, limit, disableIdentityMap: true };
+  const runs = await em.find(ReconciliationRunEntity, { lenderId, ...earlier }, options);
+  return runs.map((run) => ({ ...run, totals: readTotals(run.totals) }));
+}
+
+/** The maximum number of differences that one transaction deletes. */
+const DELETED_AT_A_TIME = 10_000;
+
+/**
+ * Deletes the runs of a lender that were started before a time, with their differences. Many short transactions are
+ * made; if the call ends early, the next call deletes the rest. Returns the number of deleted runs.
+ *
+ * @example
+ * const aYearAgo = new Date("2025-11-21T00:00:00Z");
+ * const deleted = await forgetReconciliations(em, lenderId, aYearAgo);
+ */
+export async function forgetReconciliations(em: EntityManager, lenderId: string, before: Date): Promise<number> {
+  const old = await em.find(
+    ReconciliationRunEntity,
+    { lenderId, startedAt: { $lt: before } },
+    { fields: ["id"], disableIdentityMap: true },
+  );
+  for (const { id } of old) {
+    const values = [lenderId, id, DELETED_AT_A_TIME];
+    const deleteSome = () => transaction(em, (tx) => query(tx, deleteDifferences, values));
+    while ((await deleteSome()).length === DELETED_AT_A_TIME);
+    await transaction(em, (tx) => query(tx, deleteRun, [lenderId, id]));
+  }
+  return old.length;
+}
+
+function storedTotals({ yours, ours, ...totals }: RunTotals): StoredTotals {
   const stored = (sums: readonly CurrencyTotal[]) =>
     sums.map((sum) => ({ ...sum, amountMinor: String(sum.amountMinor) }));
   return { ...totals, yours: stored(yours), ours: stored(ours) };
 }
 
-function readTotals({ yours, ours, ...totals }: StoredTotals): ComparisonTotals {
+function readTotals({ yours, ours, isComplete, ...totals }: StoredTotals): RunTotals {
   const read = (sums: readonly StoredTotal[]) => sums.map((sum) => ({ ...sum, amountMinor: BigInt(sum.amountMinor) }));
-  return { ...totals, yours: read(yours), ours: read(ours) };
+  return {
+    ...totals,
+    yours: read(yours),
+    ours: read(ours),
+    isComplete: isComplete ?? Object.values(totals.lists).every((count) => count <= STORED_BY_EARLIER_VERSIONS),
+  };
 }
 
 const table = tableOf(ReconciliationRunEntity);
 const ENDED = ["totals", "previousRunId"] as const;
 const NO_TOTALS = {} as StoredTotals;
+/** The number of differences of each list that every run of an earlier version has stored. */
+const STORED_BY_EARLIER_VERSIONS = 10_000;
+
+const lockRun = statement(
+  "ledger.lock-reconciliation",
+  "select pg_advisory_xact_lock(hashtextextended('ledger.reconciliation/' || $1::uuid::text || '/' || $2::uuid::text, 0))",
+);
+
+const tryLock = statement(
+  "ledger.lock-reconciliations",
+  `select pg_try_advisory_xact_lock(hashtextextended('ledger.reconciliations/' || $1::uuid::text, 0)) as "isLocked"`,
+);
 
 const insertRun = statement(
   "ledger.begin-reconciliation",
   `insert into ${table.name} (${table.columnList(table.properties)}) values (${table.parameterList(table.properties)})`,
+);
+
+const deleteDifferences = statement(
+  "ledger.delete-differences",
+  `delete from ledger.reconciliation_difference d
+   where d.lender_id = $1 and d.run_id = $2 and d.place = any (array(
+     select p.place from ledger.reconciliation_difference p
+     where p.lender_id = $1 and p.run_id = $2 order by p.place limit $3::bigint))
+   returning d.place`,
+);
+
+const deleteRun = statement(
+  "ledger.delete-reconciliation",
+  `delete from ${table.name} where lender_id = $1 and id = $2`,
 );
 
 const selectPrevious = statement(

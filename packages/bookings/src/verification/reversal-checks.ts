@@ -15,9 +15,10 @@ export const REVERSED_BOOKINGS = `select booking_id from ledger.payment_reversal
          from ledger.payment_reversal r cross join lateral jsonb_array_elements(r.reapplied) h (held) where r.lender_id = $1`;
 
 /**
- * The checks of a lender's reversals. A correction without a reversal may undo a transfer that was posted by mistake, so
- * only transfers whose memo begins with "Reversal" must have one. The transfers of a reversal have the sequence of its event, and no other transfer of
- * the case has this sequence.
+ * The checks of a lender's reversals. A correction that returns money of a payment must have a reversal. Other corrections
+ * may undo a transfer that was posted by mistake. The transfers of a reversal have the sequence of its event, and no other
+ * transfer of the case has this sequence. The credited part of an earning may be below 0 only by the amount that reversals
+ * have taken from it and that no payout has deducted yet. Its other parts are never below 0.
  */
 export const reversalChecks: readonly LedgerCheck[] = [
   ledgerCheck(
@@ -29,7 +30,8 @@ export const reversalChecks: readonly LedgerCheck[] = [
            coalesce(sum(amount_minor) filter (where debit_account like 'excess/%'), 0) as excess,
            min(effective_at) as earliest, max(effective_at) as latest
          from ledger.transfer
-         where lender_id = $1 and kind = 'correction' and credit_account like 'settled_direct/%' and memo like 'Reversal %'
+         where lender_id = $1 and kind = 'correction' and booking_id is not null
+           and credit_account like 'settled_direct/%'
          group by case_id, sequence, booking_id
        ), adjusted as (
          select t.case_id, t.sequence,
@@ -127,7 +129,13 @@ export const reversalChecks: readonly LedgerCheck[] = [
        ), moved as (
          select t.booking_id, split_part(s.account, '/', 2) as owner, max(t.id::text) as last_id,
            sum(case when split_part(s.account, '/', 1) = 'pending' then s.change else 0 end) as pending,
-           sum(s.change) as earned
+           sum(s.change) as earned,
+           coalesce(sum(s.change) filter (where split_part(s.account, '/', 1) = 'credited'), 0) as credited,
+           coalesce(sum(s.change) filter (where split_part(s.account, '/', 1) = 'paid'), 0) as paid,
+           coalesce(sum(t.amount_minor) filter (where t.kind = 'correction' and s.account = t.debit_account
+             and s.account like 'credited/%' and t.credit_account like 'commission_expense/%'), 0) as taken,
+           coalesce(sum(t.amount_minor) filter (where t.kind = 'correction' and s.account = t.credit_account
+             and s.account like 'credited/%' and t.debit_account like 'paid/%' and t.memo like 'Paid out: %'), 0) as deducted
          from ledger.transfer t
          cross join lateral (values (t.debit_account, -t.amount_minor), (t.credit_account, t.amount_minor)) s (account, change)
          where t.lender_id = $1 and t.booking_id in (select booking_id from reversed)
@@ -135,8 +143,8 @@ export const reversalChecks: readonly LedgerCheck[] = [
          group by 1, 2
        )
        select 'REVERSED_EARNING_OUT_OF_STEP' as code, 'transfer' as "table", last_id as id,
-         format('Booking %s for %s: earned %s, of which %s pending; neither may be below 0.', booking_id, owner, earned,
-           pending) as detail
-       from moved where earned < 0 or pending < 0`,
+         format('Booking %s for %s: pending %s, credited %s, paid out %s; reversals took %s of the credited part, and payouts deducted %s.',
+           booking_id, owner, pending, credited, paid, taken, deducted) as detail
+       from moved where earned < 0 or pending < 0 or paid < 0 or credited + taken - deducted < 0`,
   ),
 ];

@@ -115,6 +115,15 @@ test("verify reports a reversal whose transfers were deleted", async () => {
   expect(await codes()).toContain("REVERSAL_UNLIKE_TRANSFERS");
 });
 
+test("verify reports money of a payment that was returned without a reversal, whatever the memo says", async () => {
+  await forger.query("delete from ledger.payment_reversal where lender_id = $1", [sample.lenderId]);
+  await forger.query(
+    "update ledger.transfer set memo = 'Placed twice by mistake' where lender_id = $1 and kind = 'correction'",
+    [sample.lenderId],
+  );
+  expect(await codes()).toContain("REVERSAL_MISSING");
+});
+
 test("verify reports reversals that add up to more than their payment", async () => {
   await forge("amount_minor = 40001, applied_minor = 40001");
   expect(await codes()).toContain("REVERSALS_EXCEED_BOOKING");

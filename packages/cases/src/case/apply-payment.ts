@@ -32,8 +32,8 @@ export interface PaymentEffect {
 /**
  * Applies one payment to a locked case. A captured payment is never refused: the part above the outstanding amount is
  * excess. A payment that was captured at or before the case's `outstandingAsOf` is already included in the balance: it
- * counts as collected, and the outstanding amount does not change. Apply several payments of one loan one after the
- * other, each to the `caseAfter` of the one before.
+ * counts as collected, and the outstanding amount does not change. Apply several payments of a loan in sequence, each
+ * to the `caseAfter` of the previous payment.
  *
  * @example
  * const payment = { amountMinor: 250_000n, paidAt: new Date("2026-11-20T09:41:07Z") };

@@ -63,6 +63,8 @@ export const Case = defineEntity({
     consent: p.json<Consent>(),
     doNotContactUntil: p.date().strictNullable(),
     metadata: p.json<Record<string, string>>(),
+    /** When the borrower's personal data were erased. Null if the case has them. */
+    erasedAt: p.datetime().columnType("timestamptz").strictNullable(),
 
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),

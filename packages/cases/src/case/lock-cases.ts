@@ -197,7 +197,9 @@ interface LockRow {
  * cases.
  *
  * Each LIMIT makes the planner probe the index once for each loan, even in a plan that was made while the table was
- * empty. A join, or EXISTS as a hashed subplan, would read the whole table.
+ * empty. A join, or EXISTS as a hashed subplan, would read the whole table. The LIMIT on the arrays makes the planner expect
+ * one loan and not ten. With ten, it would make a new plan for each query of fewer loans, which takes longer than the
+ * query itself.
  */
 function lockStatement(
   name: string,
@@ -211,7 +213,10 @@ function lockStatement(
       limit 1`;
     return `select k.lender_id as "lenderId", k.loan as "sourceLoanNumber", ${caseTable.selectList("c", others)},
       case when c.id is null then (select p.id ${current}) is null else false end as "isAbsent"
-    from (select * from unnest($1::uuid[], $2::text[]) as k (lender_id, loan) order by lender_id, loan) k
+    from (
+      select * from unnest($1::uuid[], $2::text[]) as k (lender_id, loan)
+      order by lender_id, loan limit cardinality($1)
+    ) k
     left join lateral (
       select * ${current}
       for no key update ${ifLocked}

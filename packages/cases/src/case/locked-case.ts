@@ -45,6 +45,8 @@ export interface LockedCase extends CaseState {
   readonly lastDisposition: Disposition | null;
   /** The borrower must not be contacted before this day, `YYYY-MM-DD`. */
   readonly doNotContactUntil: string | null;
+  /** When the borrower's personal data were erased. Null if the case has them. */
+  readonly erasedAt: Date | null;
 }
 
 /** A case whose row the transaction has locked, with all details that an import row may change. */

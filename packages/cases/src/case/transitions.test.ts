@@ -184,7 +184,7 @@ test("a confirmation is never refused", () => {
   }
 });
 
-test("a partial payment on a case on hold makes it in progress, but field work stays blocked until its release", () => {
+test("a partial payment sets a case on hold to in_progress, but field work stays blocked until the hold is released", () => {
   const { caseAfter } = allowed(exampleCase(cases["on hold, was assigned"]), triggers["a partial payment"]);
   expect(caseAfter).toMatchObject({ status: "in_progress", fieldWork: "blocked", statusReason: "dispute" });
   expect(allowed(caseAfter, triggers.release).caseAfter).toMatchObject({

@@ -5,8 +5,8 @@ export interface CaseState {
   readonly status: CaseStatus;
   readonly statusReason: string | null;
   /**
-   * The status that the case gets at its release; null unless the case is on hold. During the hold, `status` is
-   * `on_hold`, or `in_progress` after a payment.
+   * The status that the case gets when its hold is released; null unless the case is on hold. During the hold, `status`
+   * is `on_hold`, or `in_progress` after a payment.
    */
   readonly statusBeforeHold: CaseStatus | null;
   readonly fieldWork: FieldWork;
@@ -89,8 +89,8 @@ const ANY: readonly CaseStatus[] = [...UNPAID, "collected"];
 const WORKED: readonly CaseStatus[] = ["assigned", "in_progress"];
 
 /**
- * All transitions. The first row that matches decides. The two transitions that create a case (by a first import row,
- * and by an import row after the end) are in `planRow`, because there is no case to start from.
+ * All transitions. The first row that matches decides. Two transitions create a case: by a loan's first import row, and
+ * by an import row after the end of a case. They are in `planRow`, because there is no case to start from.
  */
 const TRANSITIONS: readonly Transition[] = [
   { from: ["new"], trigger: "assign", to: "assigned", events: ["case.assigned"] },

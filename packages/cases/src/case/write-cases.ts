@@ -148,7 +148,7 @@ export function writeCaseStates(tx: Tx, casesAfter: readonly LockedCase[], now: 
  * if (plan.outcome === "updated") writeImportedCases(tx, [plan.caseAfter], now);
  */
 export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], now: Date): void {
-  if (casesAfter.length > 0) send(tx, ...insertFor(updateImported, importedValues(casesAfter, now)));
+  if (casesAfter.length > 0) send(tx, ...insertFor(tx, updateImported, importedValues(casesAfter, now)));
 }
 
 /**
@@ -188,7 +188,7 @@ export async function insertCases(
     send(tx, ...forLenders(retire, [lenderIds, ids, replaced.map(() => false)]));
   }
   const inOrder = newCases.toSorted(byLenderAndLoan);
-  const rows = await query<{ id: string }>(tx, ...insertFor(insertImported, importedValues(inOrder, now)));
+  const rows = await query<{ id: string }>(tx, ...insertFor(tx, insertImported, importedValues(inOrder, now)));
   const made = new Set(rows.map(({ id }) => id));
   return newCases.filter(({ id }) => !made.has(id));
 }

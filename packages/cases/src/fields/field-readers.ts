@@ -3,8 +3,8 @@ import { isDay, readInstant } from "./instant.ts";
 import { pointerTo, quotedStart, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
 
 /**
- * The most faults that are reported for one row. Without a limit, the answer could be many times as long as the
- * request.
+ * The maximum number of faults that are reported for one row. Without a limit, the answer could be many times as long
+ * as the request.
  */
 const MAX_FAULTS_PER_ROW = 50;
 /**

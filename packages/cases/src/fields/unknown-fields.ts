@@ -3,8 +3,8 @@ import type { FieldContext } from "./field-readers.ts";
 import { pointerTo } from "./row-fault.ts";
 
 /**
- * The most warnings that are reported for one row. Without a limit, the answer could be many times as long as the
- * request.
+ * The maximum number of warnings that are reported for one row. Without a limit, the answer could be many times as long
+ * as the request.
  */
 const MAX_WARNINGS_PER_ROW = 20;
 const LONGEST_NAME = 64;

@@ -7,9 +7,10 @@ const END = ["id", "closedAt", "closeReason", "lastPaymentAt", "outstandingAsOf"
 type EndedCase = Pick<Case, Exclude<(typeof END)[number], "id">>;
 
 /**
- * Returns the time before which a balance is older than the end of a case, or null if the case has not ended. If a payment
- * cleared the case, this is the time of the last payment or the case's own `outstandingAsOf`, whichever is later. The time
- * when the confirmation arrived does not matter. If the case ended in another way, it is the time of the end.
+ * Returns the time before which a balance is older than the end of a case, or null if the case has not ended. If a
+ * payment cleared the case, this is the time of the last payment or the case's own `outstandingAsOf`, whichever is
+ * later. The time when the confirmation arrived does not matter. If the case ended in another way, this is the time of
+ * its end.
  */
 export function endOf({ closedAt, closeReason, lastPaymentAt, outstandingAsOf }: EndedCase): Date | null {
   if (closedAt === null || closeReason !== "paid_in_full" || lastPaymentAt === null) return closedAt;

@@ -8,98 +8,21 @@ import {
   publicChanges,
   withChanges,
 } from "../case/case-details.ts";
-import type { CaseStatus, NumberedEvent } from "../case/case-status.ts";
 import type { ImportedCase } from "../case/locked-case.ts";
-import { peakOf, withPeak } from "../case/peak.ts";
-import type { CaseRow, ControlRow, UpsertRow } from "./row.ts";
-import {
-  pointerTo,
-  type RowFault,
-  type RowFaultCode,
-  type RowWarning,
-  type RowWarningCode,
-} from "../fields/row-fault.ts";
-import { numberEvents, transition, type Trigger } from "../case/transitions.ts";
+import { withPeak } from "../case/peak.ts";
+import { withoutPersonalData } from "../case/personal-data.ts";
+import { numberEvents, transition } from "../case/transitions.ts";
+import type { RowWarning } from "../fields/row-fault.ts";
 import { endOf } from "./ended-case.ts";
-
-/**
- * A booked payment that was captured after the row's `outstandingAsOf`, so that the row's balance does not include it.
- */
-export interface LaterPayment {
-  readonly reference: string;
-  /** The whole amount of the payment, in minor units of the case's currency. */
-  readonly amountMinor: bigint;
-  readonly paidAt: Date;
-}
-
-/** A reversal that happened after the row's `outstandingAsOf`, so that the row's balance does not include it. */
-export interface LaterReversal {
-  /** The reference of the payment. */
-  readonly reference: string;
-  /** The reversed amount, in minor units of the case's currency. */
-  readonly amountMinor: bigint;
-}
-
-/** The inputs of a plan, besides the row and the loan's case. */
-export interface PlanFacts {
-  readonly lenderId: string;
-  /** The id of the import. Events contain it in the form `imp_…`. */
-  readonly importId: string;
-  /** The id of the new case, if the row creates one. */
-  readonly newCaseId: string;
-  /** The payments of the loan with a `paidAt` after the row's `outstandingAsOf`; empty if the row has no such field. */
-  readonly laterPayments: readonly LaterPayment[];
-  /** The reversals of the loan's payments with a `reversedAt` after the row's `outstandingAsOf`. Default: none. */
-  readonly laterReversals?: readonly LaterReversal[];
-  readonly now: Date;
-}
-
-/** An event to emit for a row, with the status of the case and the `data` of its body. */
-export interface PlannedEvent extends NumberedEvent {
-  readonly status: CaseStatus;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-/** The outcomes with which a row creates or changes a case. */
-export type AppliedOutcome =
-  | "created"
-  | "reopened"
-  | "updated"
-  | "settled"
-  | "collected"
-  | "held"
-  | "released"
-  | "withdrawn";
-
-/** The plan for one row. `planRow` writes nothing; the caller passes `caseAfter` to the functions that write cases. */
-export type RowPlan =
-  | {
-      readonly outcome: AppliedOutcome;
-      readonly caseAfter: ImportedCase;
-      /** The case of the previous cycle, which is no longer the current case of the loan. */
-      readonly replaces: ImportedCase | undefined;
-      readonly changes: readonly FieldChange[];
-      readonly events: readonly PlannedEvent[];
-      /** The amount to book as the placement of a new case; at least 0. */
-      readonly placementMinor: bigint;
-      /** The amount to book as an adjustment of the balance, with its sign. */
-      readonly adjustmentMinor: bigint;
-      readonly warnings: readonly RowWarning[];
-    }
-  | {
-      readonly outcome: "unchanged";
-      readonly caseAfter: ImportedCase;
-      /** Whether `outstandingAsOf` or the peak changed: write them with `writeBalanceDates`, without an event. */
-      readonly movesBalanceDate: boolean;
-      readonly warnings: readonly RowWarning[];
-    }
-  | { readonly outcome: "rejected"; readonly errors: readonly RowFault[] };
+import { planControl } from "./plan-control.ts";
+import type { CaseRow, UpsertRow } from "./row.ts";
+import { type PlanFacts, type PlannedEvent, rejected, type RowPlan, unchanged, warningOf } from "./row-plan.ts";
 
 /**
  * Plans one checked row. `current` is the loan's current case under its lock, or undefined. The lender determines the
- * balance; payments that were captured after the row's `outstandingAsOf` are subtracted from it, and later reversals are added. A row whose
- * `outstandingAsOf` is older than that of an open case changes nothing. A case that has ended does not change: a row
- * with a balance starts the loan's next cycle.
+ * balance; payments that were captured after the row's `outstandingAsOf` are subtracted from it, and later reversals
+ * are added. A row with an older `outstandingAsOf` than the open case changes nothing. A case that has ended does not
+ * change: a row with a balance starts the loan's next cycle.
  *
  * @example
  * const [current] = await lockCasesForImport(tx, [{ lenderId, loan: row.sourceLoanNumber }]);
@@ -143,13 +66,6 @@ function planStale(row: UpsertRow, current: ImportedCase): RowPlan {
 
 function isOlderThan(moment: Date | null, { details: { outstandingAsOf } }: UpsertRow): boolean {
   return moment !== null && outstandingAsOf instanceof Date && outstandingAsOf < moment;
-}
-
-/** Returns the plan for a row that changes at most `outstandingAsOf` and the peak of the case. */
-function unchanged(before: ImportedCase, caseAfter: ImportedCase, warnings: readonly RowWarning[]): RowPlan {
-  const movesBalanceDate =
-    before.outstandingAsOf?.getTime() !== caseAfter.outstandingAsOf?.getTime() || peakOf(before) !== peakOf(caseAfter);
-  return { outcome: "unchanged", caseAfter, movesBalanceDate, warnings };
 }
 
 interface Balance {
@@ -238,6 +154,7 @@ function openCase(
       settledByLender: false,
       closedAt: null,
       closeReason: null,
+      erasedAt: null,
       lastPaymentAt: null,
       lastVisitId: null,
       lastDisposition: null,
@@ -270,8 +187,9 @@ function knownBefore(row: UpsertRow, replaces: ImportedCase | undefined): CaseDe
 }
 
 function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, facts: PlanFacts): RowPlan {
-  const { outstandingMinor, warnings } = balance;
-  const updated: ImportedCase = withPeak(current, { ...withChanges(current, row.details), outstandingMinor });
+  const { outstandingMinor } = balance;
+  const { details, erasedAt, warnings } = applicableDetails(row, current, balance.warnings);
+  const updated: ImportedCase = withPeak(current, { ...withChanges(current, details), erasedAt, outstandingMinor });
   const changes = changesBetween(current, updated);
   // Only `outstandingAsOf` has changed, so it is stored without an event.
   if (outstandingMinor > 0n && changes.every(({ field }) => field === "outstandingAsOf")) {
@@ -301,42 +219,17 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
 }
 
 /**
- * Plans a row that holds, releases or withdraws a case. An action that has no effect on the case is not a fault,
- * because the same file may be sent twice.
+ * Returns the details of a row to store. A case that was erased and is on hold stays without personal data: its lender
+ * may send the loan every day. When the hold has ended, or if a reversal has opened the case again, the next row has
+ * the data that field work needs.
  */
-function planControl(row: ControlRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
-  if (current === undefined) {
-    const detail = `There is no case of this loan to ${row.action}; import it first.`;
-    return rejected(row, "LOAN_NOT_FOUND", "sourceLoanNumber", detail);
-  }
-  const trigger: Trigger = row.action === "release" ? { kind: "release" } : { kind: row.action, reason: row.reason };
-  const verdict = transition(current, trigger, facts.now);
-  if (!verdict.allowed) {
-    const done = row.action === "withdraw" && current.closeReason === "withdrawn";
-    const ended = verdict.refusal.code === "CASE_ENDED" && !done;
-    const warning = warningOf(
-      row,
-      "CASE_ENDED",
-      "action",
-      `The case has already ended (status: ${current.status}); the row was ignored.`,
-    );
-    return unchanged(current, current, ended ? [...row.warnings, warning] : row.warnings);
-  }
-  const { caseAfter, events } = verdict;
-  const data = { reason: row.reason };
-  return {
-    outcome: OUTCOMES[row.action],
-    caseAfter,
-    replaces: undefined,
-    changes: [],
-    events: events.map((event) => ({ ...event, status: caseAfter.status, data })),
-    placementMinor: 0n,
-    adjustmentMinor: 0n,
-    warnings: row.warnings,
-  };
+function applicableDetails(row: UpsertRow, { erasedAt, fieldWork }: ImportedCase, warnings: readonly RowWarning[]) {
+  if (erasedAt === null || fieldWork === "open") return { details: row.details, erasedAt: null, warnings };
+  const detail =
+    "The borrower's personal data were erased earlier, so the names, phones, addresses and metadata of this row were not stored.";
+  const warning = warningOf(row, "FIELD_NOT_APPLIED", "borrowerName", detail);
+  return { details: withoutPersonalData(row.details), erasedAt, warnings: [...warnings, warning] };
 }
-
-const OUTCOMES = { hold: "held", release: "released", withdraw: "withdrawn" } as const;
 
 function changesBetween(before: ImportedCase, after: ImportedCase): FieldChange[] {
   const details = detailChanges(before, after, before.currency);
@@ -358,8 +251,8 @@ function settle(
 }
 
 /**
- * Ends a case because later payments cover its whole balance. The event names the last of these payments that has not been
- * reversed in full.
+ * Ends a case because later payments cover its whole balance. The event names the last of these payments that has not
+ * been reversed in full.
  */
 function collect(
   theCase: ImportedCase,
@@ -382,12 +275,4 @@ function announceUpdate(
 ): { caseAfter: ImportedCase; events: PlannedEvent[] } {
   const { caseAfter, events } = numberEvents(theCase, ["case.updated"]);
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
-}
-
-function rejected(row: CaseRow, code: RowFaultCode, field: string, detail: string): RowPlan {
-  return { outcome: "rejected", errors: [{ code, pointer: pointerTo(`/rows/${row.index}`, field), detail }] };
-}
-
-function warningOf(row: CaseRow, code: RowWarningCode, field: string, detail: string): RowWarning {
-  return { code, pointer: pointerTo(`/rows/${row.index}`, field), detail };
 }

@@ -43,7 +43,9 @@ export interface CasesAfter {
   readonly limit: number;
 }
 
-/** The maximum number of rows that `listCases` reads, also those of earlier cycles. It limits the query's duration. */
+/**
+ * The maximum number of rows that `listCases` reads, including rows of earlier cycles. It limits the query's duration.
+ */
 const MOST_READ = 20_000;
 
 /** The cases that one search of `listCases` found, and where the search ended. */

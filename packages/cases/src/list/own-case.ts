@@ -1,5 +1,6 @@
 import type { Case } from "../case/collection-case.ts";
 import { type DETAIL_PROPERTIES, NO_DETAILS } from "../case/case-details.ts";
+import { NO_PERSONAL_DATA } from "../case/personal-data.ts";
 import { caseTable } from "../case/case-columns.ts";
 
 /** How long after the end of a case its field partner still sees its details. */
@@ -27,7 +28,7 @@ export function shownCase(theCase: Case, now: Date, distanceM: number | null = n
 /** The select list of a query that reads rows of Case from the alias `c`. */
 export const OWN_CASE_COLUMNS = caseTable.selectList("c");
 
-const NO_BORROWER = { ...NO_DETAILS, borrowerName: "", borrowerPhone: "" } satisfies Record<
+const NO_BORROWER = { ...NO_DETAILS, ...NO_PERSONAL_DATA } satisfies Record<
   (typeof DETAIL_PROPERTIES)[number],
   unknown
 >;

@@ -2,7 +2,7 @@ import { createDatabase, migrate, newId } from "@collections/database";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { casesSchema } from "../schema.ts";
-import { selectOwnCases } from "./select-own-cases.ts";
+import { countOwnCases, selectOwnCases } from "./select-own-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
 const database = await createDatabase({ url: directUrl(url), schemas: [casesSchema] });
@@ -50,17 +50,18 @@ test.each<[string, Record<number, Value>]>([
   ["by a lender", { 6: [LENDER] }],
   ["by a search", { 10: ["asha"], 11: "asha" }],
   ["by promised days", { 19: true, 20: "2026-11-01", 21: "2026-11-30" }],
-  ["near a place", { 14: 19.5, 15: 72.8, 16: 0.1, 17: 0.1, 18: 10_000, 22: "near" }],
+  ["near a place", { 14: 19.5, 15: 72.8, 16: 0.1, 17: 0.1, 18: 10_000, 23: "near" }],
 ])(
   "the query for a list %s uses the indexes on the field partner and on the case of a promise",
   { tags: "one-node-plan" },
   async (_title, changes) => {
     const at = "2026-11-20T10:00:00Z";
-    const values: Value[] = [ME, null, at, [LENDER], ["2026-11-20"], ...Array.from({ length: 20 }, () => null), 21, []];
+    const values: Value[] = [ME, null, at, [LENDER], ["2026-11-20"], ...Array.from({ length: 21 }, () => null), 21];
     values[10] = "";
     values[11] = ["2026-11-20"];
     values[18] = false;
-    values[21] = "priority";
+    values[21] = [];
+    values[22] = "priority";
     for (const [position, value] of Object.entries(changes)) values[Number(position) - 1] = value;
     const options = "analyze, timing off, buffers off, summary off";
     const plan = await genericPlan(database.pool, selectOwnCases.text, values.map(literal).join(", "), options);
@@ -69,6 +70,25 @@ test.each<[string, Record<number, Value>]>([
     expect(plan).not.toContain("Seq Scan");
   },
 );
+
+test("the query for the counts of a list uses the index on the field partner", { tags: "one-node-plan" }, async () => {
+  const values: Value[] = [
+    ME,
+    null,
+    "2026-11-20T10:00:00Z",
+    [LENDER],
+    ["2026-11-20"],
+    ...Array.from({ length: 17 }, () => null),
+  ];
+  values[10] = "";
+  values[11] = ["2026-11-20"];
+  values[18] = false;
+  values[21] = [];
+  const options = "analyze, timing off, buffers off, summary off";
+  const plan = await genericPlan(database.pool, countOwnCases.text, values.map(literal).join(", "), options);
+  expect(plan).toContain("collection_case_assigned_field_partner_id_id_idx");
+  expect(plan).not.toContain("Seq Scan on collection_case");
+});
 
 function literal(value: Value): string {
   if (value === null) return "null";

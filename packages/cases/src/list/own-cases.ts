@@ -5,7 +5,7 @@ import type { Case } from "../case/collection-case.ts";
 import { boxAround, type Near } from "./near.ts";
 import { OWN_CASE_COLUMNS, type OwnCase, shownCase, shrunkIfEndedBy } from "./own-case.ts";
 import { page, type Page, type PageRequest } from "./page.ts";
-import { selectOwnCases, selectOwnCasesOnCluster } from "./select-own-cases.ts";
+import { countOwnCases, selectOwnCases, selectOwnCasesOnCluster } from "./select-own-cases.ts";
 
 /**
  * The orders of a list of cases. Ties are ordered newest first.
@@ -89,8 +89,7 @@ export async function casesOfFieldPartner(
   const listedAt = cursor?.listedAt ?? now;
   const values = listValues(fieldPartnerId, request, { now, listedAt });
   const select = (await isDistributed(em)) ? selectOwnCasesOnCluster : selectOwnCases;
-  const read = (limit: number) =>
-    query<ListedRow>(em, select, [...values, ...startOf(cursor?.position), limit, request.blockedLenderIds ?? []]);
+  const read = (limit: number) => query<ListedRow>(em, select, [...values, sort, ...startOf(cursor?.position), limit]);
   const { items, hasNext } = await page(first, read);
   return {
     hasNext,
@@ -102,6 +101,37 @@ export async function casesOfFieldPartner(
       };
     }),
   };
+}
+
+/** How many cases of a list have the same lender, bucket, city and status, and are equally workable and promised. */
+export interface OwnCaseCount {
+  readonly lenderId: string;
+  /** Null if the days past due are unknown, or if the cases are shrunk. The same applies to `city`. */
+  readonly bucket: string | null;
+  readonly city: string | null;
+  readonly status: CaseStatus;
+  readonly isWorkable: boolean;
+  /** Whether the cases have an open promise. */
+  readonly isPromised: boolean;
+  readonly count: number;
+}
+
+/**
+ * Counts the cases that `casesOfFieldPartner` lists on all pages, in one query. The counts of all rows add up to the
+ * number of cases.
+ *
+ * @example
+ * const request = { lenders: [{ id: lenderId, code: "acme" }], dayAt: () => "2026-11-20", filter: { workable: true } };
+ * const counts = await countCasesOfFieldPartner(em, fieldPartnerId, request);
+ * const total = counts.reduce((sum, { count }) => sum + count, 0);
+ */
+export async function countCasesOfFieldPartner(
+  em: EntityManager,
+  fieldPartnerId: string,
+  request: Omit<CaseListRequest, "first" | "after" | "sort">,
+  now: Date = new Date(),
+): Promise<OwnCaseCount[]> {
+  return query<OwnCaseCount>(em, countOwnCases, listValues(fieldPartnerId, request, { now, listedAt: now }));
 }
 
 /**
@@ -151,7 +181,14 @@ const selectByIds = statement(
 /** Returns the values of the parameters $1 to $22 of `selectOwnCases`. */
 function listValues(
   fieldPartnerId: string,
-  { filter = {}, search = "", sort = "priority", near, lenders, dayAt }: CaseListRequest,
+  {
+    filter = {},
+    search = "",
+    near,
+    lenders,
+    blockedLenderIds = [],
+    dayAt,
+  }: Omit<CaseListRequest, "first" | "after" | "sort">,
   { now, listedAt }: { readonly now: Date; readonly listedAt: Date },
 ): unknown[] {
   const words = search.split(/\s+/u).filter((word) => word !== "");
@@ -180,7 +217,7 @@ function listValues(
     filter.promiseDue !== undefined,
     filter.promiseDue?.from ?? null,
     filter.promiseDue?.to ?? null,
-    sort,
+    blockedLenderIds,
   ];
 }
 

@@ -12,11 +12,11 @@ const BUCKET = `coalesce(c.bucket, case when c.dpd = 0 then '0' when c.dpd <= 30
 
 /**
  * Returns an SQL condition: whether an assigned case is workable on `day`, a day in the borrower's time zone. The
- * condition follows the rules of `blockedReason`. $27 contains the lenders whose cases are blocked.
+ * condition follows the rules of `blockedReason`. $22 contains the lenders whose cases are blocked.
  */
 function workableOn(day: string): string {
   return `(c.closed_at is null and c.field_work <> 'blocked' and c.status <> 'new'
-    and c.lender_id <> all ($27::uuid[]) and coalesce(c.do_not_contact_until <= ${day}, c.do_not_contact_until is null))`;
+    and c.lender_id <> all ($22::uuid[]) and coalesce(c.do_not_contact_until <= ${day}, c.do_not_contact_until is null))`;
 }
 
 /**
@@ -68,9 +68,9 @@ const IS_OWN_AND_WANTED = `c.assigned_field_partner_id = $1::uuid and c.is_curre
          = any (select replace(lower(v), ' ', '') from unnest($13::text[]) v))
        and ${SEARCHED}`;
 
-const IS_AFTER_CURSOR = `$23::text is null
-       or (list_group, list_rank) > ($23::text collate "C", $24::bigint)
-       or (list_group = $23::text and list_rank = $24::bigint and id < $25::uuid)`;
+const IS_AFTER_CURSOR = `$24::text is null
+       or (list_group, list_rank) > ($24::text collate "C", $25::bigint)
+       or (list_group = $24::text and list_rank = $25::bigint and id < $26::uuid)`;
 
 /**
  * Lists a field partner's current cases in one of four orders. No index can have these orders, because confirmations
@@ -82,7 +82,7 @@ export const selectOwnCases = statement(
   `with promised as (
      select p.case_id, p.due_on, ${dayIn("$12", "p")} as list_day
      from cases.promise p
-     where p.lender_id = any ($4::uuid[]) and p.state = 'open' and ($19::boolean or $22::text = 'priority')
+     where p.lender_id = any ($4::uuid[]) and p.state = 'open' and ($19::boolean or $23::text = 'priority')
        and p.case_id = any (array(
          select id from cases.collection_case where assigned_field_partner_id = $1::uuid and is_current))
    ), own as (
@@ -93,7 +93,7 @@ export const selectOwnCases = statement(
      offset 0
    ), ranked as (
      select o.lender_id, o.id, o.distance_m,
-       case $22::text
+       case $23::text
          when 'priority' then case
            when o.is_ended then '5'
            when not o.is_workable then '4'
@@ -103,7 +103,7 @@ export const selectOwnCases = statement(
          when 'amount' then o.currency::text
          when 'near' then case when o.distance_m is null then '2' else '1' end
          else '' end collate "C" as list_group,
-       case $22::text
+       case $23::text
          when 'amount' then case when o.is_shrunk then 0 else -o.outstanding_minor end
          when 'near' then coalesce(round(o.distance_m)::bigint, 0)
          else case when o.is_shrunk then 1 else coalesce(-o.dpd, 1)::bigint end end as list_rank
@@ -116,7 +116,7 @@ export const selectOwnCases = statement(
      select * from ranked
      where ${IS_AFTER_CURSOR}
      order by list_group, list_rank, id desc
-     limit $26::bigint
+     limit $27::bigint
    )
    select ${OWN_CASE_COLUMNS}, round(l.distance_m)::integer as "distanceM",
      l.list_group as "listGroup", l.list_rank as "listRank"
@@ -142,7 +142,7 @@ export const selectOwnCasesOnCluster = statement(
      c.list_group as "listGroup", c.list_rank as "listRank"
    from (
      select c.*,
-       case $22::text
+       case $23::text
          when 'priority' then case
            when c.closed_at is not null then '5'
            when not c.is_workable then '4'
@@ -152,7 +152,7 @@ export const selectOwnCasesOnCluster = statement(
          when 'amount' then c.currency::text
          when 'near' then case when c.distance_m is null then '2' else '1' end
          else '' end collate "C" as list_group,
-       case $22::text
+       case $23::text
          when 'amount' then case when ${SHOWN} then -c.outstanding_minor else 0 end
          when 'near' then coalesce(round(c.distance_m)::bigint, 0)
          else case when ${SHOWN} then coalesce(-c.dpd, 1)::bigint else 1 end end as list_rank
@@ -178,5 +178,33 @@ export const selectOwnCasesOnCluster = statement(
    ) c
    where ${IS_AFTER_CURSOR}
    order by c.list_group, c.list_rank, c.id desc
-   limit $26::bigint`,
+   limit $27::bigint`,
+);
+
+/**
+ * Counts the cases of the same list by lender, bucket, city, status, and whether they are workable and promised. The
+ * number of rows is the number of different combinations. Runs on a cluster too, because it groups by the lender.
+ */
+export const countOwnCases = statement(
+  "cases.count-own",
+  `select o.lender_id as "lenderId", o.bucket, o.city, o.status, o.is_workable as "isWorkable",
+     o.is_promised as "isPromised", count(*)::integer as count
+   from (
+     select c.lender_id, c.status, ${workableOn(dayIn("$12"))} as is_workable,
+       case when ${SHOWN} then ${BUCKET} end as bucket,
+       case when ${SHOWN} then btrim(c.addresses #>> '{0,city}') end as city,
+       p.due_on is not null and ${SHOWN} as is_promised, p.due_on, ${distanceOf("c")} as distance_m, ${SHOWN} as is_shown
+     from (
+       select c.*, case when ${PLACE_ASKED} then ${LATITUDE} end as latitude,
+         case when ${PLACE_ASKED} then ${LONGITUDE} end as longitude
+       from cases.collection_case c
+       where c.lender_id = any ($4::uuid[]) and ${IS_OWN_AND_WANTED}
+     ) c
+     left join cases.promise p on p.lender_id = c.lender_id and p.case_id = c.id and p.state = 'open'
+       and p.lender_id = any ($4::uuid[])
+   ) o
+   where ($18::float8 is null or o.distance_m <= $18::float8)
+     and (not $19::boolean or (o.is_shown and o.due_on between coalesce($20::date, '-infinity')
+       and coalesce($21::date, 'infinity')))
+   group by o.lender_id, o.bucket, o.city, o.status, o.is_workable, o.is_promised`,
 );

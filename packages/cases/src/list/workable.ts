@@ -12,11 +12,15 @@ export type BlockedReason = "ENDED" | "ON_HOLD" | "NOT_ASSIGNED" | "DO_NOT_CONTA
  * if (reason === "DO_NOT_CONTACT") throw new Error(`No contact before ${lockedCase.doNotContactUntil}.`);
  */
 export function blockedReason(
-  theCase: Pick<LockedCase, "closedAt" | "fieldWork" | "status" | "assignedFieldPartnerId" | "doNotContactUntil">,
+  theCase: Pick<
+    LockedCase,
+    "closedAt" | "fieldWork" | "status" | "assignedFieldPartnerId" | "doNotContactUntil" | "erasedAt"
+  >,
   today: string,
 ): BlockedReason | undefined {
   if (theCase.closedAt !== null) return "ENDED";
-  if (theCase.fieldWork === "blocked") return "ON_HOLD";
+  // Without the borrower's name and address no visit is possible, until the lender's next row has them.
+  if (theCase.fieldWork === "blocked" || theCase.erasedAt !== null) return "ON_HOLD";
   if (theCase.status === "new" || theCase.assignedFieldPartnerId === null) return "NOT_ASSIGNED";
   return theCase.doNotContactUntil !== null && today < theCase.doNotContactUntil ? "DO_NOT_CONTACT" : undefined;
 }

@@ -60,7 +60,8 @@ export type VisitCompletionResult =
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Ends a visit of a locked case. The state of the case does not matter, because the visit has taken place. A dispute
+ * Ends a visit of a locked case. The state of the case does not matter, because the visit has taken place. The note is
+ * not stored if the borrower's personal data were erased. A dispute
  * puts the case on hold. Visits are ordered by the phones' clocks, not by their arrival. The visit that ended last
  * determines the case's last disposition. Of the visits with a promise, the one that ended last determines the open
  * promise.
@@ -96,7 +97,7 @@ export async function completeVisit(
     disposition,
     completedAt: occurredAt,
     completionReceivedAt: heardAt,
-    note: completion.note ?? null,
+    note: lockedCase.erasedAt === null ? (completion.note ?? null) : null,
     cameOutOfOrder: queuedSince !== undefined,
   });
   const state = later.promise ? "replaced" : "open";

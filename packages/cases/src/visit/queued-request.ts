@@ -95,8 +95,8 @@ export async function queueRequest(tx: Tx, request: QueuedRequest): Promise<bool
 }
 
 /**
- * Deletes the queued requests of a visit and returns them, except requests that are older than 7 days. Needs
- * `lockVisit`. The ends of visits come first, then the requests for links, each in the order of arrival.
+ * Deletes the queued requests of a visit, and returns those that are at most 7 days old. Call `lockVisit` before.
+ * Requests to complete the visit come first, then requests for links, both in the order of their arrival.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });

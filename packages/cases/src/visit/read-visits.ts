@@ -51,6 +51,17 @@ export async function visitsOfCase(
 }
 
 /**
+ * Returns the visit that a field partner started last, by the phone's clock. Null if the field partner has started no visit.
+ *
+ * @example
+ * const visit = await lastVisitBy(em, fieldPartnerId);
+ * const lastSeenAt = visit?.startedAt;
+ */
+export function lastVisitBy(em: EntityManager, fieldPartnerId: string): Promise<Visit | null> {
+  return em.findOne(Visit, { fieldPartnerId }, { orderBy: { startedAt: "desc" }, disableIdentityMap: true });
+}
+
+/**
  * Returns the first page of `visitsOfCase` for many cases, by case id, in one query.
  *
  * @example
@@ -131,6 +142,33 @@ export const selectOpenPromises = statement(
      where o.lender_id = any ($1::uuid[]) and o.lender_id = k.lender_id and o.case_id >= k.case_id
        and o.case_id <= k.case_id and o.state = 'open'
      order by o.case_id) p`,
+);
+
+/**
+ * Returns the promises that borrowers made on these visits of a lender, in the order of their ids.
+ *
+ * @example
+ * const promises = await promisesOfVisits(em, lenderId, [visitId]);
+ * const kept = promises.filter(({ state }) => state === "kept");
+ */
+export async function promisesOfVisits(
+  em: EntityManager,
+  lenderId: string,
+  visitIds: readonly string[],
+): Promise<PromiseToPay[]> {
+  return query(em, selectPromisesOfVisits, [lenderId, visitIds]);
+}
+
+// LATERAL makes PostgreSQL look up each visit in the index, also in a plan that was made on an empty table.
+export const selectPromisesOfVisits = statement(
+  "cases.promises-of-visits",
+  `select ${promiseTable.selectList("p")}
+   from (select distinct visit_id from unnest($2::uuid[]) as k (visit_id)) k
+   cross join lateral (
+     select * from cases.promise o
+     where o.lender_id = $1 and o.visit_id >= k.visit_id and o.visit_id <= k.visit_id
+     order by o.visit_id) p
+   order by p.id`,
 );
 
 const VISIT_COLUMNS = visitTable.selectList("v");

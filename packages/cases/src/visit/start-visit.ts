@@ -54,7 +54,11 @@ export async function startVisit(
   const verdict = transition(lockedCase, { kind: "start_visit", fieldPartnerId, occurredAt, wasTheirs }, now);
   if (!verdict.allowed) return { outcome: "refused", ...verdict.refusal };
   const { visitId, latitude = null, longitude = null, accuracyM = null } = start;
-  const place = { latitude, longitude, accuracyM };
+  // The place is the borrower's address.
+  const place =
+    lockedCase.erasedAt === null
+      ? { latitude, longitude, accuracyM }
+      : { latitude: null, longitude: null, accuracyM: null };
   const started = {
     lenderId,
     id: visitId,

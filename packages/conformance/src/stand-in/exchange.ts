@@ -1,9 +1,7 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/**
- * The maximum number of bytes that the service reads of an answer. This kit reads no more either. contract: Callback
- */
+/** The maximum number of bytes that the service reads of an answer. This kit has the same limit. contract: Callback */
 const MAX_BODY_BYTES = 64 * 1024;
 
 /** One request; `headers` are sent unchanged. */

@@ -197,8 +197,8 @@ async function placeAs(table: string, method: string, model: string): Promise<vo
 }
 
 /**
- * Replaces Citus with functions that record their arguments in tables named as those of Citus. The tests show that the
- * calls can be parsed and repeated. They do not show what Citus would do.
+ * Replaces Citus with functions that record their arguments in tables. These tables have the names of Citus's tables.
+ * The tests show that the calls can be parsed and repeated. They do not show what Citus would do.
  */
 async function installFakeCitus(): Promise<void> {
   await client.query(`

@@ -2,7 +2,7 @@ import { type Client, escapeLiteral } from "pg";
 import { citusVersion, clusterFaults, type ClusterUse } from "./cluster-faults.ts";
 import { CLUSTER_SETTINGS } from "../migration/cluster-settings.ts";
 import { distributionFaults } from "./distribution-faults.ts";
-import { JOB_COMMIT_TABLE } from "../jobs/jobs.ts";
+import { JOB_COMMIT_TABLE } from "../jobs/job-commit-table.ts";
 import type { PackageSchema, ReadRows } from "../package-schema.ts";
 import { type MigrationLockOptions, withMigrationLock } from "../migration/migration-lock.ts";
 

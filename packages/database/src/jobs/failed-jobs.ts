@@ -14,8 +14,8 @@ export interface FailedJobs {
 }
 
 /**
- * The number of retries from which a job that is still retried is counted. Jobs with fewer retries are left out,
- * because one or two failures often go away by themselves.
+ * A job that is still retried is counted if it has had at least this number of retries. Jobs with fewer retries are
+ * left out, because one or two failures often go away by themselves.
  */
 const SUSPICIOUS_RETRIES = 3;
 

@@ -1,21 +1,15 @@
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
-import { PgBoss } from "pg-boss";
-import { forHost, type Reader } from "../transaction/host-client.ts";
+import type { PgBoss } from "pg-boss";
+import { forHost } from "../transaction/host-client.ts";
 import { isDistributed } from "../transaction/is-distributed.ts";
 import { databaseOf } from "../transaction/open-database.ts";
+import { JOB_COMMIT_TABLE } from "./job-commit-table.ts";
 import type { JobOptions, Jobs, Queue } from "../queue.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import type { Signals } from "../transaction/signals.ts";
 import { type ForeignStatement, statement } from "../sql/statement.ts";
 import { query, send, signal, type Tx } from "../transaction/transaction.ts";
-
-/**
- * An empty table on the coordinator of a cluster. A transaction that deletes from it commits in two phases. So a job and
- * the lender's row that caused it are both committed, or neither is. Citus does not know the tables of pg-boss. Without
- * this table it would commit the lender's row separately, before the job.
- */
-export const JOB_COMMIT_TABLE = "collections_job_commit";
 
 const commitWithJob = statement("jobs.commit-with-job", `delete from ${JOB_COMMIT_TABLE}`);
 
@@ -71,61 +65,12 @@ export async function enqueueAll<Data extends object>(
   await boss.insert(queue.name, [...jobs], { db: executorIn(tx) });
 }
 
-/** Creates or updates the tables of pg-boss, the queues and JOB_COMMIT_TABLE. The caller has to hold the migration lock. */
-export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
-  await makeJobCommitTable(pool);
-  const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
-  const boss = new PgBoss({ db, supervise: false, schedule: false });
-  boss.on("error", () => {});
-  await boss.start();
-  try {
-    for (const { name, options } of queues) {
-      const settings = { ...options, retryBackoff: options.retryDelay !== undefined };
-      if (await boss.getQueue(name)) await boss.updateQueue(name, settings);
-      else await boss.createQueue(name, settings);
-    }
-  } finally {
-    await boss.stop({ graceful: false });
-  }
-}
-
 /**
- * Creates JOB_COMMIT_TABLE if it does not exist. Looks for it first, because `create table if not exists` needs the
- * right to create tables even if the table exists.
+ * Makes and starts the pg-boss object of a process. If `works` is true, the process also maintains the tables of pg-boss.
+ * pg-boss is loaded only here, because most commands write no jobs.
  */
-async function makeJobCommitTable(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
-    JOB_COMMIT_TABLE,
-  ]);
-  if (!rows[0]!.exists) await pool.query(`create table ${JOB_COMMIT_TABLE} (id smallint, check (false))`);
-}
-
-/** Lists what is missing or outdated among the tables of pg-boss, the queues and JOB_COMMIT_TABLE. */
-export async function missingJobs(client: Reader, queues: readonly Queue[]): Promise<string[]> {
-  const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
-    JOB_COMMIT_TABLE,
-  ]);
-  if (!rows[0]!.exists) return [`table ${JOB_COMMIT_TABLE}`];
-  const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
-  const boss = new PgBoss({ db, migrate: false, createSchema: false, supervise: false, schedule: false });
-  boss.on("error", () => {});
-  try {
-    await boss.start();
-  } catch (error) {
-    // pg-boss has no error codes. Its messages are "pg-boss is not installed" and "pg-boss database requires migrations".
-    if (error instanceof Error && error.message.startsWith("pg-boss ")) return ["pg-boss"];
-    throw error;
-  }
-  try {
-    const installed = new Set((await boss.getQueues()).map(({ name }) => name));
-    return queues.filter(({ name }) => !installed.has(name)).map(({ name }) => `queue ${name}`);
-  } finally {
-    await boss.stop({ graceful: false });
-  }
-}
-
-/** Makes the pg-boss object of a process. If `works` is true, the process also maintains the tables of pg-boss. */
-export function createBoss(pool: Pool, works: boolean, onError: (error: unknown) => void): PgBoss {
+export async function startBoss(pool: Pool, works: boolean, onError: (error: unknown) => void): Promise<PgBoss> {
+  const { PgBoss } = await import("pg-boss");
   const boss = new PgBoss({
     // forHost() makes the query safe for the pool of a host.
     db: { executeSql: (text: string, values?: unknown[]) => pool.query(forHost(text, values)) },
@@ -137,7 +82,7 @@ export function createBoss(pool: Pool, works: boolean, onError: (error: unknown)
     monitorIntervalSeconds: 10,
   });
   boss.on("error", onError);
-  return boss;
+  return await boss.start();
 }
 
 export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onError: (error: unknown) => void): Jobs {

@@ -5,7 +5,7 @@ import type { Job, Queue } from "../queue.ts";
 export interface QueueWorkerOptions {
   readonly boss: PgBoss;
   readonly queue: Queue;
-  /** The most jobs that run at a time. */
+  /** The maximum number of jobs that run at a time. */
   readonly concurrency: number;
   readonly handler: (job: Job<never>) => Promise<void>;
   readonly onError: (error: unknown) => void;

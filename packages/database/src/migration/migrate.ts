@@ -1,14 +1,10 @@
-import { Migration, Migrator } from "@mikro-orm/migrations";
-import { MikroORM } from "@mikro-orm/postgresql";
-import { CompiledQuery, type DatabaseConnection } from "kysely";
 import { type Client, escapeIdentifier } from "pg";
 import { checkOptions } from "../check-options.ts";
-import { BoundDriver } from "../sql/bound-driver.ts";
-import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
-import { installJobs, JOB_COMMIT_TABLE, missingJobs } from "../jobs/jobs.ts";
+import { hasJobs, missingJobs } from "../jobs/install-jobs.ts";
+import { JOB_COMMIT_TABLE } from "../jobs/job-commit-table.ts";
 import type { Queue } from "../queue.ts";
 import type { Reader } from "../transaction/host-client.ts";
-import type { PackageMigration, PackageSchema, ReadRows } from "../package-schema.ts";
+import type { PackageSchema, ReadRows } from "../package-schema.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
@@ -23,10 +19,11 @@ export interface MigrateOptions extends MigrationLockOptions {
   check?: (read: ReadRows) => Promise<void>;
 }
 
+/** The table of applied migrations. */
 const TABLE = "collections_migration";
 const INSUFFICIENT_PRIVILEGE = "42501";
 const MAX_NAMED = 5;
-/** The size from which tables are analyzed: 100 pages. Autovacuum analyzes smaller tables soon enough. */
+/** Tables of at least this size are analyzed: 100 pages. Autovacuum analyzes smaller tables soon enough. */
 const ANALYZED_FROM_BYTES = 100 * 8_192;
 
 /**
@@ -106,15 +103,17 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
       if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
       throw new MigrationNeededError(role, missing, { cause: error });
     };
-    const { unknown, pending } = await comparedWith(client, options.schemas).catch(needsOwner([]));
+    const { unknown, pending, isEmpty } = await comparedWith(client, options.schemas).catch(needsOwner([]));
     if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
+    const lacksJobs = pending.length === 0 && options.jobs === true && !(await hasJobs(client, queuesOf(options)));
     if (!ownsSchema) {
-      const missing = pending.length > 0 || !options.jobs ? pending : await missingJobs(client, queuesOf(options));
+      const missing = lacksJobs ? await missingJobs(client, queuesOf(options)) : pending;
       if (missing.length > 0) throw new MigrationNeededError(role, missing);
       return { applied: [], unknown };
     }
     if (options.runtimeUrl !== undefined) await requireRole(client, runtimeRoleOf(options.runtimeUrl));
-    const applied = await applyPending(options).catch(needsOwner(pending));
+    const isCurrent = pending.length === 0 && !isEmpty && !lacksJobs;
+    const applied = isCurrent ? [] : await applyAll(options).catch(needsOwner(pending));
     await analyzeUnanalyzed(client, options.schemas);
     if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options.schemas);
     return { applied, unknown };
@@ -135,6 +134,12 @@ async function roleOf(client: Client): Promise<{ role: string; ownsSchema: boole
   return rows[0]!;
 }
 
+/** Loads the code that migrates only if there is something to do, because commands start sooner without it. */
+async function applyAll(options: MigrateOptions): Promise<string[]> {
+  const { applyPending } = await import("./apply-pending.ts");
+  return await applyPending({ ...options, table: TABLE, queues: options.jobs ? queuesOf(options) : undefined });
+}
+
 function queuesOf({ schemas }: MigrateOptions): Queue[] {
   return schemas.flatMap(({ queues }) => [...(queues ?? [])]);
 }
@@ -146,7 +151,7 @@ export async function missingMigrations(reader: Reader, schemas: readonly Packag
 
 /**
  * Compares the database's migrations with those of this version. `unknown` are applied, but this version does not know
- * them. `pending` are not applied yet.
+ * them. `pending` are not applied yet. `isEmpty` means that the database was never migrated.
  */
 async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
   const known = new Set(schemas.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)));
@@ -154,44 +159,11 @@ async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
   const { rows } = tables[0]?.made
     ? await client.query<{ name: string }>(`select name from ${TABLE} order by id`)
     : { rows: [] };
+  const isEmpty = !tables[0]?.made;
   const done = rows.map(({ name }) => name);
   const ours = new Set(schemas.map(({ name }) => name));
   const unknown = done.filter((name) => ours.has(name.slice(0, name.indexOf("/"))) && !known.has(name));
-  return { unknown, pending: [...known].filter((name) => !done.includes(name)) };
-}
-
-async function applyPending(options: MigrateOptions): Promise<string[]> {
-  const { url, schemas, jobs } = options;
-  const orm = await MikroORM.init({
-    driver: BoundDriver,
-    clientUrl: url,
-    entities: [],
-    discovery: { warnWhenNoEntities: false },
-    ensureDatabase: false,
-    extensions: [Migrator],
-    onCreateConnection: setForCluster,
-    logger: () => {},
-    pool: { min: 0, max: 2 },
-    migrations: {
-      tableName: TABLE,
-      snapshot: false,
-      migrationsList: schemas.flatMap((schema) => schema.migrations.map((step) => asMigration(schema.name, step))),
-    },
-  });
-  try {
-    const applied = await orm.migrator.up();
-    if (jobs) {
-      const pool = await orm.em.getConnection().getNativeClient();
-      await installJobs(pool, queuesOf(options));
-    }
-    return applied.map(({ name }) => name);
-  } finally {
-    await orm.close();
-  }
-}
-
-async function setForCluster(connection: unknown): Promise<void> {
-  for (const text of CLUSTER_SETTINGS) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(text));
+  return { unknown, pending: [...known].filter((name) => !done.includes(name)), isEmpty };
 }
 
 /**
@@ -206,15 +178,6 @@ async function analyzeUnanalyzed(client: Client, schemas: readonly PackageSchema
     [schemas.map(({ name }) => name), ANALYZED_FROM_BYTES],
   );
   for (const { table } of rows) await client.query(`analyze ${table}`);
-}
-
-function asMigration(schema: string, { name, statements }: PackageMigration) {
-  class StatementsMigration extends Migration {
-    override up(): void {
-      for (const text of statements) this.addSql(text);
-    }
-  }
-  return { name: `${schema}/${name}`, class: StatementsMigration };
 }
 
 function runtimeRoleOf(runtimeUrl: string): string {

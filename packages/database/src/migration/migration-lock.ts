@@ -12,7 +12,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
 
 /** Which database to lock, and a callback for a long wait. */
 export interface MigrationLockOptions {
-  /** The address of the database. It must not be that of a transaction pooler. */
+  /** The address of the database, and not the address of a transaction pooler. */
   url: string;
   /** Called once with a message for operators if another session has held the lock for two seconds. */
   onWait?: (message: string) => void;

@@ -1,5 +1,5 @@
 import { forHost, type Reader } from "../transaction/host-client.ts";
-import { missingJobs } from "../jobs/jobs.ts";
+import { missingJobs } from "../jobs/install-jobs.ts";
 import { type Database, databaseOf, type OpenDatabase } from "../transaction/open-database.ts";
 import { sqlState } from "../sql/sql-state.ts";
 import { tableOf } from "../sql/table.ts";

@@ -30,15 +30,18 @@ export interface LenderRows {
 }
 
 /**
- * Makes two SQL texts that insert any number of rows: one for rows of one lender, one for rows of several lenders. The
- * first parameter is the lender, or an array of lenders. The next parameters are one array for each column (an
- * `arraysParameter` for a column of type `text[]`), followed by the parameters that `equal` names. `null` in an array
- * becomes NULL.
+ * Makes two SQL texts that insert any number of rows: `ofOne` for rows of one lender on a cluster, `ofMany` for rows of any
+ * lenders on plain PostgreSQL. The first parameter is the lender, or an array of lenders. The next parameters are one
+ * array for each column (an `arraysParameter` for a column of type `text[]`), followed by the parameters that `equal`
+ * names. `null` in an array becomes NULL.
  *
- * The values are set-returning functions in a single row of VALUES, so PostgreSQL makes a row of each element. Citus
- * routes the statement by `$1`, like any insert of a single row: it is one command on the lender's node, and a unique
- * violation keeps its SQLSTATE. INSERT … SELECT FROM unnest would become a COPY to all nodes. An `unnest` must not be
- * inside a cast or another function: Citus evaluates those before it sends the command, and fails on a set.
+ * In `ofOne` the values are set-returning functions in a single row of VALUES, so PostgreSQL makes a row of each element.
+ * Citus routes the statement by `$1`, like any insert of a single row: it sends a single command to the lender's node, and a
+ * unique violation keeps its SQLSTATE. INSERT … SELECT FROM unnest would become a COPY to all nodes. An `unnest` must not
+ * be inside a cast or another function: Citus evaluates those before it sends the command, and fails on a set.
+ *
+ * `ofMany` selects from these functions. PostgreSQL then converts each array once, and its plan is as good for one row as
+ * for many. A plan of `ofOne` would convert an array of `char(3)` once for each row.
  *
  * @example
  * const addInvoices = lenderInsert("billing.add-invoices", {
@@ -49,7 +52,7 @@ export interface LenderRows {
 export function lenderInsert(name: string, rows: LenderRows): LenderStatement {
   return {
     ofOne: oneLenderInsert(name, rows),
-    ofMany: statement(`${name}-of-many`, textOf(rows, "unnest($1::uuid[])")),
+    ofMany: statement(`${name}-of-many`, selectText(rows)),
   };
 }
 
@@ -62,33 +65,28 @@ export function lenderInsert(name: string, rows: LenderRows): LenderStatement {
  * send(tx, addInvoices, [lenderId, ids]);
  */
 export function oneLenderInsert(name: string, rows: LenderRows): Statement {
-  return statement(name, textOf(rows, "$1::uuid"));
+  return statement(name, rowText(rows));
 }
 
-/**
- * Returns the statement `ofOne` or `ofMany` and its values, depending on how many different lenders `lenderIds`
- * contains. `lenderIds` and the array of each column have one element for each row. The values of `equal` columns
- * follow.
- *
- * @example
- * const addInvoices = lenderInsert("billing.add-invoices", { table: "billing.invoice", columns: { id: "uuid" } });
- * send(tx, ...insertFor(addInvoices, [invoices.map(({ lenderId }) => lenderId), invoices.map(({ id }) => id)]));
- */
-export function insertFor(
-  { ofOne, ofMany }: LenderStatement,
-  [lenderIds, ...others]: readonly [lenderIds: readonly string[], ...others: unknown[]],
-): [statement: Statement, values: unknown[]] {
-  const [lenderId, another] = new Set(lenderIds);
-  return another === undefined ? [ofOne, [lenderId, ...others]] : [ofMany, [lenderIds, ...others]];
-}
-
-function textOf({ table, columns, equal = {}, ending = "" }: LenderRows, lender: string): string {
+function rowText({ table, columns, equal = {}, ending = "" }: LenderRows): string {
   const names = ["lender_id", ...Object.keys(columns), ...Object.keys(equal)];
   const elements = Object.entries(columns).map(([column, type], index) =>
     elementsOf(`$${index + 2}`, { table, column, type }),
   );
   return `insert into ${table} (${names.join(", ")})
-     values (${[lender, ...elements, ...Object.values(equal)].join(", ")})
+     values (${["$1::uuid", ...elements, ...Object.values(equal)].join(", ")})
+     ${ending}`;
+}
+
+function selectText({ table, columns, equal = {}, ending = "" }: LenderRows): string {
+  const names = ["lender_id", ...Object.keys(columns)];
+  const elements = Object.entries(columns).map(([column, type], index) => {
+    const parameter = `$${index + 2}`;
+    return `${type === "text[]" ? setOfArrays(table, column, parameter) : `unnest(${parameter}::${type}[])`} as ${column}`;
+  });
+  return `insert into ${table} (${[...names, ...Object.keys(equal)].join(", ")})
+     select ${[...names.map((name) => `v.${name}`), ...Object.values(equal)].join(", ")}
+     from (select ${["unnest($1::uuid[]) as lender_id", ...elements].join(", ")}) v
      ${ending}`;
 }
 
@@ -97,12 +95,16 @@ function elementsOf(
   parameter: string,
   { table, column, type }: { readonly table: string; readonly column: string; readonly type: InsertedType },
 ): string {
-  // Send arrays of arrays as JSON, because unnest() would flatten them.
-  if (type === "text[]") return `(jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)).${column}`;
+  if (type === "text[]") return setOfArrays(table, column, parameter);
   const array = `${parameter}::${type}[]`;
   // The result of unnest() has no length for char(n), so PostgreSQL would add a cast around unnest(). A subscript keeps
   // the length.
   return type === "char(3)" ? `(${array})[generate_subscripts(${array}, 1)]` : `unnest(${array})`;
+}
+
+/** SQL that returns a set of arrays. They are sent as JSON, because unnest() would flatten an array of arrays. */
+function setOfArrays(table: string, column: string, parameter: string): string {
+  return `(jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)).${column}`;
 }
 
 /**

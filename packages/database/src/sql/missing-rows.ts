@@ -1,12 +1,12 @@
 import type { ClientBase } from "pg";
 
 /**
- * Citus could not find an intermediate result of this statement, and answered without its rows. The answer is discarded,
- * because rows are missing from it. In a transaction nothing is committed.
+ * Citus could not find an intermediate result of this statement, and answered without its rows. The answer is
+ * discarded, because rows are missing from it. In a transaction nothing is committed.
  *
  * @example
  * const invoices = await query(em, openInvoices, []).catch((error: unknown) => {
- *   if (error instanceof MissingRowsError) console.error(`Report this query: ${error.message}`);
+ *   if (error instanceof MissingRowsError) console.error(`Report this query as a bug: ${error.message}`);
  *   throw error;
  * });
  */

@@ -7,8 +7,9 @@ export interface Statement {
 }
 
 /**
- * A statement of another library, such as pg-boss. No schema is renamed in its text, because the text may contain values:
- * pg-boss writes the name of a queue into it, and the names of a package's queues begin like those of its tables.
+ * A statement of another library, such as pg-boss. No schema is renamed in its text, because the text may contain
+ * values: pg-boss writes the name of a queue into it, and a package's queues and tables have names with the same
+ * beginning.
  */
 export interface ForeignStatement extends Statement {
   readonly isForeign: true;

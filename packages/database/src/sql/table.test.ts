@@ -181,7 +181,7 @@ describe("on PostgreSQL", async () => {
   test("rows that were inserted as arrays are read back unchanged", async () => {
     const rows = [paid, open];
     const values = [rows.map((row) => row.lenderId), ...invoices.arrays(rows, INSERTED)] as const;
-    await query(database.em(), ...insertFor(addMany, values));
+    await query(database.em(), ...insertFor(database.em(), addMany, values));
     expect(await stored()).toEqual([paid, open]);
   });
 

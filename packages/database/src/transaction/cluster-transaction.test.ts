@@ -1,5 +1,5 @@
 /** @module-tag without-citus */
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import {
   createDatabase,
@@ -54,7 +54,7 @@ afterEach(async () => {
 
 async function open(isCluster: boolean): Promise<Database> {
   const onStatement = ({ name, text }: { name: string | undefined; text: string }) => sent.push(name ?? text);
-  database = await createDatabase({ url, schemas, onStatement });
+  database = await createDatabase({ url: directUrl(url), schemas, onStatement });
   await database.pool.query("delete from pg_dist_partition");
   if (isCluster) await database.pool.query("insert into pg_dist_partition values ('h')");
   await database.jobs.start();

@@ -38,8 +38,8 @@ export interface PayoutPreview {
   /** The lenders whose sum is 0 or less: their lines are carried over to a later payout. */
   readonly carried: readonly CreditedSum[];
   /**
-   * When the last of these lines was credited, those that are carried over included. A payout with this time as `until`
-   * covers exactly the lines in `credited`. Null if nothing could be paid out.
+   * When the last of these lines was credited, including the lines that are carried over. A payout with this time as
+   * `until` covers exactly the lines in `credited`. Null if nothing could be paid out.
    */
   readonly asOf: Date | null;
 }

@@ -170,8 +170,8 @@ test("compares each booking with its event with only a few rows in memory, even 
   const reversed = `overlay(id::text placing (99 - sequence)::text || '000000' from 1)::uuid`;
   await forge(`update webhooks.event set id = ${reversed} where lender_id = $1 and kind = 'payment.collected'`);
   const problems = await found({ page: 2, maxWaiting: 3 });
-  // Each problem names only a different id of the event. So each event was compared with its own booking, and not with
-  // another one.
+  // The id of the event is the only difference in each problem. So each event was compared with its own booking, and
+  // not with another one.
   expect(problems).toHaveLength(9);
   for (const problem of problems)
     expect(problem).toMatch(/: eventId is "evt_\w+" in the event, "evt_\w+" in the booking\.$/);

@@ -47,7 +47,7 @@ test("a reversal whose event was deleted is reported", async () => {
   expect((await problems()).join()).toContain("REVERSAL_EVENT_MISSING: ");
 });
 
-test("earnings that do not follow a reversal are reported", async () => {
+test("earnings that do not match a reversal are reported", async () => {
   await forge("delete from earnings.earning where lender_id = $1 and reversal_id is not null");
   expect((await problems()).join()).toContain("6000 are applied, which earns 150; its lines add up to 250");
 });

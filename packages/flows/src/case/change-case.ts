@@ -2,6 +2,7 @@ import { fieldPartnerAccounts, openAccounts } from "@collections/bookings";
 import {
   lockCurrentCases,
   type LockedCase,
+  type NumberedEvent,
   type TransitionRefusal,
   transition,
   type Trigger,
@@ -10,9 +11,8 @@ import {
 import { type EntityManager, publicId, transaction } from "@collections/database";
 import { type FieldPartner, fieldPartnersByIds, lockFieldPartnerState } from "@collections/field-partners";
 import { recordAct } from "@collections/lenders";
-import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";
-import { caseEvent, NUMBERED_UNDER_LOCK } from "./event.ts";
+import { type CaseEvent, caseEvent, emitCaseEvents, type EventOrigin } from "./event.ts";
 
 /** An operator's order: the loan and a reason. The reason is stored. */
 export interface CaseOrder {
@@ -126,15 +126,14 @@ async function changeCase(
       now,
     );
     const origin = { lenderCode: lender.code, environment, now };
-    await emit(
+    await emitCaseEvents(
       tx,
       events.map((event) => {
+        if (!isAboutHolder(event.kind)) return caseEvent(caseAfter, { ...event, data: { reason } }, origin);
         const holderId =
           event.kind === "case.unassigned" ? lockedCase.assignedFieldPartnerId : caseAfter.assignedFieldPartnerId;
-        const data = isAboutHolder(event.kind) ? { fieldPartner: shown(holders.get(holderId ?? "")) } : { reason };
-        return caseEvent(caseAfter, { ...event, data }, origin);
+        return holderEvent(caseAfter, event, holders.get(holderId ?? ""), origin);
       }),
-      NUMBERED_UNDER_LOCK,
     );
     return { kind: "done", caseAfter };
   });
@@ -147,6 +146,17 @@ function holdersOf(lockedCase: LockedCase, trigger: OrderTrigger): string[] {
 
 function isAboutHolder(kind: string): boolean {
   return kind === "case.assigned" || kind === "case.unassigned";
+}
+
+/** Builds the event `case.assigned` or `case.unassigned`, which names the field partner, and notifies them. */
+export function holderEvent(
+  caseAfter: LockedCase,
+  event: NumberedEvent,
+  holder: FieldPartner | undefined,
+  origin: EventOrigin,
+): CaseEvent {
+  const made = caseEvent(caseAfter, { ...event, data: { fieldPartner: shown(holder) } }, origin);
+  return { ...made, holderId: holder?.id ?? null };
 }
 
 function shown(fieldPartner: FieldPartner | undefined): object | null {

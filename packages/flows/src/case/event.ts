@@ -1,16 +1,31 @@
 import type { LockedCase } from "@collections/cases";
-import { newId, publicId } from "@collections/database";
+import { newId, publicId, type Tx } from "@collections/database";
 import { toWire } from "@collections/money";
-import type { EmitOptions, EventToEmit } from "@collections/webhooks";
+import { emit, type EventToEmit } from "@collections/webhooks";
+import { changeOfEvent, signalCaseChange } from "./case-channel.ts";
 
 /** The version of the envelope. It is raised by one when a field changes its meaning, not when a field is added. */
 const ENVELOPE_VERSION = 1;
 
+/** An event of a case, and the field partner who is notified of it. */
+export type CaseEvent = EventToEmit & {
+  readonly caseId: string;
+  /** The field partner who has the case after the change, or who has lost it by the change; null without a holder. */
+  readonly holderId: string | null;
+};
+
 /**
- * The option of `emit` for events of cases. The caller has locked the loan's case, which stores the last sequence, so
- * no other transaction can use the same number. `caseEvent` makes the bodies.
+ * Emits events of cases, and signals their changes to the field partners who have the cases. The caller has locked the
+ * loan's case, which stores the last sequence, so no other transaction can use the same number. `caseEvent` makes the
+ * bodies. Therefore `emit` can trust the numbers and the bodies.
  */
-export const NUMBERED_UNDER_LOCK: EmitOptions = { trusted: true };
+export async function emitCaseEvents(tx: Tx, events: readonly CaseEvent[]): Promise<void> {
+  for (const { kind: eventKind, holderId: fieldPartnerId, caseId } of events) {
+    const kind = changeOfEvent(eventKind);
+    if (kind !== undefined && fieldPartnerId !== null) signalCaseChange(tx, { fieldPartnerId, kind, caseId });
+  }
+  await emit(tx, events, { trusted: true });
+}
 
 /** The origin of an event: its lender, the environment and the time. */
 export interface EventOrigin {
@@ -31,7 +46,7 @@ export interface NewEvent {
  * Builds the event of a change on a case. Its envelope shows the case after the change (contract: Envelope body
  * fields).
  */
-export function caseEvent(caseAfter: LockedCase, newEvent: NewEvent, origin: EventOrigin): EventToEmit {
+export function caseEvent(caseAfter: LockedCase, newEvent: NewEvent, origin: EventOrigin): CaseEvent {
   const { currency } = caseAfter;
   const eventId = newId();
   const body = {
@@ -59,6 +74,8 @@ export function caseEvent(caseAfter: LockedCase, newEvent: NewEvent, origin: Eve
     sequence: newEvent.sequence,
     occurredAt: origin.now,
     body: JSON.stringify(body),
+    caseId: caseAfter.id,
+    holderId: caseAfter.assignedFieldPartnerId,
   };
 }
 

@@ -39,9 +39,9 @@ import {
   type Tx,
 } from "@collections/database";
 import type { LenderProfile } from "@collections/lenders";
-import { emit } from "@collections/webhooks";
+import { signalCaseChange } from "./case-channel.ts";
 import { creditEnded } from "./credit-ended.ts";
-import { caseEvent, NUMBERED_UNDER_LOCK } from "./event.ts";
+import { caseEvent, emitCaseEvents } from "./event.ts";
 import { type ImportResult, importResult, type PlannedRow } from "./import-result.ts";
 import { asRefusedBefore, refusedByCase, repeatedImport } from "./repeated-import.ts";
 
@@ -70,6 +70,11 @@ export interface ImportRequest {
    * request. Default: a new UUID; then the import is recorded only if it is applied.
    */
   readonly importId?: string;
+  /**
+   * Called in the transaction when all rows are written, also in a dry run, which rolls its writes back. The transaction
+   * may be repeated after a deadlock, and then this is called again. Not called if the import is refused or repeated.
+   */
+  readonly onWritten?: (tx: Tx, result: ImportResult) => Promise<void>;
   /**
    * Called at the end of the transaction that writes the rows, so that the rows and the writes of this function are
    * committed together. Not called if the rows are rolled back.
@@ -135,8 +140,8 @@ async function isFirstUse(
 }
 
 /**
- * Answers a repeat of an import id. The `dryRun` and `atomic` of the first use apply, not those of the repeat. Writes
- * nothing.
+ * Answers a repeat of an import id. The `dryRun` and `atomic` of the first use apply, and the options of the repeat are
+ * ignored. Writes nothing.
  */
 async function answerRepeat(
   em: EntityManager,
@@ -236,23 +241,34 @@ async function applyRows(
     now,
   );
   const origin = { lenderCode: lender.code, environment, now };
-  await emit(
+  await emitCaseEvents(
     tx,
     applied.flatMap(({ plan }) =>
       plan.events.map((event) => caseEvent({ ...plan.caseAfter, status: event.status }, event, origin)),
     ),
-    NUMBERED_UNDER_LOCK,
   );
+  signalReplacedCases(tx, created);
   const inOrder = checked.map(({ index }) => planned.get(index)!);
   const refused = refusedByCase(inOrder, checked);
   // A refused import stays refused when it is repeated, even if all rows could be applied now.
   const isRefused = atomic && (inOrder.some(({ plan }) => plan.outcome === "rejected") || (isRepeat && !dryRun));
   const isStored = !dryRun && !isRefused && !isRepeat;
   const result = importResult(inOrder, { importId: isStored ? importId : null, dryRun, isRefused });
+  if (!isRefused && !isRepeat) await request.onWritten?.(tx, result);
   if (!isStored) throw new RolledBack(result, refused);
   recordImport(tx, { lenderId: lender.id, importId, atomic, summary: { ...result.summary }, refused }, now);
   await request.beforeCommit?.(tx, result);
   return result;
+}
+
+/** Notifies the field partners who lose a case because the import has begun the next cycle of its loan. */
+function signalReplacedCases(tx: Tx, created: readonly Applied[]): void {
+  for (const { replaces } of created) {
+    const fieldPartnerId = replaces?.assignedFieldPartnerId ?? null;
+    if (replaces && fieldPartnerId !== null) {
+      signalCaseChange(tx, { fieldPartnerId, kind: "unassigned", caseId: replaces.id });
+    }
+  }
 }
 
 type Applied = Extract<RowPlan, { events: unknown }>;
@@ -305,8 +321,8 @@ interface LaterThanBalances {
 
 /**
  * Returns, by loan, the payments that were captured after the row's `outstandingAsOf`, and the reversals that happened
- * after it. Those of an earlier cycle count only if the balance is newer than the end of that cycle: an older balance
- * says nothing about the present cycle.
+ * after it. Payments and reversals of an earlier cycle count only if the balance is newer than the end of that cycle:
+ * an older balance says nothing about the present cycle.
  */
 async function laterThanBalances(
   tx: Tx,

@@ -9,8 +9,7 @@ import {
   writeCaseStates,
 } from "@collections/cases";
 import type { Tx } from "@collections/database";
-import { emit } from "@collections/webhooks";
-import { caseEvent, type EventOrigin, NUMBERED_UNDER_LOCK } from "./event.ts";
+import { caseEvent, emitCaseEvents, type EventOrigin } from "./event.ts";
 
 /**
  * The case that an operation works on, and the loan's current case, which stores the loan's sequence. The two differ
@@ -55,9 +54,8 @@ export async function recordLoanEvents(
   );
   const olderAfter = { ...caseAfter, sequence: worked.sequence };
   writeCaseStates(tx, isCurrent ? [currentAfter] : [olderAfter, currentAfter], origin.now);
-  await emit(
+  await emitCaseEvents(
     tx,
     events.map((event, index) => caseEvent(currentAfter, { ...event, data: eventData[index]!.data }, origin)),
-    NUMBERED_UNDER_LOCK,
   );
 }

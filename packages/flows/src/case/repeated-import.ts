@@ -57,7 +57,7 @@ export function repeatedImport(
   return importResult(planned, { importId: id, dryRun: false, isRefused: false });
 }
 
-/** Tells whether a row is invalid, whatever the state of its case. */
+/** Tells whether a row is invalid independently of the state of its case. */
 function isWrong(row: CheckedRow): row is Extract<CheckedRow, { errors: unknown }> {
   return "errors" in row && !row.assumesCurrency;
 }

@@ -25,6 +25,8 @@ export interface LinkDeps {
   readonly environment: string;
   /** The time limit for a mint call, including the lender's answer (contract: Limits, mint-link response time). */
   readonly mintTimeoutMs: number;
+  /** Receives how the mint call of a link ended: `minted`, or the reason why the link is unavailable. For metrics. */
+  readonly onMint?: (outcome: string) => void;
   readonly log?: LinkLog;
 }
 

@@ -1,11 +1,29 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { Case } from "@collections/cases";
 import { databaseTime } from "@collections/database";
 import type { MintBehaviour } from "@collections/lender-twin";
 import { createVault } from "@collections/lenders";
 import { createOutbound } from "@collections/outbound";
-import { activeLinks, deliveriesOf, type PaymentLink, type UnavailableReason } from "@collections/payment-links";
+import {
+  activeLinks,
+  deliveriesOf,
+  linkById,
+  type PaymentLink,
+  type UnavailableReason,
+} from "@collections/payment-links";
+import { directUrl } from "@collections/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { currentCase, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../../tests/fixture.ts";
+import {
+  currentCase,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabaseUrl,
+  importRow,
+  openDatabase,
+} from "../../tests/fixture.ts";
 import { jobsWith, linkStage } from "../../tests/link-stage.ts";
 import { holdCase } from "../case/change-case.ts";
 import { type LinkDeps, sendPaymentLinkQueue } from "./link-jobs.ts";
@@ -13,8 +31,9 @@ import { mintPaymentLink } from "./mint-payment-link.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 import { sweepPaymentLinks } from "./sweep-payment-links.ts";
 
-const database = await flowsDatabase();
-const { deps, lender, twin, visitedCase, request, link } = await linkStage(database);
+const url = await flowsDatabaseUrl();
+const database = await openDatabase(url);
+const { deps, lender, fieldPartner, twin, visitedCase, request, link } = await linkStage(database);
 afterEach(() => {
   twin.mintBehaviour = "ok";
 });
@@ -33,9 +52,39 @@ async function mintAnd(requested: PaymentLink, meanwhile: () => Promise<unknown>
   await minting;
 }
 
+/** Returns the time at which an id was made, by the clock of its maker. */
+function timeOfId(id: string): number {
+  return Number.parseInt(id.replace("-", "").slice(0, 12), 16);
+}
+
+/** Requests a link as a server whose clock is wrong by `byMs`. */
+async function requestAtOtherTime(visitId: string, byMs: number): Promise<PaymentLink> {
+  const script = fileURLToPath(new URL("../../tests/request-at-other-time.ts", import.meta.url));
+  const { stdout: id } = await promisify(execFile)(process.execPath, [
+    "--disable-warning=ExperimentalWarning",
+    script,
+    directUrl(url),
+    String(byMs),
+    fieldPartner.id,
+    visitId,
+  ]);
+  const requested = await linkById(database.em(), { lenderId: lender.id, id });
+  assert(requested);
+  return requested;
+}
+
 function orderOf({ sourceLoanNumber: loan }: Case) {
   return { lender, loan, reason: "test" };
 }
+
+test("onMint receives minted, or the reason why the link is unavailable", async () => {
+  const outcomes: string[] = [];
+  const onMint = (outcome: string) => void outcomes.push(outcome);
+  await mint(await request((await visitedCase()).visitId), { onMint });
+  twin.mintBehaviour = "error500";
+  await mint(await request((await visitedCase()).visitId), { onMint });
+  expect(outcomes).toEqual(["minted", "non_2xx"]);
+});
 
 describe("a link that the lender mints", () => {
   test("is stored with its URL, emits payment_link.created and is queued for each channel", async () => {
@@ -105,9 +154,8 @@ describe("a link that the lender mints", () => {
     "is minted and does not count as too old, even if the clock of the server that received the request is %s",
     async (_, byMs) => {
       const { visitId } = await visitedCase();
-      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + byMs });
-      const requested = await request(visitId);
-      vi.useRealTimers();
+      const requested = await requestAtOtherTime(visitId, byMs);
+      expect(Math.abs(timeOfId(requested.id) - Date.now())).toBeGreaterThan(600_000);
       expect(Math.abs(requested.createdAt.getTime() - Date.now())).toBeLessThan(60_000);
       expect(requested.askedAt).toEqual(requested.createdAt);
       await mint(requested);

@@ -27,7 +27,7 @@ import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
  * (its status is no longer `requested`) gets no messages and no events.
  */
 export async function recordMint(
-  { database, environment }: Pick<LinkDeps, "database" | "environment">,
+  { database, environment, onMint }: Pick<LinkDeps, "database" | "environment" | "onMint">,
   link: PaymentLink,
   answer: MintAnswer,
 ): Promise<void> {
@@ -46,6 +46,7 @@ export async function recordMint(
     if ("minted" in answer) await recordLink(tx, loan, link, { ...answer, facts }, origin);
     else await recordNoLink(tx, loan, link, answer, origin);
   });
+  onMint?.("minted" in answer ? "minted" : answer.unavailable);
 }
 
 /**
@@ -78,7 +79,7 @@ async function recordLink(
   const verdict = transition(loan.worked, { kind: "create_link" }, now);
   assert(verdict.allowed, "the trigger create_link is allowed in every state");
 
-  // Create the messages, except those that were already sent for an earlier request with the same link.
+  // Create the messages, except messages that were already sent for an earlier request with the same link.
   const earlier = await deliveriesOf(tx, sameLinkId);
   const { deliveries, undelivered } = createDeliveries(tx, link, facts, now, { earlier });
   for (const { lenderId, id, status } of deliveries) {

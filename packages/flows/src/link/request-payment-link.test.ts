@@ -74,7 +74,7 @@ describe("a request for a link", () => {
     expect(await ask(visitId, given)).toMatchObject({ kind });
   });
 
-  test("for a wrong amount returns the allowed bounds", async () => {
+  test("returns the minimum and the maximum if the amount is outside them", async () => {
     const { visitId } = await visitedCase({ minimumAmount: 500 });
     expect(await ask(visitId, { amountMinor: 1n })).toEqual({
       kind: "amount_not_allowed",
@@ -84,7 +84,7 @@ describe("a request for a link", () => {
     });
   });
 
-  test("on a case that is not workable returns the reason", async () => {
+  test("returns the reason if the case is not workable", async () => {
     const [held, ended, taken, resting] = await Promise.all(Array.from({ length: 4 }, () => visitedCase()));
     const order = (at: typeof held) => ({ lender, loan: at!.theCase.sourceLoanNumber, reason: "test" });
     const stranger = await aFieldPartner(database);

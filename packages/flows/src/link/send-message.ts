@@ -1,10 +1,12 @@
 import { caseById } from "@collections/cases";
 import { databaseTime } from "@collections/database";
-import { lenderById, SealedValueError, whatsappAccount } from "@collections/lenders";
-import { MailNotSentError, WhatsAppNotSentError } from "@collections/messaging";
+import { type Lender, lenderById, SealedValueError, whatsappAccount } from "@collections/lenders";
+import { type Mail, MailNotSentError, WhatsAppNotSentError } from "@collections/messaging";
 import { money } from "@collections/money";
 import {
+  chooseLanguage,
   type DeliveryReport,
+  type LanguagePreference,
   type LinkDelivery,
   linkEmail,
   type LinkMessage,
@@ -68,12 +70,13 @@ export async function prepareMessage(
     lenderName: lender.name,
     amount: money(link.amountMinor, link.currency),
     url: link.url!,
-    locale: theCase.language ?? lender.language,
   };
-  if (channel === "email") return emailTo(deps, theCase.borrowerEmail!, message, id);
-  // The template is approved in the lender's language. Meta writes `en_IN` instead of `en-IN`.
-  const language = lender.language.replaceAll("-", "_");
-  return whatsappTo(deps, { lenderId: lender.id, to: theCase.borrowerPhone, language, callbackData: id }, message);
+  const preference = { tags: [theCase.language, lender.language], country: lender.country };
+  if (channel === "email") {
+    const mail = { to: theCase.borrowerEmail!, ...linkEmail(message, preference) };
+    return emailTo(deps, mail, id);
+  }
+  return whatsappTo(deps, { lender, to: theCase.borrowerPhone, preference, callbackData: id }, message);
 }
 
 /** Sends a prepared message once. */
@@ -89,24 +92,31 @@ export async function sendMessage(message: ReadyMessage): Promise<SendOutcome> {
 }
 
 /** The Message-ID is made from the delivery's id, so that a repeated e-mail is recognised as the same mail. */
-function emailTo({ mailer }: LinkDeps, to: string, message: LinkMessage, deliveryId: string): ReadyMessage {
-  const mail = { to, ...linkEmail(message), messageId: `link-delivery:${deliveryId}` };
-  return async () => (await mailer.send(mail)).messageId;
+function emailTo({ mailer }: LinkDeps, mail: Omit<Mail, "messageId">, deliveryId: string): ReadyMessage {
+  return async () => (await mailer.send({ ...mail, messageId: `link-delivery:${deliveryId}` })).messageId;
+}
+
+interface WhatsappRecipient {
+  readonly lender: Lender;
+  readonly to: string;
+  readonly preference: LanguagePreference;
+  readonly callbackData: string;
 }
 
 async function whatsappTo(
   { database, vault, whatsapp }: LinkDeps,
-  { lenderId, to, language, callbackData }: { lenderId: string; to: string; language: string; callbackData: string },
+  { lender, to, preference, callbackData }: WhatsappRecipient,
   message: LinkMessage,
 ): Promise<ReadyMessage | SendReport> {
   try {
-    const registered = (await whatsappAccount(database.em(), vault, lenderId))!;
+    const registered = (await whatsappAccount(database.em(), vault, lender.id))!;
     const account = { phoneNumberId: registered.phoneNumberId, accessToken: registered.token };
-    const template = {
-      name: registered.template ?? DEFAULT_TEMPLATE,
-      language,
-      bodyParameters: whatsappParameters(message),
-    };
+    const { name = DEFAULT_TEMPLATE, languages = [] } = registered.template ?? {};
+    // If the lender has registered no languages, the template is approved in the lender's language. Meta writes `en_IN`
+    // instead of `en-IN`.
+    const [first = lender.language.replaceAll("-", "_"), ...others] = languages;
+    const { language, locale } = chooseLanguage([first, ...others], preference);
+    const template = { name, language, bodyParameters: whatsappParameters(message, locale) };
     return async () => (await whatsapp.sendTemplate({ ...account, to, template, callbackData })).messageId;
   } catch (error) {
     if (!(error instanceof SealedValueError)) throw error;

@@ -1,8 +1,9 @@
 import { databaseTime, transaction } from "@collections/database";
+import { type Lender, type LenderChanges, updateLender } from "@collections/lenders";
 import { createMailer } from "@collections/messaging";
 import { claimDelivery, deliveriesOf, type LinkDelivery, type PaymentLink } from "@collections/payment-links";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { aConfirmation, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../../tests/fixture.ts";
+import { aConfirmation, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow, VAULT } from "../../tests/fixture.ts";
 import { jobsWith, linkStage, type VisitedCase } from "../../tests/link-stage.ts";
 import { confirmPayments } from "../payment/confirm-payments.ts";
 import { type LinkDeps, SEND_RETRIES, sendPaymentLinkQueue } from "./link-jobs.ts";
@@ -49,11 +50,35 @@ function dieWhileSending({ lenderId, id }: LinkDelivery) {
   return transaction(database.em(), (tx) => claimDelivery(tx, { lenderId, id, now: longAgo, lostAfterMs: 1 }));
 }
 
+function changeRegistration(changes: LenderChanges): Promise<Lender> {
+  return transaction(database.em(), (tx) => updateLender(tx, VAULT, lender.id, changes));
+}
+
 async function kindsOf({ theCase }: VisitedCase): Promise<string[]> {
   return (await eventsOfLoan(database, theCase)).map(({ kind }) => kind);
 }
 
 describe("a link", () => {
+  test.each([
+    ["hi-IN", "hi", "Acme Finance को ₹2,500.00 का भुगतान"],
+    ["en-GB", "en_US", "Payment of ₹2,500.00 to Acme Finance"],
+    ["mr", "en_US", "Payment of ₹2,500.00 to Acme Finance"],
+    [null, "en_US", "Payment of ₹2,500.00 to Acme Finance"],
+  ])("for a borrower with the language %s is sent with the template in %s", async (language, code, subject) => {
+    await changeRegistration({ whatsappTemplate: "acme_payment:en_US,hi" });
+    const stage = await aMintedLink({ language });
+    await Promise.all([send(stage.byEmail), send(stage.byWhatsapp)]);
+    await changeRegistration({ whatsappTemplate: "acme_payment" });
+    const mail = mails.mails.find(({ text }) => text.includes(stage.minted.url!));
+    expect(mail).toMatchObject({ to: ["ravi@example.com"], subject });
+    const message = whatsapp.messages.find(({ parameters }) => parameters.includes(stage.minted.url!));
+    expect(message).toMatchObject({
+      template: "acme_payment",
+      language: code,
+      parameters: ["Ravi Kumar", "Acme Finance", "₹2,500.00", stage.minted.url],
+    });
+  });
+
   test("is sent by e-mail and by WhatsApp, and emits payment_link.delivered once", async () => {
     const stage = await aMintedLink();
     const changed: string[] = [];

@@ -26,7 +26,7 @@ test("quoted cuts a long text at maxBytes, without splitting a character", () =>
   expect(quoted("₹".repeat(1_000), 2_048)).toBe(`| ${"₹".repeat(682)}\n(cut here)`);
 });
 
-test("quoted cuts a text of many lines after 40 lines", () => {
+test("quoted() truncates a text after 40 lines", () => {
   const lines = quoted("a\n".repeat(2_000), 2_048).split("\n");
   expect(lines).toHaveLength(41);
   expect(lines.at(-1)).toBe("(cut here)");

@@ -4,8 +4,7 @@ import { type EntityManager, isUniqueViolation, signal, transaction, type Tx } f
 import { addEarnings, creditEarnings, findPendingEarnings } from "@collections/earnings";
 import { commissionPlans } from "@collections/lenders";
 import { linksByLenderLinkId, markPaid } from "@collections/payment-links";
-import { NUMBERED_UNDER_LOCK } from "../case/event.ts";
-import { emit } from "@collections/webhooks";
+import { emitCaseEvents } from "../case/event.ts";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 import { casesThatMayEnd, foldConfirmations } from "./fold-confirmations.ts";
 import { PAYMENT_LINK_CHANNEL } from "../link/payment-link-channel.ts";
@@ -112,6 +111,6 @@ export async function confirmLocked(
   creditEarnings(tx, toWrite.creditedEarnings, now);
   markPaid(tx, toWrite.paidLinks);
   for (const { id } of toWrite.paidLinks) signal(tx, PAYMENT_LINK_CHANNEL, id);
-  await emit(tx, toWrite.events, NUMBERED_UNDER_LOCK);
+  await emitCaseEvents(tx, toWrite.events);
   return outcomes;
 }

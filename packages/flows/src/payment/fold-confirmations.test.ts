@@ -31,6 +31,7 @@ function aCase(fields: Partial<LockedCase> = {}): LockedCase {
     assignedSince: null,
     minimumMinor: null,
     doNotContactUntil: null,
+    erasedAt: null,
     lastPaymentAt: null,
     status: "assigned",
     statusReason: null,

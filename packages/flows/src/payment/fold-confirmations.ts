@@ -11,7 +11,6 @@ import { newId, publicId } from "@collections/database";
 import { credited, type Earning, earningOn } from "@collections/earnings";
 import { type Percent, readAmount, toWire } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
-import type { EventToEmit } from "@collections/webhooks";
 import {
   checkConfirmation,
   type Confirmation,
@@ -20,7 +19,7 @@ import {
   refused,
 } from "./confirmation.ts";
 import { creditedPostings } from "../case/credit-ended.ts";
-import { caseEvent } from "../case/event.ts";
+import { type CaseEvent, caseEvent } from "../case/event.ts";
 import { bookedReference, possibleReferences } from "./reference.ts";
 
 /** The data that were read for a batch of confirmations, before any is booked. The cases are locked. */
@@ -42,7 +41,7 @@ export interface SetToWrite {
   /** The earnings of earlier payments that are now credited. */
   readonly creditedEarnings: readonly Earning[];
   readonly paidLinks: readonly { lenderId: string; id: string; paidAt: Date }[];
-  readonly events: readonly EventToEmit[];
+  readonly events: readonly CaseEvent[];
 }
 
 interface FoldContext {
@@ -66,7 +65,7 @@ interface Fold {
     earnings: Earning[];
     creditedEarnings: Earning[];
     paidLinks: { lenderId: string; id: string; paidAt: Date }[];
-    events: EventToEmit[];
+    events: CaseEvent[];
   };
 }
 
@@ -85,7 +84,7 @@ export function foldConfirmations(
 }
 
 /**
- * Returns the cases that these confirmations may end, and those that have ended. Pending earnings are read only for
+ * Returns the cases that these confirmations may end, and the cases that have ended. Pending earnings are read only for
  * these cases, because a loan that is paid in many parts has many earnings.
  */
 export function casesThatMayEnd(

@@ -56,6 +56,8 @@ describe("movePayment", () => {
     const refused = { kind: "refused", step: "reverse", code: "ALREADY_REVERSED" };
     expect(await moveTo({ toLoan: third })).toMatchObject(refused);
     const { reversalReference } = bounced;
+    const unknown = await moveTo({ toLoan: third, reversalReference, reference: "mistyped" });
+    expect(unknown).toMatchObject({ kind: "refused", step: "reverse", code: "PAYMENT_NOT_FOUND" });
     expect(await moveTo({ toLoan: third, reversalReference })).toMatchObject(refused);
     expect(await moveTo({ toLoan: third, reversalReference, reference: "B" })).toMatchObject(refused);
     expect(await currentCase(database, lender, third)).toMatchObject({ totalCollectedMinor: 0n });

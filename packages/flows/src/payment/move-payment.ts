@@ -7,7 +7,7 @@ import { AmountLiteral, toDecimal } from "@collections/money";
 import { eventsOf, type StreamEvent } from "@collections/webhooks";
 import type { Confirmation, ConfirmationRefusal } from "./confirmation.ts";
 import { confirmLocked } from "./confirm-payments.ts";
-import { commitUnlessDryRun } from "./dry-run.ts";
+import { commitUnlessDryRun } from "../dry-run.ts";
 import { isPaymentMode } from "./payment-mode.ts";
 import type { ReversalRefusal, ReversalRequest } from "./reversal-request.ts";
 import { actData, bookingOf, type ReversalEffects, type ReversalOptions, reverseLocked } from "./reverse-payment.ts";
@@ -23,7 +23,7 @@ export interface ConfirmationEffects {
   readonly caseBefore: LockedCase;
   /** The field partner's earning on the payment; empty if it earns nothing. */
   readonly earnings: readonly Earning[];
-  /** Earlier earnings on the case that are credited, because the payment ends the case. */
+  /** Earlier earnings on the case. They become credited, because the payment ends the case. */
   readonly credited: readonly Earning[];
   readonly events: readonly StreamEvent[];
 }
@@ -114,7 +114,7 @@ async function moveLocked(tx: Tx, move: PaymentMove, environment: string): Promi
   if (reversed.kind === "refused") return { ...reversed, step: "reverse" };
   const [reversal, effects] =
     reversed.kind === "reversed" ? [reversed.reversal, reversed.effects] : [reversed.original, undefined];
-  if (booking === undefined) throw new Error(`The payment ${move.reference} is not booked.`);
+  if (booking === undefined) throw notBooked(move);
   const isOwn = reversal.bookingId === booking.id && reversal.reason === "wrong_loan";
   if (!isOwn) throw alreadyReversed(reversal, toLoan);
   if (to && to.currency !== booking.currency) {
@@ -150,6 +150,14 @@ async function refuseIfReversed(tx: Tx, original: Booking, reversal: Reversal, t
     `${toDecimal(left.appliedMinor + left.excessMinor, currency)} ${currency} of it are left. ` +
     `Reverse it on this loan, and confirm it on ${toLoan} under another reference.`;
   throw new RefusedStep({ kind: "refused", step: "confirm", code: "REVERSED_ON_LOAN", detail });
+}
+
+/** The reversal reference belongs to another payment of the loan, and no payment has the reference of the move. */
+function notBooked({ reference, loan, reversalReference }: PaymentMove): RefusedStep {
+  const detail =
+    `No payment of ${loan} is booked under the reference ${reference}. ` +
+    `The reversal ${reversalReference} is that of another payment.`;
+  return new RefusedStep({ kind: "refused", step: "reverse", code: "PAYMENT_NOT_FOUND", detail });
 }
 
 function alreadyReversed({ reversalReference, reference, reason }: Reversal, toLoan: string): RefusedStep {

@@ -56,7 +56,7 @@ async function expectBooksToHold(): Promise<void> {
   expect((await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() })).problems).toEqual([]);
 }
 
-test("a reversal and a concurrent confirmation are both counted, and 40 are outstanding in either order", async () => {
+test("a reversal and a concurrent confirmation are both counted: in either order, 40 is outstanding", async () => {
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {
     const loan = await aCollectedLoan();
     await Promise.all([reverse(loan), pay(loan, "B", 60)]);

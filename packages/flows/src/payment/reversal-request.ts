@@ -100,8 +100,8 @@ export function refusedReversal(code: ReversalRefusal, detail: string, pointer?:
 }
 
 /**
- * Returns the fields in which a repeat differs from the recorded reversal. A repeat without an amount has no different
- * amount, because the first call may have had none either.
+ * Returns the fields in which a repeat differs from the recorded reversal. If the repeat has no amount, the amount does
+ * not count as different, because the first call may have had no amount either.
  */
 export function reversalDifferences(original: Reversal, repeat: ReversalRequest): string[] {
   const reading = repeat.amount === null ? null : readAmount(repeat.amount, original.currency);

@@ -25,9 +25,9 @@ import { confirmPayments } from "./confirm-payments.ts";
 import { movePayment } from "./move-payment.ts";
 import { reversePayment } from "./reverse-payment.ts";
 
-/** `REVERSAL_STORIES=1000 pnpm test reversal-stories` tells a thousand stories. */
+/** `REVERSAL_STORIES=1000 pnpm test reversal-stories` runs a thousand stories. */
 const STORIES = Number(process.env["REVERSAL_STORIES"] ?? 40);
-/** 2.5 %, with a remainder for most amounts. */
+/** The commission: 2.5 %, which leaves a remainder for most amounts. */
 const COMMISSION = 25_000n as Percent;
 
 const database = await flowsDatabase();
@@ -64,7 +64,7 @@ class Story {
   readonly partners: FieldPartner[];
   readonly loans: { lender: Lender; loan: string }[] = [];
   readonly payments: { lender: Lender; loan: string; reference: string }[] = [];
-  /** The sum that each field partner was paid out, in minor units. */
+  /** The sum of the payouts to each field partner, in minor units. */
   readonly sent = new Map<string, bigint>();
 
   constructor(lenders: Lender[], partners: FieldPartner[]) {
@@ -128,8 +128,8 @@ class Story {
   }
 
   /**
-   * Returns the problems of the books, bookings whose earnings are not the commission on what is applied, and field
-   * partners whose paid lines do not add up to what they were sent.
+   * Returns all problems of three kinds: problems of the books, bookings whose earnings are not the commission on the
+   * applied amount, and field partners whose paid lines do not add up to the money that they were sent.
    */
   async findings(): Promise<unknown[]> {
     const em = database.em();

@@ -37,8 +37,7 @@ import { fieldPartnersByIds, lockFieldPartnerState } from "@collections/field-pa
 import { commissionPlans, recordAct } from "@collections/lenders";
 import { toWire } from "@collections/money";
 import { linksByLenderLinkId, markReversed } from "@collections/payment-links";
-import { emit } from "@collections/webhooks";
-import { caseEvent, type EventOrigin, NUMBERED_UNDER_LOCK } from "../case/event.ts";
+import { caseEvent, emitCaseEvents, type EventOrigin } from "../case/event.ts";
 import { PAYMENT_LINK_CHANNEL } from "../link/payment-link-channel.ts";
 import { bookedReference, possibleReferences } from "./reference.ts";
 import {
@@ -48,7 +47,7 @@ import {
   reversalDifferences,
   type ReversalRequest,
 } from "./reversal-request.ts";
-import { commitUnlessDryRun } from "./dry-run.ts";
+import { commitUnlessDryRun } from "../dry-run.ts";
 
 /** Everything that a reversal changes. */
 export interface ReversalEffects {
@@ -74,7 +73,7 @@ export type PaymentName = Pick<ReversalRequest, "lender" | "loan" | "reference">
 
 /** Options of `reversePayment` and `movePayment`. */
 export interface ReversalOptions {
-  /** Whether to return the outcome with all effects, and to roll everything back. Default: false. */
+  /** Whether this is a dry run: everything is rolled back, and the outcome is returned as usual. Default: false. */
   readonly dryRun?: boolean;
   /**
    * Why an operator does this. If given, the audit gets an entry with this reason, in the same transaction, unless
@@ -262,7 +261,10 @@ function reversedOn(caseId: string, reversals: readonly Reversal[]): bigint {
   return reversals.reduce((sum, one) => (one.caseId === caseId ? sum + one.amountMinor : sum), 0n);
 }
 
-/** Tells whether a case that is reopened keeps its field partner. Locks the field partner against a suspension. */
+/**
+ * Tells whether a case that is reopened keeps its field partner. Locks the field partner, so that a concurrent
+ * suspension waits.
+ */
 async function isHolderActive(tx: Tx, { status, assignedFieldPartnerId }: LockedCase): Promise<boolean> {
   if (status !== "collected" || assignedFieldPartnerId === null) return true;
   return (await lockFieldPartnerState(tx, assignedFieldPartnerId))?.state === "active";
@@ -314,7 +316,10 @@ function balanceWarnings(includedAsOf: Date | null): Reversal["warnings"] {
   return [{ code: "REVERSAL_IN_BALANCE", pointer: "/reversedAt", detail }];
 }
 
-/** Returns how the earnings on each booking change, so that they follow what is applied now. */
+/**
+ * Returns how the earnings on each booking change, so that they add up to the commission on the amount that is applied
+ * now.
+ */
 async function adjustedEarnings(
   tx: Tx,
   touched: readonly Booking[],
@@ -365,14 +370,13 @@ async function emitReversal(
   { reversal, fieldPartner, origin }: EventFacts,
 ): Promise<void> {
   const { reference, reversalReference } = reversal;
-  await emit(
+  await emitCaseEvents(
     tx,
     events.map((event) => {
       const data =
         event.kind === "payment.reversed" ? reversalData(reversal) : { reference, reversalReference, fieldPartner };
       return caseEvent(caseAfter, { ...event, data }, origin);
     }),
-    NUMBERED_UNDER_LOCK,
   );
 }
 

@@ -12,7 +12,7 @@ export interface PaymentRow {
   readonly amount: AmountLiteral;
   /** Null if the row does not say when the payment was captured. */
   readonly paidAt: Date | null;
-  /** The payment mode as it was sent, or null. */
+  /** The payment mode of a file's row, or null. A request of the API has none. */
   readonly mode: string | null;
 }
 
@@ -31,9 +31,10 @@ const LOAN_CHARACTERS = 64;
 const REFERENCE_CHARACTERS = 128;
 
 /**
- * Checks a row of a lender's own list of payments. Its `amount` must be an AmountLiteral of the package money. Whether the
- * amount has too many decimals is checked later, because the currency is that of the loan's case. The rules for `loan`,
- * `reference` and `paidAt` are those of a confirmation, but `paidAt` may be absent.
+ * Checks a row of a lender's own list of payments. Its `amount` must be an AmountLiteral of the package money. Whether
+ * the amount has too many decimals is checked later, because the row's amount is in the currency of the loan's case.
+ * For `loan`, `reference` and `paidAt` the rules of a confirmation apply, but `paidAt` may be absent. Other fields are
+ * ignored.
  *
  * @example
  * const raw = { loan: "LN-1001", reference: "UTR402812345678", amount: new AmountLiteral("2500.50") };
@@ -57,11 +58,10 @@ export function checkPaymentRow(raw: unknown, position: number): CheckedPaymentR
   const reference = readReference(fields["reference"], refuse);
   const amount = readAmountField(fields["amount"], refuse);
   const paidAt = readPaidAt(fields["paidAt"], refuse);
-  const mode = typeof fields["mode"] === "string" ? fields["mode"] : null;
   if (loan === null || reference === null || amount === null || faults.length > 0) {
     return { position, loan, reference: reference && bookedReference(reference), faults };
   }
-  return { position, row: { loan, reference, amount, paidAt, mode } };
+  return { position, row: { loan, reference, amount, paidAt, mode: null } };
 }
 
 type Refuse = (field: string, code: string, detail: string) => null;

@@ -7,6 +7,9 @@ import {
   endRun,
   type FoundDifference,
   goneDifferences,
+  lockReconciliations,
+  pairElsewhere,
+  paymentsElsewhere,
   type ReconciliationDifference,
   type ReconciliationRun,
   reconciliationRun,
@@ -14,6 +17,7 @@ import {
   recordDifferences,
   type ReportedPayment,
   type RunKey,
+  type RunTotals,
   stageDistantPayments,
   stagedItems,
   stagePayments,
@@ -34,13 +38,16 @@ import type { CheckedPaymentRow, FaultyPaymentRow } from "./payment-row.ts";
 export const MAX_RECONCILED_ROWS = 10_000;
 
 /**
- * The longest window of one reconciliation, in days (contract: Limits). It bounds the work of a request: a window of a
- * month fits in.
+ * The longest window of one reconciliation, in days (contract: Limits). A window of a month fits in. A run also reads the
+ * bookings that were made after its window, because a payment may be booked long after it was paid.
  *
  * @example
  * const isTooLong = to.getTime() - from.getTime() > MAX_WINDOW_DAYS * 86_400_000;
  */
 export const MAX_WINDOW_DAYS = 32;
+
+/** The number of rows without a payment whose references are looked up by one query. */
+const MISSING_ROWS_A_PAGE = 20_000;
 
 /** A lender's list of payments to compare with the bookings. */
 export interface ReconcileRequest {
@@ -65,14 +72,38 @@ export interface Reconciliation {
   readonly run: ReconciliationRun;
   /** The first stored differences of each list. `run.totals.lists` has their numbers. */
   readonly differences: Readonly<Record<DifferenceList, readonly ReconciliationDifference[]>>;
-  /** The differences of the previous run of the same window that this run did not find. Null without a previous run. */
-  readonly gone: { readonly count: number; readonly differences: readonly ReconciliationDifference[] } | null;
+  /**
+   * The differences of the previous run of the same window that this run did not find. Null without a previous run. The
+   * count is null if it is unknown, because one of the two runs had more differences than are stored.
+   */
+  readonly gone: { readonly count: number | null; readonly differences: readonly ReconciliationDifference[] } | null;
+}
+
+/**
+ * Another reconciliation of the lender is running. Only one runs at a time, so that a lender cannot use up the database's
+ * time. Try again when it has ended.
+ *
+ * @example
+ * const asked = { lender, runId: newId(), requestedBy: "operator", fileName: null, mostPerList: 500 };
+ * try {
+ *   await reconcile(em, { ...asked, window: { from, to }, rows: [[checked]] });
+ * } catch (error) {
+ *   if (!(error instanceof ReconciliationRunningError)) throw error;
+ * }
+ */
+export class ReconciliationRunningError extends Error {
+  override readonly name = "ReconciliationRunningError";
+  readonly code = "RECONCILIATION_RUNNING";
+
+  constructor() {
+    super("Another reconciliation of this lender is running. Try again when it has ended.");
+  }
 }
 
 /**
  * Compares a lender's list of payments with the bookings, and stores the result as a run (contract: Reconciliation). It
  * changes no payment. Everything is one transaction: a run that is killed leaves nothing. The memory that it needs does
- * not grow with the number of rows and payments.
+ * not grow with the number of rows and payments. Throws ReconciliationRunningError.
  *
  * @example
  * const asked = { lender, runId: newId(), requestedBy: "operator", fileName: null, mostPerList: 500 };
@@ -84,7 +115,7 @@ export async function reconcile(em: EntityManager, request: ReconcileRequest): P
   try {
     await transaction(em, (tx) => compare(tx, key, request));
   } catch (error) {
-    // A concurrent repeat of the same request has stored the run.
+    // A process of an earlier version, which takes no lock, has stored the run for a repeat of this request.
     if (!isUniqueViolation(error) || !(await reconciliationRun(em, key))) throw error;
   }
 }
@@ -109,13 +140,27 @@ export async function reconciliationOf(
     const isEmpty = run.totals.lists[list] === 0;
     lists.push([list, isEmpty ? [] : await differencesOf(em, key, list, { limit: mostPerList })]);
   }
-  const { previousRunId } = run;
-  const gone = previousRunId === null ? null : await goneDifferences(em, { ...key, previousRunId }, mostPerList);
+  const gone = await goneSince(em, run, mostPerList);
   return { run, differences: Object.fromEntries(lists) as Reconciliation["differences"], gone };
+}
+
+async function goneSince(
+  em: EntityManager,
+  { lenderId, id: runId, previousRunId, totals }: ReconciliationRun,
+  limit: number,
+): Promise<Reconciliation["gone"]> {
+  if (previousRunId === null) return null;
+  const previous = await reconciliationRun(em, { lenderId, runId: previousRunId });
+  if (!previous?.totals.isComplete || !totals.isComplete) return { count: null, differences: [] };
+  return goneDifferences(em, { lenderId, runId, previousRunId }, limit);
 }
 
 async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<void> {
   const { window, requestedBy, fileName, mostPerList, onProgress } = request;
+  const isLocked = await lockReconciliations(tx, key);
+  // A concurrent repeat of this request may have stored the run.
+  if (await reconciliationRun(tx, key)) return;
+  if (!isLocked) throw new ReconciliationRunningError();
   await beginRun(tx, {
     lenderId: key.lenderId,
     id: key.runId,
@@ -125,23 +170,27 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     fileName,
     startedAt: new Date(),
   });
-  const store = new DifferenceStore(tx, key, { mostPerList, isFile: fileName !== null });
+  const store = new DifferenceStore(tx, key, { window, mostPerList, isFile: fileName !== null });
 
-  // Store both sides in the order of the comparison.
+  // Store both sides in the order of the comparison. While the database stores a page, the next page is read.
   let rowsRead = 0;
+  let staging = Promise.resolve();
   for await (const page of request.rows) {
-    store.addRejected(await stagePage(tx, key, request, page));
+    await staging;
+    staging = stagePage(tx, key, request, page).then((rejected) => store.addRejected(rejected));
+    // The next `await` reports a failure, unless reading the rows fails first.
+    staging.catch(() => {});
     rowsRead += page.length;
     onProgress?.(rowsRead);
   }
+  await staging;
   await stagePayments(tx, key, window);
 
   // Compare them page by page.
   const comparison = new Comparison(window);
-  for await (const items of stagedItems(tx, key)) store.add(items.flatMap((item) => comparison.add(item)));
-  store.add(comparison.end());
-  const totals = comparison.totals();
-  await endRun(tx, { ...key, window }, { ...totals, lists: { ...totals.lists, rejected: store.rejected } });
+  for await (const items of stagedItems(tx, key)) await store.add(items.flatMap((item) => comparison.add(item)));
+  await store.add(comparison.end());
+  await endRun(tx, { ...key, window }, { ...comparison.totals(), ...(await store.end()) });
 }
 
 /** Stores the valid rows of a page for the comparison, and returns the others. */
@@ -180,25 +229,35 @@ async function stagePage(
   return faulty.toSorted((one, other) => one.position - other.position);
 }
 
-/** Numbers the differences of a run and stores the first ones of each list. */
+/** Counts and numbers the differences of a run, and stores the first ones of each list. */
 class DifferenceStore {
   readonly #tx: Tx;
   readonly #key: RunKey;
+  readonly #window: ReconciliationWindow;
   readonly #mostPerList: number;
   readonly #noun: string;
-  readonly #counts = new Map<DifferenceList, number>();
+  readonly #lists = Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, 0])) as Record<DifferenceList, number>;
+  /**
+   * Rows without a payment in or near the window. Such a row may have a payment elsewhere, which is looked up for many
+   * rows at once.
+   */
+  #missing: FoundDifference[] = [];
   #place = 0;
 
-  constructor(tx: Tx, key: RunKey, { mostPerList, isFile }: { mostPerList: number; isFile: boolean }) {
+  constructor(
+    tx: Tx,
+    key: RunKey,
+    {
+      window,
+      mostPerList,
+      isFile,
+    }: { readonly window: ReconciliationWindow; readonly mostPerList: number; readonly isFile: boolean },
+  ) {
     this.#tx = tx;
     this.#key = key;
+    this.#window = window;
     this.#mostPerList = mostPerList;
     this.#noun = isFile ? "Line" : "Row";
-  }
-
-  /** The number of rejected rows, whether they are stored or not. */
-  get rejected(): number {
-    return this.#counts.get("rejected") ?? 0;
   }
 
   addRejected(rows: readonly FaultyPaymentRow[]): void {
@@ -213,16 +272,28 @@ class DifferenceStore {
     );
   }
 
-  add(found: readonly FoundDifference[]): void {
-    this.#store(found.map((difference) => this.#differenceOf(difference)));
+  async add(found: readonly FoundDifference[]): Promise<void> {
+    this.#missing.push(...found.filter(({ list }) => list === "onlyYours"));
+    this.#store(found.filter(({ list }) => list !== "onlyYours").map((one) => this.#differenceOf(one)));
+    if (this.#missing.length >= MISSING_ROWS_A_PAGE) await this.#endMissing();
+  }
+
+  /** Stores the last differences. Returns the number of differences of each list, and whether all are stored. */
+  async end(): Promise<Pick<RunTotals, "lists" | "isComplete">> {
+    await this.#endMissing();
+    const isComplete = Object.values(this.#lists).every((count) => count <= this.#mostPerList);
+    return { lists: { ...this.#lists }, isComplete };
+  }
+
+  async #endMissing(): Promise<void> {
+    const missing = this.#missing.splice(0);
+    const references = [...new Set(missing.map(({ row }) => row!.reference))];
+    const elsewhere = await paymentsElsewhere(this.#tx, this.#key, this.#window, references);
+    this.#store(pairElsewhere(missing, elsewhere).map((one) => this.#differenceOf(one)));
   }
 
   #store(differences: readonly ReconciliationDifference[]): void {
-    const kept = differences.filter(({ list }) => {
-      const count = this.#counts.get(list) ?? 0;
-      this.#counts.set(list, count + 1);
-      return count < this.#mostPerList;
-    });
+    const kept = differences.filter(({ list }) => (this.#lists[list] += 1) <= this.#mostPerList);
     const numbered = kept.map((difference) => ({ ...difference, place: this.#place++ }));
     recordDifferences(this.#tx, this.#key, numbered);
   }

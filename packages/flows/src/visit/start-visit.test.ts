@@ -182,7 +182,7 @@ describe("a visit", () => {
   });
 });
 
-describe("a visit that is reported after the field partner has lost the case", () => {
+describe("a visit that is reported after the case was taken from the field partner", () => {
   test.each(["somebody else", "nobody"])(
     "is recorded and emits visit.started if the case now belongs to %s",
     async (whom) => {

@@ -95,7 +95,7 @@ async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey
 }
 
 /**
- * Refuses a visit that starts now if the borrower may not be contacted or the lender is suspended. A visit that is
+ * Refuses a visit that starts now if the borrower may not be contacted, has no stored data, or the lender is suspended. A visit that is
  * reported late has already taken place, perhaps before the restriction began, so it is recorded. The table of states
  * decides the other reasons.
  */
@@ -109,6 +109,9 @@ function refusalForNow(
   const code = fieldWorkRefusal(theCase, lender, now);
   if (code === "DO_NOT_CONTACT") {
     return { kind: "not_workable", code, detail: "The borrower must not be contacted at the moment." };
+  }
+  if (code === "ON_HOLD" && theCase.erasedAt !== null) {
+    return { kind: "not_workable", code, detail: "The borrower's data were erased: do not contact the borrower." };
   }
   if (code === "LENDER_SUSPENDED") return { kind: "not_workable", code, detail: "The lender is suspended." };
   return undefined;

@@ -241,7 +241,7 @@ function rowOf(posting: ChartPosting, code: CurrencyCode): Row {
 }
 
 function insertAll(tx: Tx, transfers: Transfers, rows: readonly Row[], options?: SendOptions): string[] {
-  if (rows.length > 0) send(tx, ...insertFor(transfers.insert, transfers.values(rows)), options);
+  if (rows.length > 0) send(tx, ...insertFor(tx, transfers.insert, transfers.values(rows)), options);
   return rows.map(({ id }) => id);
 }
 

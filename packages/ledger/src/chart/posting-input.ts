@@ -2,7 +2,7 @@ import { isUniqueViolation, type SendOptions } from "@collections/database";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import type { KindRules } from "./chart-migrations.ts";
 
-/** What is wrong with a posting or an account. */
+/** The kinds of fault of a posting or an account. */
 export type PostingFault =
   | "ACCOUNTS_NOT_A_LIST"
   | "ALREADY_CORRECTED"
@@ -61,7 +61,7 @@ export function checkReason(reason: unknown): void {
   throw new InvalidPostingError("MEMO_INVALID", 0, `The reason is ${shown(reason)}; expected ${expected}.`);
 }
 
-/** Checks that a transfer to correct is one that `transfersOf` returned, and not its id. */
+/** Checks that the value is a transfer, as `transfersOf` returns it, and not the id of a transfer. */
 export function checkTransfer(wrong: unknown): void {
   const { id, book } = (wrong ?? {}) as Readonly<Record<string, unknown>>;
   if (isUuid(id) && isUuid(book)) return;

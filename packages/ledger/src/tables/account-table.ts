@@ -52,7 +52,7 @@ export function accountTable<Row extends AccountColumns>(entity: EntitySchema<Ro
       const inOrder = accounts.toSorted((a, b) => compare(a.lenderId, b.lenderId) || compare(a.id, b.id));
       const rows = inOrder.map((account) => ({ ...account, exponent: exponentOf(account.currency) }));
       const lenderIds = inOrder.map(({ lenderId }) => lenderId);
-      send(tx, ...insertFor(insertAccounts, [lenderIds, ...table.arrays(rows, inserted), now.toISOString()]));
+      send(tx, ...insertFor(tx, insertAccounts, [lenderIds, ...table.arrays(rows, inserted), now.toISOString()]));
     },
   };
 }

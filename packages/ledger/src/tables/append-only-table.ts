@@ -40,7 +40,7 @@ export interface AppendOnlyTable<Row> extends DigestedTable {
  *
  * @example
  * const shipments = appendOnlyTable(ShipmentEntity);
- * send(tx, ...insertFor(shipments.insert, shipments.values([shipment])));
+ * send(tx, ...insertFor(tx, shipments.insert, shipments.values([shipment])));
  */
 export function appendOnlyTable<Row extends DigestedRow>(
   entity: EntitySchema<Row>,

@@ -175,8 +175,8 @@ async function lastBlock({ chainBlock }: Chain, tx: Tx, book: string): Promise<L
 }
 
 /**
- * Returns the id after which to search for rows that are in no block. There are two causes of such rows. The last call
- * was interrupted, and the rows have higher ids than the last row of the last block. Or the rows became visible only
+ * Returns the id after which to search for rows that are in no block. Such rows have two causes. Either the last call
+ * was interrupted: then their ids are higher than the id of the last row of the last block. Or they became visible only
  * after the last block was created. To find both, the search starts LOOK_BACK_MS before the last row's time or the
  * block's creation, whichever is earlier.
  */

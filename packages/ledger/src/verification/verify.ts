@@ -79,6 +79,8 @@ const UNCHAINED_AFTER_MS = 15 * 60_000;
 export interface Verification {
   readonly accountsCheck: LedgerCheck;
   readonly checks: readonly LedgerCheck[];
+  /** The names of the columns of `selectCounts`. */
+  readonly countNames: readonly string[];
   readonly selectCounts: Statement;
   readonly selectMovements: Statement;
   readonly listBooks: BookList;
@@ -90,6 +92,7 @@ export function verificationOf(tables: LedgerTables, ownChecks: readonly LedgerC
   return {
     accountsCheck: accounts,
     checks: [...contents, ...ownChecks, corrections, ...chain],
+    countNames: ["accounts", ...tables.chained.map(({ noun }) => `${noun}s`), "blocks"],
     selectCounts: selectCounts(tables),
     selectMovements: selectMovements(tables),
     listBooks: bookListOf(tables),
@@ -105,13 +108,13 @@ export async function verify(
   em: EntityManager,
   options: VerifyOptions,
 ): Promise<LedgerVerification> {
-  const { accountsCheck, checks, selectCounts, selectMovements, listBooks } = verification;
+  const { accountsCheck, checks, countNames, selectCounts, selectMovements, listBooks } = verification;
   const { now = new Date(), unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
   const chainedUntil = new Date(now.getTime() - unchainedAfterMs).toISOString();
   return transaction(em, async (tx) => {
     send(tx, setVerificationLimits, []);
     const books = options.book === undefined ? await booksIn(listBooks, tx) : [options.book];
-    const findings = new Findings(books.length);
+    const findings = new Findings(books.length, countNames);
     for (const [booksDone, book] of books.entries()) {
       const reportProgress = (check: string) =>
         onProgress?.({ book, booksDone, books: books.length, check, totalProblems: findings.totalProblems });
@@ -162,17 +165,18 @@ class Findings {
   totalProblems = 0n;
   readonly #problems: LedgerProblem[] = [];
   readonly #books: number;
-  /** The sums of the counts of all books, by table. */
-  readonly #counts: Record<string, bigint> = { accounts: 0n, transfers: 0n };
+  /** The sums of the counts of all books, by table. They are 0 if there is no book. */
+  readonly #counts: Record<string, bigint>;
   readonly #trialBalance = new Map<CurrencyCode, TrialBalance>();
 
-  constructor(books: number) {
+  constructor(books: number, countNames: readonly string[]) {
     this.#books = books;
+    this.#counts = Object.fromEntries(countNames.map((name) => [name, 0n]));
   }
 
   addCounts(rows: readonly Readonly<Record<string, bigint>>[]): void {
     for (const row of rows) {
-      for (const [table, count] of Object.entries(row)) this.#counts[table] = (this.#counts[table] ?? 0n) + count;
+      for (const [table, count] of Object.entries(row)) this.#counts[table]! += count;
     }
   }
 

@@ -1,5 +1,5 @@
 import { createDatabase, migrate, transaction } from "@collections/database";
-import { emptyDatabase, testDatabase } from "@collections/testing";
+import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createCredentials, createKey, createLender, createVault, lenderOfKey, revokeKey } from "../index.ts";
 import { lendersSchema } from "../schema.ts";
@@ -96,7 +96,7 @@ test("a new API key is added to lenders.lender_of_key in the same transaction", 
 test("lenderOfKey finds API keys created before the migration, and keys created later by an older process", async () => {
   const { url: old } = await emptyDatabase();
   const before = { ...lendersSchema, migrations: lendersSchema.migrations.slice(0, 7) };
-  await migrate({ url: old, schemas: [before] });
+  await migrate({ url: directUrl(old), schemas: [before] });
   const upgraded = await createDatabase({ url: old, schemas });
   const insertKey = (keyId: string) =>
     upgraded.pool.query(
@@ -111,7 +111,7 @@ test("lenderOfKey finds API keys created before the migration, and keys created 
     return rows.map(({ key_id }) => key_id);
   };
   await insertKey("lk_before");
-  await migrate({ url: old, schemas });
+  await migrate({ url: directUrl(old), schemas });
   expect(await keysInTable()).toEqual(["lk_before"]);
   await insertKey("lk_later");
   expect(await lenderOfKey(upgraded.em(), "lk_later")).toBe("018f0000-0000-7000-8000-000000000001");

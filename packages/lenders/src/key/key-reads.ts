@@ -105,7 +105,7 @@ export function readsOfCluster(em: () => EntityManager, now: () => Date): KeyRea
   };
 }
 
-/** Returns the API key's own secret first, then those of its lender's other keys, newest first. */
+/** Returns the API key's own secret first, and then the secrets of its lender's other keys, newest first. */
 export function readSecretsOfLender(em: EntityManager, key: { lenderId: string; keyId: string }): Promise<SecretRow[]> {
   return query<SecretRow>(em, secretsOfLender, [key.lenderId, key.keyId, MAX_SECRETS_OF_LENDER]);
 }

@@ -18,7 +18,8 @@ export type LenderFaultCode =
   | "INVALID_PERCENT"
   | "INVALID_WHATSAPP"
   | "INVALID_RATE_LIMIT"
-  | "INVALID_DATE";
+  | "INVALID_DATE"
+  | "INVALID_DAYS";
 
 /** An invalid field of a lender. `detail` says what is expected, and never contains a secret. */
 export interface LenderFault {
@@ -28,7 +29,8 @@ export interface LenderFault {
 }
 
 /**
- * Thrown for invalid fields of a lender. `code`, `field` and `detail` are those of the first fault; `faults` has all.
+ * Thrown for invalid fields of a lender. `code`, `field` and `detail` describe the first fault; `faults` has all
+ * faults.
  *
  * @example
  * try {

@@ -9,6 +9,8 @@ const MAX_EMAIL_CHARS = 254;
 const MAX_TECHNICAL_CONTACTS = 10;
 const MAX_URL_CHARS = 2048;
 const MAX_PAYMENT_LINK_HOSTS = 20;
+const MAX_KEEP_DAYS = 3_650;
+const MAX_TEMPLATE_LANGUAGES = 40;
 const MAX_RATE_PER_MINUTE = 10_000_000;
 
 /** The auth header that a lender registered for its mint endpoint. The value is secret. */
@@ -72,6 +74,12 @@ export function readTimeZone(text: string): Reading<string> {
 export function readBalanceCutoff(text: string): Reading<string> {
   if (/^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?$/.test(text)) return { value: text };
   return fault("INVALID_TIME", "Expected a time of day such as 23:59 or 18:30:00.");
+}
+
+/** Reads the number of days for which the personal data of borrowers are kept after the end of their case. */
+export function readKeepPersonalDataDays(days: number): Reading<number> {
+  if (Number.isInteger(days) && days >= 1 && days <= MAX_KEEP_DAYS) return { value: days };
+  return fault("INVALID_DAYS", `Expected 1 to ${MAX_KEEP_DAYS} days, for example 365.`);
 }
 
 export function readTechnicalContacts(texts: readonly string[]): Reading<string[]> {
@@ -169,9 +177,20 @@ export function readWhatsappToken(text: string): Reading<string> {
   return fault("INVALID_WHATSAPP", "Expected an access token: printable ASCII without spaces.");
 }
 
+/** Reads the name of a template, alone or with the languages in which Meta has approved it. */
 export function readWhatsappTemplate(text: string): Reading<string> {
-  if (/^[a-z0-9_]{1,512}$/.test(text)) return { value: text };
-  return fault("INVALID_WHATSAPP", "Expected a template's name: a-z, 0-9 and _.");
+  const isTemplate = /^[a-z0-9_]{1,512}(?::[a-z]{2,3}(?:_[A-Z]{2,4})?(?:,[a-z]{2,3}(?:_[A-Z]{2,4})?)*)?$/.test(text);
+  if (isTemplate && templateOf(text).languages.length <= MAX_TEMPLATE_LANGUAGES) return { value: text };
+  return fault(
+    "INVALID_WHATSAPP",
+    `Expected a template's name of a-z, 0-9 and _, and up to ${MAX_TEMPLATE_LANGUAGES} of Meta's language codes, such as payment_link:en,hi.`,
+  );
+}
+
+/** Divides `payment_link:en,hi` into the name of the template and its languages. */
+export function templateOf(registered: string): { name: string; languages: string[] } {
+  const [name = "", languages = ""] = registered.split(":");
+  return { name, languages: languages === "" ? [] : [...new Set(languages.split(","))] };
 }
 
 export function readWhatsappAppSecret(text: string): Reading<string> {

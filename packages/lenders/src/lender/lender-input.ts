@@ -8,6 +8,7 @@ import {
   readCountry,
   readCurrency,
   readInstructions,
+  readKeepPersonalDataDays,
   readLanguage,
   readMintAuthHeader,
   readMintLinkUrl,
@@ -43,6 +44,8 @@ export interface LenderChanges {
    * `timeZone`.
    */
   balanceCutoff?: string | null;
+  /** After how many days from the end of a case its borrower's personal data are erased: 1 to 3650. */
+  keepPersonalDataDays?: number;
   /** E-mail addresses of the people who look after the integration. */
   technicalContacts?: readonly string[];
   mintLinkUrl?: string | null;
@@ -58,6 +61,10 @@ export interface LenderChanges {
   whatsappPhoneNumberId?: string | null;
   /** The access token of the lender's WhatsApp account. It is stored sealed and never shown again. */
   whatsappToken?: string | null;
+  /**
+   * The name of the template that carries a link, alone or with Meta's codes of the languages in which it is approved,
+   * such as `payment_link:en,hi`. The first is for borrowers for whose language there is no template.
+   */
   whatsappTemplate?: string | null;
   /** The secret with which Meta signs its callbacks. It is stored sealed and never shown again. */
   whatsappAppSecret?: string | null;
@@ -87,6 +94,7 @@ export interface LenderValues {
   language: string;
   timeZone: string;
   balanceCutoff: string | null;
+  keepPersonalDataDays: number;
   technicalContacts: string[];
   mintLinkUrl: string | null;
   mintAuthHeader: AuthHeader | null;
@@ -113,6 +121,7 @@ const readers: Readers = {
   language: readLanguage,
   timeZone: readTimeZone,
   balanceCutoff: readBalanceCutoff,
+  keepPersonalDataDays: readKeepPersonalDataDays,
   technicalContacts: readTechnicalContacts,
   mintLinkUrl: readMintLinkUrl,
   mintAuthHeader: readMintAuthHeader,
@@ -128,6 +137,9 @@ const readers: Readers = {
   whatsappVerifyToken: readWhatsappVerifyToken,
   rateLimits: readRateLimits,
 };
+
+/** The default for new lenders. The column has the same default, for the lenders that existed before the column. */
+const KEEP_PERSONAL_DATA_DAYS = 365;
 
 const CLEARABLE: ReadonlySet<string> = new Set([
   "balanceCutoff",
@@ -150,6 +162,7 @@ export function readNewLender(lender: NewLender): LenderValues {
     language: "en",
     timeZone: timeZoneOf(country ?? ""),
     balanceCutoff: null,
+    keepPersonalDataDays: KEEP_PERSONAL_DATA_DAYS,
     technicalContacts: [],
     mintLinkUrl: null,
     mintAuthHeader: null,

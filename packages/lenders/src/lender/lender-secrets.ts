@@ -1,5 +1,5 @@
 import type { EntityManager } from "@collections/database";
-import type { AuthHeader } from "./lender-fields.ts";
+import { type AuthHeader, templateOf } from "./lender-fields.ts";
 import { lenderRows } from "./lender.ts";
 import { LenderEntity } from "../schema.ts";
 import {
@@ -22,8 +22,11 @@ export interface MintRegistration {
 export interface WhatsappAccount {
   readonly phoneNumberId: string;
   readonly token: string;
-  /** The name of the approved template, or null if the lender has registered none. */
-  readonly template: string | null;
+  /**
+   * The approved template with Meta's codes of its languages, the default first, or null if the lender has registered no
+   * template. Without languages, the template is approved in the lender's language.
+   */
+  readonly template: { readonly name: string; readonly languages: readonly string[] } | null;
 }
 
 /** The secrets that authenticate Meta's webhook calls about a lender's messages. Never log them. */
@@ -74,7 +77,7 @@ export async function whatsappAccount(
   return {
     phoneNumberId: row.whatsappPhoneNumberId,
     token: vault.open(row.whatsappToken, whatsappTokenContext(lenderId)),
-    template: row.whatsappTemplate,
+    template: row.whatsappTemplate === null ? null : templateOf(row.whatsappTemplate),
   };
 }
 

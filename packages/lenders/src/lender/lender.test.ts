@@ -83,7 +83,7 @@ test("mintRegistration, whatsappAccount and whatsappWebhook return the secrets, 
   expect(await whatsappAccount(database.em(), vault, lender.id)).toEqual({
     phoneNumberId: "1234567890",
     token: "wa-s3cret",
-    template: "payment_link",
+    template: { name: "payment_link", languages: [] },
   });
   expect(await whatsappWebhook(database.em(), vault, "SECRETS")).toEqual({
     lenderId: lender.id,

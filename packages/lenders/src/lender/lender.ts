@@ -41,6 +41,8 @@ export interface Lender extends LenderProfile {
    * day.
    */
   readonly balanceCutoff: string | null;
+  /** After how many days from the end of a case its borrower's personal data are erased. */
+  readonly keepPersonalDataDays: number;
   readonly technicalContacts: readonly string[];
   readonly mintLinkUrl: string | null;
   readonly hasMintAuthHeader: boolean;
@@ -162,6 +164,7 @@ export function toLender(row: LenderRow): Lender {
     commission: row.commission,
     rateLimits: row.rateLimits,
     balanceCutoff: row.balanceCutoff,
+    keepPersonalDataDays: row.keepPersonalDataDays,
     technicalContacts: row.technicalContacts,
     mintLinkUrl: row.mintLinkUrl,
     hasMintAuthHeader: row.mintAuthHeader !== null,

@@ -33,10 +33,10 @@ export async function updateLender(
 }
 
 /**
- * Suspends a lender: within a second every process rejects its imports, visits, payment links and messages to borrowers.
- * Confirmations, reads and webhook deliveries continue, because captured money must be recorded. Suspending a suspended
- * lender does nothing.
- * Throws InvalidLenderError if the reason is missing, LenderNotFoundError.
+ * Suspends a lender: within a second every process rejects its imports, visits, payment links and messages to
+ * borrowers. Confirmations, reads and webhook deliveries continue, because captured money must be recorded. Suspending
+ * a suspended lender does nothing. Throws InvalidLenderError if the reason is missing, and LenderNotFoundError if there
+ * is no such lender.
  *
  * @example
  * await suspendLender(tx, lenderId, "The contract ended on 30 November");
@@ -46,7 +46,8 @@ export async function suspendLender(tx: Tx, lenderId: string, reason: string, no
 }
 
 /**
- * Ends the suspension of a lender. Throws InvalidLenderError if the reason is missing, LenderNotFoundError.
+ * Ends the suspension of a lender. Throws InvalidLenderError if the reason is missing, and LenderNotFoundError if there
+ * is no such lender.
  *
  * @example
  * await resumeLender(tx, lenderId, "The contract was renewed");

@@ -91,7 +91,10 @@ const selectByLinkId = lenderStatement(
   "payment-links.links-by-lender-link-id",
   { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },
   (isTheLenders) => `select ${linkTable.selectList("l", PAID_LINK)}
-   from (select distinct lender_id, link_id from unnest($1::uuid[], $2::text[]) as k (lender_id, link_id)) k
+   from (
+     select distinct lender_id, link_id from unnest($1::uuid[], $2::text[]) as k (lender_id, link_id)
+     limit cardinality($1)
+   ) k
    cross join lateral (
      select * from payment_links.payment_link p
      where ${isTheLenders} and p.link_id = k.link_id

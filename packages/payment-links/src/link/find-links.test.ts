@@ -1,6 +1,6 @@
 import { newId, transaction } from "@collections/database";
 import { describe, expect, test } from "vitest";
-import { selectDeliveries, selectLive, selectMessages, selectOwn, selectOwnLive } from "./find-links.ts";
+import { selectDeliveries, selectLive, selectMessages, selectOfCase, selectOwn, selectOwnLive } from "./find-links.ts";
 import {
   activeLinks,
   claimDelivery,
@@ -82,6 +82,7 @@ test.each([
   { ...selectOwn, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
   { ...selectLive, finds: /Index Cond: \(.*case_id >= .*case_id <= / },
   { ...selectOwnLive, finds: /Index Cond: \(.*case_id >= .*case_id <= / },
+  { ...selectOfCase, finds: /case_id_lender_id_id_idx.*\n *Index Cond: \(\(case_id = .*lender_id = / },
   { ...selectDeliveries, finds: /Index Cond: \(.*payment_link_id = / },
   { ...selectMessages, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
 ])(

@@ -120,6 +120,21 @@ export async function ownActiveLinks(
 }
 
 /**
+ * Returns the last requested links of a case, newest first.
+ *
+ * @example
+ * const links = await linksOfCase(em, { lenderId, caseId }, 20);
+ * const paid = links.filter(({ status }) => status === "paid");
+ */
+export async function linksOfCase(
+  em: EntityManager,
+  { lenderId, caseId }: CaseKey,
+  limit = 50,
+): Promise<PaymentLink[]> {
+  return query(em, selectOfCase, [lenderId, caseId, limit]);
+}
+
+/**
  * Returns the deliveries of many links in one query, oldest first.
  *
  * @example
@@ -237,6 +252,12 @@ const selectLink = statement(
   `select ${linkColumns} from payment_links.payment_link l where l.lender_id = $1 and l.id = $2`,
 );
 
+export const selectOfCase = statement(
+  "payment-links.links-of-case",
+  `select ${linkColumns} from payment_links.payment_link l
+   where l.case_id = $2 and l.lender_id = $1 order by l.id desc limit $3::bigint`,
+);
+
 const LIVE_LINKS = `select ${linkColumns}
    from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k
    cross join lateral (
@@ -264,8 +285,8 @@ export const selectDeliveries = statement(
    order by d.id`,
 );
 
-// Reads deliveries on a cluster, by a query of the same form as `selectOwn`. It is not used elsewhere: on one
-// PostgreSQL without statistics, its condition with `any` would make it read all deliveries of the lender.
+// Reads deliveries on a cluster of Citus, with a query of the same form as `selectOwn`. A single PostgreSQL that has no
+// statistics yet would read all deliveries of the lender, because of the condition with `any`.
 const selectDeliveriesOnCluster = statement(
   "payment-links.deliveries-of-links-on-cluster",
   `${DELIVERIES_OF_LINKS}

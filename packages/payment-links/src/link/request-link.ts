@@ -107,7 +107,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Pro
 }
 
 interface EarlierLinks {
-  /** The number of links of the case within the last 24 hours, without those that are unavailable. */
+  /** The number of links of the case within the last 24 hours. Unavailable links do not count. */
   readonly asked: number;
   /** The mint key of the earlier request that this request repeats. Null if it repeats none. */
   readonly mintKey: string | null;

@@ -1,5 +1,7 @@
 import type { Mail } from "@collections/messaging";
 import { display, type Money } from "@collections/money";
+import { chooseLanguage, type LanguagePreference } from "./choose-language.ts";
+import { LINK_EMAIL_TEXTS } from "./texts/catalogue.ts";
 
 /** The content of the message that carries a link. */
 export interface LinkMessage {
@@ -8,29 +10,31 @@ export interface LinkMessage {
   readonly amount: Money;
   /** A URL that `readMintAnswer` has checked. */
   readonly url: string;
-  /** A BCP 47 tag, for the format of the amount. */
-  readonly locale?: string;
 }
 
+const LANGUAGES = Object.keys(LINK_EMAIL_TEXTS) as [string, ...string[]];
+
 /**
- * Returns the e-mail that carries a link, without its recipient. The names are escaped and put on one line, so that
- * they cannot contain markup or line breaks.
+ * Returns the e-mail that carries a link, without its recipient. It is written in the first preferred language that has
+ * texts, or else in English. The names are escaped and put on one line, so that they cannot contain markup or line breaks.
  *
  * @example
  * const amount = money(250_000n, currency("INR"));
  * const url = "https://pay.example.com/plink_77";
- * const mail = linkEmail({ borrowerName: "Asha Rao", lenderName: "Acme Finance", amount, url, locale: "en-IN" });
+ * const message = { borrowerName: "Asha Rao", lenderName: "Acme Finance", amount, url };
+ * const mail = linkEmail(message, { tags: ["hi-IN"], country: "IN" });
  */
-export function linkEmail(message: LinkMessage): Pick<Mail, "subject" | "text"> & { readonly html: string } {
-  const { borrowerName, lenderName, amount, url } = textsOf(message);
-  const [greeting, request, closing] = [
-    `Dear ${borrowerName},`,
-    `${lenderName} asks you to pay ${amount}. You can pay here:`,
-    `You pay ${lenderName} directly. If you have paid already, please ignore this message.`,
-  ];
+export function linkEmail(
+  message: LinkMessage,
+  preference: LanguagePreference = { tags: [] },
+): Pick<Mail, "subject" | "text"> & { readonly html: string } {
+  const { language, locale } = chooseLanguage(LANGUAGES, preference);
+  const texts = LINK_EMAIL_TEXTS[language]!;
+  const { url, ...facts } = factsOf(message, locale);
+  const [greeting, request, closing] = [texts.greeting(facts), texts.request(facts), texts.closing(facts)];
   const link = escapeHtml(url);
   const html = [
-    `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeHtml(lenderName)}</title><body>`,
+    `<!doctype html><html lang="${language}"><meta charset="utf-8"><title>${escapeHtml(facts.lenderName)}</title><body>`,
     `<p>${escapeHtml(greeting)}</p>`,
     `<p>${escapeHtml(request)}</p>`,
     `<p><a href="${link}">${link}</a></p>`,
@@ -38,7 +42,7 @@ export function linkEmail(message: LinkMessage): Pick<Mail, "subject" | "text"> 
     `</body></html>`,
   ].join("\n");
   return {
-    subject: `Payment of ${amount} to ${lenderName}`,
+    subject: texts.subject(facts),
     text: [greeting, request, url, closing].join("\n\n"),
     html,
   };
@@ -46,19 +50,21 @@ export function linkEmail(message: LinkMessage): Pick<Mail, "subject" | "text"> 
 
 /**
  * Returns the texts for {{1}} to {{4}} of the WhatsApp template's body: borrower, lender, amount, URL. The URL is in
- * the body because the button of a template accepts only the suffix of a URL that Meta has approved.
+ * the body because the button of a template accepts only the suffix of a URL that Meta has approved. `locale` is a BCP 47
+ * tag for the format of the amount, in the language of the template.
  *
  * @example
  * const amount = money(250_000n, currency("INR"));
  * const url = "https://pay.example.com/plink_77";
- * const parameters = whatsappParameters({ borrowerName: "Asha Rao", lenderName: "Acme Finance", amount, url });
+ * const message = { borrowerName: "Asha Rao", lenderName: "Acme Finance", amount, url };
+ * const parameters = whatsappParameters(message, "hi-IN");
  */
-export function whatsappParameters(message: LinkMessage): string[] {
-  const { borrowerName, lenderName, amount, url } = textsOf(message);
+export function whatsappParameters(message: LinkMessage, locale?: string): string[] {
+  const { borrowerName, lenderName, amount, url } = factsOf(message, locale);
   return [borrowerName, lenderName, amount, url];
 }
 
-function textsOf({ borrowerName, lenderName, amount, url, locale }: LinkMessage) {
+function factsOf({ borrowerName, lenderName, amount, url }: LinkMessage, locale?: string) {
   return {
     borrowerName: onOneLine(borrowerName),
     lenderName: onOneLine(lenderName),

@@ -49,8 +49,9 @@ export interface DeliveryOptions {
 
 /**
  * Creates one delivery for each channel, `queued` or `suppressed`. The caller enqueues a job for each queued delivery,
- * in the same transaction. If a message of an earlier request was sent, or may have been sent, its delivery is assigned
- * to this link, and no further message is sent over its channel. The link becomes `sent` if that message was sent.
+ * in the same transaction. If a message of an earlier request was sent over a channel, or may have been, the delivery
+ * of that message is assigned to this link, and no further message is sent over the channel. If the message was
+ * certainly sent, the link becomes `sent`.
  *
  * @example
  * const whatsapp = { consent: true, hasAddress: true, isConfigured: true };

@@ -15,7 +15,8 @@ export interface MintRequest {
   readonly borrowerName: string;
   readonly borrowerPhone: string;
   /**
-   * The same for every request with the same mint key, because gateways reject a key that was used with another body.
+   * A description of the payment. All requests with the same mint key must have the same description, because gateways
+   * reject a key that was used with another body.
    */
   readonly description: string;
 }

@@ -5,7 +5,10 @@ const START = { part: "path", step: 1 } as const;
 const FIRST_SLASH = { part: "path", step: 2 } as const;
 const LAST_SLASH = { part: "path", step: 3 } as const;
 
-/** Proxies and frameworks usually remove at most this many leading segments: those of `/api/v1/partner`, and one more. */
+/**
+ * Proxies and frameworks usually remove at most this many leading segments: the three segments of `/api/v1/partner`,
+ * and one more.
+ */
 const MAX_SEGMENTS_DROPPED = 4;
 
 /** Lists mistakes in the path and its query string. `host` is the Host header, if it is known. */

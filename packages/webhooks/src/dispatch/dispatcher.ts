@@ -43,9 +43,12 @@ export interface DispatcherOptions extends WebhookBrand {
    * delivery after the lease has ended. A third of this time is reserved for writing the result. Default 15 seconds.
    */
   readonly leaseBeyondTimeoutMs?: number;
-  /** The most attempts under way in this process. Default 512. */
+  /** The maximum number of attempts under way in this process. Default 512. */
   readonly maxInFlight?: number;
-  /** The most attempts under way to one endpoint, so that an endpoint that hangs cannot hold more slots. Default 32. */
+  /**
+   * The maximum number of attempts under way to one endpoint, so that an endpoint that hangs cannot hold more slots.
+   * Default 32.
+   */
   readonly maxPerEndpoint?: number;
   /**
    * The interval at which the process polls for due deliveries whose signal was lost. Default 1 second, and 5 seconds

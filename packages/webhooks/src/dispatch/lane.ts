@@ -245,8 +245,8 @@ export class Lane {
       : recordResults(em, lenderId, outcomes, suspension));
     // Another scan is needed in three cases. First, a loan has a further event. Second, a result was refused: an
     // earlier query whose answer was lost may have written it, and may have found a further event. Third, a signal came
-    // during the query: it may be about an event that the query did not see and that no lease could return while an
-    // earlier event of its loan was leased.
+    // during the query: its event may be too new for the query to see, and no lease could return it while an earlier
+    // event of its loan was leased.
     const isRefused = written.size < outcomes.length;
     if (isFollowed || isRefused || this.#cursor.signals !== signals) this.#cursor.hint();
     if (verdict === "suspend") log.warn({ ...this.#names }, "webhook endpoint suspended");

@@ -11,13 +11,19 @@ import { type Delivery, deliveryTable } from "../storage/delivery.ts";
 /** A lease lasts this much longer than the timeout of an attempt, unless the host sets another time. */
 export const DEFAULT_LEASE_BEYOND_TIMEOUT_MS = 15_000;
 /**
- * A lease lasts longer than the timeout of an attempt. An attempt starts only if at least this share of the additional
- * time would be left to write the result.
+ * A lease lasts longer than the timeout of an attempt; the additional time is for writing the result. An attempt starts
+ * only if at least this share of that time remains even after a timeout.
  */
 const RECORDING_SHARE = 1 / 3;
-/** The most loans that one query reads, so that the query stays short if few of many loans have a delivery to lease. */
+/**
+ * The maximum number of loans that one query reads, so that the query stays short if few of many loans have a delivery
+ * to lease.
+ */
 const LOANS_PER_SCAN = 5_000;
-/** The most loans of each lender that a shared query reads. A lender with a larger backlog gets a query of its own. */
+/**
+ * The maximum number of loans of each lender that a shared query reads. A lender with a larger backlog gets a query of
+ * its own.
+ */
 const LOANS_PER_SHARED_SCAN = 64;
 
 const LEASED = ["loan", "sequence", "kind", "attempts", "replay", "createdAt"] as const;

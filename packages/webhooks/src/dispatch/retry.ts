@@ -30,8 +30,8 @@ const JOB_EXPIRES_SECONDS = 60;
  */
 const OVERDUE_MS = 10_000;
 /**
- * The most waits that one round of the sweep ends. An outage can leave many overdue waits, and locking all their rows
- * at once would delay dispatchers.
+ * The maximum number of waits that one round of the sweep ends. An outage can leave many overdue waits, and locking all
+ * their rows at once would delay dispatchers.
  */
 const SWEEP_ROWS = 1_000;
 

@@ -40,8 +40,8 @@ const lendersWithHeldBack = allLendersStatement(
    where ${areTheLenders} and held_back > 0 and raised_at <= now() - interval '1 hour'`,
 );
 
-// The mail describes the newest alert, so `others` is one less than `held_back`. The query uses `case when x = …`,
-// because Citus 13.2 rewrites `case x when …` incorrectly when it sends the query to a node.
+// The mail describes the newest of the alerts that were held back, so `others` is `held_back` minus 1. The query uses
+// `case when x = …`, because Citus 13.2 rewrites `case x when …` incorrectly when it sends the query to a node.
 const release = statement(
   "webhooks.release-held-back",
   `with clock as materialized (

@@ -1,4 +1,4 @@
-/** What is wrong with an endpoint. */
+/** The kinds of fault of an endpoint. */
 export type EndpointFault = "TENANT_ID_INVALID" | "URL_INVALID" | "NAME_INVALID" | "TOPICS_INVALID";
 
 /**

@@ -4,15 +4,16 @@ import { raiseAlert } from "./alert.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 
 /**
- * The most waits that one transaction ends. An endpoint may have many, and locking all their rows would delay
- * dispatchers.
+ * The maximum number of waits that one transaction ends. An endpoint may have many, and locking all their rows would
+ * delay dispatchers.
  */
 const ROWS_AT_A_TIME = 1_000;
 
 /**
- * Ends the suspension of an endpoint. Its backlog is then sent, each stream in its sequence, slowly at first. Events that
- * waited for a retry become due too. With `url`, does nothing unless this URL is still registered, because the answer of
- * another URL says nothing about this one. Returns whether the endpoint was suspended. contract: Retry and suspension
+ * Ends the suspension of an endpoint. Its backlog is then sent, each stream in its sequence, slowly at first. Events
+ * that waited for a retry become due too. With `url`, does nothing unless this URL is still registered, because the
+ * answer of another URL says nothing about this one. Returns whether the endpoint was suspended. contract: Retry and
+ * suspension
  *
  * @example
  * const wasSuspended = await recoverEndpoint(em, tenantId);

@@ -8,7 +8,7 @@ export interface WebhookKey {
   readonly secret: Secret;
 }
 
-/** What is wrong with a signing key. */
+/** The kinds of fault of a signing key. */
 export type WebhookKeyFault = "KEY_ID_INVALID" | "SECRET_TOO_SHORT";
 
 /**

@@ -13,11 +13,16 @@ import { type ReplayRow, replayTable } from "./replay.ts";
 import { sendManyAgain } from "./replay-delivery.ts";
 import { readScope } from "./replay-scope.ts";
 
-/** The most deliveries that one step reads. Reading them takes a few milliseconds, even if few of them match. */
+/**
+ * The maximum number of deliveries that one step reads. Reading them takes a few milliseconds, even if few of them
+ * match.
+ */
 const ROWS_PER_STEP = 20_000;
-/** The most steps in one call. A process that stops waits for the end of its call, so a call must be short. */
+/**
+ * The maximum number of steps in one call. A process that stops waits for the end of its call, so a call must be short.
+ */
 const STEPS_AT_A_TIME = 20;
-/** The most replayed deliveries of one endpoint that wait at a time, unless the rate is higher. */
+/** The maximum number of replayed deliveries of one endpoint that wait at a time, unless the rate is higher. */
 const MOST_WAITING = 1_000;
 
 interface ReplayKey {
@@ -90,9 +95,9 @@ const selectDue = allLendersStatement(
    order by next_step_at`,
 );
 
-// A replay waits while too many replayed deliveries of its endpoint wait. They would delay new events of their loans,
-// and every lease would have to skip them. The comparison of rows makes every plan use the partial index on
-// (endpoint_id, id), because the primary key has another order.
+// A replay waits while too many replayed deliveries of its endpoint wait. Otherwise the replayed deliveries would delay
+// new events of their loans, and every lease would have to skip them. The comparison of rows makes every plan use the
+// partial index on (endpoint_id, id), because the primary key has another order.
 const claimDue = statement(
   "webhooks.replay-claim",
   `select ${replayTable.selectList("r")}, r.created_at::text as "createdAtText"
@@ -108,8 +113,8 @@ const claimDue = statement(
    for update of r skip locked`,
 );
 
-// A step that found nothing to send is followed by the next step at once. `total` is raised if `done` exceeds it: it
-// was counted before the rows were locked, and more deliveries may have been settled in between.
+// A step that found nothing to send is followed by the next step at once. `total` was counted before the rows were
+// locked, and more deliveries may have been settled since. So `total` is raised if `done` exceeds it.
 const move = statement(
   "webhooks.replay-move",
   `with clock as materialized (

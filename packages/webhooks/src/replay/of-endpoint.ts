@@ -1,6 +1,4 @@
-import { BEFORE_ALL_IDS } from "@collections/database";
-
-const AFTER_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+import { AFTER_ALL_IDS, BEFORE_ALL_IDS } from "@collections/database";
 
 /**
  * Returns an SQL condition: the delivery `d` belongs to the endpoint of the lender `$1`, and its id is after `after`

@@ -12,7 +12,7 @@ export const ReplayRequestEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
-    /** The event that was sent again. Null for a count. */
+    /** The event that was sent again. Null if the request only counted events. */
     deliveryId: p.uuid().strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
   },

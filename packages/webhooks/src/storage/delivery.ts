@@ -7,7 +7,10 @@ export type DeliveryState = "waiting" | "in_flight" | "retrying" | "delivered" |
 /** The states in a delivery's row. A delivery in flight is a `waiting` row with a lease that has not ended. */
 export type StoredState = Exclude<DeliveryState, "in_flight">;
 
-/** The sending of an event to its endpoint. It has the id of the event. These small rows are the whole backlog. */
+/**
+ * A delivery of an event to its endpoint, with the id of the event. This table is the whole backlog, and its rows are
+ * small.
+ */
 export const DeliveryEntity = defineEntity({
   name: "Delivery",
   schema: "webhooks",

@@ -34,7 +34,7 @@ export const LetGoEntity = defineEntity({
   },
 });
 
-/** The most deliveries that one query reads. */
+/** The maximum number of deliveries that one query reads. */
 const PAGE = 5_000;
 /** One query reads a whole week of events, to note the last number of each loan. No request waits for it. */
 const LONG_STATEMENT_MS = 600_000;

@@ -7,6 +7,8 @@ import { SeenLoans } from "./seen-loans.ts";
 export interface ReadRow {
   readonly record: FileRecord;
   readonly row: object;
+  /** The id of the field partner who gets the case; null takes it away from its field partner; undefined: unchanged. */
+  readonly assignTo?: string | null | undefined;
 }
 
 /** A line of the file that is not a valid row. */
@@ -59,12 +61,13 @@ function readRecord(record: FileRecord, reading: Reading, seen: SeenLoans): Read
     const detail = `The line has ${record.cells.length} cells where the header has ${header.length}.`;
     return { record, faults: [{ column: undefined, code: "WRONG_TYPE", detail }] };
   }
-  const { row, faults } = readFileRow(record.cells, reading.columns, reading);
+  const { row: fields, faults } = readFileRow(record.cells, reading.columns, reading);
+  const { assignTo, ...row } = fields as { assignTo?: string | null; sourceLoanNumber?: unknown };
   const loan = row["sourceLoanNumber"];
   const first = typeof loan === "string" ? seen.firstLine(loan, record.line) : undefined;
   if (first !== undefined) {
     const detail = `Line ${first} is about the same loan; a file has one row for each loan.`;
     return { record, faults: [{ column: undefined, code: "DUPLICATE_IN_FILE", detail }] };
   }
-  return faults.length > 0 ? { record, faults } : { record, row };
+  return faults.length > 0 ? { record, faults } : { record, row, assignTo };
 }

@@ -92,6 +92,7 @@ export const COLUMN_NAMES = {
   "consent.whatsapp": ["WhatsApp Consent"],
   "consent.email": ["Email Consent"],
   doNotContactUntil: ["DNC Until"],
+  assignTo: [],
   action: [],
   reason: [],
 } as const satisfies Record<string, readonly string[]>;
@@ -143,7 +144,7 @@ export interface ColumnRules<Field extends string> {
   required(found: ReadonlySet<Field>): readonly Field[];
 }
 
-/** Finds the fields of the columns of one kind of file. */
+/** Finds the field of each column of a file. */
 export class ColumnNames<Field extends string> {
   readonly fields: readonly Field[];
   readonly rules: ColumnRules<Field>;

@@ -1,3 +1,4 @@
+import { parsePublicId } from "@collections/database";
 import type { Lender } from "@collections/lenders";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import {
@@ -86,6 +87,8 @@ function readCell(
     case "currency":
     case "country":
       return { value: text.toUpperCase() };
+    case "assignTo":
+      return readAssigneeCell(text);
     case "action":
       return { value: text.toLowerCase() };
     case "tags":
@@ -93,6 +96,14 @@ function readCell(
     default:
       return { value: text };
   }
+}
+
+/** Reads the id of a field partner, or `none`, which is read as null. */
+export function readAssigneeCell(text: string): CellReading<string | null> {
+  if (text === "none") return { value: null };
+  const id = parsePublicId("fp", text);
+  if (id !== undefined) return { value: id };
+  return { fault: `Expected the id of a field partner (fp_…) or none, got "${text.slice(0, 40)}".` };
 }
 
 function place(row: ImportRow, target: Target, value: unknown): void {
@@ -116,6 +127,7 @@ function currencyOf(cells: readonly string[], columns: Columns, otherwise: Curre
 }
 
 function codeFor({ target }: Column): string {
+  if (target === "assignTo") return "FIELD_PARTNER_NOT_FOUND";
   if (target.endsWith("Amount")) return "AMOUNT_OUT_OF_RANGE";
   return /(?:Date|Since|Until|AsOf)$/.test(target) ? "INVALID_DATE" : "WRONG_TYPE";
 }

@@ -3,14 +3,14 @@ import { basename } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type FileProgress, fileProgress, recordFileProgress } from "@collections/cases";
 import { type EntityManager, isUnavailable, newId, transaction, type Tx } from "@collections/database";
-import { importCases, type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collections/flows";
+import { assignCasesIn, importCases, type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collections/flows";
 import { lenderById, type LenderProfile, LenderSuspendedError, recordAct } from "@collections/lenders";
 import { type Batch, batchesOf, type Reading } from "./batches.ts";
 import { columnAt, type Columns } from "./columns.ts";
 import type { CaseFile, FileRecord } from "./file-records.ts";
 import type { CellFault } from "./file-row.ts";
 import { openRejectedFile, type RejectedFile, type RejectedRow } from "./rejected-file.ts";
-import { type RejectedExample, Tally, withResult } from "./tally.ts";
+import { NO_MOVES, type RejectedExample, Tally, withResult } from "./tally.ts";
 
 /** A file to apply to a lender's cases, or to check in a dry run. */
 export interface FileImport {
@@ -60,7 +60,8 @@ export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: 
 export async function importFile(asked: FileImport): Promise<FileOutcome> {
   const { file, reading, from, dryRun } = asked;
   await refuseIfSuspended(asked);
-  const tally = new Tally(from?.summary);
+  const hasMoves = reading.columns.used.some(({ target }) => target === "assignTo");
+  const tally = new Tally({ ...(hasMoves && NO_MOVES), ...from?.summary });
   const { header, separator } = file;
   const bytes = Number(from?.rejectedBytes ?? 0n);
   if (from?.finishedAt) return { tally, rejectedPath: bytes > 0 ? rejectedPathOf(file.path) : undefined };
@@ -109,6 +110,7 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
   const { reading, lender, dryRun, environment } = asked;
   const rowsDone = batch.firstRow + batch.read.length + batch.faulty.length;
   const position = rejectedFile.bytes;
+  let moved: Moved = NOTHING_MOVED;
   const request: ImportRequest = {
     lender,
     rows: batch.read.map(({ row }) => row),
@@ -117,10 +119,13 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     // All attempts use the same import id, so that rows are not applied twice if a commit succeeded but its answer was
     // lost.
     importId: newId(),
+    async onWritten(tx, result) {
+      moved = await assignRows(tx, asked, batch, result);
+    },
     async beforeCommit(tx, result) {
       const rejected = rejectedOf(batch, result, reading.columns);
-      await rejectedFile.write(position, rejected);
-      const summary = withResult(tally.summary, result, rejected.length);
+      await rejectedFile.write(position, inOrder([...rejected, ...moved.refused]));
+      const summary = withResult(tally.summary, result, countsOf(rejected, moved));
       recordFileProgress(tx, progressOf(asked, { rowsDone, rejectedFile, summary, startedAt }), new Date());
     },
   };
@@ -130,11 +135,11 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     return importCases(asked.em(), request, environment);
   });
   const rejected = rejectedOf(batch, result, reading.columns);
-  if (dryRun) await rejectedFile.write(position, rejected);
+  if (dryRun) await rejectedFile.write(position, inOrder([...rejected, ...moved.refused]));
   tally.add(
     result,
     batch.read.map(({ record }) => record.line),
-    rejected,
+    { ...countsOf(rejected, moved), examples: inOrder([...rejected, ...moved.refused]) },
   );
   // Take the counts that were stored with the commit. An earlier attempt may have committed although its answer was
   // lost, and then the last attempt has counted all rows as unchanged.
@@ -145,8 +150,46 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
 
 type Rejected = RejectedRow & RejectedExample;
 
+/** The outcome of the column `assignTo` in a batch. */
+interface Moved {
+  /** The number of cases that were assigned, or taken away from their field partner. */
+  readonly assigned: number;
+  /** Rows that were imported, but whose case was not assigned. */
+  readonly refused: readonly Rejected[];
+}
+
+const NOTHING_MOVED: Moved = { assigned: 0, refused: [] };
+
+/** Assigns the cases of imported rows as their column `assignTo` says. */
+async function assignRows(tx: Tx, asked: FileImport, { read }: Batch, { results }: ImportResult): Promise<Moved> {
+  const moves = read.flatMap(({ record, assignTo }, place) => {
+    const result = results[place]!;
+    if (assignTo === undefined || result.outcome === "rejected") return [];
+    return [{ record, loan: result.sourceLoanNumber, fieldPartnerId: assignTo }];
+  });
+  if (moves.length === 0) return NOTHING_MOVED;
+  const { lender, reason = null, environment } = asked;
+  const outcomes = await assignCasesIn(tx, { lender, moves, reason }, environment);
+  const refused = outcomes.flatMap((outcome, place) => {
+    if (outcome.kind !== "refused") return [];
+    const { record, loan } = moves[place]!;
+    const detail = `The case was imported, but not assigned: ${outcome.detail}`;
+    return [rejected(record, loan, [{ column: undefined, code: outcome.code, detail }])];
+  });
+  const assigned = outcomes.filter(({ kind }) => kind === "assigned" || kind === "unassigned").length;
+  return { assigned, refused };
+}
+
+function countsOf(rejectedRows: readonly Rejected[], { assigned, refused }: Moved) {
+  return { rejected: rejectedRows.length, assigned, notAssigned: refused.length };
+}
+
+function inOrder(rows: readonly Rejected[]): Rejected[] {
+  return rows.toSorted((a, b) => a.line - b.line);
+}
+
 /**
- * Returns the rejected rows of a batch in the order of the file: rows with unreadable cells, and rows that the import
+ * Returns the rejected rows of a batch: rows with unreadable cells, and rows that the import
  * rejected.
  */
 function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): Rejected[] {
@@ -160,7 +203,7 @@ function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): 
     }));
     return [rejected(batch.read[place]!.record, result.sourceLoanNumber, faults)];
   });
-  return [...unreadable, ...refused].toSorted((a, b) => a.line - b.line);
+  return [...unreadable, ...refused];
 }
 
 function rejected({ line, cells }: FileRecord, loan: string | null = null, faults: readonly CellFault[]): Rejected {

@@ -1,6 +1,6 @@
 import { open, type FileHandle, rm } from "node:fs/promises";
 import { REJECTED_COLUMNS } from "./column-names.ts";
-import { markFormula } from "./formula-mark.ts";
+import { BYTE_ORDER_MARK, csvLine } from "./csv-line.ts";
 
 /** A rejected row with its original cells. */
 export interface RejectedRow {
@@ -23,9 +23,6 @@ export interface RejectedFile {
   close(): Promise<void>;
 }
 
-/** Makes Excel read the file as UTF-8. */
-const BYTE_ORDER_MARK = "\uFEFF";
-
 /**
  * Opens the file of an earlier run to continue at `bytes`. If `bytes` is 0, or the file is shorter than `bytes`,
  * deletes the file. The first rejected row then creates a new file.
@@ -38,8 +35,7 @@ export async function openRejectedFile(
   let file = bytes > 0 ? await openFrom(path, bytes) : undefined;
   let length = file ? bytes : 0;
   if (!file) await rm(path, { force: true });
-  const line = (cells: readonly string[]) =>
-    `${cells.map((cell) => quoted(markFormula(cell), separator)).join(separator)}\r\n`;
+  const line = (cells: readonly string[]) => csvLine(cells, separator);
   return {
     path,
     get bytes() {
@@ -69,8 +65,4 @@ async function openFrom(path: string, bytes: number): Promise<FileHandle | undef
   if (!file || (await file.stat()).size >= bytes) return file;
   await file.close();
   return undefined;
-}
-
-function quoted(cell: string, separator: string): string {
-  return cell.includes(separator) || /["\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

@@ -33,6 +33,18 @@ const NOTHING: Summary = {
   rejected: 0,
 };
 
+/** The counts of a file with the column `assignTo`, besides those of every file. */
+export const NO_MOVES: Summary = { assigned: 0, notAssigned: 0 };
+
+/** The counts of a batch, besides those in the result of its import. */
+export interface BatchCounts {
+  /** The rows that the import rejected, and those that were rejected before because a cell could not be read. */
+  readonly rejected: number;
+  readonly assigned: number;
+  /** Rows that were imported, but whose case was not assigned as the row says. */
+  readonly notAssigned: number;
+}
+
 /** Counts the changes that a file makes, with the first examples of each kind. */
 export class Tally {
   #summary: Summary;
@@ -51,11 +63,15 @@ export class Tally {
   }
 
   /**
-   * Adds the results of an import, and all rejected rows of its batch. `lines` has the line of the file for each
-   * result.
+   * Adds the results of an import, and the rejected rows of its batch as examples. `lines` has the line of the file for
+   * each result.
    */
-  add(result: ImportResult, lines: readonly number[], rejected: readonly RejectedExample[]): void {
-    this.#summary = withResult(this.#summary, result, rejected.length);
+  add(
+    result: ImportResult,
+    lines: readonly number[],
+    { examples, ...counts }: BatchCounts & { readonly examples: readonly RejectedExample[] },
+  ): void {
+    this.#summary = withResult(this.#summary, result, counts);
     for (const [place, one] of result.results.entries()) {
       for (const code of new Set((one.warnings ?? []).map((warning) => warning.code))) {
         this.warnings[code] = (this.warnings[code] ?? 0) + 1;
@@ -67,7 +83,7 @@ export class Tally {
       const shown = { line: lines[place]!, sourceLoanNumber, status, outstandingAmount };
       this.examples[outcome].push(changes ? { ...shown, changes } : shown);
     }
-    this.rejected.push(...rejected.slice(0, MAX_EXAMPLES - this.rejected.length));
+    this.rejected.push(...examples.slice(0, MAX_EXAMPLES - this.rejected.length));
   }
 
   /** Replaces the counts with those of the stored progress. */
@@ -76,15 +92,12 @@ export class Tally {
   }
 }
 
-/**
- * Adds the counts of a result to `before`. `rejectedInAll` counts the rows that the import rejected, and the rows that
- * were rejected before the import because a cell could not be read.
- */
-export function withResult(before: Summary, { summary }: ImportResult, rejectedInAll: number): Summary {
+/** Adds the counts of a batch to `before`. Counts that `before` does not have are left out. */
+export function withResult(before: Summary, { summary }: ImportResult, counts: BatchCounts): Summary {
   const added: Summary = {
     ...summary,
-    received: summary.received - summary.rejected + rejectedInAll,
-    rejected: rejectedInAll,
+    ...counts,
+    received: summary.received - summary.rejected + counts.rejected,
   };
   return Object.fromEntries(Object.entries(before).map(([name, count]) => [name, count + (added[name] ?? 0)]));
 }

@@ -11,6 +11,7 @@ import type { ServerContext } from "./plumbing/caller.ts";
 import { type Context, createContext } from "./plumbing/context.ts";
 import { limitDocuments } from "./requests/document-limits.ts";
 import { allowGraphiql, renderGraphiql } from "./requests/graphiql.ts";
+import { createWatchedCases } from "./plumbing/watched-cases.ts";
 import { createWatchedLinks } from "./plumbing/watched-links.ts";
 import { limitTime } from "./requests/operation-time.ts";
 import { persistedOperations, registeredOperations } from "./requests/persisted-operations.ts";
@@ -34,6 +35,7 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
   const closing = new AbortController();
   const subscriptionSlots = createSubscriptionSlots();
   const watchedLinks = createWatchedLinks(app.database);
+  const watchedCases = createWatchedCases(app.database);
   const registered = registeredOperations(app.config);
   const yoga = createYoga<ServerContext, Context>({
     schema,
@@ -54,8 +56,11 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
         address: addressOf(req),
         closing: closing.signal,
         watchedLinks,
+        watchedCases,
         subscriptionSlots,
       }),
+    // `documentId` names a registered operation. Yoga would refuse the parameter as unknown.
+    extraParamNames: ["documentId"],
     // Yoga does not mask errors, because `answerErrors` masks them in the finished answer.
     maskedErrors: false,
     // Yoga does not limit the size of bodies, because `authenticateFirst` reads the bodies and limits their size.

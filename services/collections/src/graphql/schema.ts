@@ -16,6 +16,7 @@ import "./mutations/request-payment-link.ts";
 import "./mutations/reveal-contact.ts";
 import "./mutations/resend-payment-link.ts";
 import "./types/sync.ts";
+import "./types/watch-cases.ts";
 
 /** The field-partner app's API. */
 export const schema = builder.toSchema();

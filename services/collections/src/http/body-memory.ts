@@ -27,7 +27,7 @@ export interface HeldBody {
   release(): void;
 }
 
-/** Enough for six imports of 5 MiB at once from one address, and for twelve in all. */
+/** The default limits: enough for six imports of 5 MiB at once from one address, and for twelve from all addresses. */
 export const BODY_MEMORY_LIMITS: BodyMemoryLimits = {
   totalBytes: 64 * 1_024 * 1_024,
   addressBytes: 32 * 1_024 * 1_024,

@@ -1,4 +1,5 @@
 import { isUnavailable, OverloadedError } from "@collections/database";
+import { SealedValueError } from "@collections/lenders";
 import type { ErrorRequestHandler, NextFunction, Request, Response } from "express";
 import type { Logger } from "pino";
 import type { Answer } from "./answer.ts";
@@ -6,16 +7,23 @@ import { Problem, problemBody, problemHeaders } from "./problem.ts";
 import { closeIfUnread } from "./read-body.ts";
 import { requestIdOf } from "./request-id.ts";
 
-/** The error handler of Express: answers an error as a problem. */
-export function answerErrors(log: Logger): ErrorRequestHandler {
+/** The error handler of Express: answers an error as a problem, whose `type` is below `documentationUrl`. */
+export function answerErrors(log: Logger, documentationUrl: string): ErrorRequestHandler {
   return (error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    answerProblem(asProblem(error, log, requestIdOf(response)), request, response);
+    answerProblem(asProblem(error, log, requestIdOf(response)), { request, response, documentationUrl });
   };
 }
 
+/** A request that is answered with a problem, and the address of the page that explains the problem. */
+interface RefusedRequest {
+  readonly request: Request;
+  readonly response: Response;
+  readonly documentationUrl: string;
+}
+
 /** Answers with a problem, unless an answer has begun. */
-export function answerProblem(problem: Problem, request: Request, response: Response): void {
-  const body = problemBody(problem, requestIdOf(response));
+export function answerProblem(problem: Problem, { request, response, documentationUrl }: RefusedRequest): void {
+  const body = problemBody(problem, requestIdOf(response), documentationUrl);
   writeAnswer(request, response, { status: problem.status, body, headers: problemHeaders(problem) });
 }
 
@@ -31,6 +39,14 @@ export function asProblem(error: unknown, log: Logger, requestId: string): Probl
   if (isUnavailable(error) || error instanceof OverloadedError) {
     log.warn({ requestId, error }, "unavailable");
     return new Problem("SERVICE_UNAVAILABLE", "Repeat the same request, with the same bytes, in a moment.");
+  }
+  if (error instanceof SealedValueError) {
+    const { code, context } = error;
+    log.error(
+      { requestId, code, context },
+      "a secret cannot be decrypted; run collections doctor, which says what to do",
+    );
+    return new Problem("SERVICE_UNAVAILABLE", "We cannot check this request at the moment. Send it again later.");
   }
   log.error({ requestId, error }, "unexpected error");
   return new Problem("INTERNAL_ERROR", "Repeat the same request; if it happens again, tell us the requestId.");

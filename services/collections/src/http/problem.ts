@@ -25,6 +25,7 @@ const PROBLEMS = {
   LOAN_NOT_FOUND: [404, "There is no such loan", false],
   PAYMENT_NOT_FOUND: [404, "There is no such payment", false],
   DELIVERY_NOT_FOUND: [404, "There is no such delivery", false],
+  RECONCILIATION_NOT_FOUND: [404, "There is no such reconciliation", false],
   REPLAY_NOT_FOUND: [404, "There is no such replay", false],
   METHOD_NOT_ALLOWED: [405, "The endpoint does not support this method", false],
   REQUEST_TIMEOUT: [408, "The request did not arrive in time", true],
@@ -104,6 +105,11 @@ export class Problem extends Error {
   get status(): number {
     return PROBLEMS[this.code][0];
   }
+
+  /** The meaning of the code, in words. */
+  get title(): string {
+    return PROBLEMS[this.code][1];
+  }
 }
 
 /**
@@ -116,11 +122,14 @@ export function validationProblem(errors: FieldFault[], members: Record<string, 
   return new Problem("VALIDATION_FAILED", `${errors.length} fields need attention.`, { ...members, errors });
 }
 
-/** Returns the body of a problem (RFC 9457). Its `status` equals the HTTP status. */
-export function problemBody(problem: Problem, requestId: string): Record<string, unknown> {
+/**
+ * Returns the body of a problem (RFC 9457). Its `status` equals the HTTP status. Its `type` is the URL of the page that
+ * explains the code, below `documentationUrl` (`Config.documentationUrl`).
+ */
+export function problemBody(problem: Problem, requestId: string, documentationUrl: string): Record<string, unknown> {
   const [status, title, retryable] = PROBLEMS[problem.code];
   return {
-    type: `https://docs.example/errors/${problem.code}`,
+    type: `${documentationUrl}/errors/${problem.code}`,
     title,
     status,
     detail: problem.detail,

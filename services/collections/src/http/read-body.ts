@@ -42,9 +42,20 @@ export function drainBody(request: IncomingMessage, reading: BodyReading): Promi
   return readParts(request, reading);
 }
 
-/** Closes the connection after the answer if a part of the body has not arrived, because that part will not be read. */
+/**
+ * Closes the connection after the answer if a part of the body has not arrived. That part is read and discarded first:
+ * closing a socket that has unread bytes resets the connection, and the client would lose the answer. `bodyPace` closes
+ * the connection if the part arrives too slowly, and `HttpTimes.requestMs` limits the whole time.
+ */
 export function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
-  if (!request.complete) response.setHeader("Connection", "close");
+  if (request.complete) return;
+  response.setHeader("Connection", "close");
+  const { socket } = request;
+  // Node calls `destroySoon` after the last answer of a connection.
+  socket.destroySoon = () => {
+    socket.end();
+    request.once("end", () => socket.destroy()).resume();
+  };
 }
 
 function announcedBytes({ headers }: IncomingMessage): number | undefined {

@@ -21,16 +21,21 @@ const PROBLEMS: Readonly<Record<string, () => Problem>> = {
 
 /**
  * Makes a server answer malformed and incomplete requests with a problem, as it answers every other refused request
- * (contract: Errors). Without this, Node answers with a bare status line.
+ * (contract: Errors). Without this, Node answers with a bare status line. The `type` of each problem is below
+ * `documentationUrl`.
  */
-export function answerUnreadable(server: Server): void {
+export function answerUnreadable(server: Server, documentationUrl: string): void {
   const answers = new WeakMap<Duplex, ServerResponse>();
   const refused = new WeakSet<Duplex>();
   server.on("request", ({ socket }, response) => answers.set(socket, response));
   // Only `Expect: 100-continue` has a meaning here. Any other `Expect` header is ignored.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_, socket) =>
-    end(socket, new Problem("ROUTE_NOT_FOUND", "This server is not a proxy: CONNECT is not supported.")),
+    end(
+      socket,
+      new Problem("ROUTE_NOT_FOUND", "This server is not a proxy: CONNECT is not supported."),
+      documentationUrl,
+    ),
   );
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // Answer only the first error: each further part that a refused client sends causes another one.
@@ -38,7 +43,7 @@ export function answerUnreadable(server: Server): void {
     refused.add(socket);
     // If an answer has begun, close the connection: the client would read a problem as the rest of that answer.
     if (isHalfway(answers.get(socket)) || !socket.writable) socket.destroy(error);
-    else end(socket, PROBLEMS[error.code ?? ""]?.() ?? noHttp(error));
+    else end(socket, PROBLEMS[error.code ?? ""]?.() ?? noHttp(error), documentationUrl);
   });
 }
 
@@ -55,12 +60,12 @@ function noHttp({ message }: Error): Problem {
   return new Problem("MALFORMED_HTTP", `This is not an HTTP/1.1 request: ${message.replace(/^Parse Error: ?/, "")}.`);
 }
 
-function end(socket: Duplex, problem: Problem): void {
+function end(socket: Duplex, problem: Problem, documentationUrl: string): void {
   // Add an error listener, because Node removes its own from the socket of a CONNECT request. Without a listener, a
   // reset of the connection would end the process.
   socket.on("error", () => socket.destroy());
   const requestId = publicId("req", newId());
-  const body = JSON.stringify(problemBody(problem, requestId));
+  const body = JSON.stringify(problemBody(problem, requestId, documentationUrl));
   const headers = {
     ...problemHeaders(problem),
     "Cache-Control": "no-store",

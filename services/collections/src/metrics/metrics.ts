@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { createJobMetrics, type JobMetrics } from "./jobs.ts";
 import { createLedgerMetrics, type LedgerMetrics } from "./ledger.ts";
+import { createTodayMetrics, type TodayMetrics } from "./today.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./webhook.ts";
 
 /** The metrics of this process, for Prometheus. */
@@ -9,8 +11,12 @@ export interface Metrics {
   onBatch(items: number): void;
   /** Counts a step of a sign-in by its outcome. Many wrong codes mean that somebody guesses. */
   onSignIn(step: "ask" | "verify" | "refresh", outcome: string): void;
+  /** Counts a request for a payment link: `minted`, or the reason why the link is unavailable. */
+  onMint(outcome: string): void;
   readonly webhooks: WebhookMetrics;
   readonly ledger: LedgerMetrics;
+  readonly today: TodayMetrics;
+  readonly jobs: JobMetrics;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -42,6 +48,12 @@ export function createMetrics(): Metrics {
     labelNames: ["step", "outcome"],
     registers,
   });
+  const mints = new Counter({
+    name: "collections_payment_links_total",
+    help: "Requested payment links whose mint call has ended, by outcome.",
+    labelNames: ["outcome"],
+    registers,
+  });
   return {
     registry,
     onAnswer({ endpoint, status, durationMs }) {
@@ -52,7 +64,10 @@ export function createMetrics(): Metrics {
       confirmations.inc(items);
     },
     onSignIn: (step, outcome) => signIns.inc({ step, outcome }),
+    onMint: (outcome) => mints.inc({ outcome }),
     webhooks: createWebhookMetrics(registry),
     ledger: createLedgerMetrics(registry),
+    today: createTodayMetrics(registry),
+    jobs: createJobMetrics(registry),
   };
 }

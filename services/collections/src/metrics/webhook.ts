@@ -1,5 +1,6 @@
 import type { AttemptFacts, Backlog, EndpointReach, ProbeFacts } from "@collections/webhooks";
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Histogram, type Registry } from "prom-client";
+import { addReadGauge } from "./read-gauge.ts";
 
 /** Functions that read the gauges during a scrape. Each returns undefined while its values cannot be read. */
 export interface WebhookReadings {
@@ -76,8 +77,13 @@ function watch(registry: Registry, { backlogs, inFlight }: WebhookReadings): voi
     const found = await backlogs();
     return found && REACHES.map((reach) => [reach, sum(found.filter((one) => one.reach === reach).map(valueOf))]);
   }
-  const add = (name: string, help: string, label: string, read: () => Promise<Values | undefined>) =>
-    addGauge(registry, { name: `collections_webhook_${name}`, help, label, read });
+  const add = (name: string, help: string, label: string, readValues: () => Promise<Values | undefined>) =>
+    addReadGauge(registry, {
+      name: `collections_webhook_${name}`,
+      help,
+      labels: [label],
+      read: async () => (await readValues())?.map(([of, value]) => [{ [label]: of }, value]),
+    });
 
   add("backlog", "Events that are not delivered, by state.", "state", async () => {
     const found = await backlogs();
@@ -93,28 +99,6 @@ function watch(registry: Registry, { backlogs, inFlight }: WebhookReadings): voi
   add("in_flight", "Attempts in progress in this process, by lender.", "lender", async () => {
     const found = await inFlight();
     return found && [...found];
-  });
-}
-
-interface GaugeToAdd {
-  readonly name: string;
-  readonly help: string;
-  readonly label: string;
-  readonly read: () => Promise<Values | undefined>;
-}
-
-/** Registers a gauge. It has no values while they cannot be read, because old values would look current. */
-function addGauge(registry: Registry, { name, help, label, read }: GaugeToAdd): void {
-  const gauge = new Gauge({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    async collect() {
-      const values = await read();
-      gauge.reset();
-      for (const [of, value] of values ?? []) gauge.set({ [label]: of }, value);
-    },
   });
 }
 

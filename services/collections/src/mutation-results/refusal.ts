@@ -33,13 +33,13 @@ export type RefusalCode = (typeof REFUSAL_CODES)[number];
 export interface Refusal {
   readonly code: RefusalCode;
   readonly message: string;
-  /** Only with AMOUNT_NOT_ALLOWED. */
+  /** Present only if the code is AMOUNT_NOT_ALLOWED. */
   readonly bounds?: { readonly minimumMinor: string; readonly maximumMinor: string; readonly currency: CurrencyCode };
-  /** Only with RATE_LIMITED. */
+  /** Present only if the code is RATE_LIMITED. */
   readonly retryAfterS?: number;
-  /** Only with OTP_WRONG. */
+  /** Present only if the code is OTP_WRONG. */
   readonly triesLeft?: number;
-  /** Only with VISIT_NOT_FOUND: whether the request is queued until its visit starts. */
+  /** Present only if the code is VISIT_NOT_FOUND: whether the request is queued until its visit starts. */
   readonly isHeld?: boolean;
 }
 

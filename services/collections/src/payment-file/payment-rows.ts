@@ -1,4 +1,4 @@
-import { type CheckedPaymentRow, checkPaymentRow } from "@collections/flows";
+import { type CheckedPaymentRow, checkPaymentRow, paymentMode } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { instantOf } from "@collections/local-time";
 import {
@@ -63,16 +63,19 @@ export function readPaymentRow({ line, cells }: FileRecord, reading: PaymentRead
       });
   }
   const checked = checkPaymentRow(raw, line);
-  if (unreadable.length === 0) return checked;
+  if (unreadable.length === 0) {
+    const mode = typeof raw.mode === "string" ? raw.mode : null;
+    return "row" in checked ? { ...checked, row: { ...checked.row, mode } } : checked;
+  }
   const { loan, reference } = "row" in checked ? checked.row : checked;
   // A field whose cell could not be read is absent in `raw`. Report the cell, and not that the field is missing.
-  const others = "faults" in checked ? checked.faults : [];
+  const otherFaults = "faults" in checked ? checked.faults : [];
   const isReported = (pointer: string) => unreadable.some((fault) => fault.pointer === pointer);
   return {
     position: line,
     loan,
     reference,
-    faults: [...unreadable, ...others.filter(({ pointer }) => !isReported(pointer))],
+    faults: [...unreadable, ...otherFaults.filter(({ pointer }) => !isReported(pointer))],
   };
 }
 
@@ -90,7 +93,8 @@ function readCell(
     case "paidAt":
       return readPaidAt(text, { timeZone: lender.timeZone, dateOrder, paidTime });
     case "mode":
-      return { value: text };
+      // The comparison ignores the mode. A text that no confirmation accepts, such as "Google Pay", is booked as `other`.
+      return { value: paymentMode(text) === undefined ? null : text };
   }
 }
 

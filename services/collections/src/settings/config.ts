@@ -42,6 +42,11 @@ export interface Config {
   masterKey: string | undefined;
   masterKeyPrevious: string | undefined;
   publicBasePath: string;
+  /**
+   * The start of the URL of each documentation page, without a slash at the end. It is a path if `DOCUMENTATION_URL` is
+   * not set: the service then serves the pages below `publicBasePath`.
+   */
+  documentationUrl: string;
   outboundAllow: AllowList;
   webhookLadder: Ladder;
   webhookTimeoutMs: number;
@@ -55,7 +60,7 @@ export interface Config {
   /** The number of cases whose contact details one field partner may see in a day. */
   contactRevealsPerDay: number;
   trustProxy: string[];
-  /** The most connections that one process has at the same time. */
+  /** The maximum number of connections that one process has at the same time. */
   maxConnections: number;
   smtpUrl: string | undefined;
   mailFrom: string;
@@ -122,6 +127,15 @@ const masterKey = z
   .regex(/^[0-9a-f]{64}$/i, "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)")
   .optional();
 
+const documentationUrl = z
+  .url({ protocol: /^https?$/, hostname: /./, error: "takes a URL such as https://docs.lender.example" })
+  .refine(
+    (url) => !/[?#@]/.test(url),
+    "takes a URL without a user name, a query or a fragment, because paths are appended to it",
+  )
+  .transform((url) => url.replace(/\/+$/, ""))
+  .optional();
+
 /**
  * A whole number in decimal digits only. JavaScript would also read " ", "0x50" and "1e3" as numbers, although they are
  * likely mistakes.
@@ -158,6 +172,7 @@ const settings = z.object({
     .string()
     .regex(/^(\/[^/?#]+)*$/, "must be a path such as /collections, without a slash at the end")
     .default(""),
+  DOCUMENTATION_URL: documentationUrl,
   OUTBOUND_ALLOW: z
     .string()
     .default("")
@@ -242,6 +257,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     masterKey: value.MASTER_KEY?.toLowerCase(),
     masterKeyPrevious: value.MASTER_KEY_PREVIOUS?.toLowerCase(),
     publicBasePath: value.PUBLIC_BASE_PATH,
+    documentationUrl: value.DOCUMENTATION_URL ?? value.PUBLIC_BASE_PATH,
     outboundAllow: value.OUTBOUND_ALLOW,
     webhookLadder: value.WEBHOOK_LADDER,
     webhookTimeoutMs: value.WEBHOOK_TIMEOUT,

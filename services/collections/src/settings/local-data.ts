@@ -1,13 +1,13 @@
-import { startPostgres } from "@collections/postgres";
 import { randomBytes, randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Config } from "./config.ts";
+import { type Config, InvalidConfigError } from "./config.ts";
+import { RELEASE } from "./release.ts";
 
 /**
  * The folder where a sandbox without settings stores its database and its master key. Version control ignores this
- * folder.
+ * folder. The path is only valid in a checkout, so `essentials` refuses to use it in a release.
  */
 const DATA_DIR = fileURLToPath(new URL("../../../../.data", import.meta.url));
 const MASTER_KEY_BYTES = 32;
@@ -25,13 +25,18 @@ export interface Essentials {
 /**
  * Returns the database and the master key. Without settings, these are an embedded PostgreSQL and a development key
  * under `.data/`, which all processes of this working copy share.
+ *
+ * @throws InvalidConfigError in a release without these settings, because it has neither the PostgreSQL nor `.data/`
  */
 export async function essentials(config: Config, onLog?: (message: string) => void): Promise<Essentials> {
+  if (RELEASE) refuseMissing(config);
   const masterKey = config.masterKey ?? (await developmentMasterKey(DATA_DIR));
   if (config.databaseUrl !== undefined) {
     const { databaseUrl, databaseDirectUrl = databaseUrl, databaseMigrationUrl = databaseUrl } = config;
     return { databaseUrl, databaseDirectUrl, databaseMigrationUrl, masterKey, release: () => Promise.resolve() };
   }
+  // Imported only here, because a release does not contain this package, and other processes start sooner without it.
+  const { startPostgres } = await import("@collections/postgres");
   const postgres = await startPostgres({ dataDir: join(DATA_DIR, "postgres"), ...(onLog && { onLog }) });
   const { url } = postgres;
   return {
@@ -41,6 +46,15 @@ export async function essentials(config: Config, onLog?: (message: string) => vo
     masterKey,
     release: () => postgres.stop(),
   };
+}
+
+function refuseMissing({ databaseUrl, masterKey }: Config): void {
+  const problems: string[] = [];
+  if (databaseUrl === undefined)
+    problems.push("DATABASE_URL is required: a release has no embedded PostgreSQL. Set postgres://…");
+  if (masterKey === undefined)
+    problems.push("MASTER_KEY is required: a release stores no development key. Make one: openssl rand -hex 32");
+  if (problems.length > 0) throw new InvalidConfigError(problems);
 }
 
 /**

@@ -10,8 +10,8 @@ export type LimitedEndpoint = Exclude<LimitName, (typeof OTHER_LIMITS)[number]>;
 const OTHER_LIMITS = ["app", "failed-authentication", "sign-in", "known-device", "refresh"] as const;
 
 /**
- * The maximum number of uses per minute. Uses are counted for each API key, field partner or session. Requests that
- * prove none of these are counted for each address (contract: Limits).
+ * The maximum number of uses per minute. Uses are counted for each API key, field partner or session. Requests without
+ * authentication are counted for each IP address (contract: Limits).
  */
 export const DEFAULT_RATE_LIMITS = {
   confirm: 6_000,
@@ -21,6 +21,8 @@ export const DEFAULT_RATE_LIMITS = {
   reverse: 6_000,
   import: 60,
   reconcile: 60,
+  "reconciliations-list": 600,
+  "reconciliations-get": 600,
   health: 60,
   "webhooks-test": 6,
   "deliveries-list": 600,

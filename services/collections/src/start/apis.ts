@@ -18,7 +18,10 @@ export function serveApis(web: Express, app: App, operationMs: number): { close(
   web.use("/graphql", graphql.handler);
   if (config.isSandbox)
     web.use(onFirstRequest(FIELD_APP, async () => (await import("@collections/field-app")).fieldApp(config)));
-  const site = { publicBasePath: config.publicBasePath, log: app.log, openApi: openApiDocument };
+  // A person who opens the service's address in a browser is led to the documentation, which every deployment serves.
+  web.get("/", (_, response) => response.redirect(302, `${config.documentationUrl}/docs`));
+  const openApi = (basePath: string) => openApiDocument(basePath, config.documentationUrl);
+  const site = { publicBasePath: config.publicBasePath, log: app.log, openApi };
   web.use(onFirstRequest(DOCUMENTATION, async () => (await import("@collections/docs-site")).documentationSite(site)));
   web.use(whatsappCallback(app));
   web.use(endpointRouter(ENDPOINTS, app));
@@ -26,7 +29,7 @@ export function serveApis(web: Express, app: App, operationMs: number): { close(
 }
 
 const FIELD_APP = /^\/app(?:\/|$)/;
-const DOCUMENTATION = /^\/(?:docs|errors|openapi\.json)(?:\/|$)/;
+const DOCUMENTATION = /^\/(?:docs|errors|openapi\.json|llms\.txt)(?:\/|$)/;
 
 /** Loads a site at the first request for one of its paths, because a server starts sooner without its modules. */
 function onFirstRequest(paths: RegExp, load: () => Promise<RequestHandler>): RequestHandler {

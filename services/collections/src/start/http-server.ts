@@ -72,7 +72,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     next();
   });
   web.use(requireHost);
-  web.use(bodyPace(times.pace));
+  web.use(bodyPace(times.pace, config.documentationUrl));
   web.get("/healthz", (_, response) => void response.json({ ok: true }));
   web.get("/readyz", async (_, response) => {
     const ready = !draining && (await isDatabaseReady(app));
@@ -85,7 +85,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   }
   const apis =
     config.role === "worker" ? undefined : (await import("./apis.ts")).serveApis(web, app, times.operationMs);
-  web.use(answerErrors(app.log));
+  web.use(answerErrors(app.log, config.documentationUrl));
   const server = createServer(
     {
       headersTimeout: times.headersMs,
@@ -99,7 +99,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     },
     web,
   );
-  answerUnreadable(server);
+  answerUnreadable(server, config.documentationUrl);
   const isTrusted = web.get("trust proxy fn") as (address: string, hop: number) => boolean;
   limitConnections(server, {
     maxConnections: config.maxConnections,

@@ -1,6 +1,7 @@
-import { collectionsLedger } from "@collections/bookings";
+import { collectionsLedger, forgetReconciliations } from "@collections/bookings";
 import {
   type AlertDeps,
+  eraseEndedCases,
   type LinkDeps,
   mintPaymentLink,
   mintPaymentLinkQueue,
@@ -16,11 +17,12 @@ import { forgetGoneCases, forgetQueuedRequests } from "@collections/cases";
 import { deleteExpired, otpQueue } from "@collections/field-partners";
 import { listLenders, recordKeyUse } from "@collections/lenders";
 import { startWebhooks, type Webhooks } from "@collections/webhooks";
-import { databaseTime, every, oneAfterAnother, transaction } from "@collections/database";
+import { databaseTime, every, type FailedJobs, failedJobs, oneAfterAnother, transaction } from "@collections/database";
 import { anchorChains, anchorStateOfAll } from "../anchors/chains.ts";
 import type { App } from "../app.ts";
 import { runLeftoverRequests } from "../mutation-results/queued-requests.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
+import { todayReading } from "./today-reading.ts";
 import { KEPT, readingsOf } from "./webhook-readings.ts";
 
 /** The background half of the service. */
@@ -39,7 +41,11 @@ const SWEEP_EVERY_MS = 15_000;
 const CHAIN_EVERY_MS = 10_000;
 const PROMISES_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
+const ERASE_RETRY_MS = 3_600_000;
+const ERASE_AGAIN_AFTER_MS = 24 * 3_600_000;
 const KEY_USES_EVERY_MS = 1_000;
+/** How long stored reconciliations are kept: long enough to compare a month with the same month a year earlier. */
+const KEEP_RECONCILIATIONS_MS = 400 * 86_400_000;
 
 /** Starts the webhooks, the job queues and the periodic work. */
 export async function startWorker(app: App): Promise<Worker> {
@@ -47,7 +53,9 @@ export async function startWorker(app: App): Promise<Worker> {
   const links = linkDeps(app);
   if (app.config.ledgerAnchor) app.metrics.ledger.watch(unanchoredSeconds(app));
   const webhooks = await webhooksOf(app);
+  app.metrics.jobs.watch(failedJobsOf(app));
   app.metrics.webhooks.watch(readingsOf(app, webhooks));
+  app.metrics.today.watch(todayReading(app));
   await Promise.all([
     database.jobs.work(mintPaymentLinkQueue, { concurrency: MAX_LINK_JOBS }, ({ data }) =>
       mintPaymentLink(links, data),
@@ -55,6 +63,7 @@ export async function startWorker(app: App): Promise<Worker> {
     database.jobs.work(sendPaymentLinkQueue, { concurrency: MAX_LINK_JOBS }, (job) => sendPaymentLink(links, job)),
     database.jobs.work(otpQueue, { concurrency: MAX_OTP_JOBS }, (job) => sendOtp(otpDeps(app), job)),
   ]);
+  const stopping = new AbortController();
   const routines = [
     every(SWEEP_EVERY_MS, log, "sweep payment links", async () =>
       sweepPaymentLinks(links, await databaseTime(database.em())),
@@ -69,10 +78,18 @@ export async function startWorker(app: App): Promise<Worker> {
       await runLeftoverRequests(app);
       await transaction(database.em(), (tx) => forgetQueuedRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));
+      await forgetOldReconciliations(app, new Date());
+    }),
+    // A run that fails, for example because the database is away, is repeated after an hour.
+    every(ERASE_RETRY_MS, log, "erase personal data", async () => {
+      const erased = await eraseEndedCases(database.em(), await databaseTime(database.em()), stopping.signal);
+      if (erased > 0) log.info({ erased }, "personal data of ended cases erased");
+      return ERASE_AGAIN_AFTER_MS;
     }),
   ];
   return {
     async stop(graceMs) {
+      stopping.abort();
       await Promise.all([
         webhooks.stop(graceMs),
         database.jobs.stop(graceMs),
@@ -115,6 +132,14 @@ export async function extendChains({ database, log }: Pick<App, "database" | "lo
   }
 }
 
+/** Deletes the stored reconciliations of all lenders that are older than 400 days. */
+export async function forgetOldReconciliations({ database }: Pick<App, "database">, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - KEEP_RECONCILIATIONS_MS);
+  await oneAfterAnother(database.em(), await listLenders(database.em()), async ({ id }) => {
+    await forgetReconciliations(database.em(), id, before);
+  });
+}
+
 function unanchoredSeconds(app: App): () => Promise<number | undefined> {
   const onError = (error: unknown) => app.log.warn({ error }, "anchor metrics could not be read");
   const readState = keepReading(() => anchorStateOfAll(app), { ...KEPT, onError });
@@ -124,8 +149,13 @@ function unanchoredSeconds(app: App): () => Promise<number | undefined> {
   };
 }
 
+function failedJobsOf({ database, log }: App): () => Promise<FailedJobs[] | undefined> {
+  const onError = (error: unknown) => log.warn({ error }, "metrics of jobs could not be read");
+  return keepReading(() => failedJobs(database.em()), { ...KEPT, onError });
+}
+
 function linkDeps(app: App): LinkDeps {
-  const { database, outbound, credentials, vault, mailer, whatsapp, log, config } = app;
+  const { database, outbound, credentials, vault, mailer, whatsapp, metrics, log, config } = app;
   return {
     database,
     outbound,
@@ -138,6 +168,7 @@ function linkDeps(app: App): LinkDeps {
     whatsapp,
     environment: config.environment,
     mintTimeoutMs: config.mintTimeoutMs,
+    onMint: (outcome) => metrics.onMint(outcome),
     log,
   };
 }

@@ -116,7 +116,7 @@ test(
       const isBroken =
         isOf(route.request(), "StartVisit") && route.request().postData()!.includes(`"caseId":"${here}"`);
       if (!isBroken) return route.continue();
-      const errors = [{ message: "Something went wrong.", extensions: { code: "INTERNAL" } }];
+      const errors = [{ message: "The service has a fault. Try again in a moment.", extensions: { code: "INTERNAL" } }];
       await route.fulfill({ status: 500, json: { errors } });
     });
     await press("Start the visit");
@@ -127,7 +127,7 @@ test(
     await lender.waitForEvents(() => visitEvents(loans).includes("visit.started"));
     await page.getByText(WAITING).click();
     await at("To be sent");
-    await page.getByText("Something went wrong.").waitFor();
+    await page.getByText("The service has a fault. Try again in a moment.").waitFor();
 
     await press("Dismiss");
     await page.getByText("Discard it without sending?").waitFor();
@@ -157,6 +157,8 @@ describe("two people on one phone in two windows", () => {
         await answered.promise;
         await route.fulfill({ response });
       });
+      // The app must not notice the end of the session before the start of the visit.
+      await phone.dayStored();
       await app.mutate("signOut", {}, "signedOut");
       await press("Start the visit");
       await expect.poll(() => [...tokens]).toEqual([`Bearer ${accessToken}`]);

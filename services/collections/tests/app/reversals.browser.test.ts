@@ -51,7 +51,7 @@ async function reverse(loan: string, reference: string, reason: string, ...more:
 }
 
 test(
-  "the app says that a paid-out earning will be deducted, on the case, at the door, in earnings and without a network",
+  "the app says on the case, at the door, in the earnings and without a network that a paid-out earning will be deducted",
   async () => {
     const { phone, loan, fieldPartnerId } = await aPhoneAtACase({ service, browser, lender });
     const { page, press, at, look, network } = phone;
@@ -107,7 +107,7 @@ test(
 );
 
 test(
-  "the app says how an earning that is not paid out becomes lower with a part of a payment, and ends with the rest",
+  "the app shows how the reversal of a part of a payment lowers an unpaid earning, and how the next reversal ends it",
   async () => {
     const { phone, loan } = await aPhoneAtACase({ service, browser, lender });
     const { page, at, look } = phone;
@@ -122,7 +122,7 @@ test(
     await reverse(loan, "A", "chargeback");
     await page.reload();
     await at("Case");
-    await page.getByText("₹1,200.00 of ₹2,000.00 was charged back by the borrower's bank.").waitFor();
+    await page.getByText("₹1,200.00 of ₹2,000.00 was charged back by the borrower’s bank.").waitFor();
     await page.getByText("You no longer earn ₹30.00 for it.").waitFor();
     await look("reversal-rest");
     await page.evaluate('void (location.hash = "#/money")');

@@ -1,3 +1,4 @@
+import type { Browser } from "@collections/browser";
 import { beforeAll, expect, test } from "vitest";
 import type { LenderTwin } from "@collections/lender-twin";
 import { migrate } from "@collections/database";
@@ -19,14 +20,14 @@ const TIMEOUT_MS = 90_000;
 
 let sandbox: ServiceProcess;
 let lender: LenderTwin;
+let browser: Browser;
 let phone: AppPhone;
 
 beforeAll(async () => {
   const { url } = await testDatabase("field-app", (at) => migrate({ url: at, schemas, jobs: true }).then(() => {}));
   const settings = { DATABASE_URL: url };
   const cli = commandsInProcess(settings);
-  const [started, browser] = await Promise.all([startProcess(settings), aBrowser()]);
-  sandbox = started;
+  [sandbox, browser] = await Promise.all([startProcess(settings), aBrowser()]);
   const fallback = {
     "fallback-upi-id": "acme@okbank",
     "fallback-bank": "accountNumber=50100012345678,ifsc=HDFC0000123",
@@ -94,13 +95,19 @@ test(
     await page.locator(".figures").getByText("₹62.50").waitFor();
     expect(await page.locator(".figures").innerText()).toMatch(/Collected\s+₹2,500\.00\s+Visits\s+1/);
     await look("today-paid");
+    // The visit has ended, so the back button leads to the screen before it.
+    await press("Cases");
+    await at("Cases");
+    await page.goBack();
+    await at("Good");
+    expect(await page.evaluate("history.state.depth")).toBe(1);
 
     await press("Money");
     await page.getByText("2.5% of ₹2,500.00").waitFor();
     await look("money");
     await press("Me");
     await at("Asha Rao");
-    await page.getByText("This one").waitFor();
+    await page.getByText("This phone").waitFor();
     await look("me");
     await press("Sign out");
     await at("Sign in");
@@ -114,6 +121,40 @@ test(
   TIMEOUT_MS,
 );
 
+test(
+  "a field partner chooses the country, types the number in Devanagari, has the code sent again, and signs in with the new code",
+  async () => {
+    const { page, press, at, errors } = await aPhone(browser, sandbox.url);
+    await page.clock.install();
+    await page.reload();
+    await at("Sign in");
+    await page.getByLabel("Country").selectOption("India (+91)");
+    await page.getByLabel("Mobile number").fill(inDevanagari(FIELD_PARTNER_PHONE.replace("+91", "")));
+    const before = codesInLog().length;
+    await press("Send me a code");
+    await expect.poll(() => codesInLog().length).toBe(before + 1);
+    const again = page.getByRole("button", { name: /^Send the code again/ });
+    await expect.poll(() => again.isEnabled()).toBe(false);
+    await page.clock.fastForward(31_000);
+    await again.click();
+    await expect.poll(() => codesInLog().length).toBe(before + 2);
+    await page.getByText("Use the newest code.").waitFor();
+    await page.getByLabel("Code", { exact: true }).fill(inDevanagari(codesInLog().at(-1)!));
+    await at("Good");
+    expect(errors).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
 function codeInLog(): string | undefined {
-  return /sign-in code (\d{6})/.exec(sandbox.log())?.[1];
+  return codesInLog().at(-1);
+}
+
+/** Returns all codes that the sandbox has logged, the newest last. */
+function codesInLog(): string[] {
+  return [...sandbox.log().matchAll(/sign-in code (\d{6})/g)].map(([, code]) => code!);
+}
+
+function inDevanagari(digits: string): string {
+  return digits.replaceAll(/\d/g, (digit) => String.fromCodePoint(0x09_66 + Number(digit)));
 }

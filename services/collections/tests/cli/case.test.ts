@@ -56,6 +56,7 @@ test("`field-partner suspend` ends all sessions, and `resume` allows new ones", 
     { act: "field_partner.resumed", reason: "New phone" },
     { act: "field_partner.suspended", reason: "Phone stolen" },
     { act: "session.started", data: { by: "operator" } },
+    { act: "field_partner.created" },
   ]);
 });
 

@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 120_000 });
  */
 const cli = operatorsCli({ DATABASE_URL: "postgres://127.0.0.1:1/nowhere" });
 
-test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command] as const))(
+test.each(commandsOf(await createProgram()).map((command) => [pathOf(command), command] as const))(
   "the help of %s has a description and an example",
   (path, command) => {
     const help = helpOf(command);
@@ -27,25 +27,33 @@ test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command
   },
 );
 
-test("the program has every documented command", () => {
+test("the program has every documented command", async () => {
   const groups: Record<string, string> = {
     lender: "create update list show suspend resume",
     key: "create list retire revoke use-for-signing debug",
-    "field-partner": "create token suspend resume clear-code-limit",
-    case: "import assign unassign hold release close",
+    "field-partner": "create list show update token suspend resume clear-code-limit",
+    case: "import list show assign erase unassign hold release close",
     endpoint: "show probe resume",
     delivery: "list show replay replays cancel-replay",
-    ledger: "statement verify anchor-keys",
-    payment: "show reverse move",
-    payout: "preview record list show",
+    ledger: "statement extend verify anchor-keys",
+    payment: "show reverse move reconcile reconciliations reconciliation",
+    audit: "list",
+    payout: "due preview record list show",
     "master-key": "rotate replace-lost",
     "persisted-operations": "make",
   };
   const paths = Object.entries(groups).flatMap(([group, names]) =>
     names.split(" ").map((name) => `collections ${group} ${name}`),
   );
-  expect(commandsOf(createProgram()).map(pathOf)).toEqual(
-    expect.arrayContaining([...paths, "collections doctor", "collections migrate"]),
+  expect(commandsOf(await createProgram()).map(pathOf)).toEqual(
+    expect.arrayContaining([
+      ...paths,
+      "collections find",
+      "collections today",
+      "collections doctor",
+      "collections migrate",
+      "collections completion",
+    ]),
   );
 });
 
@@ -68,9 +76,11 @@ test.each<[string, RegExp]>([
   ["lender", /A command is missing/],
   ["lender create --code ACME", /required option '--name <name>' not specified/],
   ["lender show", /missing required argument 'code'/],
+  ["case erase ACME LN-1", /required option '--reason <text>' not specified/],
+  ["lender update ACME --keep-personal-data 180", /Expected a number of days such as 180d/],
   ["case hold ACME LN-1", /required option '--reason <text>' not specified/],
   ["delivery list --state lost", /Allowed choices are waiting, in_flight/],
-  ["delivery list --limit 0", /Expected a number from 1 to 200/],
+  ["delivery list --limit 0", /Expected a number from 1 to 1000/],
   ["delivery list --loan LN-1", /--loan needs --lender/],
   ["delivery list --cursor zzz", /Expected the nextCursor of a page/],
   ["delivery list --since yesterday", /Expected a local time such as 09:00 .* or how long ago, such as 90m/],
@@ -95,7 +105,7 @@ test.each<[string, RegExp]>([
   ["payout preview fp_1 --until today", /"today" is not a day such as 2026-11-20. Expected a local time/],
   ["endpoint resume ACME", /required option '--reason <text>' not specified/],
 ])("the command line %j exits with 2 and says why", async (line, reason) => {
-  const program = createProgram();
+  const program = await createProgram();
   for (const command of [program, ...program.commands.flatMap((group) => [group, ...group.commands])]) {
     command.configureOutput({ writeErr: () => {} });
   }

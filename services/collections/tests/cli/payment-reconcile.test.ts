@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -117,7 +118,7 @@ async function killWhileWaiting(...given: string[]): Promise<void> {
   await once(victim, "exit");
 }
 
-test("214 payments against 213 names the missing payment, --confirm-missing books it, and the second run is clean", async () => {
+test("`payment reconcile` of 214 payments names the one that is not booked, --confirm-missing books it, and the next run has no difference", async () => {
   const lines = await confirmed(213, "A");
   const path = aFile(HEADER, ...lines, 'A-3,UTR-MISSING,"₹1,234.50",21-Nov-2026 11:30 pm,NEFT');
   const first = await reconcile(path);
@@ -160,7 +161,7 @@ test("214 payments against 213 names the missing payment, --confirm-missing book
   ]);
 });
 
-test("prints counts, sums and every list for people, with aligned amounts", async () => {
+test("`payment reconcile` prints counts, sums and every list as text, with aligned amounts", async () => {
   await lender.importCases(["B-1", "B-2", "B-3"].map((loan) => aRow(loan, { outstandingAmount: 90_000 })));
   await confirm("B-1", "U1", 12_345.5);
   await confirm("B-1", "U2", 7);
@@ -217,14 +218,14 @@ Stored as rec_….
   );
 });
 
-test("--paid-time is the time of payments whose cell has only a date", async () => {
+test("`payment reconcile --paid-time` sets the time of payments whose cell has only a date", async () => {
   await lender.importCases([aRow("C-1")]);
   const path = aFile(HEADER, "C-1,U1,10,21/11/2026,");
   const { answer } = await reconcile(path, "--paid-time", "12:00");
   expect(answer).toMatchObject({ onlyYours: [{ yours: { paidAt: "2026-11-21T06:30:00.000Z" } }] });
 });
 
-test("a window may be given by --from and --to in local time", async () => {
+test("`payment reconcile` takes a window in local time by --from and --to", async () => {
   const lines = await confirmed(2, "D");
   const window = ["--from", "2026-11-21 12:00", "--to", "2026-11-21 12:01"];
   const command = ["payment", "reconcile", aFile(HEADER, ...lines), "--lender", lender.code, ...window, "--json"];
@@ -248,20 +249,20 @@ test.each([
     2,
   ],
   ["a file without a column for the reference", ["--day", "2026-11-21"], ["Loan No,Amount", "A,1"], 1],
-])("%s is refused, and no run is stored", async (_what, options, lines, code) => {
+])("`payment reconcile` with %s is refused, and stores no run", async (_what, options, lines, code) => {
   const path = aFile(...(lines.length > 0 ? lines : [HEADER, "A,U1,1,,"]));
   const result = await cli("payment", "reconcile", path, "--lender", lender.code, ...options);
   expect(result, result.stderr).toMatchObject({ code });
   expect(await stored()).toMatchObject({ runs: 0 });
 });
 
-test("a file that does not exist and an unknown lender are not found", async () => {
+test("`payment reconcile` exits with 3 for a file that does not exist and for an unknown lender", async () => {
   expect(await cli(...args(join(folder, "none.csv")))).toMatchObject({ code: 3 });
   const named = ["payment", "reconcile", aFile(HEADER), "--lender", "NOBODY", "--day", "2026-11-21"];
   expect(await cli(...named)).toMatchObject({ code: 3 });
 });
 
-describe("--confirm-missing", () => {
+describe("`payment reconcile --confirm-missing`", () => {
   test("without --yes shows the differences and books nothing if it cannot ask", async () => {
     await lender.importCases([aRow("E-1")]);
     const path = aFile(HEADER, "E-1,U1,10,21/11/2026 12:00,");
@@ -276,7 +277,7 @@ describe("--confirm-missing", () => {
     await lender.importCases([aRow("F-1", { outstandingAmount: 50 })]);
     const path = aFile(
       HEADER,
-      "F-1,U1,10,21/11/2026 12:00,paper money",
+      `F-1,U1,10,21/11/2026 12:00,paper \u0001 money ${"of a wallet ".repeat(500)}`,
       "F-1,U2,10,,UPI",
       "F-9,U3,10,21/11/2026 12:00,UPI",
       "F-1,U4,4000,21/11/2026 12:00,UPI",
@@ -295,6 +296,22 @@ describe("--confirm-missing", () => {
     expect((await lender.getCase("F-1")).body).toMatchObject({ payments: [{ reference: "U1", mode: "other" }] });
   });
 
+  test("does not book a payment that is booked on another loan, however long ago", async () => {
+    await lender.importCases([aRow("J-1"), aRow("J-2")]);
+    await confirm("J-1", "U1", 10, "2026-06-01T06:30:00Z");
+    const path = aFile(HEADER, "J-2,U1,10,21/11/2026 12:00,UPI", "J-2,U2,20,21/11/2026 12:00,UPI");
+    const { code, answer } = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
+    expect({ code, answer }).toMatchObject({
+      code: 6,
+      answer: {
+        counts: { onlyYours: 1, onOtherLoan: 1 },
+        onOtherLoan: [{ loan: "J-2", reference: "U1", ours: { loan: "J-1", amount: "10.00" } }],
+        confirmed: { booked: 1, alreadyBooked: 0, refusedCount: 0 },
+      },
+    });
+    expect((await lender.getCase("J-2")).body).toMatchObject({ totalCollected: 20 });
+  });
+
   test("that was killed books the rest when it runs again, and each payment once", async () => {
     const indexes = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, "0"));
     await lender.importCases(indexes.map((index) => aRow(`G-${index}`)));
@@ -310,7 +327,43 @@ describe("--confirm-missing", () => {
   });
 });
 
-test("a run that was killed leaves nothing", async () => {
+test("`payment reconciliations` lists stored runs, and `payment reconciliation` shows one as it was printed first", async () => {
+  const path = aFile(HEADER, ...(await confirmed(2, "L")));
+  const { answer: first } = await reconcile(path);
+  const { answer: second } = await reconcile(aFile(HEADER));
+  const [firstId, secondId] = [String(first["runId"]), String(second["runId"])];
+  const list = await cli.json("payment", "reconciliations", lender.code, "--limit", "1");
+  expect(list).toMatchObject({ reconciliations: [{ runId: secondId, counts: { onlyOurs: 2 } }], nextCursor: secondId });
+  const rest = await cli.json("payment", "reconciliations", lender.code, "--cursor", secondId);
+  expect(rest).toMatchObject({ reconciliations: [{ runId: firstId, requestedBy: "operator" }], nextCursor: null });
+  expect(await cli.json("payment", "reconciliation", lender.code, firstId)).toEqual(first);
+  const { stdout } = await cli("payment", "reconciliations", lender.code);
+  expect(stdout).toMatch(new RegExp(`${firstId} .* 2  +0`));
+  const unknown = await cli("payment", "reconciliation", lender.code, `rec_${"0".repeat(32)}`, "--json");
+  expect({ code: unknown.code, answer: JSON.parse(unknown.stdout) as object }).toMatchObject({
+    code: 3,
+    answer: { error: { code: "RECONCILIATION_NOT_FOUND" } },
+  });
+});
+
+test("`payment reconcile` waits until another reconciliation of the lender has ended", async () => {
+  const path = aFile(HEADER, ...(await confirmed(2, "K")));
+  const running = await holdLocks(
+    "select pg_advisory_xact_lock(hashtextextended('ledger.reconciliations/' || $1, 0))",
+    [await lenderId()],
+  );
+  const ended = cli(...args(path, "--json"));
+  await delay(2_000);
+  expect(await stored()).toMatchObject({ runs: 0 });
+  await running.rollBack();
+  const { code, stderr } = await ended;
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `Another reconciliation of ${lender.code} is running. Waiting until it has ended.\n`,
+  });
+});
+
+test("`payment reconcile` leaves no rows of its run if it is killed", async () => {
   const lines = await confirmed(3, "H");
   const path = aFile(HEADER, ...lines, "H-1,UX,10,21/11/2026 12:00,");
   const locks = await holdLocks("lock table ledger.reconciliation_difference in exclusive mode");
@@ -320,7 +373,7 @@ test("a run that was killed leaves nothing", async () => {
   expect((await reconcile(path)).answer).toMatchObject({ counts: { matched: 3, onlyYours: 1 } });
 });
 
-test("a file of more rows than a page is compared completely", async () => {
+test("`payment reconcile` compares all rows of a file that is larger than a page", async () => {
   const lines = await confirmed(5, "I");
   const others = Array.from({ length: 12_000 }, (_, index) => `X-${index},X${index},1,,`);
   const { answer } = await reconcile(aFile(HEADER, ...others.slice(0, 7_000), ...lines, ...others.slice(7_000)));

@@ -145,7 +145,7 @@ describe("payment reverse", () => {
     expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({ ok: true });
   });
 
-  test("again changes nothing and shows the recorded reversal, and refuses another amount under its reference", async () => {
+  test("changes nothing and shows the recorded reversal if it is repeated, and refuses another amount under the same reference", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 2000);
     const args = reverseArgs(loan, "A", "--amount", "500");
@@ -156,7 +156,7 @@ describe("payment reverse", () => {
     expect(await refusal(...another, "--yes")).toEqual([1, "DUPLICATE_REVERSAL"]);
   });
 
-  test("twice at the same time records one reversal", async () => {
+  test("records one reversal if the command runs twice at the same time", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 2000);
     const args = reverseArgs(loan, "A", "--yes", "--json");

@@ -171,6 +171,8 @@ test("payout commands without --json print readable text", async () => {
     /LENDER +LOAN +AMOUNT +FORMULA\n.* 2\.5% of ₹5,000\.00\n$/,
   );
   expect((await cli("payout", "list", "--field-partner", fieldPartnerId)).stdout).toMatch(/^PAYOUT +FIELD PARTNER/);
+  const csv = await cli("payout", "list", "--field-partner", fieldPartnerId, "--csv");
+  expect(csv.stdout).toMatch(/^\uFEFFpayoutId,fieldPartnerId,paidOn,currency,amount,lines,reference\r\npo_\w{32},fp_/);
 });
 
 test("a rejected payout changes nothing, and its error has a code and advice", async () => {
@@ -226,6 +228,68 @@ test("a rejected payout changes nothing, and its error has a code and advice", a
   expect(await refusal(...recordArgs(`${reference}-2`))).toEqual([1, "NOTHING_TO_PAY", "Nothing is credited in INR."]);
 });
 
+test("`payout due` lists every person to whom money is owed, and nobody else", async () => {
+  const own = await aLender(service);
+  await credit(own);
+  await credit(own);
+  const name = (
+    await service.app.database.pool.query<{ name: string }>(
+      "select display_name as name from field_partners.field_partner where id = $1",
+      [parsePublicId("fp", fieldPartnerId)],
+    )
+  ).rows[0]!.name;
+  const owed = async () => {
+    const seen: Record<string, unknown>[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Record<string, unknown> = await cli.json(
+        "payout",
+        "due",
+        "--limit",
+        "1",
+        ...(cursor === null ? [] : ["--cursor", cursor]),
+      );
+      expect((page["due"] as unknown[]).length).toBeLessThanOrEqual(1);
+      seen.push(...(page["due"] as Record<string, unknown>[]));
+      cursor = page["nextCursor"] as string | null;
+    } while (cursor !== null);
+    expect((await cli.json("payout", "due", "--limit", "1000"))["due"]).toEqual(seen);
+    return seen.filter((one) => one["fieldPartnerId"] === fieldPartnerId);
+  };
+  const entry = { fieldPartnerId, displayName: name, state: "active", currency: "INR", amount: "250.00", lines: 2 };
+  expect(await owed()).toEqual([entry]);
+  const { stdout } = await cli("payout", "due", "--limit", "1000");
+  expect(stdout).toMatch(new RegExp(`${fieldPartnerId} +${name} +active +250\\.00 INR +2\n`));
+  await cli.json(...recordArgs(`UTR ${randomUUID()}`, "--amount", "250"));
+  expect(await owed()).toEqual([]);
+});
+
+test("`doctor` warns of field partners who have owed a lender money for 30 days", async () => {
+  const lender = await aLender(service);
+  await credit(lender);
+  await cli.json(...recordArgs(`UTR ${randomUUID()}`));
+  const owed = async () => {
+    const { problems } = (await cli.json("doctor", "--lender", lender.code)) as { problems: { code: string }[] };
+    return problems.filter(({ code }) => code === "DEDUCTIONS_OWED");
+  };
+  const reversal = { reversalReference: "rev_1", reversedAt: new Date().toISOString(), reason: "bounced" };
+  const answer = await lender.reverse(`LN-${loans}`, { reference: "pay_1", ...reversal });
+  expect(answer).toMatchObject({ status: 200 });
+  expect(await owed()).toEqual([]);
+  await service.app.database.pool.query(
+    "update earnings.earning set credited_at = credited_at - interval '31 days' where amount_minor < 0",
+  );
+  const [warning, ...more] = await owed();
+  expect(more).toEqual([]);
+  expect(warning).toMatchObject({ severity: "warning", lenderCode: lender.code, count: 1 });
+  expect(warning).toHaveProperty(
+    "detail",
+    expect.stringContaining(`125.00 INR are owed by 1 field partner (${fieldPartnerId})`) as string,
+  );
+  await credit(lender);
+  expect(await owed()).toEqual([]);
+});
+
 test("`payout list` prints pages of all field partners' payouts", async () => {
   const references = [randomUUID(), randomUUID(), randomUUID()];
   for (const reference of references) {
@@ -237,4 +301,5 @@ test("`payout list` prints pages of all field partners' payouts", async () => {
   const second = await cli.json("payout", "list", "--limit", "1", "--cursor", cursor);
   const listed = [...(first["payouts"] as { reference: string }[]), ...(second["payouts"] as { reference: string }[])];
   expect(listed.map(({ reference }) => reference)).toEqual(references.toReversed());
+  expect((await cli("payout", "list", "--limit", "2")).stdout).toContain(`More: add --cursor ${cursor}`);
 });

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { query, statement } from "@collections/database";
+import { sign } from "@collections/lender-twin";
 import { actsOn, CREDENTIAL_MAX_AGE_MS, lenderByCode } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { deliveryTotals } from "@collections/webhooks";
@@ -68,6 +69,11 @@ test("`endpoint show` shows a suspended callback with its failures, its backlog,
     { sourceLoanNumber: "LN-4", lenderCode: lender.code },
     { sourceLoanNumber: "LN-3", lenderCode: lender.code },
   ]);
+  const page = ["delivery", "list", "--lender", lender.code, "--state", "waiting", "--limit", "1"];
+  const [csv, pageText] = [await cli(...page, "--csv"), await cli(...page)];
+  expect(csv.stdout).toMatch(/^\uFEFFeventId,lenderCode,kind,.*\r\nevt_\w{32},\w+,case\.created,LN-4,1,waiting,0,/);
+  expect(csv.stderr).toMatch(/^More: add --cursor \S+\n$/);
+  expect(pageText.stdout).toMatch(/^EVENT .*\nevt_.*\nMore: add --cursor \S+\n$/);
   expect(one.stdout).toMatch(/^parked \d{4}-/m);
   expect(one.stdout).toMatch(
     /^#3 .+ Asia\/Calcutta \(\S+Z\) failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin is configured/m,
@@ -154,7 +160,7 @@ test("`doctor` reports a suspended callback as a warning, and a missing event as
   await query(service.app.database.em(), renameEvent, [lenderId, "LN-5", "LN-4"]);
 });
 
-test("a signing key that cannot be decrypted is skipped, and `doctor` names it", async () => {
+test("a signing key that cannot be decrypted is skipped, its requests are answered with 503, and `doctor` names it", async () => {
   const other = await aLender(service);
   const [first] = [...other.secrets.keys()];
   const { apiKeyId: second, hmacSecret } = await cli.json("key", "create", other.code);
@@ -177,6 +183,20 @@ test("a signing key that cannot be decrypted is skipped, and `doctor` names it",
   const row = { ...aRow("LN-1"), outstandingAmount: new AmountLiteral("5000") };
   await service.app.importCases({ lender: registered, rows: [row], dryRun: false, atomic: false });
   await other.waitForEvents((events) => events.some(({ kind }) => kind === "case.created"));
+  const [path, timestamp] = ["/api/v1/partner/health", String(Date.now())];
+  const signature = sign(other.secrets.get(first!)!, { method: "GET", path, timestamp, body: "" });
+  const answer = await fetch(new URL(path, service.url), {
+    headers: {
+      Authorization: `Bearer ${first}`,
+      "X-Service-Timestamp": timestamp,
+      "X-Service-Signature": signature,
+    },
+  });
+  expect({ status: answer.status, retryAfter: answer.headers.get("retry-after") }).toEqual({
+    status: 503,
+    retryAfter: "2",
+  });
+  expect(await answer.json()).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
   expect(await doctor()).toMatchObject({
     code: 1,
     faults: 1,

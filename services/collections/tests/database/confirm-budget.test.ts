@@ -14,7 +14,7 @@ import { createVault, type Lender } from "@collections/lenders";
 import { AmountLiteral, parseJson } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
 import { lockLinksOfCase, recordMinted, requestLink } from "@collections/payment-links";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { aRow } from "../fixtures/fixture.ts";
@@ -213,3 +213,33 @@ describe("database work of a batch of confirmations", () => {
     expect(await caseByLoan(database.em(), lender.id, names.at(-1)!)).toMatchObject({ status: "collected" });
   });
 });
+
+/** How often PostgreSQL plans a prepared query for its values before it compares that with a plan for all values. */
+const FIRST_PLANS = 5;
+
+// Planning takes longer than most of these queries.
+test(
+  "PostgreSQL does not plan the queries of a confirmation again, whether a batch has one confirmation or 32",
+  { tags: "one-node-plan" },
+  async () => {
+    const oneConnection = await createDatabase({ url: directUrl(url), schemas, poolMax: 1 });
+    const names = await loans(32);
+    for (const loansOfBatch of [names.slice(0, 1), names]) {
+      for (let round = 0; round < 12; round += 1) {
+        const batch = loansOfBatch.map((loan) =>
+          payment(loan, { amount: new AmountLiteral("1"), reference: `plan_${loansOfBatch.length}_${round}` }),
+        );
+        await confirmPayments(oneConnection.em(), batch, ENVIRONMENT);
+      }
+    }
+    const { rows } = await oneConnection.pool.query<{ name: string; generic: number; custom: number }>(
+      "select name, generic_plans::int as generic, custom_plans::int as custom from pg_prepared_statements",
+    );
+    await oneConnection.close();
+    const repeated = rows.filter(({ generic, custom }) => generic + custom >= 24);
+    expect(repeated.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["cases.lock-current", "cases.write-payments", "ledger.bookings-for"]),
+    );
+    expect(repeated.filter(({ custom }) => custom > FIRST_PLANS)).toEqual([]);
+  },
+);

@@ -84,11 +84,11 @@ describe("an SQL query of the hot paths", () => {
     expect(namesOf(ofLenders())).toEqual(
       expect.arrayContaining([
         "cases.lock-free",
-        "ledger.insert-payment_booking",
+        "ledger.insert-payment_booking-of-many",
         "webhooks.emit-of-many",
         "webhooks.lease",
         "webhooks.record-results",
-        "cases.insert-imported",
+        "cases.insert-imported-of-many",
         "payment-links.claim-mint",
         "cases.list-own",
       ]),

@@ -13,7 +13,7 @@ vi.setConfig({ hookTimeout: 120_000 });
 /** The number of rows in the table of cases, and in the table of payments. LENDER has 99 of 100 rows. */
 const ROWS = 100_000;
 const LENDER = newId();
-/** The most rows that a page may read: `MOST_READ` of the lists. */
+/** The maximum number of rows that a page may read: `MOST_READ` of the lists. */
 const MOST_READ = 20_000;
 const START = firstIdAt(new Date("2026-11-20T00:00:00Z"));
 const NOTHING = "2020-01-01T00:00:00Z";
@@ -64,6 +64,46 @@ const QUERIES: readonly [title: string, name: string, values: readonly unknown[]
   ["the end of a search for cases", "cases.last-searched", [LENDER, START], "collection_case_pkey", MOST_READ],
 ];
 
+/** The maximum number of rows of LENDER that match a search. */
+const MOST_FOUND = 200;
+
+/** Searches for cases that few rows match: a name, the values from $3 on, and the index that must find the rows. */
+const SEARCHES: readonly [title: string, name: string, values: readonly unknown[], index: string][] = [
+  ["cases of a branch", "cases.search-of-branch", ["B7", ...search({ branch: "B7" })], "case_of_branch"],
+  [
+    "cases of a postal code",
+    "cases.search-of-postal-code",
+    ["4 12", ...search({ postalCode: "412" })],
+    "case_of_postal_code",
+  ],
+  ["cases of a name", "cases.search-of-text", [null, ...search({ text: "zarathustra" })], "case_of_name"],
+  [
+    "cases with the end of a loan number",
+    "cases.search-of-text",
+    [null, ...search({ text: "99997" })],
+    "case_of_loan_end",
+  ],
+];
+
+/** Returns the values from $4 on of a search for cases. */
+function search({ branch, postalCode, text }: { branch?: string; postalCode?: string; text?: string }): unknown[] {
+  const contact = [branch ?? null, postalCode ?? null];
+  return [
+    51,
+    null,
+    false,
+    ...contact,
+    null,
+    null,
+    null,
+    null,
+    null,
+    text ?? null,
+    text === undefined ? null : [text],
+    null,
+  ];
+}
+
 const { url } = await testDatabase("list-plans", async (at) => void (await migrate({ url: at, schemas })));
 const PLANS = [
   "made while the tables were empty",
@@ -105,6 +145,15 @@ describe.each(PLANS)("with this kind of plan: %s", (plan) => {
     expect(scans.filter((scan) => scan.index !== index || scan.rows > most)).toEqual([]);
     expect(scans).toHaveLength(1);
   });
+
+  test.each(SEARCHES)(
+    "the search for %s finds them by its index, and reads few rows",
+    (title, _name, _values, index) => {
+      const scans = found.get(`${plan}: ${title}`)!;
+      expect(scans.filter(({ rows }) => rows > MOST_FOUND)).toEqual([]);
+      expect(scans.find((scan) => scan.index === index && scan.rows > 0)).toBeDefined();
+    },
+  );
 });
 
 async function session(mode: PlanMode): Promise<Client> {
@@ -117,14 +166,15 @@ async function session(mode: PlanMode): Promise<Client> {
 
 /** Prepares and plans all queries for the tables in their current state. */
 async function prepareAll(client: Client): Promise<void> {
-  for (const [place, [, name]] of QUERIES.entries()) {
+  for (const [place, [, name]] of [...QUERIES, ...SEARCHES].entries()) {
     const { text } = namedStatements().find((one) => one.name === name)!;
     await prepare(client, `query_${place}`, text);
   }
 }
 
 async function executeAll(client: Client, plan: string): Promise<void> {
-  for (const [place, [title, name, values]] of QUERIES.entries()) {
+  const searches = SEARCHES.map(([title, name, values]) => [title, name, [LENDER, START, ...values]] as const);
+  for (const [place, [title, name, values]] of [...QUERIES, ...searches].entries()) {
     found.set(`${plan}: ${title}`, await execute(client, `query_${place}`, { name, text: "select", values }));
   }
 }
@@ -138,9 +188,10 @@ async function fill(client: Client): Promise<void> {
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
        work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
        excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence,
-       created_at, updated_at)
+       created_at, updated_at, branch_code)
      select ${lender}, ${id}, 'LN-' || n, 1, true, 'new', 'open', false, false, '{}', 'INR', 1000, 1000, 0, 0,
-       'Ravi Kumar', '+919800000001', '{}', '[]', '{}', '{}', 1, now(), now()
+       case n % 1000 when 1 then 'Zarathustra Rao' else 'Ravi Kumar' end, '+919800000001', '{}',
+       jsonb_build_array(jsonb_build_object('postalCode', n % 1000)), '{}', '{}', 1, now(), now(), 'B' || n % 1000
      from generate_series(1, $3::integer) n`,
     [LENDER, START, ROWS],
   );

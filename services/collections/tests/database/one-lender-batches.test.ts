@@ -13,12 +13,14 @@ import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fi
  * be sent to a cluster.
  */
 const OF_MANY = [
+  "cases.insert-imported-of-many",
   "cases.lock-free-of-many",
   "cases.write-payments-of-many",
   "earnings.pending-of-many",
   "ledger.bookings-for-of-many",
   "ledger.insert-payment_booking-of-many",
   "ledger.insert-transfer-of-many",
+  "ledger.open-accounts-of-many",
   "payment-links.links-by-lender-link-id-of-many",
 ];
 

@@ -87,7 +87,7 @@ describe("documents in docs/lenders", () => {
       })),
     );
     const known = PROBLEM_CODES.map((code) => {
-      const { status, title, retryable } = problemBody(new Problem(code, ""), "req_1");
+      const { status, title, retryable } = problemBody(new Problem(code, ""), "req_1", "");
       return { code, status, title, retryable };
     });
     expect(listed.toSorted(byCode)).toEqual(known.toSorted(byCode));

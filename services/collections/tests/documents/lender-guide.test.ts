@@ -12,7 +12,16 @@ import { schemas } from "../../src/schemas.ts";
 import { withDirectUrl } from "../fixtures/processes.ts";
 
 /** The pages in the order in which a reader pastes their commands into one shell. */
-const PAGES = ["guide.md", "lists.md", "receiver.md", "retries.md", "errors.md", "reversals.md", "keys.md"];
+const PAGES = [
+  "guide.md",
+  "lists.md",
+  "receiver.md",
+  "retries.md",
+  "errors.md",
+  "reversals.md",
+  "reconcile.md",
+  "keys.md",
+];
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
 import { problemCodesOf } from "../../src/rest/openapi/problem-codes.ts";
 import { EVENT_KINDS } from "../../src/rest/openapi/webhooks.ts";
-import { PROBLEM_CODES, type ProblemCode } from "../../src/http/problem.ts";
+import { Problem, PROBLEM_CODES, type ProblemCode } from "../../src/http/problem.ts";
 import { ENDPOINTS } from "../../src/rest/v1/endpoints.ts";
 import { answerFaults, partOfDocument, schemaFaults } from "../fixtures/documented.ts";
 
@@ -53,6 +53,23 @@ describe("the OpenAPI document", () => {
       undescribedFields(name, schema),
     );
     expect(missing).toEqual([]);
+  });
+
+  test("has nothing but a description beside a $ref, because generators of clients ignore everything else", () => {
+    expect(keywordsBesideReferences(document, "#")).toEqual([]);
+  });
+
+  test("restricts the code of each error answer to the codes that the operation lists for that status", () => {
+    const errors = Object.values(document.paths).flatMap((methods) => Object.values(methods).map(codesOfAnswers));
+    expect(errors.map(({ byStatus }) => Object.values(byStatus).flat().toSorted())).toEqual(
+      errors.map(({ listed }) => listed.toSorted()),
+    );
+    const statuses = errors.flatMap(({ byStatus }) => Object.entries(byStatus));
+    expect(statuses.length).toBeGreaterThan(150);
+    const misplaced = statuses.flatMap(([status, codes]) =>
+      codes.filter((code) => String(new Problem(code, "").status) !== status),
+    );
+    expect(misplaced).toEqual([]);
   });
 
   test("has examples that are valid by its schemas", () => {
@@ -106,7 +123,7 @@ describe("answerFaults", () => {
     apiVersion: "v1",
   };
   const problem = {
-    type: "https://docs.example/errors/LOAN_NOT_FOUND",
+    type: "/errors/LOAN_NOT_FOUND",
     title: "There is no such loan",
     status: 404,
     detail: "There is no case of this loan; import it first.",
@@ -161,6 +178,35 @@ function texts(node: unknown, name: string): string[] {
   return Object.entries(node).flatMap(([key, value]) =>
     key === name && typeof value === "string" ? [value] : texts(value, name),
   );
+}
+
+/** Returns the places of `$ref`s below a node that have other keywords than a description beside them. */
+function keywordsBesideReferences(node: unknown, place: string): string[] {
+  if (typeof node !== "object" || node === null) return [];
+  const others = "$ref" in node ? Object.keys(node).filter((key) => !["$ref", "description"].includes(key)) : [];
+  return [
+    ...others.map((keyword) => `${place}/${keyword}`),
+    ...Object.entries(node).flatMap(([key, value]) => keywordsBesideReferences(value, `${place}/${key}`)),
+  ];
+}
+
+/** Returns the problem codes that an operation lists, and the codes that the schemas of its answers permit. */
+function codesOfAnswers(operation: object): { listed: ProblemCode[]; byStatus: Record<string, ProblemCode[]> } {
+  const { responses, "x-problem-codes": listed } = operation as {
+    responses: Record<string, { content?: Record<string, { schema: object }> }>;
+    "x-problem-codes": ProblemCode[];
+  };
+  const answers = Object.entries(responses).flatMap(([status, { content }]) => {
+    const schema = content?.["application/problem+json"]?.schema;
+    if (!schema) return [];
+    const kinds = "oneOf" in schema ? (schema.oneOf as object[]) : [schema];
+    const codes = kinds.flatMap((kind) => {
+      const [, restriction] = (kind as { allOf: { properties?: { code: { enum: ProblemCode[] } } }[] }).allOf;
+      return restriction!.properties!.code.enum;
+    });
+    return [[status, codes] as const];
+  });
+  return { listed, byStatus: Object.fromEntries(answers) };
 }
 
 interface Content {

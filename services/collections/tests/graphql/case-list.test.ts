@@ -39,6 +39,54 @@ describe("the query cases", () => {
     expect(page.errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
   });
 
+  test("counts the cases of all pages by lender, city, bucket and status, with the filter and the search of the list", async () => {
+    const me = await aCaseHolder(service);
+    const other = await aLender(service, { name: "Zeta Bank" });
+    const at = (city: string, place: object = {}) => ({ addresses: [{ line1: "1", city, country: "IN", ...place }] });
+    await me.cases(lender, { dpd: 45, ...at("Pune") }, { dpd: 40, ...at("Pune") }, { dpd: 5, ...at("PUNE") });
+    await me.cases(other, { borrowerName: "Zoya Khan", ...at("Nashik", { latitude: 19.99, longitude: 73.79 }) });
+    const query = `query ($filter: CaseFilter, $search: String) { cases(first: 1, filter: $filter, search: $search) {
+      totalCount
+      facets { workable promised lender { lender { code } count } city { value count } bucket { value count }
+        status { status count } }
+      edges { node { borrower { position { latitude longitude } } } }
+    } }`;
+    const counted = async (variables: object) => {
+      const { data, errors } = await me.app.ask(query, variables);
+      expect(errors).toBeUndefined();
+      return data!["cases"];
+    };
+    expect(await counted({})).toMatchObject({
+      totalCount: 4,
+      facets: {
+        workable: 4,
+        promised: 0,
+        lender: [
+          { lender: { code: lender.code }, count: 3 },
+          { lender: { code: other.code }, count: 1 },
+        ],
+        city: [
+          { value: "Pune", count: 3 },
+          { value: "Nashik", count: 1 },
+        ],
+        bucket: [
+          { value: "31-60", count: 2 },
+          { value: "1-30", count: 1 },
+        ],
+        status: [{ status: "ASSIGNED", count: 4 }],
+      },
+    });
+    expect(await counted({ filter: { city: ["pune"], bucket: ["31-60"] } })).toMatchObject({ totalCount: 2 });
+    expect(await counted({ search: "zoya" })).toMatchObject({
+      totalCount: 1,
+      edges: [{ node: { borrower: { position: { latitude: 19.99, longitude: 73.79 } } } }],
+    });
+    expect(await counted({ search: "nobody" })).toMatchObject({ totalCount: 0, facets: { lender: [], city: [] } });
+    const stranger = await aCaseHolder(service);
+    const nothing = await stranger.app.ask(query);
+    expect(nothing.data).toMatchObject({ cases: { totalCount: 0, facets: { lender: [] } } });
+  });
+
   test("finds text in any Unicode normal form, also in rows that the migration 0006-normal-forms has converted", async () => {
     const me = await aCaseHolder(service);
     const names = ["रा\u0920\u094c\u095c", "Nguy\u00ea\u0303n", "Jose\u0301"];

@@ -30,13 +30,13 @@ describe("the query case", () => {
     });
     const { data, errors } = await app.ask(
       `query ($id: ID!) { case(id: $id) {
-        id caseId loanTail status workable blockedReason dpd bucket
+        id caseId loanTail status workable blockedReason blockedReasonCode dpd bucket
         lender { code name }
         borrower { displayName maskedPhone language address }
         outstanding { currency minor decimal display } totalCollected { display(locale: "hi-IN") } minimum { decimal }
         visits { edges { node { visitId } } } openPromise { dueOn } activeLink { id } earnings { id }
         fallback { upiUri qrSvg bankAccount { accountNumber accountName ifsc swift } instructions }
-        estimatedEarning { amount { decimal } formula }
+        estimatedEarning { amount { decimal } formula calculation { percent base { decimal } baseBefore { minor } } }
         half: estimatedEarning(amount: { minor: "250000", currency: "INR" }) { amount { decimal } formula }
         more: estimatedEarning(amount: { minor: "99900000", currency: "INR" }) { amount { decimal } }
       } }`,
@@ -50,6 +50,7 @@ describe("the query case", () => {
       status: "ASSIGNED",
       workable: true,
       blockedReason: null,
+      blockedReasonCode: null,
       dpd: 45,
       bucket: "31-60",
       lender: { code: lender.code, name: "Acme Finance" },
@@ -72,7 +73,11 @@ describe("the query case", () => {
         bankAccount: { accountNumber: "50100012345678", accountName: "Acme Finance", ifsc: "HDFC0000123", swift: null },
         instructions: null,
       },
-      estimatedEarning: { amount: { decimal: "125.00" }, formula: "2.5% of ₹5,000.00" },
+      estimatedEarning: {
+        amount: { decimal: "125.00" },
+        formula: "2.5% of ₹5,000.00",
+        calculation: { percent: "2.5", base: { decimal: "5000.00" }, baseBefore: null },
+      },
       half: { amount: { decimal: "62.50" }, formula: "2.5% of ₹2,500.00" },
       more: { amount: { decimal: "125.00" } },
     });
@@ -114,10 +119,16 @@ describe("the query case", () => {
     const order = { lender: (await lenderByCode(service.app.database.em(), lender.code))!, reason: "complaint" };
     await holdCase(service.app.database.em(), { ...order, loan: held.sourceLoanNumber }, "sandbox");
     await unassignCase(service.app.database.em(), { ...order, loan: taken.sourceLoanNumber }, "sandbox");
-    const query = "query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Case { status workable blockedReason } } }";
+    const query =
+      "query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Case { status workable blockedReason blockedReasonCode } } }";
     expect((await app.ask(query, { ids })).data).toEqual({
       nodes: [
-        { status: "ON_HOLD", workable: false, blockedReason: "The case is on hold: do not contact the borrower." },
+        {
+          status: "ON_HOLD",
+          workable: false,
+          blockedReason: "The case is on hold: do not contact the borrower.",
+          blockedReasonCode: "ON_HOLD",
+        },
         null,
       ],
     });
@@ -127,10 +138,13 @@ describe("the query case", () => {
     const me = await aCaseHolder(service);
     const { app } = me;
     const [id] = await me.cases(lender, { doNotContactUntil: IN_A_MONTH });
-    const { data } = await app.ask("query ($id: ID!) { case(id: $id) { workable blockedReason } }", { id });
+    const { data } = await app.ask("query ($id: ID!) { case(id: $id) { workable blockedReason blockedReasonCode } }", {
+      id,
+    });
     expect(data!["case"]).toEqual({
       workable: false,
       blockedReason: "The borrower must not be contacted at the moment.",
+      blockedReasonCode: "DO_NOT_CONTACT",
     });
   });
 });

@@ -4,7 +4,8 @@ import { aFieldPartner, aLender, aRow, assign, startTestService, type TestServic
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 const SUMS = "earned { decimal currency } pending { decimal } credited { decimal } paidOut { decimal }";
-const LINE = "id amount { decimal } status formula caseId reference earnedAt creditedAt paidOutAt";
+const LINE = `id amount { decimal } status formula calculation { percent base { decimal currency } baseBefore { decimal } }
+  case { caseId loanTail } caseId reference earnedAt creditedAt paidOutAt`;
 
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
@@ -53,6 +54,8 @@ describe("earnings of a field partner", () => {
         amount: { decimal: "125.00" },
         status: "CREDITED",
         formula: "2.5% of ₹5,000.00",
+        calculation: { percent: "2.5", base: { decimal: "5000.00", currency: "INR" }, baseBefore: null },
+        case: { caseId: expect.stringMatching(/^case_/), loanTail: "LN-2" },
         reference: "pay_2",
         caseId: expect.stringMatching(/^case_/),
         creditedAt: expect.any(String),
@@ -99,4 +102,14 @@ test("viewer.today contains the visits, collected amounts and earnings of this f
   });
   const node = await stranger.ask("query ($id: ID!) { node(id: $id) { id } }", { id: data!["viewer"].id });
   expect(node.data).toEqual({ node: null });
+});
+
+test("an earning of a case that was assigned to another field partner no longer shows the case", async () => {
+  const next = await aFieldPartner(service);
+  await assign(service, lender.code, "LN-1", next.id);
+  const { data } = await app.ask("{ earningLines { edges { node { reference caseId case { id } } } } }");
+  expect(data!["earningLines"].edges.map(({ node }: { node: object }) => node)).toEqual([
+    { reference: "pay_2", caseId: expect.stringMatching(/^case_/), case: { id: expect.any(String) } },
+    { reference: "pay_1", caseId: expect.stringMatching(/^case_/), case: null },
+  ]);
 });

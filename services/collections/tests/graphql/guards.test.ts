@@ -76,7 +76,7 @@ describe("an operation is rejected", () => {
     ["50 fragments defined", `${fragmentsInACircle(51)} {`],
     ["65536 characters", `# ${"x".repeat(65_536)}`],
   ])("for more than %s, before it is parsed", async (limit, query) => {
-    // These GraphQL documents are truncated, so a parser would have found a syntax error.
+    // These GraphQL documents are truncated. If the service parsed them, the answer would be a syntax error.
     const { code, message } = await refusalOf(query);
     expect({ code, message }).toEqual({
       code: "TOO_COMPLEX",

@@ -68,12 +68,17 @@ describe("while the lender is suspended", () => {
   test("its cases are not workable, both in the field `workable` and in the filter of the case list", async () => {
     const list = (workable: boolean) =>
       setup.app.ask(
-        `{ cases(filter: { workable: ${workable} }, first: 100) { edges { node { workable blockedReason } } } }`,
+        `{ cases(filter: { workable: ${workable} }, first: 100) { edges { node { workable blockedReason blockedReasonCode } } } }`,
       );
     expect((await list(true)).data!["cases"].edges).toEqual([]);
     const blocked = (await list(false)).data!["cases"].edges as { node: object }[];
     expect(blocked).toHaveLength(3);
-    for (const { node } of blocked) expect(node).toEqual({ workable: false, blockedReason: REFUSED.message });
+    for (const { node } of blocked)
+      expect(node).toEqual({
+        workable: false,
+        blockedReason: REFUSED.message,
+        blockedReasonCode: "LENDER_SUSPENDED",
+      });
   });
 
   test("a started visit can be completed, and a visit from before the suspension is still recorded", async () => {

@@ -8,7 +8,7 @@ import { anAssignedCase, type AssignedCase } from "../fixtures/assigned-case.ts"
 import { aFieldPartner, aLender, signOut, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient, allUpdates } from "../fixtures/graphql-client.ts";
 
-const LINK = `id status url unavailableReason paidAt amount { minor currency }
+const LINK = `id status url unavailableReason unavailableReasonCode paidAt amount { minor currency }
   deliveries { channel status }
   fallback { upiUri qrSvg instructions bankAccount { accountNumber ifsc } }`;
 const WATCH = `subscription ($id: ID!) { paymentLinkUpdated(id: $id) { ${LINK} } }`;
@@ -34,6 +34,8 @@ beforeEach(() => {
 
 describe("a payment link", () => {
   test("goes from requested to minted, sent and paid, and the app sees each step", async () => {
+    // Delay the mint call, so that the link is not minted before the answer to its request is read.
+    lender.mintBehaviour = "slow:300";
     const { loan, visitId } = await aVisit({ borrowerEmail: "ravi@example.com" });
     const { paymentLink } = await requestLink({ visitId });
     expect(paymentLink).toMatchObject({ status: "REQUESTED", url: null, fallback: null, amount: { minor: "250000" } });
@@ -63,6 +65,7 @@ describe("a payment link", () => {
       status: "UNAVAILABLE",
       url: null,
       unavailableReason: "The lender's system answered with an error.",
+      unavailableReasonCode: "NON_2XX",
       fallback: {
         upiUri: `upi://pay?pa=acme@okbank&pn=Acme%20Finance&am=2500.00&cu=INR&tn=${loan}`,
         qrSvg: expect.stringMatching(/^<svg/),
@@ -70,6 +73,9 @@ describe("a payment link", () => {
       },
     });
     expect(await readLink(paymentLink.id)).toEqual(last);
+    // The worker counts the link after the transaction that the app has seen.
+    const metrics = async () => (await fetch(`${service.url}/metrics`)).text();
+    await expect.poll(metrics).toMatch(/^collections_payment_links_total\{outcome="non_2xx"\} 1$/m);
   });
 
   test("is unavailable when its request arrives more than ten minutes late, and shows the lender's UPI link instead", async () => {
@@ -79,6 +85,7 @@ describe("a payment link", () => {
     expect(await lastSeen(old.id)).toMatchObject({
       status: "UNAVAILABLE",
       unavailableReason: "The link request is too old. Request a new link if you are still with the borrower.",
+      unavailableReasonCode: "ASKED_TOO_LONG_AGO",
       fallback: { upiUri: expect.stringContaining("am=2500.00") as unknown },
       deliveries: [],
     });

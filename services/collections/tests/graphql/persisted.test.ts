@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,10 +34,10 @@ function withOperations(mode: string, at = file): Promise<TestService> {
   return startTestService({ hasWorker: false, settings });
 }
 
-async function post({ url }: TestService, body: object) {
+async function post({ url }: TestService, body: object, headers: object = { authorization: `Bearer ${accessToken}` }) {
   const response = await fetch(`${url}/graphql`, {
     method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${accessToken}` },
+    headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
   return (await response.json()) as { data?: unknown; errors?: { message: string; extensions: { code: string } }[] };
@@ -80,8 +81,82 @@ describe("a registered operation", () => {
     expect((await post(service, {})).errors![0]!.message).toMatch(/^Name a registered operation: send /);
   });
 
+  test("is executed by its documentId, with or without sha256:, in each mode that knows registered operations", async () => {
+    const hash = hashOf(VIEWER_QUERY);
+    for (const mode of ["allow", "only"]) {
+      const service = await withOperations(mode);
+      for (const documentId of [`sha256:${hash}`, hash, `SHA256:${hash.toUpperCase()}`]) {
+        expect(await post(service, { documentId })).toEqual({ data: { viewer: { displayName: "Asha Rao" } } });
+      }
+      const extensions = { persistedQuery: { version: 1, sha256Hash: `sha256:${hash}` } };
+      expect(await post(service, { extensions })).toHaveProperty("data.viewer");
+      const lines = { documentId: `sha256:${hashOf(EARNINGS_QUERY)}`, variables: { first: 3 } };
+      expect(await post(service, lines)).toEqual({ data: { earningLines: { edges: [] } } });
+      for (const documentId of [`sha256:${hashOf("{ viewer { id } }")}`, "sha256:", "", "md5:1234", "__proto__"]) {
+        const { errors } = await post(service, { documentId });
+        expect(errors).toMatchObject([
+          { message: expect.stringMatching(/^No operation is registered/), extensions: { code: "BAD_INPUT" } },
+        ]);
+      }
+      for (const documentId of [7, null, {}]) {
+        const { errors } = await post(service, { documentId });
+        expect(errors).toMatchObject([
+          { message: expect.stringMatching(/send \{"documentId":"sha256:…"\}/), extensions: { code: "BAD_INPUT" } },
+        ]);
+      }
+    }
+  });
+
+  test("signs in by its documentId without an access token, and any other documentId needs one", async () => {
+    const at = join(folder, "sign-in.json");
+    const signIn = "mutation In($input: RequestOtpInput!) { requestOtp(input: $input) { __typename } }";
+    await writeFile(
+      at,
+      JSON.stringify({ [`sha256:${hashOf(signIn)}`]: signIn, [`sha256:${hashOf(VIEWER_QUERY)}`]: VIEWER_QUERY }),
+    );
+    const service = await withOperations("only", at);
+    const input = { idempotencyKey: randomUUID(), phone: "+919800000077" };
+    const answer = await post(service, { documentId: `sha256:${hashOf(signIn)}`, variables: { input } }, {});
+    expect(answer).toMatchObject({ data: { requestOtp: { __typename: "RequestOtpPayload" } } });
+    expect(await post(service, { documentId: `sha256:${hashOf(VIEWER_QUERY)}` }, {})).toMatchObject({
+      errors: [{ extensions: { code: "UNAUTHENTICATED" } }],
+    });
+  });
+
+  test("with PERSISTED_OPERATIONS=off is not found by its documentId", async () => {
+    const { errors } = await post(off, { documentId: `sha256:${hashOf(VIEWER_QUERY)}` });
+    expect(errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
+  });
+
   test("with PERSISTED_OPERATIONS=off is not found by its hash", async () => {
     expect(await post(off, byHash(VIEWER_QUERY))).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
+  });
+});
+
+describe("a manifest of a generator", () => {
+  const operations = [VIEWER_QUERY, EARNINGS_QUERY];
+  const APOLLO = { format: "apollo-persisted-query-manifest", version: 1 };
+
+  test.each([
+    ["graphql-codegen", Object.fromEntries(operations.map((text) => [`sha256:${hashOf(text)}`, text]))],
+    ["Relay with SHA256", Object.fromEntries(operations.map((text) => [hashOf(text), text]))],
+    [
+      "Apollo",
+      {
+        ...APOLLO,
+        operations: operations.map((body) => ({ id: hashOf(body), name: "Who", type: "query", body })),
+      },
+    ],
+  ])("registers its operations, as %s writes it", async (_, manifest) => {
+    const at = join(folder, "manifest.json");
+    await writeFile(at, JSON.stringify(manifest));
+    const service = await withOperations("only", at);
+    const who = { data: { viewer: { displayName: "Asha Rao" } } };
+    expect(await post(service, byHash(VIEWER_QUERY))).toEqual(who);
+    expect(await post(service, { documentId: `sha256:${hashOf(VIEWER_QUERY)}` })).toEqual(who);
+    expect(await post(service, { query: VIEWER_QUERY })).toMatchObject({
+      errors: [{ extensions: { code: "BAD_INPUT" } }],
+    });
   });
 });
 
@@ -112,6 +187,36 @@ describe("PERSISTED_OPERATIONS_FILE at the start of a service", () => {
       "with an unknown field",
       JSON.stringify({ [hashOf("{ shoe }")]: "{ shoe }" }),
       /does not fit the schema: Cannot query field "shoe"/,
+    ],
+    [
+      "with the hash of another document after sha256:",
+      JSON.stringify({ [`sha256:${hashOf(EARNINGS_QUERY)}`]: VIEWER_QUERY }),
+      /sha256:[0-9a-f]{64} is not the SHA-256 of its document, [0-9a-f]{64}$/,
+    ],
+    [
+      "with an MD5, which Relay writes by default",
+      JSON.stringify({ ["0123456789abcdef".repeat(2)]: VIEWER_QUERY }),
+      /set the hash algorithm of your generator to SHA-256$/,
+    ],
+    [
+      "with an unknown format",
+      JSON.stringify({ format: "other", version: 2, operations: [] }),
+      /must have "format":"apollo-persisted-query-manifest", "version":1 .*, but has format "other" and version 2$/,
+    ],
+    [
+      "with a manifest of Apollo that has no operation",
+      JSON.stringify({ format: "apollo-persisted-query-manifest", version: 1, operations: [] }),
+      /the file has no operations$/,
+    ],
+    [
+      "with an operation of Apollo without a body",
+      JSON.stringify({ format: "apollo-persisted-query-manifest", version: 1, operations: [{ id: "abc" }] }),
+      /abc has no document$/,
+    ],
+    [
+      "with an operation of Apollo without an id",
+      JSON.stringify({ format: "apollo-persisted-query-manifest", version: 1, operations: [{ body: VIEWER_QUERY }] }),
+      /operations\[0\]\.id is not the SHA-256 of its document, [0-9a-f]{64}$/,
     ],
   ])("is rejected %s, and the error names the fault", async (_, content, words) => {
     expect(await problemsWith(content)).toEqual([expect.stringMatching(words)]);

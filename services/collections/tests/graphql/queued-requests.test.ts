@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 describe("a visit's end or link request that arrives before the visit's start", () => {
-  test("is queued, and is processed when the start arrives, so that a repeat gets the result", async () => {
+  test("is queued, and is processed when the start of the visit arrives, so that a repeat gets the result", async () => {
     const { caseId, loan } = await setup.assignedCase();
     const visitId = randomUUID();
     const promise = { amount: AMOUNT, dueOn: dayFromNow(5) };

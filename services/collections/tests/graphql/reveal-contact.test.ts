@@ -25,7 +25,7 @@ test("revealContact shows the contact to the case's field partner, and records a
   });
   const acts = await actsOn(fieldPartnerId);
   expect(acts).toMatchObject([{ act: "contact.revealed", data: { caseId: uuidOf(caseId) } }]);
-  expect(JSON.stringify(acts)).not.toContain("98000");
+  expect(JSON.stringify(acts)).not.toContain("+9198");
 });
 
 test("revealContact does not show the contact of another field partner's case or of a case that is not workable", async () => {

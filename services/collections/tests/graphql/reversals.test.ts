@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const MONEY = "{ minor decimal display }";
 const REVERSAL = `{ reversalReference reference amount ${MONEY} payment { decimal } reason reversedAt }`;
-const LINE = `{ id amount ${MONEY} status formula reversedAt reversal ${REVERSAL} }`;
+const LINE = `{ id amount ${MONEY} status formula calculation { baseBefore { decimal } } reversedAt reversal ${REVERSAL} }`;
 const TODAY = new Intl.DateTimeFormat("en-CA", { timeZone: "Asia/Kolkata" }).format();
 
 let service: TestService;
@@ -95,6 +95,7 @@ describe("a payment that is reversed", () => {
         amount: { minor: "-2000", decimal: "-20.00", display: "-₹20.00" },
         status: "PENDING",
         formula: "2.5% of ₹1,200.00 instead of ₹2,000.00",
+        calculation: { baseBefore: { decimal: "2000.00" } },
         reversedAt: null,
         reversal: { amount: { decimal: "800.00" }, payment: { decimal: "2000.00" } },
       },
@@ -169,7 +170,7 @@ describe("a payment that is reversed", () => {
     expect(await phone.sync()).toMatchObject([{ paymentLinks: [{ id: paymentLink.id, status: "PAID" }] }]);
   });
 
-  test("shows no reversal of another cycle of its loan, and none to a field partner without the case", async () => {
+  test("from an earlier cycle is shown on its earning, but not to a field partner who does not hold the case", async () => {
     const { loan, caseId } = await setup.assignedCase();
     await pay(loan, "A", 5000);
     const first = await caseOf(caseId);

@@ -97,7 +97,7 @@ describe("a compatible change of the schema is allowed:", () => {
   });
 });
 
-test("a deprecation without a day is reported for every kind of member", () => {
+test("a deprecation without a date is reported for every kind of field and argument", () => {
   const deprecated = (reason: string) => `@deprecated(reason: "${reason}")`;
   const [dated, undated] = [deprecated("Use `bucket`; gone from 2027-03-01."), deprecated("Use `bucket`.")];
   const sdl = (how: string) => `

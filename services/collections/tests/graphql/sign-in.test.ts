@@ -93,7 +93,7 @@ describe("signing in", () => {
       code: "OTP_EXPIRED",
     });
     const acts = await actsOnFieldPartner(service.app.database.em(), id);
-    expect(acts.map(({ act }) => act)).toEqual(["session.started", "otp.sent"]);
+    expect(acts.map(({ act }) => act)).toEqual(["session.started", "otp.sent", "field_partner.created"]);
   });
 
   test("returns the same tokens when a request is repeated after a lost answer", async () => {

@@ -47,6 +47,7 @@ const mistakes: [string, string, string][] = [
   ["MASTER_KEY", "a".repeat(63), `MASTER_KEY ${KEY}`],
   ["MASTER_KEY_PREVIOUS", "g".repeat(64), `MASTER_KEY_PREVIOUS ${KEY}`],
   ["PUBLIC_BASE_PATH", "/a/", "PUBLIC_BASE_PATH must be a path such as /collections, without a slash at the end"],
+  ["DOCUMENTATION_URL", "docs.lender.example", "DOCUMENTATION_URL takes a URL such as https://docs.lender.example"],
   [
     "OUTBOUND_ALLOW",
     "http://localhost:80",
@@ -117,6 +118,24 @@ test.each([
   ["https://store.example/anchors#1", "LEDGER_ANCHOR cannot be used: the URL must not have a fragment (#…)"],
 ])("LEDGER_ANCHOR=%s is rejected", (place, sentence) => {
   expect(problemsOf({ LEDGER_ANCHOR: place })).toEqual([sentence]);
+});
+
+test.each([
+  "https://docs.lender.example/?page=1",
+  "https://docs.lender.example#top",
+  "https://me:secret@docs.lender.example",
+])("DOCUMENTATION_URL=%s is rejected, because paths are appended to the URL", (url) => {
+  expect(problemsOf({ DOCUMENTATION_URL: url })).toEqual([
+    "DOCUMENTATION_URL takes a URL without a user name, a query or a fragment, because paths are appended to it",
+  ]);
+});
+
+test("the URL of the documentation is DOCUMENTATION_URL, or the path PUBLIC_BASE_PATH without it", () => {
+  expect(readConfig({}).documentationUrl).toBe("");
+  const given = { PUBLIC_BASE_PATH: "/collections" };
+  expect(readConfig(given).documentationUrl).toBe("/collections");
+  const url = "https://docs.lender.example/collections";
+  expect(readConfig({ ...given, DOCUMENTATION_URL: `${url}/` }).documentationUrl).toBe(url);
 });
 
 test("LEDGER_ANCHOR accepts a file: URL, and an http: URL with a private address", () => {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { type EntityManager, query, statement, transaction } from "@collections/database";
+import { mintPaymentLinkQueue } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { changeEndpoint } from "@collections/webhooks";
 import { expect, test, vi } from "vitest";
@@ -52,6 +53,43 @@ test("a worker's metrics count attempts, deliveries, probes, the backlog and del
   hanging.receiverBehaviour = "ok";
 });
 
+test("a worker's metrics have the figures of today of each lender", async () => {
+  const service = await startTestService();
+  const lender = await aLender(service);
+  await lender.importCases([aRow("LN-1"), aRow("LN-2")]);
+  const paidAt = new Date().toISOString();
+  await lender.confirm("LN-1", { amount: 5_250.5, reference: "UTR1", paidAt, mode: "upi" });
+  await lender.confirm("LN-2", { amount: 100, reference: "UTR2", paidAt, mode: "upi" });
+  const reversal = { reference: "UTR2", reversalReference: "RV1", reversedAt: paidAt, reason: "bounced" };
+  expect((await lender.reverse("LN-2", reversal)).status).toBe(200);
+  const text = await (await fetch(`${service.url}/metrics`)).text();
+  const figures = [...text.matchAll(/^collections_(today_\w+|unassigned_cases)\{lender="(\w+)",?([^}]*)\} (\S+)$/gm)]
+    .filter(([, , code]) => code === lender.code)
+    .map(([, name, , labels, value]) => [`${name}{${labels}}`, Number(value)]);
+  expect(Object.fromEntries(figures)).toEqual({
+    'today_payments{currency="INR"}': 2,
+    'today_paid_amount{currency="INR"}': 5_350.5,
+    'today_excess_amount{currency="INR"}': 250.5,
+    'today_reversals{currency="INR"}': 1,
+    'today_reversed_amount{currency="INR"}': 100,
+    'today_promises{state="due"}': 0,
+    'today_promises{state="kept"}': 0,
+    'today_promises{state="broken"}': 0,
+    'today_links{state="requested"}': 0,
+    'today_links{state="minted"}': 0,
+    'today_links{state="unavailable"}': 0,
+    "today_active_field_partners{}": 0,
+    "unassigned_cases{}": 1,
+  });
+});
+
+test("a worker's metrics count failed jobs by queue", async () => {
+  const service = await startTestService();
+  await query(service.app.database.em(), failJobs, [mintPaymentLinkQueue.name]);
+  const text = await (await fetch(`${service.url}/metrics`)).text();
+  expect(text).toContain(`collections_failed_jobs{queue="${mintPaymentLinkQueue.name}",state="failed"} 2\n`);
+});
+
 test("the runbook lists exactly the metrics of the service", async () => {
   const service = await startTestService();
   const runbook = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
@@ -72,6 +110,11 @@ async function scrape(url: string): Promise<Map<string, number>> {
   const lines = (await response.text()).matchAll(/^collections_webhook_(\S+) (\S+)$/gm);
   return new Map([...lines].map(([, name, value]) => [name!, Number(value)]));
 }
+
+const failJobs = statement(
+  "metrics-test.fail-jobs",
+  `insert into pgboss.job (name, state, completed_on) select $1, 'failed', now() from generate_series(1, 2)`,
+);
 
 const isSuspended = statement(
   "metrics-test.is-suspended",

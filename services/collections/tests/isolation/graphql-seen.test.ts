@@ -23,6 +23,12 @@ const roots = [schema.getQueryType()!, schema.getSubscriptionType()!, schema.get
   Object.values(type.getFields() as Record<string, Field>).filter(({ name }) => !OPEN_TO_ALL.has(name)),
 );
 
+/**
+ * Root fields whose first answer is the same for every field partner, so that it cannot show a leak to a stranger. The
+ * tests of caseChanged check that a stranger gets no event.
+ */
+const ANSWERS_ALL_ALIKE = new Set(["caseChanged"]);
+
 let world: World;
 let owner: Context["fieldPartner"];
 
@@ -69,7 +75,7 @@ describe("the authorisation matrix finds a missing authorisation", () => {
       return [withoutCaller, [...ofStranger, ...changes]];
     });
     expect(withoutCaller).not.toEqual([]);
-    expect(ofStranger).not.toEqual([]);
+    expect(ofStranger.length > 0).toBe(!ANSWERS_ALL_ALIKE.has(name));
   });
 
   test.each(["activeLink", "earnings"])("in the field Case.%s, for a reassigned case", async (name) => {

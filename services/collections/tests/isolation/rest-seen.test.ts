@@ -42,12 +42,18 @@ describe("the isolation matrix finds an endpoint that ignores the caller", () =>
 });
 
 describe("the isolation matrix finds an SQL query without its condition on the lender", () => {
-  test.each(["get-case", "cases-list", "payments-list", "deliveries-list", "deliveries-get", "replays-get"])(
-    "in %s",
-    async (name) => {
-      expect(await findingsWithoutLender(name)).not.toEqual([]);
-    },
-  );
+  test.each([
+    "get-case",
+    "cases-list",
+    "payments-list",
+    "deliveries-list",
+    "deliveries-get",
+    "replays-get",
+    "reconciliations-get",
+    "reconciliations-list",
+  ])("in %s", async (name) => {
+    expect(await findingsWithoutLender(name)).not.toEqual([]);
+  });
 
   test("in deliveries-replay-one", { tags: "refused-query" }, async () => {
     expect(await findingsWithoutLender("deliveries-replay-one")).not.toEqual([]);

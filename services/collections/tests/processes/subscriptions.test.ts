@@ -16,7 +16,10 @@ const PEOPLE = 20;
 const ROUNDS = 16;
 /** The number of rounds before memory is measured. These rounds fill caches and pools. */
 const WARM_UP_ROUNDS = 8;
-/** The most bytes that a closed subscription may keep on the heap. A subscription that leaks keeps about 28,000. */
+/**
+ * The maximum number of bytes that a closed subscription may keep on the heap. A subscription that leaks keeps about
+ * 28,000.
+ */
 const MAX_BYTES_KEPT = 10_000;
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { id status } }";
 const FINAL = new Set(["PAID", "UNAVAILABLE", "SUPERSEDED"]);

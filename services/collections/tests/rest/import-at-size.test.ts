@@ -135,23 +135,24 @@ describe("an import of 1,000 rows", () => {
 
   test("is retried after a deadlock", async () => {
     await importRows(rowsOf("CIRCLE", 1));
-    const [holder, observer] = [await aConnection(), await aConnection()];
-    await holder.query("begin");
-    await holder.query("set local deadlock_timeout = '30s'");
+    const [gate, holder, observer] = [await aConnection(), await aConnection(), await aConnection()];
+    const lockCase = "select from cases.collection_case where source_loan_number = 'CIRCLE-0' for update";
+    await holder.query("begin; set local deadlock_timeout = '30s'");
     await holder.query(
       `insert into cases.collection_case
        select (jsonb_populate_record(c, jsonb_build_object('id', gen_random_uuid(), 'source_loan_number', 'CIRCLE-1'))).*
        from cases.collection_case c where source_loan_number = 'CIRCLE-0'`,
     );
+    // The import waits for the case that the gate has locked, and the holder waits behind the import. When the gate
+    // opens, the import locks the case and waits for the holder's new case: a deadlock from the start of that wait.
+    // PostgreSQL looks for a deadlock only once in a wait, after one second.
+    await gate.query(`begin; ${lockCase}`);
     const sent = importRows(rowsOf("CIRCLE", 2, () => ({ dpd: 7 })));
-    await waitForBlockedSession(observer);
-    const { rows } = await observer.query<{ id: string }>(
-      "select lender_id as id from cases.collection_case where source_loan_number = 'CIRCLE-0'",
-    );
-    await holder.query(
-      "select from cases.collection_case where lender_id = $1 and source_loan_number = 'CIRCLE-0' for update",
-      [rows[0]!.id],
-    );
+    await expect.poll(() => sessionsWaitingForLocks(observer)).toBe(1);
+    const locked = holder.query(lockCase);
+    await expect.poll(() => sessionsWaitingForLocks(observer)).toBe(2);
+    await gate.query("commit");
+    await locked;
     await holder.query("rollback");
     expect(await sent).toMatchObject({ updated: 1, created: 1 });
   });

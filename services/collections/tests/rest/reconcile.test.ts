@@ -1,6 +1,7 @@
 import { verifyBooks } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { withoutTriggers } from "@collections/testing";
+import * as fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
@@ -42,10 +43,14 @@ beforeEach(async () => {
   lender = await aLender(service);
 });
 
+/** Reconciles, and repeats the call while another one of the lender runs. */
 async function reconcile(rows: readonly unknown[], window: object = DAY): Promise<Answer> {
-  const { status, body } = await lender.call<Answer>("POST", PATH, { ...window, rows });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body;
+  let answer;
+  do {
+    answer = await lender.call<Answer>("POST", PATH, { ...window, rows });
+  } while (answer.status === 429);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  return answer.body;
 }
 
 function reported(loan: string, reference: string, amount: number, paidAt: string | undefined = NOON): object {
@@ -74,7 +79,7 @@ async function storedRuns(): Promise<object> {
   return rows[0]!;
 }
 
-test("214 payments against 213 names the missing payment, its call books the payment, and the second run is clean", async () => {
+test("a reconciliation of 214 payments names the one that is not booked, its confirm call books it, and the next run has no difference", async () => {
   const rows = [...(await confirmed(213)), reported("LN-7", "utr_missing", 12.5)];
   const first = await reconcile(rows);
   expect(first).toMatchObject({
@@ -102,7 +107,7 @@ test("214 payments against 213 names the missing payment, its call books the pay
   });
 });
 
-test("each difference stands in its list, with both sides", async () => {
+test("a reconciliation has each difference in one list, with the row and the booked payment", async () => {
   await lender.importCases(["A", "B", "C", "D", "E"].map((loan) => aRow(loan)));
   await confirm("A", "same", 100);
   await confirm("A", "ours", 101);
@@ -139,7 +144,37 @@ test("each difference stands in its list, with both sides", async () => {
   expect((await lender.getCase("A")).body).toMatchObject({ totalCollected: 201 });
 });
 
-test("a repeated row whose payment was paid long before the window is rejected, and the first one is compared", async () => {
+test("a row whose reference and amount are booked on another loan is onOtherLoan, however long ago that payment was paid", async () => {
+  await lender.importCases(
+    ["A", "B", ...Array.from({ length: 11 }, (_, index) => `C-${index}`)].map((loan) => aRow(loan)),
+  );
+  const paidAt = "2026-06-01T06:00:00.000Z";
+  await confirm("A", "moved", 105, paidAt);
+  await confirm("A", "part", 60, paidAt);
+  await confirm("A", "reçu", 70, paidAt);
+  await Promise.all(Array.from({ length: 11 }, (_, index) => confirm(`C-${index}`, "CASH", 50, paidAt)));
+  await withoutTriggers(service.app.database.pool, (client) =>
+    client.query("update ledger.payment_booking set reference = normalize(reference, NFD) where reference = 'reçu'"),
+  );
+  const rows = [
+    reported("B", "moved", 105),
+    reported("B", "part", 40),
+    reported("B", "reçu", 70),
+    reported("B", "CASH", 50),
+  ];
+  const ours = { loan: "A", amount: 105, reversedAmount: 0, currency: "INR", paidAt };
+  const answer = await reconcile(rows);
+  expect(answer).toMatchObject({
+    counts: { matched: 0, onOtherLoan: 2, onlyYours: 2 },
+    onOtherLoan: [
+      { loan: "B", reference: "moved", yours: { index: 0 }, ours },
+      { loan: "B", reference: "reçu", yours: { index: 2 }, ours: { loan: "A", amount: 70 } },
+    ],
+  });
+  expect(answer.onlyYours.map(({ reference }) => reference).toSorted()).toEqual(["CASH", "part"]);
+});
+
+test("a reconciliation rejects a repeated row and compares the first one, even if their payment is older than the window", async () => {
   await lender.importCases([aRow("A")]);
   await confirm("A", "month", 105, "2026-10-01T06:00:00.000Z");
   expect(await reconcile([reported("A", "month", 105), reported("A", "month", 105)])).toMatchObject({
@@ -148,7 +183,7 @@ test("a repeated row whose payment was paid long before the window is rejected, 
   });
 });
 
-test("the window includes its beginning and not its end", async () => {
+test("the window of a reconciliation includes its beginning and excludes its end", async () => {
   await lender.importCases([aRow("A")]);
   await confirm("A", "before", 1, "2026-11-20T18:29:59.999Z");
   await confirm("A", "first", 2, "2026-11-20T18:30:00.000Z");
@@ -161,7 +196,7 @@ test("the window includes its beginning and not its end", async () => {
   });
 });
 
-test("a reversed payment is in reversed unless the row has the rest, and is ignored if the row is absent too", async () => {
+test("a row of a reversed payment is in the list reversed unless it has the amount that is left; a wholly reversed payment needs no row", async () => {
   await lender.importCases(["A", "B", "C", "D", "E"].map((loan) => aRow(loan, { outstandingAmount: 5_000 })));
   const reverse = async (loan: string, fields: object) => {
     const reversal = { reference: "utr", reversalReference: `rev_${loan}`, reversedAt: "2026-11-22T06:00:00Z" };
@@ -269,9 +304,48 @@ test("a faulty row is rejected with the code and the pointer of each fault, and 
   ]);
 });
 
-test("a misspelled field of a row causes a warning", async () => {
-  const { warnings } = await reconcile([{ loan: "A", reference: "utr_1", amount: 10, paidOn: NOON }]);
-  expect(warnings).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/rows/0/paidOn" }]);
+test("an unknown field of a row causes a warning, whatever its value", async () => {
+  const { warnings, counts } = await reconcile([
+    { loan: "A", reference: "utr_1", amount: 10, paidOn: NOON },
+    { loan: "A", reference: "utr_2", amount: 10, mode: "a\u0000b" },
+  ]);
+  expect(warnings).toMatchObject([
+    { code: "UNKNOWN_FIELD", pointer: "/rows/0/paidOn" },
+    { code: "UNKNOWN_FIELD", pointer: "/rows/1/mode" },
+  ]);
+  expect(counts).toMatchObject({ onlyYours: 2, rejected: 0 });
+});
+
+test("each row is compared or rejected, whatever it contains, and the run is stored", async () => {
+  await lender.importCases([aRow("A")]);
+  const odd = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 200 }),
+    fc.constantFrom("\u0000", "\ud800", "\u200b", "\u0344".repeat(128), "\u{10ffff}".repeat(128)),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(
+      1e300,
+      Number.MAX_SAFE_INTEGER,
+      5e-324,
+      true,
+      null,
+      NOON,
+      "9999-12-31T23:59:59Z",
+      "-000001-01-01T00:00:00Z",
+    ),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  const rowOf = (value: typeof odd) =>
+    fc.record(
+      { loan: fc.oneof(fc.constant("A"), value), reference: value, amount: value, paidAt: value, mode: value },
+      { requiredKeys: [] },
+    );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(rowOf(odd), odd), { maxLength: 20 }), async (rows) => {
+      const { counts } = await reconcile(rows);
+      expect(counts["onlyYours"]! + counts["rejected"]!).toBe(rows.length);
+    }),
+    { numRuns: 60 },
+  );
 });
 
 test.each([
@@ -280,20 +354,20 @@ test.each([
   ["a window of more than 32 days", { from: "2026-10-01T00:00:00Z", to: "2026-11-02T00:00:00.001Z" }, "INVALID_DATE"],
   ["a window without a zone", { from: "2026-11-20T18:30:00", to: DAY.to }, "NOT_UTC"],
   ["no window", { from: undefined }, "REQUIRED"],
-  ["rows that are no array", { rows: {} }, "WRONG_TYPE"],
-])("%s is refused, and no run is stored", async (_what, fields, code) => {
+  ["rows that are not an array", { rows: {} }, "WRONG_TYPE"],
+])("a reconciliation with %s is refused, and no run is stored", async (_what, fields, code) => {
   const { status, body } = await lender.call("POST", PATH, { ...DAY, rows: [], ...fields });
   expect({ status, code: body["code"] }).toEqual({ status: 422, code });
   expect(await storedRuns()).toEqual({ runs: 0, staged: 0 });
 });
 
-test("a window that ends in the future is compared", async () => {
+test("a reconciliation may have a window that ends in the future", async () => {
   expect(await reconcile([], { from: "2026-11-20T18:30:00Z", to: "2026-12-20T18:30:00Z" })).toMatchObject({
     clean: true,
   });
 });
 
-describe("rows at the limit", () => {
+describe("the limit of rows in a reconciliation", () => {
   const rows = Array.from({ length: 10_001 }, (_, index) => reported("A", `utr_${index}`, 1));
 
   test("10,000 rows are compared", async () => {
@@ -321,7 +395,28 @@ test("payments and loans of another lender are neither compared nor shown", asyn
   expect(answer.onlyYours.filter(({ confirm: call }) => call !== null)).toMatchObject([{ loan: "OWN" }]);
 });
 
-test("concurrent runs of the same rows have the same result, and each is stored", async () => {
+test("a reconciliation gets RATE_LIMITED while another one of the lender runs, and succeeds afterwards", async () => {
+  const rows = await confirmed(2);
+  const { id } = (await lenderByCode(service.app.database.em(), lender.code))!;
+  const running = await service.app.database.pool.connect();
+  try {
+    await running.query("begin");
+    await running.query("select pg_advisory_xact_lock(hashtextextended('ledger.reconciliations/' || $1, 0))", [id]);
+    const { status, body, headers } = await lender.call("POST", PATH, { ...DAY, rows });
+    expect({ status, body, headers }).toMatchObject({
+      status: 429,
+      body: { code: "RATE_LIMITED" },
+      headers: { "retry-after": "2" },
+    });
+    expect(await storedRuns()).toEqual({ runs: 0, staged: 0 });
+  } finally {
+    await running.query("rollback");
+    running.release();
+  }
+  expect(await reconcile(rows)).toMatchObject({ clean: true });
+});
+
+test("concurrent reconciliations of the same rows run one after the other, and have the same result", async () => {
   const rows = [...(await confirmed(40)), reported("LN-1", "utr_missing", 5)];
   const answers = await Promise.all(Array.from({ length: 6 }, () => reconcile(rows)));
   const expected = { matched: 40, onlyYours: 1, onlyOurs: 0 };
@@ -329,7 +424,7 @@ test("concurrent runs of the same rows have the same result, and each is stored"
   expect(await storedRuns()).toEqual({ runs: new Set(answers.map(({ runId }) => runId)).size, staged: 0 });
 });
 
-test("a run beside confirmations finds each payment on one side at most, and changes none of them", async () => {
+test("a reconciliation while payments are confirmed finds each row booked or missing, and the books stay correct", async () => {
   const rows = await confirmed(30);
   const later = Array.from({ length: 30 }, (_, index) => [`LN-${index}`, `late_${index}`, 3] as const);
   const [answer] = await Promise.all([

@@ -32,81 +32,95 @@ describe("the OpenAPI document", () => {
     const document = await (await fetch(`${behind.url}/openapi.json`)).json();
     expect(document).toMatchObject({ servers: [{ url: "/collections" }] });
     const page = await (await fetch(`${behind.url}/docs/reference`)).text();
-    expect(page).toContain('data-document="/collections/openapi.json"');
-    expect(page).toMatch(/data-library="\/collections\/docs\/swagger-ui\/[\d.]+\/swagger-ui-bundle\.js"/);
+    expect(page).toContain('href="/collections/openapi.json"');
+    const health = await (await fetch(`${behind.url}/docs/reference/health`)).text();
+    expect(health).toContain('data-path="/collections/api/v1/partner/health"');
   });
 });
 
-describe("the API reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
+describe("the API reference", { timeout: BROWSER_TIMEOUT_MS }, () => {
   beforeAll(async () => {
-    open = await browser.open(`${service.url}/docs/reference`);
-    await open.page.getByText("Check your signature").waitFor({ timeout: BROWSER_TIMEOUT_MS });
+    open = await browser.open(`${service.url}/docs/reference/health`);
   }, BROWSER_TIMEOUT_MS);
 
-  test("has a Content-Security-Policy that allows this origin only", async () => {
-    const { headers } = await fetch(`${service.url}/docs/reference`);
-    const policy = headers.get("content-security-policy")!;
-    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
-    expect(policy).toContain("connect-src 'self';");
-    expect(policy).not.toMatch(/https?:|unsafe|\*/);
-  });
-
-  test("serves the Swagger UI bundle as immutable under its version, and no other file of that package", async () => {
-    const page = await (await fetch(`${service.url}/docs/reference`)).text();
-    const [library = ""] = /\/docs\/swagger-ui\/[\d.]+\/swagger-ui-bundle\.js/.exec(page) ?? [];
-    const { status, headers } = await fetch(service.url + library);
-    expect(status).toBe(200);
-    expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-    for (const other of ["package.json", "swagger-ui-bundle.js.map", "..%2Findex.js"]) {
-      expect((await fetch(service.url + library.replace("swagger-ui-bundle.js", other))).status).toBe(404);
+  test("has a Content-Security-Policy that lets pages with endpoints connect to this origin only", async () => {
+    const policies = await Promise.all(
+      ["/docs/reference", "/docs/reference/health", "/docs/reference/problems"].map(async (path) => {
+        const { headers } = await fetch(service.url + path);
+        return headers.get("content-security-policy")!;
+      }),
+    );
+    for (const policy of policies) {
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+      expect(policy).not.toMatch(/https?:|unsafe|\*/);
     }
-    expect((await fetch(service.url + library.replace(/[\d.]+\/swagger/, "1.0.0/swagger"))).status).toBe(404);
+    const mayConnect = policies.map((policy) => /connect-src ([^;]+)/.exec(policy)?.[1]);
+    expect(mayConnect).toEqual(["'none'", "'self'", "'none'"]);
   });
 
-  test("shows every operation and webhook of the OpenAPI document", async () => {
+  test("has a section for every operation and webhook of the OpenAPI document, and lists all endpoints first", async () => {
     const { paths, webhooks } = openApiDocument();
-    const operations = Object.values(paths).flatMap((methods) => Object.keys(methods));
-    expect(await open.page.locator(".opblock").count()).toBe(operations.length + Object.keys(webhooks).length);
-    await open.screenshot("reference");
+    const idsOf = (all: object): string[] =>
+      Object.values(all).flatMap((methods: object) =>
+        Object.values(methods).map(({ operationId }: { operationId: string }) => operationId),
+      );
+    const operations = idsOf(paths);
+    const overview = await (await fetch(`${service.url}/docs/reference`)).text();
+    const pages = new Map<string, string>();
+    for (const id of [...operations, ...idsOf(webhooks)]) {
+      const [, path = ""] = new RegExp(`href="(/docs/reference/[a-z]+)#${id}"`).exec(overview) ?? [];
+      if (!pages.has(path)) pages.set(path, await (await fetch(service.url + path)).text());
+      expect(pages.get(path)).toContain(`<h2 id="${id}">`);
+    }
+    expect(pages.size).toBe(6);
   });
 
-  test("fits a phone's screen with an operation expanded", async () => {
-    const phone = await browser.open(`${service.url}/docs/reference#/Payments/confirmPayment`, { screen: "phone" });
-    await phone.page.getByText("The payment is booked already").first().waitFor({ timeout: BROWSER_TIMEOUT_MS });
-    expect(await phone.overflow()).toBe(0);
-    expect(phone.errors).toEqual([]);
-    expect(phone.requestsElsewhere()).toEqual([]);
-    await phone.screenshot("reference");
-    await phone.close();
+  test("shows the parameters, the body, the answers and the error codes of an operation", async () => {
+    const { page } = await browser.open(`${service.url}/docs/reference/payments#confirmPayment`);
+    const section = page.getByRole("region", { name: "Book a captured payment, exactly once" });
+    expect(await section.getByText("POST /api/v1/partner/cases/{loan}/payments/confirm").count()).toBe(1);
+    expect(await section.locator("dt", { hasText: "loan" }).first().textContent()).toBe("loan string");
+    expect(await section.locator("dt", { hasText: "reference" }).first().isVisible()).toBe(true);
+    expect(await section.locator(".status").allTextContents()).toEqual(expect.arrayContaining(["200", "409", "422"]));
+    expect(await section.getByRole("link", { name: "DUPLICATE_CONFIRMATION" }).getAttribute("href")).toBe(
+      "/docs/errors#DUPLICATE_CONFIRMATION",
+    );
+  });
+
+  test("leads an old link to an operation to its section", async () => {
+    const { page } = await browser.open(`${service.url}/docs/reference#/Payments/confirmPayment`);
+    await expect.poll(() => page.url()).toBe(`${service.url}/docs/reference/payments#confirmPayment`);
   });
 
   test("signs a tried request in the browser, and neither sends nor stores the secret", async () => {
-    const secret = await fillKey();
     const sent: { url: string; headers: object; body: string | null }[] = [];
     open.page.on("request", (request) => {
       sent.push({ url: request.url(), headers: request.headers(), body: request.postData() });
     });
-    expect(await tried("Check your signature")).toContain(`"lenderCode": "${lender.code}"`);
-    expect(sent).toMatchObject([{ url: `${service.url}/api/v1/partner/health` }]);
-    expect(Object.keys(sent[0]!.headers)).toContain("x-service-signature");
+    expect(await tried("health", "Check your signature")).toContain(`"lenderCode": "${lender.code}"`);
+    const calls = sent.filter(({ url }) => url.includes("/api/"));
+    expect(calls).toMatchObject([{ url: `${service.url}/api/v1/partner/health` }]);
+    expect(Object.keys(calls[0]!.headers)).toContain("x-service-signature");
+    const [[, secret] = ["", ""]] = lender.secrets;
     const stored = await open.page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie])");
     const shown = await open.page.locator("body").textContent();
     expect(JSON.stringify(sent) + String(stored) + shown).not.toContain(secret);
   });
 
   test("signs the exact body and the path that the browser encodes", async () => {
-    await fillKey();
     await lender.importCases([aRow("MUM/2023 ü'1")]);
-    expect(await tried("Import cases, or check them in a dry run")).toContain('"received": 3');
-    const answer = await tried("Read the state of a loan's current case", async (operation) => {
-      await operation.getByPlaceholder("loan", { exact: true }).fill("MUM/2023 ü'1");
+    expect(await tried("cases", "Import cases, or check them in a dry run")).toContain('"received": 3');
+    const answer = await tried("cases", "Read the state of a loan's current case", async (operation) => {
+      await operation.getByLabel("loan").fill("MUM/2023 ü'1");
     });
     expect(answer).toContain(`"sourceLoanNumber": "MUM/2023 ü'1"`);
   });
 
   test("shows the service's 401 when no key is filled in", async () => {
-    await open.page.getByLabel("Key id").fill("");
-    expect(await tried("List your events and the state of their delivery")).toContain("MISSING_AUTHORIZATION");
+    const answer = await tried("deliveries", "List your events and the state of their delivery", async () => {
+      await open.page.getByLabel("Key id").fill("");
+    });
+    expect(answer).toContain("MISSING_AUTHORIZATION");
   });
 
   test("has logged no unexpected error and sent no request to another origin in all these tests", () => {
@@ -116,23 +130,23 @@ describe("the API reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
   });
 });
 
-async function fillKey(): Promise<string> {
+async function fillKey(): Promise<void> {
   const [[keyId, secret] = ["", ""]] = lender.secrets;
   await open.page.getByLabel("Key id").fill(keyId);
   await open.page.getByLabel("Secret").fill(secret);
-  return secret;
 }
 
 type Operation = ReturnType<OpenPage["page"]["locator"]>;
 
-/** Tries out the operation with this summary and returns the response that the page shows. */
-async function tried(summary: string, fill?: (operation: Operation) => Promise<void>): Promise<string> {
-  const operation = open.page.locator(".opblock", { hasText: summary });
-  await operation.locator(".opblock-summary").getByText(summary).click();
-  await operation.getByRole("button", { name: "Try it out" }).click();
-  await fill?.(operation);
-  await operation.getByRole("button", { name: "Execute" }).click();
-  const answer = operation.locator(".live-responses-table .highlight-code").first();
+/** Tries the operation with this summary on a page of the reference, and returns the answer that the page shows. */
+async function tried(name: string, summary: string, fill?: (operation: Operation) => Promise<void>): Promise<string> {
+  await open.page.goto(`${service.url}/docs/reference/${name}`, { waitUntil: "networkidle" });
+  await fillKey();
+  const operation = open.page.getByRole("region", { name: summary });
+  await operation.locator("summary", { hasText: "Try it" }).click();
+  await fill?.(operation.getByRole("form"));
+  await operation.getByRole("button", { name: "Send the request" }).click();
+  const answer = operation.getByRole("group", { name: "Body of the answer" });
   await answer.waitFor();
   return (await answer.textContent()) ?? "";
 }

@@ -119,6 +119,84 @@ describe("a reversal", () => {
     ]);
   });
 
+  test("in part takes the payment's own excess first, and the case stays collected while nothing is outstanding", async () => {
+    const loan = await aLoan();
+    await pay(loan, "A", 150);
+    expect((await reverse(loan, reversal({ amount: 30 }))).body).toMatchObject({
+      status: "collected",
+      outstandingAfter: 0,
+      excessAmount: 20,
+      totalCollected: 120,
+    });
+    expect((await reverse(loan, reversal({ reversalReference: "rev_2", amount: 30 }))).body).toMatchObject({
+      status: "in_progress",
+      outstandingAfter: 10,
+      excessAmount: 0,
+      totalReversed: 60,
+    });
+    expect((await reverse(loan, reversal({ reversalReference: "rev_3" }))).body).toMatchObject({
+      amount: 90,
+      outstandingAfter: 100,
+      totalCollected: 0,
+    });
+    const kinds = (await loanEvents(service, lender.code, loan)).map(({ kind }) => kind);
+    expect(kinds.slice(-4)).toEqual(["payment.reversed", "payment.reversed", "case.reopened", "payment.reversed"]);
+  });
+
+  test("reopens a collected case, and case.closed is sent again when the case is cleared again", async () => {
+    const loan = await aLoan();
+    await pay(loan, "A", 100);
+    await reverse(loan, reversal());
+    await pay(loan, "B", 100);
+    const events = await loanEvents(service, lender.code, loan);
+    expect(events.map(({ kind }) => kind)).toEqual([
+      "case.created",
+      "payment.collected",
+      "case.closed",
+      "payment.reversed",
+      "case.reopened",
+      "payment.collected",
+      "case.closed",
+    ]);
+    expect((await lender.getCase(loan)).body).toMatchObject({ status: "collected", cycle: 1, totalReversed: 100 });
+  });
+
+  test.each([
+    ["withdrawn", { action: "withdraw", reason: "recalled" }, 100],
+    ["closed", aRow("", { outstandingAmount: 0 }), 60],
+  ])("on a %s case changes the amounts and not the state", async (status, row, outstandingAfter) => {
+    const loan = await aLoan();
+    await pay(loan, "A", 60);
+    await lender.importCases([{ ...row, sourceLoanNumber: loan }]);
+    expect((await lender.getCase(loan)).body).toMatchObject({ status });
+    expect((await reverse(loan, reversal())).body).toMatchObject({ status, outstandingAfter, totalCollected: 0 });
+    const kinds = (await loanEvents(service, lender.code, loan)).map(({ kind }) => kind);
+    expect(kinds.at(-1)).toBe("payment.reversed");
+    expect(kinds).not.toContain("case.reopened");
+  });
+
+  test("of an earlier cycle changes the amounts of that cycle, and not the current case", async () => {
+    const loan = await aLoan();
+    await pay(loan, "A", 100);
+    const first = (await lender.getCase(loan)).body;
+    const outstandingAsOf = new Date(Date.now() + 60_000).toISOString();
+    await lender.importCases([aRow(loan, { outstandingAmount: 500, outstandingAsOf })]);
+    expect((await reverse(loan, reversal())).body).toMatchObject({
+      caseId: first["caseId"],
+      status: "collected",
+      outstandingAfter: 100,
+      totalReversed: 100,
+    });
+    expect((await lender.getCase(loan)).body).toMatchObject({
+      cycle: 2,
+      status: "new",
+      outstandingAfter: 500,
+      totalReversed: 0,
+    });
+    const [event] = (await loanEvents(service, lender.code, loan)).slice(-1);
+    expect(event).toMatchObject({ kind: "payment.reversed", outstandingAfter: 500, data: { cycle: 1 } });
+  });
+
   test("with an unknown field gets a warning, and a repeat of the reversal returns this warning again", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 60);
@@ -239,7 +317,7 @@ describe("a balance after a reversal", () => {
     });
   });
 
-  test("that already includes the reversal is not changed when the reversal arrives", async () => {
+  test("stays unchanged when a reversal arrives that it already includes", async () => {
     const loan = await aLoan(1_000);
     await pay(loan, "A", 600);
     const asOf = at(4);

@@ -124,7 +124,7 @@ test("a case that changes during a walk through GET cases with updatedSince is l
   expect(next.map(nameOf)).toEqual(["OLD-1", "OLD-900"]);
 });
 
-test("a sparse filter returns pages with a cursor until all rows are searched", async () => {
+test("a filter that few rows match returns pages with a cursor until all rows are searched", async () => {
   const lender = await newLender();
   await addCases(lender, { count: 45_000, prefix: "OLD", at: new Date(Date.now() - HOUR_MS) });
   await service.app.database.pool.query(

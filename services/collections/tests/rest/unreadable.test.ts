@@ -44,7 +44,7 @@ describe("bytes that are not a readable HTTP request get a problem as JSON:", ()
     ["CONNECT", "CONNECT lender.example:443 HTTP/1.1\r\nHost: lender.example\r\n\r\n", "ROUTE_NOT_FOUND"],
   ])("%s", async (_, text, code) => {
     const answer = await answerTo(service.url, Buffer.from(text, "latin1"));
-    const { status, title, type, retryable } = problemBody(new Problem(code, ""), "");
+    const { status, title, type, retryable } = problemBody(new Problem(code, ""), "", "");
     expect(answer.body).toMatchObject({ code, status, title, type, retryable, success: false });
     expect(answer.body["detail"]).toMatch(/^[A-Z].*\.$/);
     expect(answer).toMatchObject({

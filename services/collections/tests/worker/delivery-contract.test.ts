@@ -206,7 +206,7 @@ function troubledBehaviour({ trouble, poison }: Scenario, loan: string): (event:
 
 /** The payments and reversals that the service has acknowledged, as the lender's own books have them. */
 interface LenderBooks {
-  /** In the order of their confirmation. `left` is the part that is not reversed. */
+  /** The payments, in the order of their confirmation. `left` is the part of the amount that is not reversed. */
   readonly payments: { readonly loan: string; readonly reference: string; left: number }[];
   /** Everything paid minus everything reversed, by case id. */
   readonly collected: Map<unknown, number>;

@@ -1,8 +1,9 @@
 import { collectionsLedger } from "@collections/bookings";
-import { lenderByCode } from "@collections/lenders";
+import { actsOn, lenderByCode } from "@collections/lenders";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { extendChains } from "../../src/worker/worker.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
 
 test("a lender whose hash chain cannot be extended is logged and does not delay other lenders", async () => {
@@ -33,4 +34,26 @@ test("a lender whose hash chain cannot be extended is logged and does not delay 
   async function idOf(code: string): Promise<string> {
     return (await lenderByCode(database.em(), code))!.id;
   }
+});
+
+test("`ledger extend` adds an old row that no worker adds, and records the reason", async () => {
+  const service = await startTestService({ hasWorker: false });
+  const { database } = service.app;
+  const lender = await aLender(service);
+  await lender.importCases([aRow("LN-1")]);
+  await extendChains({ database, log: service.app.log });
+  await database.pool.query(
+    `insert into ledger.transfer
+     select (jsonb_populate_record(t, jsonb_build_object('id', '01900000' || right(t.id::text, 28), 'digest', null))).*
+     from ledger.transfer t`,
+  );
+  await extendChains({ database, log: service.app.log });
+  const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+  const extend = () => cli.json("ledger", "extend", "--lender", lender.code, "--reason", "row of a backup");
+  expect(await extend()).toEqual({ chains: [{ lenderCode: lender.code, blocks: 1, rows: 1, head: "2" }] });
+  expect(await extend()).toEqual({ chains: [{ lenderCode: lender.code, blocks: 0, rows: 0, head: "2" }] });
+  const { id } = (await lenderByCode(database.em(), lender.code))!;
+  const [act, earlier] = await actsOn(database.em(), id);
+  expect(act).toMatchObject({ act: "ledger.extended", reason: "row of a backup", data: { blocks: 1, rows: 1 } });
+  expect(earlier).not.toMatchObject({ act: "ledger.extended" });
 });

@@ -67,7 +67,7 @@ function signedText({ canonicalString }: Diagnosis): HTMLElement {
     element("h3", {}, "The text to sign"),
     element(
       "pre",
-      { tabindex: "0", class: "canonical" },
+      { tabindex: "0", class: "canonical", role: "group", "aria-label": "The text to sign" },
       ...lines,
       ...(rest > 0 ? [` … and ${rest} more characters`] : []),
     ),

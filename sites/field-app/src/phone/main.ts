@@ -1,12 +1,14 @@
 import { caseScreen } from "./screens/case.ts";
 import { caseListScreen } from "./screens/case-list.ts";
 import { earningsScreen } from "./screens/earnings.ts";
+import { startDay, syncDay } from "./data/day.ts";
 import { forgetAnswers } from "./data/kept-answers.ts";
 import { meScreen } from "./screens/me.ts";
 import { outcomeScreen } from "./screens/outcome.ts";
 import { flush, startOutbox } from "./data/outbox.ts";
 import { askedLinkScreen, paymentLinkScreen } from "./screens/payment-link.ts";
-import { go, PATHS, type Screen } from "./ui/screen.ts";
+import { startLanguage } from "./language/current.ts";
+import { go, noteDepth, PATHS, type Screen } from "./ui/screen.ts";
 import { onSessionEnd, signedInAs } from "./data/session.ts";
 import { show, startShell } from "./ui/shell.ts";
 import { signInScreen } from "./screens/sign-in.ts";
@@ -18,7 +20,7 @@ import { waitingScreen } from "./screens/waiting.ts";
 const SCREENS: readonly (readonly [RegExp, (...parts: string[]) => Screen])[] = [
   [/^#\/cases$/, caseListScreen],
   [/^#\/money$/, earningsScreen],
-  [/^#\/me$/, meScreen],
+  [/^#\/me$/, () => meScreen(showScreen)],
   [/^#\/waiting$/, waitingScreen],
   [/^#\/case\/([\w-]+)$/, caseScreen],
   [/^#\/case\/([\w-]+)\/visit$/, visitScreen],
@@ -28,15 +30,21 @@ const SCREENS: readonly (readonly [RegExp, (...parts: string[]) => Screen])[] = 
 ];
 
 let shownTo: string | undefined;
+startLanguage();
+noteDepth();
 startShell();
 startOutbox();
+startDay();
 // Reacts to a sign-in or sign-out in another window of the app.
 globalThis.addEventListener("storage", () => {
   if (signedInAs()?.fieldPartnerId === shownTo) return;
   if (signedInAs()) enter();
   else showScreen();
 });
-globalThis.addEventListener("hashchange", showScreen);
+globalThis.addEventListener("hashchange", () => {
+  noteDepth();
+  showScreen();
+});
 onSessionEnd(() => {
   forgetAnswers();
   showScreen();
@@ -46,7 +54,7 @@ keepForOffline();
 
 function showScreen(): void {
   shownTo = signedInAs()?.fieldPartnerId;
-  if (!signedInAs()) return show(signInScreen(enter));
+  if (!signedInAs()) return show(signInScreen({ enter, redraw: showScreen }));
   for (const [pattern, screen] of SCREENS) {
     const found = pattern.exec(location.hash);
     if (found) return show(screen(...found.slice(1)));
@@ -56,7 +64,7 @@ function showScreen(): void {
 
 /** Sends the user's actions that waited in the outbox for the sign-in, and shows the first screen. */
 function enter(): void {
-  void flush();
+  void flush().then(() => syncDay());
   if (location.hash === PATHS.today) showScreen();
   else go(PATHS.today, "replace");
 }
@@ -66,7 +74,7 @@ function keepForOffline(): void {
   if (!("serviceWorker" in navigator)) return;
   const base = document.documentElement.dataset["base"] ?? "";
   navigator.serviceWorker
-    .register(`${base}/app/modules/worker/offline.ts`, { scope: `${base}/app` })
+    .register(`${base}/app/offline.js`, { scope: `${base}/app` })
     // Without the service worker everything works except opening the app offline.
     .catch(() => undefined);
 }

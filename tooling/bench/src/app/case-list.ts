@@ -14,8 +14,8 @@ import { leastDisturbed } from "../figures/undisturbed.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
 /**
- * How fast the service and a minimal GraphQL server (`rival`) answer the list of cases, for a number of clients:
- * medians over the rounds.
+ * How fast the service and a minimal GraphQL server (`rival`) answer requests for the list of cases, with a given
+ * number of clients: medians over the rounds.
  */
 export interface ListFigures {
   readonly clients: number;

@@ -25,7 +25,7 @@ answerQuestions(async ({ url: at, accessToken, query, answer, clients, durationM
     connections.map((connection) => async () => {
       const { status, body } = await connection.send(request);
       if (status !== 200 || body.length !== answer.length)
-        throw new Error(`A list was answered with ${status}: ${body}`);
+        throw new Error(`The request for a list was answered with ${status}: ${body}`);
     }),
     { durationMs },
   );

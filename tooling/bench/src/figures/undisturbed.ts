@@ -14,8 +14,8 @@ export interface Watched<Round> {
 /** The share of the machine's processors that other processes may use before a round counts as disturbed. */
 const TOLERATED_PART = 0.1;
 /**
- * On a busy machine more rounds are measured than are needed: up to this many times as many. The least disturbed rounds
- * are kept.
+ * On a busy machine more rounds are measured than needed, and the least disturbed ones are kept. This is the maximum
+ * ratio of measured to needed rounds.
  */
 const TRIES_PER_ROUND = 2;
 

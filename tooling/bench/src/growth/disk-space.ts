@@ -7,7 +7,8 @@ import type { GrowthPlan } from "../plan.ts";
  */
 const BYTES_PER_EVENT = 3_500;
 /**
- * The most disk space that PostgreSQL's write-ahead log needs while a database is filled. A checkpoint removes the log.
+ * The maximum disk space that PostgreSQL's write-ahead log needs while a database is filled. A checkpoint removes the
+ * log.
  */
 const LOG_BYTES = 16 * 1_024 ** 3;
 const GIB = 1_024 ** 3;

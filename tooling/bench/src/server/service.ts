@@ -26,8 +26,9 @@ export interface ServiceSettings {
 export const MASTER_KEY = "0123456789abcdef".repeat(4);
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
-const MAIN = "services/collections/src/main.ts";
-const CLI = "services/collections/src/cli/main.ts";
+// The programs behind `pnpm start` and `pnpm collections`.
+const MAIN = "services/collections/bin/service.mjs";
+const CLI = "services/collections/bin/collections.mjs";
 const FLAGS = ["--disable-warning=ExperimentalWarning"];
 
 const run = promisify(execFile);
@@ -111,7 +112,8 @@ export async function measuredOperator(
   return { answer, elapsedMs: performance.now() - startedAt, peakMemoryMb: peak };
 }
 
-function environment(databaseUrl: string): NodeJS.ProcessEnv {
+/** Returns the environment of a process of the service or of a command. */
+export function environment(databaseUrl: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
     // Passes NODE_OPTIONS on to the service, so that it can be profiled: NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…"

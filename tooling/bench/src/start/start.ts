@@ -1,6 +1,9 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BenchServer } from "../server/bench-server.ts";
 import { fillBooks } from "../books/books.ts";
+import { type CommandCost, commandLines, commandsText, measureCommands } from "./commands.ts";
 import { startChild } from "../load/child.ts";
 import type { LoadResult } from "../load/closed-loop.ts";
 import type { ConfirmLoad } from "../load/confirm-load.ts";
@@ -12,6 +15,7 @@ import { type ImportCost, measureImports } from "./package-imports.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { milliseconds, ratioText, table, whole } from "../figures/text-table.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
+import { builtService } from "@collections/bundle";
 
 /**
  * How a server process starts on a migrated database: its memory, and the time from exec to the first "ready" answer.
@@ -30,6 +34,8 @@ export interface StartReport {
   readonly loadedMb: number | undefined;
   readonly confirmations: number;
   readonly imports: readonly ImportCost[];
+  /** The first is the minimal process that the commands are compared with. */
+  readonly commands: readonly CommandCost[];
 }
 
 export interface StartBench {
@@ -43,16 +49,20 @@ interface Started {
   readonly residentMb: number | undefined;
 }
 
-const BARE = "tooling/bench/src/start/bare-process.ts";
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+const BUILD = "tooling/bundle/src/main.ts";
+const BARE = "tooling/bench/src/start/bare-server.mjs";
 const LOANS = { lenderCodes: ["START"], perLender: 1_000 };
 /** How long a started process rests, so that it can do the work that its start postponed, and collect garbage. */
 const REST_MS = 2_000;
 
 /**
  * Measures how fast the service starts and how much memory it needs. Starts the service and a minimal process (Express
- * and `pg`) in turn, for comparison. Then loads the service for a while.
+ * and `pg`) in turn, for comparison. Then loads the service for a while, and measures commands and imports.
  */
 export async function measureStart({ plan, server, onProgress }: StartBench): Promise<StartReport> {
+  onProgress("bundling the present sources");
+  execFileSync(process.execPath, ["--disable-warning=ExperimentalWarning", BUILD], { cwd: ROOT });
   onProgress("filling the database");
   const databaseUrl = await server.createDatabase("started");
   const books = await fillBooks(databaseUrl, [{ loans: LOANS, options: [] }]);
@@ -62,14 +72,19 @@ export async function measureStart({ plan, server, onProgress }: StartBench): Pr
   });
   onProgress("starting");
   await round();
-  const watched = await leastDisturbed(plan.rounds, [process.pid, server.pid], round);
+  const pids = [process.pid, server.pid];
+  const watched = await leastDisturbed(plan.rounds, pids, round);
   const rounds = watched.map((one) => one.round);
   onProgress(`confirming for ${plan.loadMs / 1_000} s`);
   const loaded = await underLoad(plan, databaseUrl, books.keys);
+  onProgress("running commands");
+  const bundle = builtService().cli;
+  const commands = await measureCommands(databaseUrl, { bundle, rounds: plan.rounds, pids });
   onProgress("importing each package");
   const imports = await measureImports(plan.rounds);
   return {
     imports,
+    commands,
     serviceMs: spreadOf(rounds.map(({ service }) => service.readyMs)),
     bareMs: spreadOf(rounds.map(({ bare }) => bare.readyMs)),
     startRatio: spreadOf(rounds.map(({ service, bare }) => service.readyMs / bare.readyMs)),
@@ -127,6 +142,8 @@ export function startText({ rounds, loadMs }: StartPlan, report: StartReport): s
       "left",
     ),
     "",
+    commandsText(rounds, report.commands),
+    "",
     `Importing a package from its sources in a new process, compared with importing pg; ${rounds} rounds in turn`,
     table(
       "package,ms,÷ pg,resident MB",
@@ -142,7 +159,8 @@ export function startLines({ rounds, loadMs }: StartPlan, report: StartReport): 
   const ready = { figure: "exec to ready", ours: `${whole(serviceMs.median)} ms` };
   const beside = (figure: string) => `bare node, Express and pg: ${figure}`;
   const lines = [ratioLine({ ...ready, beside: beside(`${whole(bareMs.median)} ms`), ratio: startRatio, rounds })];
-  if (!idleMb || !bareMb || !idleRatio || loadedMb === undefined) return lines;
+  const commands = commandLines(rounds, report.commands);
+  if (!idleMb || !bareMb || !idleRatio || loadedMb === undefined) return [...lines, ...commands];
   const idle = { figure: "resident memory, idle", ours: `${whole(idleMb.median)} MB` };
   const loaded = loadedMb / idleMb.median;
   return [
@@ -155,5 +173,6 @@ export function startLines({ rounds, loadMs }: StartPlan, report: StartReport): 
       ratio: loaded.toFixed(2),
       rounds: 1,
     },
+    ...commands,
   ];
 }

@@ -7,7 +7,7 @@ const ON_CLUSTER = "-on-cluster";
  */
 export interface SentStatements {
   readonly sent: readonly Statement[];
-  /** Reasons by name. */
+  /** The reasons, by the names of the statements. */
   readonly notSent: ReadonlyMap<string, string>;
 }
 

@@ -23,13 +23,13 @@ export interface Callable {
 
 /** The properties of a migrated database that the rules need. Types have their names from `pg_type.typname`. */
 export interface Catalog {
-  /** By "schema.table". A table that is missing here belongs to PostgreSQL or to a library, and is local. */
+  /** The tables, by "schema.table". A table that is missing here belongs to PostgreSQL or to a library, and is local. */
   readonly tables: ReadonlyMap<string, CatalogTable>;
   readonly functions: ReadonlyMap<string, readonly Callable[]>;
   readonly operators: ReadonlyMap<string, readonly Callable[]>;
   /** The volatility of each cast. The key is "<source type> <target type>". */
   readonly casts: ReadonlyMap<string, Volatility>;
-  /** By type: the volatility of its input function (text to value) and of its output function (value to text). */
+  /** For each type, the volatility of its input function (text to value) and of its output function (value to text). */
   readonly textForms: ReadonlyMap<string, { readonly read: Volatility; readonly write: Volatility }>;
   /** Definitions of the functions of our schemas, as `pg_get_functiondef` prints them. */
   readonly bodies: readonly { readonly name: string; readonly definition: string }[];

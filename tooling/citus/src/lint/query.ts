@@ -16,7 +16,7 @@ export interface Source {
   readonly alias: string;
   /** The placement of a table, or the kind of another item. */
   readonly kind: Placement | "function" | "values" | "cte" | "subquery";
-  /** "schema.table" */
+  /** The name of the table, as "schema.table"; undefined if the item is no table. */
   readonly table: string | undefined;
   /** Names and types of the known columns. */
   readonly columns: ReadonlyMap<string, string | undefined>;

@@ -261,7 +261,13 @@ async function checkInvariants(
   await copyBooks(cluster.pool, url);
   const rows = new Pool({ connectionString: url, max: 1 });
   try {
-    const violations = await violationsIn({ rows, model, lender: seenByAll(lenders), verification });
+    const violations = await violationsIn({
+      rows,
+      model,
+      lender: seenByAll(lenders),
+      verification,
+      reconciliation: null,
+    });
     const booked = await rows.query<{ count: string }>("select count(*) from ledger.payment_booking");
     return {
       counts: model.counts,

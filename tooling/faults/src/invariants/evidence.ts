@@ -22,12 +22,26 @@ export interface Verification {
   readonly problems: readonly { readonly code: string; readonly id: string; readonly detail: string }[];
 }
 
+/** The part of the document of `collections payment reconcile --json` that the invariants read. */
+export interface Reconciliation {
+  readonly counts: Readonly<
+    Record<
+      "matched" | "onlyYours" | "onlyOurs" | "amountDiffers" | "onOtherLoan" | "otherDay" | "reversed" | "rejected",
+      number
+    >
+  >;
+  readonly onlyOurs: readonly { readonly reference: string }[];
+  readonly reversed: readonly { readonly reference: string }[];
+}
+
 /** The data that the invariants are checked against, after all work has ended. */
 export interface Evidence {
   readonly rows: Rows;
   readonly model: Pick<Model, "payments" | "reversals" | "batches" | "links" | "oddities">;
   readonly lender: LenderSide;
   readonly verification: Verification;
+  /** Null on a cluster, where the payments of several lenders are in one model. */
+  readonly reconciliation: Reconciliation | null;
 }
 
 /** A condition that must hold after every fault. */

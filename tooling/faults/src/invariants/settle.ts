@@ -1,8 +1,13 @@
 import type { LenderTwin } from "@collections/lender-twin";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Evidence, LenderSide, Verification } from "./evidence.ts";
-import { type CommandResult, startOperator } from "../processes/service-process.ts";
+import type { Evidence, LenderSide, Reconciliation, Verification } from "./evidence.ts";
+import { type CommandResult, type Settings, startOperator } from "../processes/service-process.ts";
+import { LENDER } from "../stage/original.ts";
 import type { Stage } from "../stage/stage.ts";
+import type { Model } from "../traffic/model.ts";
 import { unsettled } from "./unsettled.ts";
 
 /**
@@ -17,6 +22,7 @@ const CALM_MS = 4_000;
  */
 const GOES_ON_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 500;
+const WINDOW_MS = 30 * 86_400_000;
 
 /**
  * Waits until no work is left, or until no more events are delivered. The checks then report what is left.
@@ -66,11 +72,37 @@ async function shiftTimestamps({ postgres }: Stage): Promise<void> {
 
 /**
  * Collects what the invariants check: the rows in the database, the record of all requests and answers, the lender's
- * own records and the result of `ledger verify`.
+ * own records, and the results of `ledger verify` and `payment reconcile`.
  */
 export async function gatherEvidence({ lender, model, postgres, settings }: Stage): Promise<Evidence> {
   const verification = readVerification(await startOperator(settings, "ledger", "verify", "--json").done);
-  return { rows: postgres.pool, model, lender: seenBy(lender), verification };
+  const reconciliation = await reconcile(settings, model);
+  return { rows: postgres.pool, model, lender: seenBy(lender), verification, reconciliation };
+}
+
+/**
+ * Reconciles the acknowledged payments with the bookings, by the operators' command. The window is so long that it
+ * contains the payments of a run with shifted clocks.
+ */
+export async function reconcile(settings: Settings, { payments }: Pick<Model, "payments">): Promise<Reconciliation> {
+  const folder = mkdtempSync(join(tmpdir(), "collections-reconciled-"));
+  try {
+    const path = join(folder, "acknowledged.csv");
+    const lines = [...payments.values()]
+      .filter(({ acknowledged }) => acknowledged)
+      .map(({ loan, reference, amountMinor }) => `${loan},${reference},${(amountMinor / 100).toFixed(2)}\n`);
+    writeFileSync(path, `loan,reference,amount\n${lines.join("")}`);
+    const [from, to] = [-WINDOW_MS / 2, WINDOW_MS / 2].map((ms) => new Date(Date.now() + ms).toISOString());
+    const window = [`--from=${from}`, `--to=${to}`];
+    const command = ["payment", "reconcile", path, `--lender=${LENDER}`, ...window, "--json"];
+    const { code, stdout, stderr } = await startOperator(settings, ...command).done;
+    if (code !== 0 && code !== 6) {
+      throw new Error(`\`payment reconcile\` failed with exit code ${code}: ${stdout}${stderr}`);
+    }
+    return JSON.parse(stdout) as Reconciliation;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** The records of the lender's own systems. */

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Settings by their environment names. */
+/** Settings of a process, by the names of their environment variables. */
 export type Settings = Readonly<Record<string, string>>;
 
 /** How a process ended. */

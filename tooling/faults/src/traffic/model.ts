@@ -49,12 +49,12 @@ export interface Counts {
   hits: number;
   /** Payments and reversals that were recorded although no answer said so. */
   lostAnswers: number;
-  /** Acknowledged reversals. */
+  /** The number of acknowledged reversals. */
   reversed: number;
   /** Kills that waited for a server's commit, and how many of them hit a commit on its way to the disk. */
   killsTimed: number;
   killsAmidCommit: number;
-  /** Answers of 503. */
+  /** The number of answers with the status 503. */
   refused: number;
   /** The longest time from a strike to the next acknowledged payment. */
   slowestRecoveryMs: number;
@@ -80,7 +80,7 @@ const ODD_ANSWERS_KEPT = 20;
  */
 export class Model {
   readonly payments: Map<string, Payment> = new Map();
-  /** By their reversal references, which a run never repeats. */
+  /** The reversals, by their reversal references, which a run never repeats. */
   readonly reversals: Map<string, Reversal> = new Map();
   readonly batches: Batch[] = [];
   readonly links: LinkRequest[] = [];

@@ -72,7 +72,7 @@ export function addImportCommand(command: Command): void {
       `
 Shows the changes that the file makes, asks for confirmation, and applies 1,000 rows at a time. Usual column names are known,
 such as Loan No, Customer Name, Mob No, POS, EMI_AMT and DPD. Rejected rows are written to FILE.rejected.csv with the reasons,
-and the exit code is 6. You may interrupt the import: importing the same file again is harmless, and --resume
+and the exit code is 6. A column assignTo with the ids of field partners also assigns the cases; none unassigns. You may interrupt the import: importing the same file again is harmless, and --resume
 skips the rows that have been applied.
 
 Examples:
@@ -143,7 +143,8 @@ async function runImport(
 function finish({ lender, file, reading }: Inspected, outcome: FileOutcome, dryRun: boolean): void {
   const json = { lenderCode: lender.code, dryRun, ...shownDifference(file, reading.columns, outcome) };
   answer(json, differenceText(outcome, { lender, dryRun }));
-  if (outcome.tally.summary["rejected"]! > 0) process.exitCode = EXIT.partly;
+  const { rejected = 0, notAssigned = 0 } = outcome.tally.summary;
+  if (rejected > 0 || notAssigned > 0) process.exitCode = EXIT.partly;
 }
 
 function earlierText(

@@ -1,4 +1,4 @@
-import { type AssignedWork, assignedWorkOf } from "@collections/cases";
+import { type AssignedWork, assignedWorkOf, maskedPhone } from "@collections/cases";
 import { publicId, transaction } from "@collections/database";
 import {
   clearOtpLimit,
@@ -6,13 +6,17 @@ import {
   issueAccessToken,
   resumeFieldPartner,
   suspendFieldPartner,
+  updateFieldPartner,
 } from "@collections/field-partners";
 import { Command } from "commander";
+import { addReadCommands } from "./field-partner-read.ts";
+import { readReason } from "../terminal/read-options.ts";
+import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { counted } from "../terminal/counted.ts";
 import { answer, idOf, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
 
-/** `field-partner …`: registers field partners, issues their access tokens, and suspends or resumes them. */
+/** `field-partner …`: registers, lists, shows and changes field partners, issues their access tokens, and suspends or resumes them. */
 export function fieldPartnerCommand(): Command {
   const fieldPartner = new Command("field-partner").description(
     "Register and manage field partners, the people who visit borrowers.",
@@ -25,6 +29,24 @@ export function fieldPartnerCommand(): Command {
     .option("--time-zone <name>", "the time zone, as an IANA name; by default derived from the phone number")
     .addHelpText("after", '\nExample:\n  pnpm collections field-partner create --name "Asha Rao" --phone +919800000001')
     .action((options: { name: string; phone: string; timeZone?: string }) => create(options));
+  addReadCommands(fieldPartner);
+  fieldPartner
+    .command("update")
+    .argument("<id>", "the field partner's id")
+    .description("Change a person's name, phone number or time zone. The person stays signed in.")
+    .option("--name <name>", "the name that lenders and borrowers see")
+    .option("--phone <number>", "the new phone number in E.164, with which the person signs in from now on")
+    .option("--time-zone <name>", "the time zone, as an IANA name")
+    .requiredOption("--reason <text>", "the reason, for the audit log", readReason)
+    .addHelpText(
+      "after",
+      `
+If the old phone was lost or stolen, also end the sessions: field-partner suspend, and then field-partner resume.
+
+Example:
+  pnpm collections field-partner update fp_0192… --phone +919800000002 --reason "New SIM"`,
+    )
+    .action((id: string, options: UpdateOptions) => update(id, options));
   fieldPartner
     .command("token")
     .argument("<id>", "the field partner's id")
@@ -77,6 +99,35 @@ async function create({ name, phone, timeZone }: { name: string; phone: string; 
     const { id } = await transaction(em(), (tx) => createFieldPartner(tx, input));
     const fieldPartnerId = publicId("fp", id);
     answer({ fieldPartnerId }, `Field partner ${fieldPartnerId} is registered.`);
+  });
+}
+
+interface UpdateOptions {
+  name?: string;
+  phone?: string;
+  timeZone?: string;
+  reason: string;
+}
+
+async function update(given: string, { name, phone, timeZone, reason }: UpdateOptions): Promise<void> {
+  const changes = {
+    ...(name !== undefined && { displayName: name }),
+    ...(phone !== undefined && { phone }),
+    ...(timeZone !== undefined && { timeZone }),
+  };
+  if (Object.keys(changes).length === 0) {
+    throw new Refusal("REQUIRED", "Give --name, --phone or --time-zone.", EXIT.notUnderstood);
+  }
+  await withDatabase(async ({ em }) => {
+    const fieldPartnerId = idOf("fp", "field partner", given);
+    const changed = await transaction(em(), (tx) => updateFieldPartner(tx, { fieldPartnerId, changes, reason }));
+    const shown = {
+      fieldPartnerId: publicId("fp", fieldPartnerId),
+      displayName: changed.displayName,
+      phone: maskedPhone(changed.phone),
+      timeZone: changed.timeZone,
+    };
+    answer(shown, `${shown.displayName} now has the phone ${shown.phone} and the time zone ${shown.timeZone}.`);
   });
 }
 

@@ -1,6 +1,12 @@
 import { publicId } from "@collections/database";
 import { type CreditedSum, linesOfPayout, listPayouts, payoutById, payoutByReference } from "@collections/earnings";
-import { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "@collections/flows";
+import {
+  payoutPreview,
+  payoutsDue,
+  type PayoutToRecord,
+  recordPayout,
+  type RecordPayoutOutcome,
+} from "@collections/flows";
 import { type CurrencyCode, readAmount, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
 import {
@@ -13,12 +19,13 @@ import {
   shownLine,
   shownPayout,
 } from "./payout-words.ts";
-import { type LocalMoment, readCount, readCurrency, readCursor, readDay, readUntil } from "../terminal/read-options.ts";
+import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
+import { readFieldPartnerCursor } from "./field-partner-read.ts";
+import { type LocalMoment, readCurrency, readCursor, readDay, readUntil } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { answer, idOf, table, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
 
 const REFERENCE_CHARACTERS = 64;
-const MAX_LIMIT = 200;
 const UNTIL = [
   "--until <when>",
   "only earnings and deductions credited up to this time, or up to the end of this day, in the field partner's local time; by default all",
@@ -32,15 +39,18 @@ interface RecordOptions {
   amount: string;
 }
 
-interface ListOptions {
+interface ListOptions extends PageOptions<string> {
   fieldPartner?: string;
-  cursor?: string;
-  limit: number;
 }
 
 /** `payout …`: shows and records payouts of credited earnings to field partners. */
 export function payoutCommand(): Command {
   const command = new Command("payout").description("Pay field partners their credited earnings.");
+  const due = command
+    .command("due")
+    .description("List every person to whom money is owed, by currency.")
+    .addHelpText("after", "\nExample:\n  pnpm collections payout due --csv > payouts.csv");
+  withPageOptions(due, readFieldPartnerCursor).action((options: PageOptions<string>) => listDue(options));
   command
     .command("preview")
     .argument("<field-partner-id>", "the person to pay")
@@ -68,12 +78,8 @@ Example:
     --until 2026-11-20T09:41:07.123Z`,
     )
     .action((id: string, options: RecordOptions) => record(id, options));
-  command
-    .command("list")
-    .description("List payouts, the latest first.")
+  withPageOptions(command.command("list").description("List payouts, the latest first."), readCursor)
     .option("--field-partner <id>", "only payouts to this person")
-    .option("--cursor <cursor>", "the nextCursor of the previous page", readCursor)
-    .option("--limit <count>", "the size of a page", readCount(1, MAX_LIMIT), 50)
     .addHelpText("after", "\nExample:\n  pnpm collections payout list --field-partner fp_0192…")
     .action((options: ListOptions) => list(options));
   command
@@ -83,6 +89,37 @@ Example:
     .addHelpText("after", "\nExample:\n  pnpm collections payout show UTR123")
     .action((name: string) => show(name));
   return command;
+}
+
+async function listDue({ limit, cursor, csv }: PageOptions<string>): Promise<void> {
+  const format = formatOf({ csv });
+  await withDatabase(async ({ em }) => {
+    const { due, next } = await payoutsDue(em(), { after: cursor, limit });
+    const items = due.flatMap(({ fieldPartner, credited }) =>
+      payable(credited, new Map()).map(({ currency, amount, lines }) => ({
+        fieldPartnerId: publicId("fp", fieldPartner.id),
+        displayName: fieldPartner.displayName,
+        state: fieldPartner.state,
+        currency,
+        amount,
+        lines,
+      })),
+    );
+    printPage(format, {
+      name: "due",
+      items,
+      nextCursor: next === null ? null : publicId("fp", next),
+      fields: ["fieldPartnerId", "displayName", "state", "currency", "amount", "lines"],
+      columns: {
+        "FIELD PARTNER": ({ fieldPartnerId }) => fieldPartnerId,
+        NAME: ({ displayName }) => displayName,
+        STATE: ({ state }) => state,
+        AMOUNT: ({ amount, currency }) => `${amount} ${currency}`,
+        EARNINGS: ({ lines }) => String(lines),
+      },
+      none: "No money is owed.",
+    });
+  });
 }
 
 async function preview(given: string, wanted: string | LocalMoment | undefined): Promise<void> {
@@ -120,21 +157,28 @@ function untilOf(until: string | LocalMoment | undefined, timeZone: string): str
   return typeof until === "function" ? until(timeZone).toISOString() : (until ?? null);
 }
 
-async function list({ fieldPartner, cursor, limit }: ListOptions): Promise<void> {
+async function list({ fieldPartner, cursor, limit, csv }: ListOptions): Promise<void> {
+  const format = formatOf({ csv });
   await withDatabase(async ({ em }) => {
     const fieldPartnerId = fieldPartner === undefined ? undefined : idOf("fp", "field partner", fieldPartner);
     const { payouts, hasNext } = await listPayouts(em(), { fieldPartnerId, after: cursor, limit });
     const codes = await lenderCodes(em());
-    const shown = payouts.map((payout) => shownPayout(payout, codes));
-    const rows = shown.map((one) => {
-      const { payoutId, fieldPartnerId: paid, paidOn, currency, amount, lines, reference } = one;
-      return [payoutId, paid, paidOn, currency, amount, String(lines), reference];
+    printPage(format, {
+      name: "payouts",
+      items: payouts.map((payout) => shownPayout(payout, codes)),
+      nextCursor: hasNext ? payouts.at(-1)!.id : null,
+      fields: ["payoutId", "fieldPartnerId", "paidOn", "currency", "amount", "lines", "reference"],
+      columns: {
+        PAYOUT: ({ payoutId }) => payoutId,
+        "FIELD PARTNER": ({ fieldPartnerId: paid }) => paid,
+        "PAID ON": ({ paidOn }) => paidOn,
+        CURRENCY: ({ currency }) => currency,
+        AMOUNT: ({ amount }) => amount,
+        EARNINGS: ({ lines }) => String(lines),
+        REFERENCE: ({ reference }) => reference,
+      },
+      none: "No payouts.",
     });
-    const header = ["PAYOUT", "FIELD PARTNER", "PAID ON", "CURRENCY", "AMOUNT", "EARNINGS", "REFERENCE"];
-    answer(
-      { payouts: shown, nextCursor: hasNext ? payouts.at(-1)!.id : null },
-      rows.length === 0 ? "No payouts." : table([header, ...rows]),
-    );
   });
 }
 

@@ -1,16 +1,21 @@
-import { type CaseStatement, statementOf } from "@collections/bookings";
+import { type CaseStatement, collectionsLedger, statementOf } from "@collections/bookings";
 import { casesOfLoan } from "@collections/cases";
-import { publicId } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import { listLenders, recordAct } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { Command } from "commander";
 import { anchorKeysCommand, verifyCommand } from "./ledger-verify.ts";
 import { momentText } from "../terminal/local-time.ts";
+import { readReason } from "../terminal/read-options.ts";
 import { notFound } from "../terminal/refusal.ts";
+import { endProgress, showProgress } from "../terminal/terminal.ts";
 import { answer, lenderNamed, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `ledger …`: account statements, and the verification of the books. */
+/** `ledger …`: account statements, hash chains, and the verification of the books. */
 export function ledgerCommand(): Command {
-  const ledger = new Command("ledger").description("Account statements, and the verification of the books.");
+  const ledger = new Command("ledger").description(
+    "Account statements, hash chains, and the verification of the books.",
+  );
   ledger
     .command("statement")
     .argument("<lender>", "the lender's code")
@@ -18,9 +23,51 @@ export function ledgerCommand(): Command {
     .description("Show every line of a loan's account, over all its cycles.")
     .addHelpText("after", "\nExample:\n  pnpm collections ledger statement ACME LN-1001")
     .action((code: string, loan: string) => statement(code, loan));
+  ledger
+    .command("extend")
+    .option("--lender <code>", "extend the chain of this lender; by default of every lender")
+    .requiredOption("--reason <text>", "the reason, for the audit log", readReason)
+    .description("Add every row that is in no block to the hash chains, however old it is.")
+    .addHelpText(
+      "after",
+      `
+Workers add new rows by themselves, but look back only 15 minutes. If ledger verify reports ROW_OUTSIDE_CHAIN, find out first
+where the rows come from: nobody but the service should write rows. The command may run beside workers, and again.
+
+Example:
+  pnpm collections ledger extend --lender ACME --reason "restored from a backup, case 417"`,
+    )
+    .action((options: ExtendOptions) => extend(options));
   ledger.addCommand(verifyCommand());
   ledger.addCommand(anchorKeysCommand());
   return ledger;
+}
+
+interface ExtendOptions {
+  lender?: string;
+  reason: string;
+}
+
+async function extend({ lender: code, reason }: ExtendOptions): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const lenders = code === undefined ? await listLenders(em()) : [await lenderNamed(em(), code)];
+    const chains: { lenderCode: string; blocks: number; rows: number; head: string | null }[] = [];
+    for (const lender of lenders) {
+      showProgress(`lender ${chains.length + 1} of ${lenders.length}: ${lender.code}`);
+      const { blocks, rows, head } = await collectionsLedger.extendChain(em(), lender.id, { everything: true });
+      if (rows > 0) {
+        const act = { lenderId: lender.id, act: "ledger.extended", reason, data: { blocks, rows } };
+        await transaction(em(), async (tx) => recordAct(tx, act));
+      }
+      chains.push({ lenderCode: lender.code, blocks, rows, head: head === undefined ? null : String(head.number) });
+    }
+    endProgress();
+    const lines = chains.map(({ lenderCode, blocks, rows, head }) => [
+      lenderCode,
+      ...[blocks, rows, head ?? "-"].map(String),
+    ]);
+    answer({ chains }, table([["LENDER", "NEW BLOCKS", "NEW ROWS", "LAST BLOCK"], ...lines]));
+  });
 }
 
 async function statement(code: string, loan: string): Promise<void> {

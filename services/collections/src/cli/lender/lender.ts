@@ -3,7 +3,7 @@ import { changeLender, onboardLender } from "@collections/flows";
 import { type Lender, listLenders, resumeLender, suspendLender } from "@collections/lenders";
 import { percentText } from "@collections/money";
 import { type EndpointStatus, endpointOf } from "@collections/webhooks";
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 import { momentText } from "../terminal/local-time.ts";
 import { readBank } from "./bank.ts";
 import { readRateLimit } from "./rate-limit.ts";
@@ -57,6 +57,7 @@ interface LenderOptions {
   language?: string;
   timeZone?: string;
   balanceCutoff?: string;
+  keepPersonalData?: number;
   callbackUrl?: string;
   mintLinkUrl?: string;
   mintAuthHeader?: string;
@@ -115,6 +116,11 @@ function withLenderOptions(command: Command): Command {
       "--balance-cutoff <time>",
       "the time of day, such as 23:59, to use for the balances of a file that gives only a day",
     )
+    .option(
+      "--keep-personal-data <days>",
+      "for how long borrowers' personal data are kept after the end of their case, such as 180d; by default 365d",
+      readDays,
+    )
     .option("--callback-url <url>", "the URL that receives signed events")
     .option("--mint-link-url <url>", "the endpoint that mints payment links")
     .option(
@@ -144,7 +150,7 @@ function withLenderOptions(command: Command): Command {
     .option("--whatsapp-token <token>", `the access token of that WhatsApp number, never shown again; ${SECRET_HELP}`)
     .option(
       "--whatsapp-template <name>",
-      "the approved message template of that WhatsApp number; by default payment_link",
+      "the approved message template of that WhatsApp number, and Meta's codes of its languages, such as payment_link:en,hi; by default payment_link in the lender's language",
     )
     .option(
       "--whatsapp-app-secret <secret>",
@@ -159,6 +165,13 @@ function withLenderOptions(command: Command): Command {
       "the limit of an endpoint in requests per minute and key, or endpoint=default; may be repeated",
       readRateLimit,
     );
+}
+
+/** Reads a number of days such as `180d`. The lender's own check refuses a number that is too low or too high. */
+function readDays(text: string): number {
+  const days = /^(\d{1,6})d$/.exec(text)?.[1];
+  if (days !== undefined) return Number(days);
+  throw new InvalidArgumentError("Expected a number of days such as 180d.");
 }
 
 function collect(value: string, before: string[] = []): string[] {
@@ -228,7 +241,8 @@ function onboarding(config: Operator["config"], vault: Operator["vault"]) {
  * setting.
  */
 function changesOf(options: LenderOptions) {
-  const { technicalContact, paymentLinkHost, fallbackBank, callbackUrl, rateLimit, ...plainOptions } = options;
+  const { technicalContact, paymentLinkHost, fallbackBank, callbackUrl, rateLimit, keepPersonalData, ...plainOptions } =
+    options;
   const given = Object.entries(plainOptions).filter(([name, value]) => value !== undefined && FIELDS.has(name));
   return {
     ...Object.fromEntries(
@@ -238,6 +252,7 @@ function changesOf(options: LenderOptions) {
     ...(paymentLinkHost && { paymentLinkHosts: paymentLinkHost.filter((host) => host !== "") }),
     ...(fallbackBank !== undefined && { fallbackBank: fallbackBank === "" ? null : readBank(fallbackBank) }),
     ...(rateLimit && { rateLimits: rateLimit }),
+    ...(keepPersonalData !== undefined && { keepPersonalDataDays: keepPersonalData }),
     ...(callbackUrl !== undefined && { callbackUrl: callbackUrl === "" ? null : callbackUrl }),
   };
 }

@@ -5,6 +5,7 @@ import {
   reconcile,
   type Reconciliation,
   reconciliationOf,
+  ReconciliationRunningError,
   type UnconfirmedRow,
 } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
@@ -12,6 +13,7 @@ import { type Span, spanOfDay } from "@collections/local-time";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import assert from "node:assert/strict";
 import { basename } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { DateOrder } from "../../case-file/cells.ts";
 import { type MapOption, readColumns, readMapOption } from "../../case-file/columns.ts";
 import { type CaseFile, inspectFile } from "../../case-file/file-records.ts";
@@ -25,7 +27,7 @@ import { type LocalMoment, readDay, readPoint, readReason } from "../terminal/re
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm, tell } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
-import { confirmedText, reconciliationText, shownReconciliation } from "./reconcile-words.ts";
+import { confirmedText, MOST_IN_JSON, reconciliationText, shownReconciliation } from "./reconcile-words.ts";
 
 interface ReconcileOptions {
   lender: string;
@@ -44,9 +46,9 @@ interface ReconcileOptions {
 
 /** How many differences of each list the command stores. */
 const MOST_STORED = 1_000_000;
-/** How many differences of each list the command prints as JSON. */
-const MOST_IN_JSON = 10_000;
 const DAY_MS = 86_400_000;
+/** How long the command waits for another reconciliation before it tries again. */
+const WAIT_MS = 1_000;
 
 /** Adds the command `payment reconcile`. */
 export function addReconcileCommand(command: Command): void {
@@ -146,21 +148,35 @@ interface Compared {
 }
 
 async function compare({ operator, lender, runId, file }: Compared, reading: PaymentReading, window: Span) {
-  const progress = startProgress(file.rows, 0);
   const request = {
     lender,
     runId,
     requestedBy: "operator",
     fileName: basename(file.path),
     window,
-    rows: paymentRowsOf(file, reading),
     mostPerList: MOST_STORED,
-    onProgress: progress.show,
   };
-  await reconcile(operator.em(), request).finally(progress.end);
+  await afterOthers(lender, async () => {
+    const progress = startProgress(file.rows, 0);
+    const rows = paymentRowsOf(file, reading);
+    await reconcile(operator.em(), { ...request, rows, onProgress: progress.show }).finally(progress.end);
+  });
   const result = await reconciliationOf(operator.em(), { lenderId: lender.id, runId }, MOST_IN_JSON);
-  assert.ok(result, "A run that was stored is never deleted.");
+  assert.ok(result, "The run is stored, and runs are deleted only after 400 days.");
   return result;
+}
+
+/** Runs a reconciliation when no other one of the lender is running. */
+async function afterOthers({ code }: Lender, run: () => Promise<void>): Promise<void> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof ReconciliationRunningError)) throw error;
+      if (!isTold) tell(`Another reconciliation of ${code} is running. Waiting until it has ended.`);
+      await delay(WAIT_MS);
+    }
+  }
 }
 
 function finish(lender: Lender, result: Reconciliation): void {

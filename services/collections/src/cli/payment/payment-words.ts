@@ -190,7 +190,7 @@ function statusText({ status, reopened, fieldPartner }: Effects): string {
   return `${text}; ${fieldPartner ? `${named(fieldPartner)} keeps the case` : "no field partner has the case"}`;
 }
 
-/** Says how the earning changes, and from what the field partner loses it. */
+/** Describes how an earning changes, and what the next payout deducts because of that. */
 function earningText(one: Effects["earnings"][number]): string {
   const changes = [
     ...(isZero(one.pendingChange) ? [] : [`pending ${signed(one.pendingChange)}`]),

@@ -13,6 +13,7 @@ import { AmountLiteral } from "@collections/money";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { shownHistory, historyText } from "./payment-history-words.ts";
 import { addReconcileCommand } from "./payment-reconcile.ts";
+import { addStoredReconciliationCommands } from "./stored-reconciliations.ts";
 import { moveText, reversalText, shownMove, shownReversal } from "./payment-words.ts";
 import { type LocalMoment, readPoint, readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
@@ -21,7 +22,7 @@ import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/wi
 
 const REFERENCE_CHARACTERS = 128;
 const NOTE_CHARACTERS = 500;
-/** The refusals that name a wrong argument, and not the state of the books. */
+/** The codes of refusals that are caused by a wrong argument. All other refusals are caused by the state of the books. */
 const WRONG_ARGUMENTS = new Set(["INVALID_TEXT", "AMOUNT_PRECISION", "AMOUNT_OUT_OF_RANGE", "SAME_LOAN"]);
 
 interface Asking {
@@ -50,7 +51,10 @@ interface PaymentArgs {
   readonly reference: string;
 }
 
-/** `payment …`: shows payments, takes them back, moves them to another loan, and compares them with a lender's file. */
+/**
+ * `payment …`: shows payments, reverses them, moves them to another loan, compares them with a lender's file, and shows
+ * earlier comparisons.
+ */
 export function paymentCommand(): Command {
   const command = new Command("payment").description("Show, reverse, move and reconcile confirmed payments.");
   ofPayment(command, "show")
@@ -60,6 +64,7 @@ export function paymentCommand(): Command {
   addReverseCommand(command);
   addMoveCommand(command);
   addReconcileCommand(command);
+  addStoredReconciliationCommands(command);
   return command;
 }
 
@@ -216,7 +221,7 @@ function nameOf(lender: Lender, { loan, reference }: PaymentArgs) {
 
 interface Act<Outcome> {
   readonly question: string;
-  /** Whether the outcome of the dry run would change anything. If not, no question is asked. */
+  /** Whether the command would change anything, by the outcome of its dry run. If not, no question is asked. */
   changes(outcome: Outcome): boolean;
   print(outcome: Outcome, dryRun: boolean): Promise<{ readonly json: object; readonly text: string }>;
 }

@@ -1,4 +1,9 @@
-import { DIFFERENCE_LISTS, type DifferenceList, type ReconciliationDifference } from "@collections/bookings";
+import {
+  DIFFERENCE_LISTS,
+  type DifferenceList,
+  type ReconciliationDifference,
+  type ReconciliationRun,
+} from "@collections/bookings";
 import { publicId } from "@collections/database";
 import type { Reconciliation, UnconfirmedRow } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
@@ -7,6 +12,8 @@ import { counted } from "../terminal/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 
+/** The maximum number of differences of each list that a command prints as JSON. */
+export const MOST_IN_JSON = 10_000;
 /** The number of differences that the text shows of each list. */
 const SHOWN_IN_TEXT = 20;
 
@@ -20,10 +27,10 @@ const MEANINGS: Readonly<Record<DifferenceList, string>> = {
   rejected: "could not be compared",
 };
 
-/** What became of the missing payments. */
+/** How many of the missing payments were booked, and which were not. */
 export interface Confirmed {
   readonly booked: number;
-  /** Payments that somebody else booked after the comparison. */
+  /** The number of missing payments that another process booked after the comparison. */
   readonly alreadyBooked: number;
   readonly refusedCount: number;
   readonly refused: readonly UnconfirmedRow[];
@@ -47,7 +54,7 @@ export function reconciliationText({ code, timeZone }: Lender, { run, difference
   ].join("\n");
 }
 
-/** Describes what became of the missing payments, as text. */
+/** Describes as text which of the missing payments were booked. */
 export function confirmedText({ booked, alreadyBooked, refusedCount, refused }: Confirmed): string {
   const lines = refused.slice(0, SHOWN_IN_TEXT).map(({ position, loan, reference, code, detail }) => {
     return `  line ${position}, ${loan}, ${reference}: ${code}: ${detail}`;
@@ -60,22 +67,32 @@ export function confirmedText({ booked, alreadyBooked, refusedCount, refused }: 
   ].join("\n");
 }
 
-/** Returns the result of a run as JSON. */
-export function shownReconciliation({ code }: Lender, { run, differences, gone }: Reconciliation): object {
-  const { totals, previousRunId } = run;
+/** Returns a run as JSON, without its differences. */
+export function shownRun({ code }: Lender, run: ReconciliationRun): object {
+  const { totals } = run;
   return {
     lenderCode: code,
     runId: publicId("rec", run.id),
     from: run.windowFrom.toISOString(),
     to: run.windowTo.toISOString(),
     startedAt: run.startedAt.toISOString(),
+    requestedBy: run.requestedBy,
+    fileName: run.fileName,
     counts: { matched: totals.matched, ...totals.lists },
     yours: totals.yours.map(shownTotal),
     ours: totals.ours.map(shownTotal),
+  };
+}
+
+/** Returns the result of a run as JSON. */
+export function shownReconciliation(lender: Lender, { run, differences, gone }: Reconciliation): object {
+  const { previousRunId } = run;
+  return {
+    ...shownRun(lender, run),
     ...Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, inOrder(differences[list]).map(shownDifference)])),
     previous: previousRunId && {
       runId: publicId("rec", previousRunId),
-      goneCount: gone?.count ?? 0,
+      goneCount: gone?.count ?? null,
       gone: gone?.differences.map(({ list, loan, reference }) => ({ list, loan, reference })) ?? [],
     },
   };
@@ -163,6 +180,9 @@ function lineOf(difference: ReconciliationDifference, timeZone: string): string[
 }
 
 function goneText({ count, differences }: NonNullable<Reconciliation["gone"]>): string {
+  if (count === null) {
+    return "It is unknown which differences of the previous run are gone, because one of the two runs has not stored all its differences.";
+  }
   if (count === 0) return "No difference of the previous run of this window is gone.";
   const lines = differences
     .slice(0, SHOWN_IN_TEXT)

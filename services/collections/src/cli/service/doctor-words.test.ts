@@ -36,7 +36,8 @@ test("reports failed jobs as a fault, and jobs that are retried as a warning", (
   expect(problemOfJobs({ ...jobs, state: "failed" })).toMatchObject({
     severity: "fault",
     code: "JOBS_FAILED",
-    detail: "2 jobs of webhooks.alert were given up after up to 31 attempts. Last error: The mail server refused.",
+    detail:
+      "2 jobs of webhooks.alert have failed for good, after at most 31 attempts. Last error: The mail server refused.",
     remedy: expect.stringContaining("SMTP_URL") as string,
   });
   expect(problemOfJobs({ ...jobs, state: "retrying", lastError: null })).toMatchObject({

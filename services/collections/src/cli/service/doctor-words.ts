@@ -1,8 +1,11 @@
-import type { ClusterHealth, FailedJobs } from "@collections/database";
+import { type ClusterHealth, type FailedJobs, publicId } from "@collections/database";
+import type { OwedSum } from "@collections/earnings";
 import type { AnchorState } from "@collections/ledger";
 import type { SecretKind, UnreadableSecret } from "@collections/lenders";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
+import { toDecimal } from "@collections/money";
 import type { Config } from "../../settings/config.ts";
+import { counted } from "../terminal/counted.ts";
 
 /** A problem that doctor found, and its remedy. */
 export interface DoctorProblem {
@@ -13,6 +16,7 @@ export interface DoctorProblem {
     | ClusterProblemCode
     | "JOBS_FAILED"
     | "JOBS_RETRYING"
+    | "DEDUCTIONS_OWED"
     | "SECRET_UNREADABLE";
   /** Null if the problem is not about one lender. */
   readonly lenderCode: string | null;
@@ -34,11 +38,30 @@ export function problemOfJobs({ queue, state, count, attempts, lastError }: Fail
   const said = lastError === null ? "" : ` Last error: ${lastError.replace(/\.$/, "")}.`;
   const about = { lenderCode: null, count, since: null, remedy: JOBS[queue] ?? OTHER_JOBS };
   if (state === "failed") {
-    const detail = `${count} jobs of ${queue} were given up after up to ${attempts} attempts.${said}`;
+    const detail = `${count} jobs of ${queue} have failed for good, after at most ${attempts} attempts.${said}`;
     return { severity: "fault", code: "JOBS_FAILED", detail, ...about };
   }
   const detail = `${count} jobs of ${queue} have failed up to ${attempts} times and are tried again.${said}`;
   return { severity: "warning", code: "JOBS_RETRYING", detail, ...about };
+}
+
+/** The maximum number of field partners that a problem names. */
+const MOST_NAMED = 5;
+
+/** Returns the problem to report if field partners have owed a lender money for long. */
+export function problemOfOwed(
+  { currency, owedMinor, fieldPartnerIds, since }: OwedSum,
+  lenderCode: string,
+): DoctorProblem {
+  const named = fieldPartnerIds.slice(0, MOST_NAMED).map((id) => publicId("fp", id));
+  const more = fieldPartnerIds.length > named.length ? ` and ${fieldPartnerIds.length - named.length} more` : "";
+  const detail =
+    `Payments were reversed after their earnings had been paid out, and too little has been credited since: ` +
+    `${toDecimal(owedMinor, currency)} ${currency} are owed by ${counted(fieldPartnerIds.length, "field partner")} (${named.join(", ")}${more}).`;
+  const remedy =
+    "The next payouts to these field partners deduct the amounts automatically. collections payout preview <id> shows the amount of one person. If a person no longer works for the lender, agree on a repayment outside the service.";
+  const count = fieldPartnerIds.length;
+  return { severity: "warning", code: "DEDUCTIONS_OWED", lenderCode, detail, remedy, count, since };
 }
 
 /** Returns the problem to report for a secret that cannot be opened. `codes` maps lender ids to lender codes. */
@@ -192,6 +215,7 @@ export const PROBLEM_CODES: readonly string[] = [
   ...Object.keys(REMEDIES),
   "JOBS_FAILED",
   "JOBS_RETRYING",
+  "DEDUCTIONS_OWED",
   "SECRET_UNREADABLE",
   "ANCHORS_NOT_SET",
   "ANCHORS_OVERDUE",

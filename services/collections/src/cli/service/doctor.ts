@@ -1,5 +1,6 @@
 import { collectionsLedger } from "@collections/bookings";
 import { clusterHealth, distribute, failedJobs, NotDistributableError, publicId } from "@collections/database";
+import { owedSums } from "@collections/earnings";
 import { onOneLine } from "@collections/flows";
 import { listLenders, unreadableSecrets } from "@collections/lenders";
 import { checkWebhooks, type TenantWebhooks } from "@collections/webhooks";
@@ -8,6 +9,7 @@ import { counted } from "../terminal/counted.ts";
 import {
   type DoctorProblem,
   problemOfJobs,
+  problemOfOwed,
   problemOfSecret,
   problemOfWebhooks,
   problemsOfAnchors,
@@ -20,11 +22,14 @@ import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `doctor`: finds problems with events, workers, secrets, anchors and the nodes of a cluster. */
+/** How long field partners may owe a lender money before doctor reports it. */
+const OWED_FOR_MS = 30 * 86_400_000;
+
+/** `doctor`: finds problems with events, workers, secrets, deductions, anchors and the nodes of a cluster. */
 export function doctorCommand(): Command {
   return new Command("doctor")
     .option("--lender <code>", "check only this lender")
-    .description("Find problems with events, workers, secrets and anchors, and say what to do about each.")
+    .description("Find problems with events, workers, secrets, deductions and anchors, and say what to do about each.")
     .addHelpText(
       "after",
       `
@@ -56,6 +61,12 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   endProgress();
   const jobs = one ? [] : await failedJobs(em());
   const anchors = await collectionsLedger.anchorState(em(), [...codes.keys()]);
+  const owed: DoctorProblem[] = [];
+  const before = new Date(report.at.getTime() - OWED_FOR_MS);
+  for (const [lenderId, lenderCode] of codes) {
+    const sums = await owedSums(em(), lenderId, before);
+    owed.push(...sums.map((sum) => problemOfOwed(sum, lenderCode)));
+  }
   const unreadable = await unreadableSecrets(em(), vault, one?.id);
   const found = [
     ...ofCluster,
@@ -63,6 +74,7 @@ async function check(operator: Operator, code: string | undefined): Promise<void
     ...unreadable.map((secret) => problemOfSecret(secret, codes)),
     ...report.problems.map((problem) => problemOfWebhooks(problem, codes)),
     ...jobs.map(problemOfJobs),
+    ...owed,
     ...problemsOfAnchors(anchors, config, report.at),
   ];
   const lenders = report.tenants.map((lender) => shownLender(lender, codes.get(lender.tenantId) ?? lender.tenantId));

@@ -1,8 +1,9 @@
 import { isUnavailable, MigrationNeededError, SessionNeededError, sqlState } from "@collections/database";
 import { WrongMasterKeyError } from "@collections/lenders";
-import { PostgresError } from "@collections/postgres";
+import type { PostgresError } from "@collections/postgres";
 import { CommanderError } from "commander";
 import { InvalidConfigError } from "../../settings/config.ts";
+import { RELEASE } from "../../settings/release.ts";
 
 /** The exit codes. */
 export const EXIT = {
@@ -18,8 +19,8 @@ export const EXIT = {
 /** SQLSTATEs of a wrong role or password, and of a missing database. */
 const LOGIN_FAILED = /^(28...|3D000)$/;
 
-const RELEASE_STEP =
-  "DATABASE_MIGRATION_URL=postgres://<owner>… DATABASE_URL=<as now> node services/collections/src/main.ts migrate";
+const MAIN = RELEASE ? "main.js" : "services/collections/src/main.ts";
+const RELEASE_STEP = `DATABASE_MIGRATION_URL=postgres://<owner>… DATABASE_URL=<as now> node ${MAIN} migrate`;
 
 const RIGHT_KEY =
   "Set MASTER_KEY to that key. During a rotation, set MASTER_KEY_PREVIOUS to the other key until " +
@@ -70,7 +71,7 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
   if (error instanceof WrongMasterKeyError) {
     return { code: error.code, detail: `${error.message} ${RIGHT_KEY}`, exitCode: EXIT.notUnderstood };
   }
-  if (error instanceof PostgresError || isUnavailable(error) || LOGIN_FAILED.test(sqlState(error) ?? "")) {
+  if (isPostgresError(error) || isUnavailable(error) || LOGIN_FAILED.test(sqlState(error) ?? "")) {
     const detail = `The database cannot be reached: ${(error as Error).message}`;
     return { code: "SERVICE_UNAVAILABLE", detail, exitCode: EXIT.unavailable };
   }
@@ -81,4 +82,9 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { code: "INTERNAL_ERROR", detail, exitCode: EXIT.fault };
+}
+
+/** Whether the embedded PostgreSQL failed. Compares the name, because the class would load the embedded PostgreSQL. */
+function isPostgresError(error: unknown): error is PostgresError {
+  return error instanceof Error && error.name === "PostgresError";
 }

@@ -1,5 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { harmless } from "@collections/flows";
+import { coloured, red } from "./colours.ts";
+import { BYTE_ORDER_MARK, csvLine } from "../../case-file/csv-line.ts";
 
 // Only this file of the command line writes to stdout and stderr. The output includes text from outside, such as names,
 // reasons, headers of files and error messages. Control characters in such text must not move the cursor, set the title
@@ -7,7 +9,7 @@ import { harmless } from "@collections/flows";
 
 /** Prints text for a person on stdout. */
 export function print(text: string): void {
-  process.stdout.write(`${harmless(text)}\n`);
+  process.stdout.write(`${coloured(harmless(text), process.stdout)}\n`);
 }
 
 /**
@@ -19,9 +21,19 @@ export function printJson(json: unknown, { indent }: { indent?: number } = {}): 
   process.stdout.write(`${text.replaceAll(/[\u007F-\u009F\p{Cf}\p{Zl}\p{Zp}]/gu, escapedInJson)}\n`);
 }
 
+/** Prints records as a CSV file on stdout. The first record contains the names of the columns. */
+export function printCsv(records: readonly (readonly string[])[]): void {
+  process.stdout.write(BYTE_ORDER_MARK + records.map((cells) => csvLine(cells.map(harmless))).join(""));
+}
+
 /** Writes text for a person to stderr, while a command runs or when it fails. */
 export function tell(text: string): void {
   process.stderr.write(`${harmless(text)}\n`);
+}
+
+/** Writes to stderr why a command failed. */
+export function tellFailure(text: string): void {
+  process.stderr.write(`${red(harmless(text), process.stderr)}\n`);
 }
 
 /** Asks a question on stderr. Returns whether the answer on stdin is `y` or `yes`. */

@@ -1,13 +1,14 @@
-import { createDatabase, type Database, type EntityManager, migrate, parsePublicId } from "@collections/database";
+import { createDatabase, type Database, type EntityManager, parsePublicId } from "@collections/database";
 import { fieldPartnerById } from "@collections/field-partners";
 import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
 import { checkMasterKey, createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";
 import { type Config, readConfig } from "../../settings/config.ts";
-import { essentials } from "../../settings/local-data.ts";
+import { type Essentials, essentials } from "../../settings/local-data.ts";
 import { machineTimeZone } from "./local-time.ts";
 import { masterKeyCheck, masterKeysOf } from "../../settings/master-key.ts";
 import { schemas } from "../../schemas.ts";
-import { refuseUnmarkedPoolers } from "../../settings/unmarked-poolers.ts";
+import { migrateMarked } from "../../settings/unmarked-poolers.ts";
+import { whileMigrating } from "../../settings/while-migrating.ts";
 import { notFound } from "./refusal.ts";
 import { print, printJson, tell } from "./terminal.ts";
 
@@ -31,17 +32,11 @@ export async function withDatabase<T>(
   const config = readConfig(process.env);
   const given = await essentials(config);
   try {
-    await refuseUnmarkedPoolers(given);
-    const { databaseMigrationUrl: url, databaseUrl: runtimeUrl } = given;
     const check = acceptsWrongKey ? {} : masterKeyCheck(config, given);
-    await migrate({ url, runtimeUrl, schemas, jobs: true, onWait: tell, ...check });
-    const database = await createDatabase({
-      url: given.databaseUrl,
-      directUrl: given.databaseDirectUrl,
-      schemas,
-      poolMax: 2,
-      applicationName: "collections-cli",
-    });
+    const database = await whileMigrating(
+      () => openedDatabase(given),
+      migrateMarked(given, { schemas, jobs: true, onWait: tell, ...check }),
+    );
     const masterKeys = masterKeysOf(config, given);
     const [vault, anchorKeys] = [createVault(masterKeys), createAnchorKeys(masterKeys)];
     try {
@@ -53,6 +48,10 @@ export async function withDatabase<T>(
   } finally {
     await given.release();
   }
+}
+
+function openedDatabase({ databaseUrl: url, databaseDirectUrl: directUrl }: Essentials): Promise<Database> {
+  return createDatabase({ url, directUrl, schemas, poolMax: 2, applicationName: "collections-cli" });
 }
 
 /** Prints the answer of a command: one JSON document with `--json`, else the text. */

@@ -38,7 +38,7 @@ Example:
 }
 
 /** Returns the JSON fields of a delivery, for `delivery list` and `delivery show`. */
-export function shownDelivery(summary: DeliverySummary, lenderCode: string | undefined): object {
+export function shownDelivery(summary: DeliverySummary, lenderCode: string | undefined) {
   const { eventId, kind, stream: loan, sequence, state, attempts, nextAttemptAt, lastError, replay } = summary;
   return {
     eventId: publicId("evt", eventId),
@@ -48,11 +48,11 @@ export function shownDelivery(summary: DeliverySummary, lenderCode: string | und
     sequence: Number(sequence),
     state,
     attempts,
-    nextAttemptAt,
+    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
     lastError,
     replay,
-    createdAt: summary.createdAt,
-    settledAt: summary.settledAt,
+    createdAt: summary.createdAt.toISOString(),
+    settledAt: summary.settledAt?.toISOString() ?? null,
   };
 }
 

@@ -1,4 +1,3 @@
-import { publicId } from "@collections/database";
 import { onOneLine } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { type DeliveryState, listDeliveries } from "@collections/webhooks";
@@ -6,29 +5,26 @@ import { Command, Option } from "commander";
 import { addReplayCommands } from "./delivery-replay.ts";
 import { showCommand, shownDelivery } from "./delivery-show.ts";
 import { machineTimeZone } from "../terminal/local-time.ts";
-import { type LocalMoment, readCount, readCursor, readMoment } from "../terminal/read-options.ts";
+import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
+import { type LocalMoment, readCursor, readMoment } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
-import { answer, lenderNamed, table, withDatabase } from "../terminal/with-database.ts";
+import { lenderNamed, withDatabase } from "../terminal/with-database.ts";
 
 const STATES = ["waiting", "in_flight", "retrying", "delivered", "parked"] as const satisfies DeliveryState[];
-const MAX_LIMIT = 200;
 
-interface ListOptions {
+interface ListOptions extends PageOptions<string> {
   lender?: string;
   loan?: string;
   kind?: string;
   state?: DeliveryState;
   since?: LocalMoment;
-  cursor?: string;
-  limit: number;
 }
 
 /** `delivery …`: the deliveries of events to lenders. */
 export function deliveryCommand(): Command {
   const delivery = new Command("delivery").description("Deliveries of events to lenders.");
-  delivery
-    .command("list")
-    .description("List deliveries, the newest first.")
+  const listCommand = delivery.command("list").description("List deliveries, the newest first.");
+  withPageOptions(listCommand, readCursor)
     .option("--lender <code>", "only deliveries of this lender")
     .option("--loan <loan>", "only deliveries of this loan; needs --lender")
     .option("--kind <kind>", "only events of this kind, such as payment.collected")
@@ -38,8 +34,6 @@ export function deliveryCommand(): Command {
       'only events created at this time or later, such as 09:00, "2026-11-20 18:00" or 24h (24 hours ago)',
       readMoment,
     )
-    .option("--cursor <cursor>", "the nextCursor of the previous page", readCursor)
-    .option("--limit <count>", "the size of a page", readCount(1, MAX_LIMIT), 50)
     .addHelpText("after", "\nExample:\n  pnpm collections delivery list --lender ACME --state parked --since 24h")
     .action((options: ListOptions) => list(options));
   delivery.addCommand(showCommand());
@@ -47,7 +41,8 @@ export function deliveryCommand(): Command {
   return delivery;
 }
 
-async function list({ lender: code, loan, state, since, ...others }: ListOptions): Promise<void> {
+async function list({ lender: code, loan, state, since, csv, ...others }: ListOptions): Promise<void> {
+  const format = formatOf({ csv });
   if (loan !== undefined && code === undefined) {
     throw new Refusal(
       "REQUIRED",
@@ -69,23 +64,34 @@ async function list({ lender: code, loan, state, since, ...others }: ListOptions
       },
       new Date(),
     );
-    const rows = page.deliveries.map((delivery) => [
-      publicId("evt", delivery.eventId),
-      codes.get(delivery.tenantId) ?? "",
-      delivery.kind,
-      delivery.stream,
-      String(delivery.sequence),
-      delivery.state,
-      String(delivery.attempts),
-      onOneLine(delivery.lastError ?? ""),
-    ]);
-    const header = ["EVENT", "LENDER", "KIND", "LOAN", "SEQUENCE", "STATE", "ATTEMPTS", "LAST ERROR"];
-    answer(
-      {
-        deliveries: page.deliveries.map((delivery) => shownDelivery(delivery, codes.get(delivery.tenantId))),
-        nextCursor: page.nextCursor,
+    printPage(format, {
+      name: "deliveries",
+      items: page.deliveries.map((delivery) => shownDelivery(delivery, codes.get(delivery.tenantId))),
+      nextCursor: page.nextCursor,
+      fields: [
+        "eventId",
+        "lenderCode",
+        "kind",
+        "sourceLoanNumber",
+        "sequence",
+        "state",
+        "attempts",
+        "nextAttemptAt",
+        "lastError",
+        "createdAt",
+        "settledAt",
+      ],
+      columns: {
+        EVENT: ({ eventId }) => eventId,
+        LENDER: ({ lenderCode }) => lenderCode ?? "",
+        KIND: ({ kind }) => kind,
+        LOAN: ({ sourceLoanNumber }) => sourceLoanNumber,
+        SEQUENCE: ({ sequence }) => String(sequence),
+        STATE: ({ state: current }) => current,
+        ATTEMPTS: ({ attempts }) => String(attempts),
+        "LAST ERROR": ({ lastError }) => onOneLine(lastError ?? ""),
       },
-      rows.length === 0 ? "No deliveries." : table([header, ...rows]),
-    );
+      none: "No deliveries.",
+    });
   });
 }

@@ -1,6 +1,7 @@
 import type { FieldPartner } from "@collections/field-partners";
 import type { App } from "../../app.ts";
 import type { Caller } from "./caller.ts";
+import type { WatchedCases } from "./watched-cases.ts";
 import type { WatchedLinks } from "./watched-links.ts";
 import { createReads, type Reads } from "./reads.ts";
 import type { SubscriptionSlots } from "./subscription-slots.ts";
@@ -24,6 +25,8 @@ export interface Context {
   readonly closing: AbortSignal;
   /** Reads the payment links that the subscriptions of this process watch. */
   readonly watchedLinks: WatchedLinks;
+  /** Passes the changes of cases to the subscriptions of this process. */
+  readonly watchedCases: WatchedCases;
   /** Limits the number of subscriptions. Each subscription takes a slot. */
   readonly subscriptionSlots: SubscriptionSlots;
   /** The loaders and the rows that they have cached. Replaced after each change. */
@@ -37,6 +40,7 @@ export interface ContextParts {
   readonly address: string;
   readonly closing: AbortSignal;
   readonly watchedLinks: WatchedLinks;
+  readonly watchedCases: WatchedCases;
   readonly subscriptionSlots: SubscriptionSlots;
 }
 

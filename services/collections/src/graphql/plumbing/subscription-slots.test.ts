@@ -21,7 +21,7 @@ test("limits the subscriptions of all field partners together, even if a slot wa
   const first = take("asha");
   take("asha");
   take("ravi");
-  expect(() => take("meera")).toThrow(/^Too many links are watched/);
+  expect(() => take("meera")).toThrow(/^Too many subscriptions are open/);
   first();
   first();
   take("meera");

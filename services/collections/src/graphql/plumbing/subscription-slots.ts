@@ -1,8 +1,8 @@
 import { ClientError } from "./client-error.ts";
 
 /**
- * Limits the number of subscriptions. Each subscription occupies a connection, and the payment link that it watches is
- * read every few seconds.
+ * Limits the number of subscriptions. Each subscription occupies a connection. Its session, and the payment link that it
+ * may watch, are read every few seconds.
  */
 export interface SubscriptionSlots {
   /**
@@ -14,8 +14,8 @@ export interface SubscriptionSlots {
 }
 
 /**
- * `perFieldPartner` is more than the number of links that a phone shows at the same time. `inAll` is a number of
- * connections that one process can easily serve.
+ * `perFieldPartner` is more than a phone needs: a subscription for each link that it shows, and one for the changes of its
+ * cases. `inAll` is a number of connections that one process can easily serve.
  */
 export const SUBSCRIPTION_SLOTS = { perFieldPartner: 20, inAll: 2_000 };
 
@@ -38,8 +38,7 @@ export function createSubscriptionSlots({ perFieldPartner, inAll } = SUBSCRIPTIO
         free(fieldPartnerId, oldest);
         oldest();
       }
-      if (all >= inAll)
-        throw full("Too many links are watched at the moment: query your link every few seconds instead.");
+      if (all >= inAll) throw full("Too many subscriptions are open at the moment: query every few seconds instead.");
       // Create a new function for each slot: two slots may get the same `end`, and a Set would store it only once.
       const endThis = () => end();
       const own = taken.get(fieldPartnerId) ?? new Set();

@@ -20,6 +20,8 @@ export const OPEN_FIELDS: ReadonlySet<string> = new Set(
 const OPEN_NAMES = [...OPEN_FIELDS].map((field) => field.slice(field.indexOf(".") + 1));
 const INTROSPECTION_FIELDS: ReadonlySet<string> = new Set(["Query.__schema", "Query.__type", "Query.__typename"]);
 const INTROSPECTION_NAMES = ["__schema", "__type"];
+/** The names of the properties with which a request names a registered operation. */
+const HASH_NAMES = ["documentId", "persistedQuery"];
 
 export interface OpenRequestRules {
   /** Whether introspection of the schema is allowed. */
@@ -40,7 +42,7 @@ export interface OpenRequestRules {
  */
 export function openRequests({ sandbox, registered }: OpenRequestRules): (body: Buffer) => GraphQLParams {
   const openHashes = new Set([...(registered ?? [])].filter(([, document]) => signsIn(document)).map(([hash]) => hash));
-  const names = [...OPEN_NAMES, ...(sandbox ? INTROSPECTION_NAMES : []), ...(registered ? ["persistedQuery"] : [])];
+  const names = [...OPEN_NAMES, ...(sandbox ? INTROSPECTION_NAMES : []), ...(registered ? HASH_NAMES : [])];
 
   function isOpenHash(params: GraphQLParams): boolean {
     const hash = registered && hashIn(params);

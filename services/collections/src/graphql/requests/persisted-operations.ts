@@ -11,7 +11,13 @@ import { schema } from "../schema.ts";
 /** GraphQL documents that an operator has registered, by the SHA-256 of their text in lower-case hex. */
 export type PersistedOperations = ReadonlyMap<string, string>;
 
-const SEND = 'send {"extensions":{"persistedQuery":{"version":1,"sha256Hash":"…"}}} and your variables';
+const SEND =
+  'send {"documentId":"sha256:…"}, or {"extensions":{"persistedQuery":{"version":1,"sha256Hash":"…"}}}, and your variables';
+/** The prefix that graphql-codegen and the specification of GraphQL over HTTP put before a SHA-256. */
+const PREFIX = "sha256:";
+/** An MD5 or SHA-1, with which Relay and graphql-codegen name documents unless they are configured otherwise. */
+const OTHER_HASH = /^(?:(?:md5|sha1):)?(?:[0-9a-f]{32}|[0-9a-f]{40})$/i;
+const APOLLO_FORMAT = "apollo-persisted-query-manifest";
 
 /**
  * Returns the registered GraphQL documents; undefined if PERSISTED_OPERATIONS is off. Throws InvalidConfigError, which
@@ -40,10 +46,15 @@ export function persistedOperations(mode: Config["persistedOperations"], registe
   });
 }
 
-/** Returns the hash by which a request names a registered GraphQL document; undefined if the request has no hash. */
-export function hashIn({ extensions }: GraphQLParams): string | undefined {
-  const named = extensions?.["persistedQuery"] as { version?: unknown; sha256Hash?: unknown } | null | undefined;
-  return named?.version === 1 && typeof named.sha256Hash === "string" ? named.sha256Hash.toLowerCase() : undefined;
+/**
+ * Returns the hash by which a request names a registered GraphQL document; undefined if the request has no hash. The
+ * hash is `documentId`, with or without `sha256:`, or `extensions.persistedQuery.sha256Hash`.
+ */
+export function hashIn(params: GraphQLParams): string | undefined {
+  const { documentId } = params as { documentId?: unknown };
+  if (typeof documentId === "string") return withoutPrefix(documentId);
+  const named = params.extensions?.["persistedQuery"] as { version?: unknown; sha256Hash?: unknown } | null | undefined;
+  return named?.version === 1 && typeof named.sha256Hash === "string" ? withoutPrefix(named.sha256Hash) : undefined;
 }
 
 /** Returns the error for a hash that no registered GraphQL document has. */
@@ -69,13 +80,13 @@ export function faultsOf(document: string): string[] {
 }
 
 function readRegistered(file: string): PersistedOperations {
-  const entries = Object.entries(jsonOf(file));
-  const problems = entries.flatMap(([hash, document]) => problemsOf(hash, document));
+  const entries = entriesOf(jsonOf(file), file);
+  const problems = entries.flatMap(([id, document]) => problemsOf(id, document));
   if (entries.length === 0) problems.push("the file has no operations");
   if (problems.length > 0) {
     throw new InvalidConfigError(problems.map((problem) => `PERSISTED_OPERATIONS_FILE ${file}: ${problem}`));
   }
-  return new Map(entries as [string, string][]);
+  return new Map(entries.map(([id, document]) => [withoutPrefix(id), document as string]));
 }
 
 function jsonOf(file: string): object {
@@ -90,8 +101,36 @@ function jsonOf(file: string): object {
   ]);
 }
 
-function problemsOf(hash: string, document: unknown): string[] {
-  if (typeof document !== "string") return [`${hash} has no document`];
-  if (hashOf(document) !== hash) return [`${hash} is not the SHA-256 of its document, ${hashOf(document)}`];
-  return faultsOf(document).map((fault) => `${hash} does not fit the schema: ${fault}`);
+/**
+ * Returns the ids of a manifest with their documents. graphql-codegen, Relay and `persisted-operations make` write one
+ * object that maps ids to documents. Apollo writes a list of operations, each with `id` and `body`.
+ */
+function entriesOf(manifest: object, file: string): [id: string, document: unknown][] {
+  if (!("format" in manifest)) return Object.entries(manifest);
+  const { format, version, operations } = manifest as { format: unknown; version?: unknown; operations?: unknown };
+  if (format !== APOLLO_FORMAT || version !== 1 || !Array.isArray(operations)) {
+    throw new InvalidConfigError([
+      `PERSISTED_OPERATIONS_FILE ${file}: a manifest with "format" must have "format":"${APOLLO_FORMAT}", "version":1 ` +
+        `and a list of "operations", but has format ${JSON.stringify(format)} and version ${JSON.stringify(version)}`,
+    ]);
+  }
+  return operations.map((operation: { id?: unknown; body?: unknown } | null, index) => [
+    typeof operation?.id === "string" ? operation.id : `operations[${index}].id`,
+    operation?.body,
+  ]);
+}
+
+function problemsOf(id: string, document: unknown): string[] {
+  if (typeof document !== "string") return [`${id} has no document`];
+  const hash = hashOf(document);
+  if (withoutPrefix(id) !== hash) {
+    const hint = OTHER_HASH.test(id) ? ": set the hash algorithm of your generator to SHA-256" : "";
+    return [`${id} is not the SHA-256 of its document, ${hash}${hint}`];
+  }
+  return faultsOf(document).map((fault) => `${id} does not fit the schema: ${fault}`);
+}
+
+function withoutPrefix(id: string): string {
+  const lowerCase = id.toLowerCase();
+  return lowerCase.startsWith(PREFIX) ? lowerCase.slice(PREFIX.length) : lowerCase;
 }

@@ -60,8 +60,8 @@ type Given = { otpId: string; code: string; idempotencyKey: string; deviceName: 
 
 async function verify(given: Given, context: Context): Promise<{ tokens: Tokens }> {
   const { database, signInKeys: keys } = context.app;
-  // If a known device requested the code, count the attempt for this code instead of the address: only that device
-  // knows the id of the code.
+  // If a known device requested the code, count the attempt for the code and not for the IP address. Others cannot
+  // use up these attempts, because only that device knows the id of the code.
   const isKnownDevice = await isOtpOfKnownDevice(database.em(), given.otpId);
   await admitSignIn(context, isKnownDevice ? given.otpId : undefined);
   const outcome = await transaction(context.reads.em, (tx) => verifyOtp(tx, keys, given, new Date()));

@@ -8,7 +8,7 @@ import {
   visitsOfCase,
 } from "@collections/cases";
 import { publicId } from "@collections/database";
-import { fieldWorkRefusal } from "@collections/flows";
+import { type FieldWorkRefusal, fieldWorkRefusal } from "@collections/flows";
 import { money } from "@collections/money";
 import { blockedWords } from "../../mutation-results/blocked-words.ts";
 import { BorrowerRef } from "./borrower.ts";
@@ -39,6 +39,17 @@ export const StatusRef = builder.enumType("CaseStatus", {
     CLOSED: { value: "closed", description: "The case ended without full payment." },
     WITHDRAWN: { value: "withdrawn", description: "The lender has taken the case back." },
   } satisfies Record<string, { value: CaseStatus; description: string }>,
+});
+
+const BlockedReasonRef = builder.enumType("BlockedReasonCode", {
+  description: "A reason why a case is not workable. Later versions may have more values.",
+  values: {
+    ENDED: { description: "The case has ended." },
+    ON_HOLD: { description: "No contact with the borrower is allowed." },
+    NOT_ASSIGNED: { description: "No field partner has the case." },
+    DO_NOT_CONTACT: { description: "The lender allows no contact before a certain day." },
+    LENDER_SUSPENDED: { description: "The lender is suspended." },
+  } satisfies Record<FieldWorkRefusal, { description: string }>,
 });
 
 const VisitsRef = builder.connectionObject(
@@ -78,6 +89,12 @@ builder.node(CaseRef, {
         const reason = await blockedNow(theCase, context);
         return reason && blockedWords(reason);
       },
+    }),
+    blockedReasonCode: t.field({
+      type: BlockedReasonRef,
+      nullable: true,
+      description: "The reason why the case is not workable, for an app with its own texts; null while it is workable.",
+      resolve: async (theCase, _, context) => (await blockedNow(theCase, context)) ?? null,
     }),
     borrower: t.field({ type: BorrowerRef, description: "The borrower to visit.", resolve: (theCase) => theCase }),
     outstanding: t.field({
@@ -134,7 +151,7 @@ builder.node(CaseRef, {
     }),
     fallback: t.field({
       type: FallbackRef,
-      description: "The lender's details for a payment without a link, in which the borrower enters the amount.",
+      description: "The lender's QR and bank details, for a payment without a link. The borrower enters the amount.",
       resolve: async ({ isShrunk, lenderId, currency, sourceLoanNumber }, _, { reads }) =>
         isShrunk ? NO_FALLBACK : fallbackOf(await reads.lender.load(lenderId), { currency, note: sourceLoanNumber }),
     }),
@@ -177,6 +194,15 @@ builder.node(CaseRef, {
     }),
   }),
 });
+
+builder.objectField(EarningRef, "case", (t) =>
+  t.field({
+    type: CaseRef,
+    nullable: true,
+    description: "The case of the payment; null if you no longer have the case.",
+    resolve: ({ caseId }, _, { reads }) => reads.ownCase.load(caseId),
+  }),
+);
 
 builder.queryField("case", (t) =>
   t.field({

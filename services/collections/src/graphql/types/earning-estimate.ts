@@ -5,17 +5,25 @@ import { type Money, money } from "@collections/money";
 import { builder } from "../plumbing/builder.ts";
 import { badInput } from "../plumbing/client-error.ts";
 import { MoneyRef } from "../plumbing/money.ts";
+import { CalculationRef, type EarningCalculation } from "./earning-calculation.ts";
 
 interface EarningEstimate {
   readonly amount: Money;
-  readonly formula: string;
+  readonly calculation: EarningCalculation;
 }
 
 export const EstimateRef = builder.objectRef<EarningEstimate>("EarningEstimate").implement({
   description: "Your earning from a possible payment, by the lender's current commission.",
   fields: (t) => ({
     amount: t.expose("amount", { type: MoneyRef, description: "The amount of the earning." }),
-    formula: t.exposeString("formula", { description: "The calculation of the amount, such as 2.5% of ₹2,500.00." }),
+    formula: t.string({
+      description: "The calculation of the amount, such as 2.5% of ₹2,500.00.",
+      resolve: ({ calculation }) => formula(calculation),
+    }),
+    calculation: t.expose("calculation", {
+      type: CalculationRef,
+      description: "The calculation of the amount, for an app with its own texts.",
+    }),
   }),
 });
 
@@ -29,6 +37,6 @@ export function estimatedEarning(
   const baseMinor = payment.minor < outstandingMinor ? payment.minor : outstandingMinor;
   return {
     amount: money(commissionOn(baseMinor, commission), currency),
-    formula: formula({ percent: commission, baseMinor, currency }),
+    calculation: { percent: commission, baseMinor, currency },
   };
 }

@@ -16,6 +16,7 @@ import { builder } from "../plumbing/builder.ts";
 import { connectionOf, pageArgs, pageOf, readPage, rootPageComplexity } from "../plumbing/connection.ts";
 import { viewer } from "../plumbing/context.ts";
 import { MoneyRef } from "../plumbing/money.ts";
+import { CalculationRef } from "./earning-calculation.ts";
 import { PaymentReversalRef } from "./payment-reversal.ts";
 
 const StatusRef = builder.enumType("EarningStatus", {
@@ -77,6 +78,11 @@ builder.node(EarningRef, {
         "The calculation of the amount, such as 2.5% of ₹2,500.00. The line of a reversal names the base before it too: " +
         "2.5% of ₹1,500.00 instead of ₹2,500.00.",
       resolve: (line) => formula(line),
+    }),
+    calculation: t.field({
+      type: CalculationRef,
+      description: "The calculation of the amount, for an app with its own texts.",
+      resolve: (line) => line,
     }),
     caseId: t.string({ description: "The `caseId` of the case.", resolve: ({ caseId }) => publicId("case", caseId) }),
     reference: t.exposeString("reference", { description: "The lender's reference of the payment." }),
@@ -144,7 +150,7 @@ const SummaryRef = builder.objectRef<EarningsOfPeriod>("EarningsSummary").implem
       }),
       to: t.field({
         type: "DateTime",
-        description: "The end of the period, which is not part of it.",
+        description: "The end of the period, exclusive.",
         resolve: ({ span }) => span.to,
       }),
       earned: sums("earnedMinor", "All earnings: pending, credited and paid out, after deductions."),

@@ -79,6 +79,13 @@ const UNAVAILABLE_WORDS: Record<UnavailableReason, string> = {
   asked_too_long_ago: "The link request is too old. Request a new link if you are still with the borrower.",
 };
 
+const UnavailableReasonRef = builder.enumType("UnavailableReasonCode", {
+  description: "A reason why there is no link. Later versions may have more values.",
+  values: Object.fromEntries(
+    Object.entries(UNAVAILABLE_WORDS).map(([value, description]) => [value.toUpperCase(), { value, description }]),
+  ) as Record<Uppercase<UnavailableReason>, { value: UnavailableReason; description: string }>,
+});
+
 export const PaymentLinkRef = builder.objectRef<PaymentLink>("PaymentLink");
 
 builder.node(PaymentLinkRef, {
@@ -124,6 +131,13 @@ builder.node(PaymentLinkRef, {
       description: "The reason why there is no link, in words; null unless the link is unavailable.",
       resolve: ({ status, unavailableReason }) =>
         status === "unavailable" && unavailableReason ? UNAVAILABLE_WORDS[unavailableReason] : null,
+    }),
+    unavailableReasonCode: t.field({
+      type: UnavailableReasonRef,
+      nullable: true,
+      description:
+        "The reason why there is no link, for an app with its own texts; null unless the link is unavailable.",
+      resolve: ({ status, unavailableReason }) => (status === "unavailable" ? unavailableReason : null),
     }),
     paidAt: t.expose("paidAt", {
       type: "DateTime",

@@ -34,7 +34,7 @@ export const VisitRef = builder.objectRef<Visit>("Visit").implement({
   fields: (t) => ({
     visitId: t.expose("id", {
       type: "UUID",
-      description: "The id of the visit, which the field partner's app created.",
+      description: "The id of the visit. The field partner's app created this id.",
     }),
     isMine: t.boolean({
       description: "Whether the visit is yours.",

@@ -1,9 +1,9 @@
 import { isUnavailable } from "@collections/database";
 import { PAYMENT_LINK_CHANNEL } from "@collections/flows";
 import type { LinkKey, PaymentLink } from "@collections/payment-links";
-import { Repeater } from "graphql-yoga";
 import { badInput, ClientError } from "../plumbing/client-error.ts";
 import { type Context, resetReads, viewer } from "../plumbing/context.ts";
+import { openStream } from "../plumbing/open-stream.ts";
 
 const FINAL = new Set<PaymentLink["status"]>(["paid", "unavailable", "superseded"]);
 
@@ -12,52 +12,19 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
   const found = await context.reads.ownLink.load(linkId);
   if (!found) throw badInput("You have no payment link with this id.");
   const { lenderId } = found;
-  return new Repeater<PaymentLink>(async (push, stop) => {
-    const { signals } = context.app.database;
-    /** Resolves with true when the link should be read again, with false when the subscription ends. */
-    let wake = Promise.withResolvers<boolean>();
-    // Listen before the first reading, so that no change in between is missed.
-    const stopListening = signals.on(PAYMENT_LINK_CHANNEL, (id) => id === linkId && wake.resolve(true));
-    const stopTicking = context.watchedLinks.everyTick(() => wake.resolve(true));
-    const end = () => wake.resolve(false);
-    context.closing.addEventListener("abort", end);
-    let isOpen = !context.closing.aborted;
-    const close = () => {
-      isOpen = false;
-      end();
-    };
-    void stop.then(close);
-    let releaseSlot = () => {};
-    try {
-      // A newer subscription may take this slot. End the stream at once with `stop` then: over a dead connection,
-      // `push` never resolves, so `close` alone would not end the stream.
-      releaseSlot = context.subscriptionSlots.take(viewer(context).id, () => {
-        close();
-        stop();
-      });
-      let shown = "";
-      while (isOpen) {
-        wake = Promise.withResolvers();
-        const seen = await readUnlessUnavailable(context, { lenderId, id: linkId });
-        if (seen && seen.fingerprint !== shown) {
-          shown = seen.fingerprint;
-          // Wait until the client asks for the next update: `push` resolves then. So no resolver of this update is
-          // running when the next reading replaces the loaders.
-          await push(seen.link);
-        }
-        if (seen && FINAL.has(seen.link.status)) break;
-        const isWanted = await wake.promise;
-        if (!isWanted || context.closing.aborted) isOpen = false;
+  let shown = "";
+  return openStream<PaymentLink>(context, {
+    listen: (wake) => context.app.database.signals.on(PAYMENT_LINK_CHANNEL, (id) => id === linkId && wake()),
+    async step(push) {
+      const seen = await readUnlessUnavailable(context, { lenderId, id: linkId });
+      if (seen && seen.fingerprint !== shown) {
+        shown = seen.fingerprint;
+        // `push` resolves when the client asks for the next update. So no resolver of this update is running when the
+        // next reading replaces the loaders.
+        await push(seen.link);
       }
-      stop();
-    } catch (error) {
-      stop(error);
-    } finally {
-      releaseSlot();
-      stopTicking();
-      stopListening();
-      context.closing.removeEventListener("abort", end);
-    }
+      return !seen || !FINAL.has(seen.link.status);
+    },
   });
 }
 

@@ -26,7 +26,8 @@ export class BadSignature extends Problem {
   readonly #secrets: (() => Promise<KeySecrets | undefined>) | undefined;
 
   /**
-   * `secrets` reads the secrets for the diagnosis. Given only in a sandbox, where the caller may learn the mistake.
+   * `secrets` reads the secrets for the diagnosis. It is present only in a sandbox, where the caller may learn why the
+   * signature is wrong.
    */
   constructor(request: RequestToDiagnose, secrets?: () => Promise<KeySecrets | undefined>) {
     super("BAD_SIGNATURE", DETAIL);

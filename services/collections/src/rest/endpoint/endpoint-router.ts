@@ -31,7 +31,7 @@ export function endpointRouter(endpoints: readonly Endpoint[], app: App): Router
   router.use((request) => {
     throw new Problem("ROUTE_NOT_FOUND", `There is nothing at ${clipped(request.path)}.`);
   });
-  return router.use(answerErrors(app.log));
+  return router.use(answerErrors(app.log, app.config.documentationUrl));
 }
 
 interface Service {
@@ -83,7 +83,7 @@ interface Exchange {
 }
 
 function serve(route: Route, service: Service): RequestHandler {
-  const { log, metrics } = service.app;
+  const { config, log, metrics } = service.app;
   return async (request, response) => {
     const startedAt = performance.now();
     const requestId = requestIdOf(response);
@@ -93,7 +93,8 @@ function serve(route: Route, service: Service): RequestHandler {
       answer = await answerTo({ route, endpoint, request, response }, service);
     } catch (error) {
       const problem = asProblem(error, log, requestId);
-      answer = { status: problem.status, body: problemBody(problem, requestId), headers: problemHeaders(problem) };
+      const body = problemBody(problem, requestId, config.documentationUrl);
+      answer = { status: problem.status, body, headers: problemHeaders(problem) };
     }
     writeAnswer(request, response, answer);
     const durationMs = performance.now() - startedAt;

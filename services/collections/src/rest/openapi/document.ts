@@ -27,9 +27,10 @@ const HEADERS_OF_COUNTED_ANSWERS = ["X-Request-Id", "RateLimit-Policy", "RateLim
 /**
  * Derives the OpenAPI document of the REST API and the webhooks from the endpoints. The schemas of requests are those
  * with which the service checks requests. The schemas of answers are used only here and by tests, which check real
- * answers. `basePath` is the path that a proxy in front removes, or empty.
+ * answers. `basePath` is the path that a proxy in front removes, or empty. The examples of problems have a `type` below
+ * `documentationUrl`.
  */
-export function openApiDocument(basePath = ""): OpenApiDocument {
+export function openApiDocument(basePath = "", documentationUrl = basePath): OpenApiDocument {
   return {
     openapi: "3.1.1",
     info: INFO,
@@ -44,7 +45,7 @@ export function openApiDocument(basePath = ""): OpenApiDocument {
         MethodNotAllowed: problemResponses(["METHOD_NOT_ALLOWED"], HEADERS_OF_COUNTED_ANSWERS)["405"]!,
       },
       headers: HEADERS,
-      examples: problemExamples(),
+      examples: problemExamples(documentationUrl),
       securitySchemes: SECURITY_SCHEMES,
     },
   };

@@ -11,7 +11,12 @@ const code = z.enum(PROBLEM_CODES).meta({ description: "The code of the error. N
 /** The members that every problem has (contract: Errors). */
 export const problemAnswer = z
   .object({
-    type: z.string().meta({ format: "uri", description: "A URI that names the code." }),
+    type: z.string().meta({
+      format: "uri-reference",
+      description:
+        "The URL of the page that explains the code. If it does not begin with a scheme, resolve it against the URL " +
+        "of the request.",
+    }),
     title: z.string().meta({ description: "The meaning of the code, in words." }),
     status: z.int().min(400).max(599).meta({ description: "The HTTP status." }),
     detail: z.string().meta({ description: "The error in this request, and its remedy." }),

@@ -64,6 +64,9 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   LOAN_NOT_FOUND: ["There is no case of this loan; import it first."],
   PAYMENT_NOT_FOUND: ["No payment of this loan is booked under this reference; confirm the payment first."],
   DELIVERY_NOT_FOUND: ["There is no event with this id; the list of deliveries has the ids of your events."],
+  RECONCILIATION_NOT_FOUND: [
+    "There is no reconciliation with this id; the list of reconciliations has the ids of the last 400 days.",
+  ],
   REPLAY_NOT_FOUND: ["There is no replay with this id; use the id in the answer that started the replay."],
   METHOD_NOT_ALLOWED: ["Send POST here."],
   REQUEST_TIMEOUT: ["The request did not arrive in time; send the same bytes again, faster."],
@@ -127,11 +130,11 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   SERVICE_UNAVAILABLE: ["Repeat the same request, with the same bytes, in a moment."],
 };
 
-/** Returns the example problem of each code. */
-export function problemExamples(): Record<ProblemCode, object> {
+/** Returns the example problem of each code, with a `type` below `documentationUrl`. */
+export function problemExamples(documentationUrl: string): Record<ProblemCode, object> {
   const examples = PROBLEM_CODES.map((code) => {
     const problem = exampleOf(code);
-    const value = problemBody(problem, REQUEST_ID);
+    const value = problemBody(problem, REQUEST_ID, documentationUrl);
     return [code, { summary: value["title"], value }] as const;
   });
   return Object.fromEntries(examples) as Record<ProblemCode, object>;
@@ -152,7 +155,7 @@ export function problemResponses(
 
 function problemResponse(status: number, codes: readonly ProblemCode[], commonHeaders: readonly string[]): object {
   const headers = [...commonHeaders, ...(HEADERS[status] ?? [])];
-  const titles = codes.map((code) => `- \`${code}\`: ${String(problemBody(exampleOf(code), "")["title"])}`);
+  const titles = codes.map((code) => `- \`${code}\`: ${exampleOf(code).title}`);
   return {
     description: `${STATUS_MEANINGS[status]}\n\n${titles.join("\n")}`,
     headers: headerReferences(headers),
@@ -170,11 +173,16 @@ export function headerReferences(names: readonly string[]): Record<string, objec
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Returns the schema of a response: one alternative for each kind of problem, with the codes of that kind. */
+/**
+ * Returns the schema of a response: one alternative for each kind of problem, with the codes of that kind. The codes
+ * stand in `allOf`, because generators of clients ignore keywords beside a `$ref`.
+ */
 function schemaOf(status: number, codes: readonly ProblemCode[]): JsonSchema {
   const kinds = [...Map.groupBy(codes, (code) => problemShape(code, status))].map(([name, some]) => ({
-    $ref: referenceTo(name),
-    properties: { code: { enum: some } },
+    allOf: [
+      { $ref: referenceTo(name) },
+      { type: "object", required: ["code"], properties: { code: { type: "string", enum: some } } },
+    ],
   }));
   const [only, ...others] = kinds;
   return only && others.length === 0 ? only : { oneOf: kinds };

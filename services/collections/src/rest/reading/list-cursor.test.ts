@@ -14,7 +14,7 @@ test.each([
   ["another lender", 1],
   ["another filter", 2],
   ["one more filter", 3],
-])("a cursor of %s is refused", (_case, place) => {
+])("a cursor that was made for %s is refused", (_case, place) => {
   const other = OWNER.with(place, "another");
   expect(readCursor(OWNER, encodeCursor(other, newId()))).toMatchObject({
     code: "INVALID_ENUM",
@@ -23,7 +23,7 @@ test.each([
 });
 
 test.each(["", "x", "a".repeat(31), "a".repeat(33), "=".repeat(32), `${"a".repeat(31)} `, "ä".repeat(32)])(
-  "%j is no cursor",
+  "the text %j is refused as a cursor",
   (text) => {
     expect(readCursor(OWNER, text)).toMatchObject({ words: expect.stringContaining("takes the nextCursor") as string });
   },

@@ -8,6 +8,8 @@ import { health } from "./health.ts";
 import { importCases } from "./import-cases.ts";
 import { listCases } from "./list-cases.ts";
 import { listDeliveries } from "./list-deliveries.ts";
+import { getReconciliation } from "./get-reconciliation.ts";
+import { listReconciliations } from "./list-reconciliations.ts";
 import { listPayments } from "./list-payments.ts";
 import { reconcilePayments } from "./reconcile-payments.ts";
 import { replayDeliveries } from "./replay-deliveries.ts";
@@ -28,6 +30,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   reversePayment,
   listPayments,
   reconcilePayments,
+  listReconciliations,
+  getReconciliation,
   debugSignature,
   testWebhook,
   listDeliveries,

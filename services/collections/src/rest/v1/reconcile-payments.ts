@@ -5,6 +5,7 @@ import {
   MAX_WINDOW_DAYS,
   reconcile,
   reconciliationOf,
+  ReconciliationRunningError,
 } from "@collections/flows";
 import { inTurns } from "@collections/database";
 import { AmountLiteral } from "@collections/money";
@@ -76,9 +77,10 @@ export const reconcilePayments: SignedEndpoint = {
     summary: "Compare your payments with the booked payments",
     description: [
       "Send all payments that you captured in a window, such as a day. The answer has the count and the sum of both sides",
-      "and lists every difference. Each row and each payment of the window matches, or stands in exactly one list. The call",
+      "and lists every difference. Each row and each payment of the window matches, or is in exactly one list. The call",
       "changes no payment. The result is stored as a run. A request with the same signature gets the same run again. A later",
-      "run of the same window also lists the differences that no longer exist.",
+      "run of the same window also lists the differences that no longer exist. One call of a lender runs at a time: a",
+      "call beside it is answered with 429 `RATE_LIMITED`.",
     ].join("\n"),
     request: {
       schemas: { ReconciliationRequest: bodyWithRows, PaymentToReconcile: paymentToReconcile },
@@ -110,9 +112,11 @@ async function answerReconciliation(request: SignedRequest, { database }: App): 
     window,
     rows: pagesOf(checked),
     mostPerList: MAX_RECONCILED_ROWS,
+  }).catch((error: unknown) => {
+    throw error instanceof ReconciliationRunningError ? new Problem("RATE_LIMITED", error.message) : error;
   });
   const result = await reconciliationOf(database.em(), run, MAX_RECONCILED_ROWS);
-  assert.ok(result, "A run that was stored is never deleted.");
+  assert.ok(result, "The run is stored, and runs are deleted only after 400 days.");
   return { status: 200, body: { ...reconciliationBody(result), ...warnings } };
 }
 

@@ -1,4 +1,4 @@
-import type { DifferenceList, ReconciliationDifference } from "@collections/bookings";
+import type { DifferenceList, ReconciliationDifference, ReconciliationRun } from "@collections/bookings";
 import { publicId } from "@collections/database";
 import type { Reconciliation } from "@collections/flows";
 import { type CurrencyCode, toWire } from "@collections/money";
@@ -106,7 +106,7 @@ const LIST_MEANINGS: Readonly<Record<DifferenceList, string>> = {
   onlyYours: "rows without a booked payment",
   onlyOurs: "payments of the window without a row",
   amountDiffers: "rows whose payment is booked with another amount or currency",
-  onOtherLoan: "rows whose payment is booked on another loan",
+  onOtherLoan: "rows whose payment is booked on another loan, on any day",
   otherDay: "rows whose payment is booked outside the window, or whose own `paidAt` is outside of it",
   reversed: "rows whose payment was reversed, so that the rest has another amount",
   rejected: "rows that could not be compared",
@@ -114,26 +114,31 @@ const LIST_MEANINGS: Readonly<Record<DifferenceList, string>> = {
 
 const counts = Object.entries(LIST_MEANINGS).map(([list, meaning]) => [list, countAnswer(`The number of ${meaning}.`)]);
 
+/** The fields of a run that do not depend on its differences. */
+export const runFields = {
+  runId: z.string().meta({ description: "The id of the stored run, `rec_…`." }),
+  from: instantAnswer("The beginning of the window, which is included."),
+  to: instantAnswer("The end of the window, which is not included."),
+  startedAt: instantAnswer("When the run was started."),
+  requestedBy: z.string().meta({ description: "The id of the key that signed the request, or `operator`." }),
+  clean: z.boolean().meta({ description: "True if all rows and payments match." }),
+  counts: z
+    .object({
+      matched: countAnswer("The number of rows that match their payments."),
+      ...(Object.fromEntries(counts) as Record<DifferenceList, ReturnType<typeof countAnswer>>),
+    })
+    .meta({ description: "The length of each list. A list in the answer has at most 10,000 entries." }),
+  yours: z.array(totalAnswer).meta({ description: "The count and sum of your rows, without the rejected rows." }),
+  ours: z.array(totalAnswer).meta({
+    description: "The count and sum of the booked payments of the window. Sums are net of reversals.",
+  }),
+};
+
 /** The answer to a reconciliation (contract: Reconciliation). */
 export const reconciliationAnswer = z
   .object({
     success: successAnswer,
-    runId: z.string().meta({ description: "The id of the stored run, `rec_…`." }),
-    from: instantAnswer("The beginning of the window, which is included."),
-    to: instantAnswer("The end of the window, which is not included."),
-    startedAt: instantAnswer("When the run was started."),
-    requestedBy: z.string().meta({ description: "The id of the key that signed the request." }),
-    clean: z.boolean().meta({ description: "True if all rows and payments match." }),
-    counts: z
-      .object({
-        matched: countAnswer("The number of rows that match their payments."),
-        ...(Object.fromEntries(counts) as Record<DifferenceList, ReturnType<typeof countAnswer>>),
-      })
-      .meta({ description: "The length of each list. A list in the answer has at most 10,000 entries." }),
-    yours: z.array(totalAnswer).meta({ description: "The count and sum of your rows, without the rejected rows." }),
-    ours: z.array(totalAnswer).meta({
-      description: "The count and sum of the booked payments of the window. Sums are net of reversals.",
-    }),
+    ...runFields,
     onlyYours: z.array(onlyYoursAnswer).meta({ description: `The ${LIST_MEANINGS.onlyYours}.` }),
     onlyOurs: z.array(onlyOursAnswer).meta({ description: `The ${LIST_MEANINGS.onlyOurs}.` }),
     amountDiffers: z.array(pairAnswer).meta({ description: `The ${LIST_MEANINGS.amountDiffers}.` }),
@@ -144,7 +149,9 @@ export const reconciliationAnswer = z
     previous: z
       .object({
         runId: z.string().meta({ description: "The id of the previous run of the same window." }),
-        goneCount: countAnswer("The number of differences of the previous run that no longer exist."),
+        goneCount: countAnswer(
+          "The number of differences of the previous run that no longer exist. Null if a list of one of the two runs has more than 10,000 entries, because only 10,000 are stored.",
+        ).nullable(),
         gone: z.array(goneAnswer).meta({ description: "These differences, at most 10,000." }),
       })
       .nullable()
@@ -164,23 +171,30 @@ export const RECONCILIATION_SCHEMAS = {
   BookedPayment: oursAnswer,
 };
 
+/** Returns a run, without its differences, as an answer shows it. */
+export function runBody({ id, totals, windowFrom, windowTo, startedAt, requestedBy }: ReconciliationRun): object {
+  return {
+    runId: publicId("rec", id),
+    from: windowFrom.toISOString(),
+    to: windowTo.toISOString(),
+    startedAt: startedAt.toISOString(),
+    requestedBy,
+    clean: Object.values(totals.lists).every((count) => count === 0),
+    counts: { matched: totals.matched, ...totals.lists },
+    yours: totals.yours.map(totalBody),
+    ours: totals.ours.map(totalBody),
+  };
+}
+
 /** Returns the stored result of a run as the body of an answer. */
 export function reconciliationBody({ run, differences, gone }: Reconciliation): object {
-  const { totals, previousRunId } = run;
+  const { previousRunId } = run;
   const listed = (["amountDiffers", "onOtherLoan", "otherDay", "reversed"] as const).map(
     (list) => [list, differences[list].map(pairBody)] as const,
   );
   return {
     success: true,
-    runId: publicId("rec", run.id),
-    from: run.windowFrom.toISOString(),
-    to: run.windowTo.toISOString(),
-    startedAt: run.startedAt.toISOString(),
-    requestedBy: run.requestedBy,
-    clean: Object.values(totals.lists).every((count) => count === 0),
-    counts: { matched: totals.matched, ...totals.lists },
-    yours: totals.yours.map(totalBody),
-    ours: totals.ours.map(totalBody),
+    ...runBody(run),
     onlyYours: differences.onlyYours.map((one) => ({
       ...keyBody(one),
       yours: yoursBody(one),
@@ -193,7 +207,7 @@ export function reconciliationBody({ run, differences, gone }: Reconciliation): 
       .map(({ position, loan, reference, faults }) => ({ index: position, loan, reference, errors: faults })),
     previous: previousRunId && {
       runId: publicId("rec", previousRunId),
-      goneCount: gone?.count ?? 0,
+      goneCount: gone?.count ?? null,
       gone: gone?.differences.map((one) => ({ list: one.list, ...keyBody(one) })) ?? [],
     },
   };

@@ -37,11 +37,10 @@ const reversalBody = z.object({
   reversedAt: instant().meta({ description: "When the money was returned: ISO 8601 with Z or an offset." }),
   amount: z
     .instanceof(AmountLiteral, { error: "takes a JSON number in major units, such as 2500 or 2500.5, not a string" })
+    .meta({ type: "number", exclusiveMinimum: 0 })
     .nullish()
     .meta({
       description: "The returned amount, in major units. Without it, all that is left of the payment is reversed.",
-      type: "number",
-      exclusiveMinimum: 0,
     }),
   reason: z
     .enum(REVERSAL_REASONS, {

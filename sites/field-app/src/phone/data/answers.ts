@@ -1,9 +1,5 @@
 /** The API's answers, with the fields that the app requests: see operations.ts. */
-export interface Shown {
-  readonly display: string;
-}
-
-export interface Money extends Shown {
+export interface Money {
   readonly minor: string;
   readonly currency: string;
   /** The amount in major units, with as many decimals as its currency has. */
@@ -11,7 +7,7 @@ export interface Money extends Shown {
 }
 
 export interface Promised {
-  readonly amount: Shown;
+  readonly amount: Money;
   readonly dueOn: string;
 }
 
@@ -24,9 +20,10 @@ export interface CaseRow {
   readonly status: string;
   readonly workable: boolean;
   readonly blockedReason: string | null;
+  readonly blockedReasonCode: string | null;
   readonly dpd: number | null;
   readonly bucket: string | null;
-  readonly outstanding: Shown;
+  readonly outstanding: Money;
   readonly borrower: { readonly displayName: string; readonly address: string | null };
   readonly lender: { readonly name: string; readonly code: string };
   readonly openPromise: Promised | null;
@@ -45,11 +42,23 @@ export interface TodayAnswer {
     readonly displayName: string;
     readonly today: {
       readonly visits: number;
-      readonly collected: readonly Shown[];
-      readonly earned: readonly Shown[];
+      readonly collected: readonly Money[];
+      readonly earned: readonly Money[];
     };
   };
   readonly cases: { readonly edges: readonly { readonly node: CaseRow }[] };
+}
+
+/** How many cases of a list have each value. */
+export interface CaseFacets {
+  readonly lender: readonly { readonly lender: CaseRow["lender"]; readonly count: number }[];
+  readonly city: readonly TextCount[];
+  readonly bucket: readonly TextCount[];
+}
+
+export interface TextCount {
+  readonly value: string;
+  readonly count: number;
 }
 
 export interface CasesAnswer {
@@ -58,6 +67,15 @@ export interface CasesAnswer {
 
 export interface CaseAnswer {
   readonly case: WholeCase | null;
+}
+
+/** One page of a sync. */
+export interface SyncedCases {
+  readonly cursor: string;
+  readonly hasMore: boolean;
+  readonly isFull: boolean;
+  readonly goneCaseIds: readonly string[];
+  readonly cases: readonly WholeCase[];
 }
 
 export interface EstimateAnswer {
@@ -75,7 +93,6 @@ export interface MeAnswer {
 
 export interface Fallback {
   readonly upiUri: string | null;
-  readonly qrSvg: string | null;
   readonly instructions: string | null;
   readonly bankAccount: {
     readonly accountNumber: string;
@@ -96,12 +113,16 @@ export interface Visit {
 }
 
 /** A case with everything that the screen of one case shows. */
-export interface WholeCase extends Omit<CaseRow, "outstanding" | "borrower" | "distanceM" | "bucket"> {
-  readonly outstanding: Money;
+export interface WholeCase extends Omit<CaseRow, "borrower" | "distanceM"> {
+  /** The public id, such as case_…, which begins with the time at which the case was made. */
+  readonly caseId: string;
   readonly minimum: Money | null;
   readonly totalCollected: Money;
-  readonly borrower: CaseRow["borrower"] & { readonly maskedPhone: string };
-  readonly estimatedEarning: { readonly amount: Shown; readonly formula: string };
+  readonly borrower: CaseRow["borrower"] & {
+    readonly maskedPhone: string;
+    readonly position: { readonly latitude: number; readonly longitude: number } | null;
+  };
+  readonly estimatedEarning: { readonly amount: Money; readonly calculation: Calculation };
   readonly earnings: readonly CaseEarning[];
   /** Missing in an answer that an earlier version of the app has stored. The same applies to the other optional fields. */
   readonly reversals?: readonly Reversal[];
@@ -109,11 +130,20 @@ export interface WholeCase extends Omit<CaseRow, "outstanding" | "borrower" | "d
   readonly fallback: Fallback;
 }
 
+/** How an earning was calculated: a percentage of an amount. */
+export interface Calculation {
+  /** A decimal number, such as 2.5. */
+  readonly percent: string;
+  readonly base: Money;
+  /** The amount before a reversal, for a line that a reversal has made. */
+  readonly baseBefore: Money | null;
+}
+
 /** An earning, as its case shows it. */
 export interface CaseEarning {
   readonly amount: Money;
   readonly status: EarningStatus;
-  readonly formula: string;
+  readonly calculation: Calculation;
   /** The lender's reference of the payment. */
   readonly reference?: string;
   readonly reversal?: Pick<Reversal, "reversalReference"> | null;
@@ -143,6 +173,7 @@ export interface PaymentLink {
   readonly status: LinkStatus;
   readonly url: string | null;
   readonly unavailableReason: string | null;
+  readonly unavailableReasonCode: string | null;
   readonly paidAt: string | null;
   readonly reversedAt: string | null;
   readonly deliveries: readonly {
@@ -156,10 +187,10 @@ export interface PaymentLink {
 export type EarningStatus = "PENDING" | "CREDITED" | "PAID_OUT" | "REVERSED";
 
 export interface Earnings {
-  readonly earned: readonly Shown[];
-  readonly pending: readonly Shown[];
-  readonly credited: readonly Shown[];
-  readonly paidOut: readonly Shown[];
+  readonly earned: readonly Money[];
+  readonly pending: readonly Money[];
+  readonly credited: readonly Money[];
+  readonly paidOut: readonly Money[];
   readonly deducted?: readonly Money[];
 }
 
@@ -167,8 +198,14 @@ export interface EarningLine {
   readonly id: string;
   readonly amount: Money;
   readonly status: EarningStatus;
-  readonly formula: string;
+  readonly calculation: Calculation;
   readonly earnedAt: string;
+  /** The case of the payment; null if the field partner no longer has the case. */
+  readonly case:
+    | (Pick<CaseRow, "id" | "loanTail" | "lender" | "isShrunk"> & {
+        readonly borrower: Pick<CaseRow["borrower"], "displayName">;
+      })
+    | null;
   readonly reversal?: Pick<Reversal, "amount" | "payment" | "reason"> | null;
   readonly payout: { readonly reference: string; readonly paidOn: string } | null;
 }
@@ -193,7 +230,11 @@ export type Result<Payload> =
 
 export interface Refusal {
   readonly code: string;
+  /** The service's message, in English. */
   readonly message: string;
+  /** Only for `AMOUNT_NOT_ALLOWED`: the amounts that a link may request. */
+  readonly minimum?: Money;
+  readonly maximum?: Money;
   /**
    * Only for `VISIT_NOT_FOUND`: true if the service has queued the mutation and will process it when the start of the
    * visit arrives.

@@ -6,16 +6,18 @@ import type { Operation } from "./operations.ts";
  */
 export class NoAnswerError extends Error {
   override readonly name = "NoAnswerError";
-  readonly code = "NO_ANSWER";
+  /** `NO_NETWORK`, `UNREADABLE_ANSWER`, or the code of the service's error. */
+  readonly code: string;
   /** How long the service asked to wait, if it did. */
   readonly retryAfterMs: number | undefined;
   /** Whether the service failed to process this particular request; other requests may succeed. */
   readonly isFault: boolean;
 
-  constructor(message = "There is no network just now.", retryAfterMs?: number, isFault = false) {
+  constructor(code = "NO_NETWORK", message = "No usable answer arrived.", retryAfterMs?: number) {
     super(message);
+    this.code = code;
     this.retryAfterMs = retryAfterMs;
-    this.isFault = isFault;
+    this.isFault = code === "INTERNAL" || code === "UNREADABLE_ANSWER";
   }
 }
 
@@ -23,10 +25,13 @@ export class NoAnswerError extends Error {
 export class RefusedRequestError extends Error {
   override readonly name = "RefusedRequestError";
   readonly code: string;
+  /** How long the service asked to wait, if it did. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: string, message: string) {
+  constructor(code: string, message: string, retryAfterMs?: number) {
     super(message);
     this.code = code;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -43,7 +48,7 @@ interface Extensions {
 const TIMEOUT_MS = 20_000;
 const ENDPOINT = `${document.documentElement.dataset["base"] ?? ""}/graphql`;
 /** Codes after which the same request may succeed later. */
-const FOR_NOW = new Set(["RATE_LIMITED", "INTERNAL", "UNAVAILABLE"]);
+const FOR_NOW = new Set(["RATE_LIMITED", "INTERNAL", "UNAVAILABLE", "UNREADABLE_ANSWER"]);
 
 /** Sends one operation. @throws NoAnswerError, RefusedRequestError */
 export async function send<Data>(operation: Operation<Data>, variables: object, accessToken?: string): Promise<Data> {
@@ -62,11 +67,11 @@ export async function send<Data>(operation: Operation<Data>, variables: object, 
 export function dataOf<Data>({ data, errors }: Body<Data>, response?: Response): Data {
   const [error] = errors ?? [];
   if (error === undefined && data !== undefined && data !== null) return data;
-  const { code = "INTERNAL", retryAfterS } = error?.extensions ?? {};
-  const message = error?.message ?? "The service sent an answer that this app cannot read.";
-  if (!FOR_NOW.has(code)) throw new RefusedRequestError(code, message);
+  const { code = "UNREADABLE_ANSWER", retryAfterS } = error?.extensions ?? {};
   const waitS = retryAfterS ?? Number(response?.headers.get("Retry-After") ?? 0);
-  throw new NoAnswerError(message, waitS * 1_000 || undefined, code === "INTERNAL");
+  const waitMs = waitS * 1_000 || undefined;
+  if (!FOR_NOW.has(code)) throw new RefusedRequestError(code, error?.message ?? code, waitMs);
+  throw new NoAnswerError(code, error?.message, waitMs);
 }
 
 /** Sends a request. `accept` chooses the form of the answer: JSON or a stream of events. */
@@ -84,8 +89,7 @@ export function post(
       Accept: accept,
       ...(accessToken !== undefined && { Authorization: `Bearer ${accessToken}` }),
     },
-    // The service formats amounts in the reader's language.
-    body: JSON.stringify({ query, variables: { locale: navigator.language, ...variables } }),
+    body: JSON.stringify({ query, variables }),
     signal,
     cache: "no-store",
   });

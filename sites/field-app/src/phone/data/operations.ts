@@ -1,6 +1,7 @@
 // All requests of the app to the API. A test validates each against the schema.
 import type {
   CaseAnswer,
+  CaseFacets,
   CasesAnswer,
   Contact,
   Earnings,
@@ -10,6 +11,7 @@ import type {
   PaymentLink,
   Result,
   Session,
+  SyncedCases,
   TodayAnswer,
   Tokens,
 } from "./answers.ts";
@@ -24,17 +26,17 @@ interface MutationAnswer<Payload> {
   readonly result: Result<Payload>;
 }
 
-const CASE_ROW = `id loanTail status workable blockedReason dpd bucket isShrunk distanceM
-  outstanding { display(locale: $locale) }
+const MONEY = "minor currency decimal";
+const CASE_ROW = `id loanTail status workable blockedReason blockedReasonCode dpd bucket isShrunk distanceM
+  outstanding { ${MONEY} }
   borrower { displayName address }
   lender { name code }
-  openPromise { amount { display(locale: $locale) } dueOn }
+  openPromise { amount { ${MONEY} } dueOn }
   activeLink { id status }`;
-
-const MONEY = "minor currency decimal display(locale: $locale)";
-const FALLBACK = "upiUri qrSvg instructions bankAccount { accountNumber accountName bankName ifsc swift }";
+const CALCULATION = `calculation { percent base { ${MONEY} } baseBefore { ${MONEY} } }`;
+const FALLBACK = "upiUri instructions bankAccount { accountNumber accountName bankName ifsc swift }";
 const REVERSAL = `amount { ${MONEY} } payment { ${MONEY} } reason`;
-const LINK = `id status url unavailableReason paidAt reversedAt
+const LINK = `id status url unavailableReason unavailableReasonCode paidAt reversedAt
   amount { ${MONEY} }
   deliveries { channel status failureCode }
   fallback { ${FALLBACK} }`;
@@ -45,20 +47,21 @@ const REFUSED = "__typename ... on UserError { code message }";
  * when the start arrives.
  */
 const HELD = "... on VisitNotFound { isHeld }";
+const ALLOWED_AMOUNTS = `... on AmountNotAllowed { minimum { ${MONEY} } maximum { ${MONEY} } }`;
 
 export const WHO_AM_I: Operation<{ readonly viewer: { readonly id: string; readonly displayName: string } }> =
   `query WhoAmI { viewer { id displayName } }`;
 
-export const TODAY: Operation<TodayAnswer> = `query Today($locale: String) {
+export const TODAY: Operation<TodayAnswer> = `query Today {
   viewer {
     displayName
-    today { visits collected { display(locale: $locale) } earned { display(locale: $locale) } }
+    today { visits collected { ${MONEY} } earned { ${MONEY} } }
   }
   cases(filter: { workable: true }, first: 10) { edges { node { ${CASE_ROW} } } }
 }`;
 
 export const CASES: Operation<CasesAnswer> = `query Cases(
-  $filter: CaseFilter, $search: String, $sort: CaseSort, $near: NearInput, $after: String, $locale: String
+  $filter: CaseFilter, $search: String, $sort: CaseSort, $near: NearInput, $after: String
 ) {
   cases(filter: $filter, search: $search, sort: $sort, near: $near, first: 20, after: $after) {
     edges { node { ${CASE_ROW} } }
@@ -66,48 +69,67 @@ export const CASES: Operation<CasesAnswer> = `query Cases(
   }
 }`;
 
-export const ONE_CASE: Operation<CaseAnswer> = `query OneCase($id: ID!, $locale: String) {
-  case(id: $id) {
-    id loanTail status workable blockedReason dpd isShrunk
-    outstanding { ${MONEY} }
-    minimum { ${MONEY} }
-    totalCollected { ${MONEY} }
-    borrower { displayName address maskedPhone }
-    lender { name code }
-    openPromise { amount { display(locale: $locale) } dueOn }
-    activeLink { id status }
-    estimatedEarning { amount { display(locale: $locale) } formula }
-    earnings { amount { ${MONEY} } status formula reference reversal { reversalReference } payout { paidOn } }
-    reversals { reversalReference reference reversedAt ${REVERSAL} }
-    visits(first: 10) { edges { node { visitId startedAt completedAt disposition note isMine } } }
-    fallback { ${FALLBACK} }
-  }
+/** The number of cases in a list, which is asked for once and not with each page. */
+export const CASE_COUNT: Operation<{ readonly cases: { readonly totalCount: number } }> =
+  `query CaseCount($filter: CaseFilter, $search: String) {
+  cases(filter: $filter, search: $search, first: 1) { totalCount }
 }`;
 
-export const ESTIMATE: Operation<EstimateAnswer> = `query Estimate($id: ID!, $amount: MoneyInput, $locale: String) {
-  case(id: $id) { estimatedEarning(amount: $amount) { amount { display(locale: $locale) } formula } }
+export const CASE_FACETS: Operation<{ readonly cases: { readonly facets: CaseFacets } }> =
+  `query CaseFacets($filter: CaseFilter) {
+  cases(filter: $filter, first: 1) { facets {
+    lender { lender { name code } count } city { value count } bucket { value count }
+  } }
+}`;
+
+/** The fields of a case, as the screen of one case shows them. */
+const WHOLE_CASE = `id caseId loanTail status workable blockedReason blockedReasonCode dpd bucket isShrunk
+  outstanding { ${MONEY} }
+  minimum { ${MONEY} }
+  totalCollected { ${MONEY} }
+  borrower { displayName address maskedPhone position { latitude longitude } }
+  lender { name code }
+  openPromise { amount { ${MONEY} } dueOn }
+  activeLink { id status }
+  estimatedEarning { amount { ${MONEY} } ${CALCULATION} }
+  earnings { amount { ${MONEY} } status ${CALCULATION} reference reversal { reversalReference } payout { paidOn } }
+  reversals { reversalReference reference reversedAt ${REVERSAL} }
+  visits(first: 10) { edges { node { visitId startedAt completedAt disposition note isMine } } }
+  fallback { ${FALLBACK} }`;
+
+export const ONE_CASE: Operation<CaseAnswer> = `query OneCase($id: ID!) { case(id: $id) { ${WHOLE_CASE} } }`;
+
+/** The page size is as large as the service's limit of complexity allows. */
+export const SYNC: Operation<{ readonly sync: SyncedCases }> = `query Sync($since: String) {
+  sync(since: $since, first: 8) { cursor hasMore isFull goneCaseIds cases { ${WHOLE_CASE} } }
+}`;
+
+export const ESTIMATE: Operation<EstimateAnswer> = `query Estimate($id: ID!, $amount: MoneyInput) {
+  case(id: $id) { estimatedEarning(amount: $amount) { amount { ${MONEY} } ${CALCULATION} } }
 }`;
 
 export const ONE_LINK: Operation<{ readonly paymentLink: PaymentLink | null }> =
-  `query OneLink($id: ID!, $locale: String) { paymentLink(id: $id) { ${LINK} } }`;
+  `query OneLink($id: ID!) { paymentLink(id: $id) { ${LINK} } }`;
 
 export const WATCH_LINK: Operation<{ readonly paymentLinkUpdated: PaymentLink }> =
-  `subscription WatchLink($id: ID!, $locale: String) { paymentLinkUpdated(id: $id) { ${LINK} } }`;
+  `subscription WatchLink($id: ID!) { paymentLinkUpdated(id: $id) { ${LINK} } }`;
 
-export const EARNINGS: Operation<{ readonly earnings: Earnings }> = `query Earnings($period: Period!, $locale: String) {
+export const EARNINGS: Operation<{ readonly earnings: Earnings }> = `query Earnings($period: Period!) {
   earnings(period: $period) {
-    earned { display(locale: $locale) }
-    pending { display(locale: $locale) }
-    credited { display(locale: $locale) }
-    paidOut { display(locale: $locale) }
+    earned { ${MONEY} }
+    pending { ${MONEY} }
+    credited { ${MONEY} }
+    paidOut { ${MONEY} }
     deducted { ${MONEY} }
   }
 }`;
 
-export const EARNING_LINES: Operation<LinesAnswer> = `query EarningLines($after: String, $locale: String) {
+export const EARNING_LINES: Operation<LinesAnswer> = `query EarningLines($after: String) {
   earningLines(first: 20, after: $after) {
     edges { node {
-      id amount { ${MONEY} } status formula earnedAt payout { reference paidOn } reversal { ${REVERSAL} }
+      id amount { ${MONEY} } status ${CALCULATION} earnedAt
+      case { id loanTail isShrunk lender { name code } borrower { displayName } }
+      payout { reference paidOn } reversal { ${REVERSAL} }
     } }
     pageInfo { hasNextPage endCursor }
   }
@@ -147,8 +169,7 @@ export const REVEAL_CONTACT: Operation<MutationAnswer<{ readonly contact: Contac
   }
 }`;
 
-export const RESEND_LINK: Operation<MutationAnswer<object>> =
-  `mutation ResendLink($input: ResendPaymentLinkInput!, $locale: String) {
+export const RESEND_LINK: Operation<MutationAnswer<object>> = `mutation ResendLink($input: ResendPaymentLinkInput!) {
   result: resendPaymentLink(input: $input) { ${REFUSED} ... on ResendPaymentLinkPayload { paymentLink { ${LINK} } } }
 }`;
 
@@ -167,7 +188,7 @@ export const QUEUED: QueuedMutations = {
   }`,
   requestPaymentLink: `mutation RequestLink($input: RequestPaymentLinkInput!) {
     result: requestPaymentLink(input: $input) {
-      ${REFUSED} ${HELD} ... on RequestPaymentLinkPayload { paymentLink { id } }
+      ${REFUSED} ${HELD} ${ALLOWED_AMOUNTS} ... on RequestPaymentLinkPayload { paymentLink { id } }
     }
   }`,
 };

@@ -1,8 +1,9 @@
+import type { Refusal } from "./answers.ts";
 import { exclusively } from "./exclusively.ts";
 import { NoAnswerError, RefusedRequestError } from "./graphql.ts";
 import { forgetAnswers } from "./kept-answers.ts";
 import { QUEUED } from "./operations.ts";
-import { askAs, inWords, signedInAs, SignedOutError, signedInId } from "./session.ts";
+import { askAs, signedInAs, SignedOutError, signedInId } from "./session.ts";
 import { Stored } from "./storage.ts";
 import { madeAtMs, uuid } from "./uuid.ts";
 
@@ -23,8 +24,12 @@ export interface OutboxItem extends Deed {
   readonly key: string;
   readonly atMs: number;
   readonly state: "waiting" | "done" | "refused";
-  /** Why the deed was refused, or why it still waits. */
+  /**
+   * Why the deed was refused, or why it still waits. A deed that an earlier version of the app has stored has only the
+   * message.
+   */
   readonly message?: string;
+  readonly trouble?: Refusal;
   /** The id of the requested link, after the service has accepted the request. */
   readonly linkId?: string;
   /** How often the service has failed to process the deed. */
@@ -43,7 +48,9 @@ const FEW_FAULTS = 3;
 const HELD_RETRY_MS = 30_000;
 /** The longest time that `perform` waits for the service's answer before it reports the deed as waiting. */
 const PATIENCE_MS = 5_000;
-const HELD = "The service keeps this action until the start of the visit arrives.";
+/** The codes of the app itself for deeds that wait or are refused. */
+const HELD = { code: "HELD", message: "The service keeps this action until the start of the visit arrives." };
+const START_REFUSED = { code: "START_REFUSED", message: "The start of the visit was refused." };
 const KEEP_DONE_MS = 24 * 60 * 60_000;
 
 const items = new Stored<OutboxItem>("outbox.");
@@ -115,7 +122,7 @@ export function flush(): Promise<void> {
   if (who === undefined) return Promise.resolve();
   flushing ??= exclusively("outbox", () => sendAll(who)).finally(() => {
     flushing = undefined;
-    // Another field partner has signed in meanwhile: sends that person's waiting deeds.
+    // If another field partner has signed in since then, send that person's waiting deeds.
     if (signedInAs()?.fieldPartnerId !== who) void flush();
   });
   return flushing;
@@ -157,10 +164,10 @@ async function trySend(who: string, item: OutboxItem): Promise<Trouble | undefin
   } catch (error) {
     if (error instanceof SignedOutError) return { againInMs: Infinity, isItsOwn: false };
     if (!(error instanceof NoAnswerError)) throw error;
-    const { message, retryAfterMs, isFault } = error;
+    const { code, message, retryAfterMs, isFault } = error;
     if (!isFault) return { againInMs: retryAfterMs ?? retryMs((failures += 1)), isItsOwn: false };
     const faults = (item.faults ?? 0) + 1;
-    updateItem(who, { ...item, faults, message });
+    updateItem(who, { ...item, faults, trouble: { code, message } });
     return { againInMs: retryAfterMs ?? retryMs(faults), isItsOwn: faults >= FEW_FAULTS };
   }
 }
@@ -169,19 +176,19 @@ async function trySend(who: string, item: OutboxItem): Promise<Trouble | undefin
 async function sendItem(who: string, { mutation, input, key }: OutboxItem): Promise<Partial<OutboxItem>> {
   const started = itemsOf(who).find((item) => isStart(item) && isOf(item, input.visitId));
   if (mutation !== "startVisit" && started?.state === "refused") {
-    return { state: "refused", message: "Its visit could not be started." };
+    return { state: "refused", trouble: START_REFUSED };
   }
   try {
     const variables = { input: { ...input, idempotencyKey: key } };
     const { result } = await askAs(who, QUEUED[mutation], variables);
     // The service has queued this mutation and will process it when the start of the visit arrives. Keep it in the
     // outbox: a retry after that returns the result.
-    if (result.isHeld === true) return { state: "waiting", message: HELD };
-    if (result.code !== undefined) return { state: "refused", message: result.message };
+    if (result.isHeld === true) return { state: "waiting", trouble: HELD };
+    if (result.code !== undefined) return { state: "refused", trouble: result };
     return { state: "done", ...(result.paymentLink && { linkId: result.paymentLink.id }) };
   } catch (error) {
-    if (error instanceof RefusedRequestError) return { state: "refused", message: inWords(error) };
-    throw error;
+    if (!(error instanceof RefusedRequestError)) throw error;
+    return { state: "refused", trouble: { code: error.code, message: error.message } };
   }
 }
 

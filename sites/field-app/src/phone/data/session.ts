@@ -1,11 +1,11 @@
 import { exclusively } from "./exclusively.ts";
 import type { Tokens } from "./answers.ts";
-import { NoAnswerError, RefusedRequestError, send } from "./graphql.ts";
+import { RefusedRequestError, send } from "./graphql.ts";
 import { type Operation, REFRESH_SESSION, SIGN_OUT, WHO_AM_I } from "./operations.ts";
 import { Stored } from "./storage.ts";
 import { uuid } from "./uuid.ts";
 
-/** The stored session. Without a refresh token it ends with its access token. */
+/** The stored session. Without a refresh token, it ends when its access token expires. */
 interface KeptSession {
   readonly accessToken: string;
   readonly refresh?: {
@@ -80,8 +80,8 @@ export async function ask<Data>(operation: Operation<Data>, variables: object = 
 }
 
 /**
- * Sends an operation in the name of the field partner `who`, even if another person signs in meanwhile in another
- * window of the app.
+ * Sends an operation in the name of the field partner `who`, even if another person signs in at the same time in
+ * another window of the app.
  * @throws NoAnswerError, RefusedRequestError, SignedOutError
  */
 export async function askAs<Data>(who: string, operation: Operation<Data>, variables: object): Promise<Data> {
@@ -112,14 +112,14 @@ export async function accessToken(who: string): Promise<string> {
 
 /**
  * Renews the access token `used` of the field partner `who`, which is no longer valid. Only one request runs at a time,
- * and the same request is repeated until it is answered. An answer is discarded if the session has ended meanwhile or
- * another person has signed in.
+ * and the same request is repeated until it is answered. The answer is discarded if the session has ended, or another
+ * person has signed in, before the answer arrives.
  * @throws NoAnswerError, SignedOutError
  */
 export function renewed(who: string, used: string): Promise<string> {
   return exclusively("renew", async () => {
     const session = keptOf(who);
-    // Another window has renewed the token meanwhile.
+    // Another window has renewed the token since this request was sent.
     if (session.accessToken !== used) return session.accessToken;
     if (!session.refresh) return endHere(used);
     const input = { refreshToken: session.refresh.token, idempotencyKey: session.refresh.key };
@@ -137,13 +137,6 @@ export function isUnauthenticated(error: unknown): boolean {
   return error instanceof RefusedRequestError && error.code === "UNAUTHENTICATED";
 }
 
-/** Returns the message to show for an error. After a sign-out the sign-in screen is shown instead. */
-export function inWords(error: unknown): string {
-  if (error instanceof NoAnswerError || error instanceof RefusedRequestError) return error.message;
-  if (error instanceof SignedOutError) return "Sign in again.";
-  throw error;
-}
-
 function kept(): KeptSession {
   return keptSession.read() ?? endHere();
 }
@@ -155,7 +148,7 @@ function keptOf(who: string): KeptSession {
 }
 
 /**
- * Ends the stored session if its access token is `used`. A session that was started meanwhile continues. If `used` is
+ * Ends the stored session if its access token is `used`. A session that was started since then continues. If `used` is
  * undefined, ends the stored session in any case.
  */
 function endHere(used?: string): never {

@@ -1,25 +1,22 @@
-import { isoDay } from "../ui/dates.ts";
+import type { CaseQuery } from "../data/cases-on-phone.ts";
+import type { Texts } from "../language/en.ts";
+import { isoDay } from "../language/formats.ts";
 
-/** The lists that the user can choose with one tap, with their labels. */
-export const VIEWS = { toVisit: "To visit", due: "Promised", ended: "Not now", all: "All" } as const;
+/** The lists that the user can choose with one tap. */
+export type View = keyof Texts["cases"]["view"];
 
-export const SORTS = {
-  PRIORITY: "Most urgent",
-  NEAR_ME: "Nearest to me",
-  DAYS_PAST_DUE: "Longest past due",
-  AMOUNT: "Highest amount",
-} as const;
+export type Sort = keyof Texts["cases"]["sort"];
 
-export const FILTERS = { city: "City", postalCode: "Postal code", bucket: "Days past due", lender: "Lender’s code" };
+export type Filter = keyof Texts["cases"]["facet"];
 
 export interface ListChoice {
-  readonly view: keyof typeof VIEWS;
+  readonly view: View;
   readonly search: string;
-  readonly sort: keyof typeof SORTS;
+  readonly sort: Sort;
   /** The user's position, for the order `NEAR_ME` (nearest case first). */
   readonly near?: { readonly latitude: number; readonly longitude: number } | undefined;
-  /** What the user has typed into each filter; several values are separated by commas. */
-  readonly filters: Readonly<Partial<Record<keyof typeof FILTERS, string>>>;
+  /** The values that the user has chosen for each filter. A filter without values selects all cases. */
+  readonly filters: Readonly<Partial<Record<Filter, readonly string[]>>>;
 }
 
 export const USUAL: ListChoice = { view: "toVisit", search: "", sort: "PRIORITY", filters: {} };
@@ -40,16 +37,14 @@ export function remember(next: ListChoice): void {
 
 /** Returns how many of the sort and filter settings differ from the default. */
 export function filtersSet({ sort, filters }: ListChoice): number {
-  return (sort === USUAL.sort ? 0 : 1) + Object.values(filters).filter((typed) => valuesOf(typed).length > 0).length;
+  return (sort === USUAL.sort ? 0 : 1) + Object.values(filters).filter((values) => values.length > 0).length;
 }
 
 /** Returns the variables of the query `cases` for a choice. */
-export function variablesOf({ view, search, sort, near, filters }: ListChoice): Record<string, unknown> {
-  const typed = Object.entries(filters).map(([name, text]) => [name, valuesOf(text)] as const);
-  const lists = Object.fromEntries(typed.filter(([, values]) => values.length > 0));
+export function variablesOf({ view, search, sort, near, filters }: ListChoice): CaseQuery {
   return {
     filter: {
-      ...lists,
+      ...Object.fromEntries(Object.entries(filters).filter(([, values]) => values.length > 0)),
       ...(view === "toVisit" && { workable: true }),
       ...(view === "ended" && { workable: false }),
       ...(view === "due" && { workable: true, promiseDue: { to: LATEST } }),
@@ -62,7 +57,3 @@ export function variablesOf({ view, search, sort, near, filters }: ListChoice): 
 
 /** A day that is later than the due day of every promise. */
 const LATEST = isoDay(new Date(9999, 11, 31));
-
-function valuesOf(text = ""): string[] {
-  return text.split(",").flatMap((value) => value.trim() || []);
-}

@@ -1,13 +1,16 @@
 import type { CaseRow } from "../data/answers.ts";
 import { element } from "@collections/web-pages/browser";
+import { texts } from "../language/current.ts";
+import { distance, money } from "../language/formats.ts";
 import { pill } from "../ui/parts.ts";
 import { PATHS } from "../ui/screen.ts";
-import { distance, labelOf } from "../ui/words.ts";
+import { nameOf } from "../ui/borrower-name.ts";
+import { labelOf } from "../ui/words.ts";
 
-/** Creates the row of a case in a list: borrower, address, amount, and the reason to visit now. */
+/** Creates the row of a case in a list: borrower, amount, address, lender, and the reason to visit now. */
 export function caseRow(shown: CaseRow): HTMLElement {
   const { id, borrower, outstanding, lender, loanTail, distanceM, isShrunk } = shown;
-  const name = isShrunk ? `Ended case of ${lender.name}` : borrower.displayName;
+  const name = isShrunk ? texts().cases.endedOf(lender.name) : nameOf(borrower);
   return element(
     "a",
     { class: "row", href: PATHS.case(id) },
@@ -15,9 +18,10 @@ export function caseRow(shown: CaseRow): HTMLElement {
       "span",
       { class: "first" },
       element("b", { class: "name" }, name),
-      !isShrunk && element("b", { class: "much" }, outstanding.display),
+      !isShrunk && element("b", { class: "much" }, money(outstanding)),
     ),
-    !isShrunk && element("span", { class: "second" }, borrower.address ?? `Loan ${loanTail} · ${lender.name}`),
+    borrower.address !== null && element("span", { class: "second" }, borrower.address),
+    !isShrunk && element("span", { class: "second" }, `${lender.name} · •••• ${loanTail}`),
     element(
       "span",
       { class: "third" },

@@ -13,18 +13,29 @@ import { positionWithoutPrompt } from "../data/position.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
 import { ask } from "../data/session.ts";
 import { uuid } from "../data/uuid.ts";
-import { dayOf } from "../ui/dates.ts";
-import { EARNING_WORDS, labelOf, outcomeWords, pastDue, promiseLabel } from "../ui/words.ts";
+import { nameOf } from "../ui/borrower-name.ts";
+import { texts } from "../language/current.ts";
+import { dayOf, money } from "../language/formats.ts";
+import { refusalWords, textOf } from "../ui/error-words.ts";
+import {
+  blockedWords,
+  calculationWords,
+  earningWords,
+  labelOf,
+  outcomeWords,
+  pastDue,
+  promiseLabel,
+} from "../ui/words.ts";
 
 /** Creates the screen of one case: the amount, the address, and the start of a visit. */
 export function caseScreen(id = ""): Screen {
   return {
-    title: "Case",
+    title: texts().case.title,
     back: PATHS.cases,
     open(place) {
       const contact = element("div", { class: "contact" });
       follow(place, { operation: ONE_CASE, variables: { id } }, ({ case: shown }) => {
-        if (!shown) return [nothing("cases", "This case is not yours any more")];
+        if (!shown) return [nothing("cases", texts().case.notYours)];
         if (contact.childElementCount === 0) fill(contact, ...hiddenContact(shown, contact));
         offerVisit(place, shown);
         return shown.isShrunk ? [shrunkCase(shown)] : wholeCase(shown, contact);
@@ -34,20 +45,22 @@ export function caseScreen(id = ""): Screen {
 }
 
 function shrunkCase({ lender, status, earnings }: WholeCase): HTMLElement {
+  const words = texts().case;
   return card(
-    element("p", { class: "who" }, `A case of ${lender.name}`),
-    element("p", { class: "hint" }, `It ended a while ago (${status.toLowerCase()}), so only your earnings are left.`),
+    element("p", { class: "who" }, words.of(lender.name)),
+    element("p", { class: "hint" }, words.endedLongAgo(textOf(texts().caseStatus, status) ?? status)),
     earnedLines(earnings),
   );
 }
 
 function wholeCase(shown: WholeCase, contact: HTMLElement): Node[] {
-  const { borrower, lender, loanTail, fallback, earnings } = shown;
+  const { borrower, lender, loanTail, fallback, earnings, workable } = shown;
+  const words = texts().case;
   return [
     element(
       "div",
       { class: "person" },
-      element("p", { class: "who" }, borrower.displayName),
+      element("p", { class: "who" }, nameOf(borrower)),
       borrower.address !== null &&
         element(
           "a",
@@ -58,20 +71,21 @@ function wholeCase(shown: WholeCase, contact: HTMLElement): Node[] {
     ),
     ...notices(shown),
     amounts(shown),
-    card(contact, facts(["Lender", lender.name], ["Loan", `•••• ${loanTail}`])),
-    ...(earnings.length > 0 ? [titledCard("You have earned here", earnedLines(earnings))] : []),
-    ...(fallback.upiUri !== null || fallback.bankAccount !== null ? [payWithoutLink(shown)] : []),
+    card(contact, facts([words.lender, lender.name], [words.loan, `•••• ${loanTail}`])),
+    ...(earnings.length > 0 ? [titledCard(words.earnedHere, earnedLines(earnings))] : []),
+    ...(workable && (fallback.upiUri !== null || fallback.bankAccount !== null) ? [payWithoutLink(shown)] : []),
     history(shown),
   ].filter((part) => part !== undefined);
 }
 
 function notices(shown: WholeCase): Node[] {
-  const { id, workable, blockedReason, openPromise, activeLink } = shown;
+  const { id, workable, openPromise, activeLink } = shown;
   const promised = openPromise && promiseLabel(openPromise.dueOn);
+  const { promise } = texts().label;
   const parts = [
-    !workable && notice("warn", "alert", blockedReason ?? "Visits are not allowed now."),
+    !workable && notice("warn", "alert", blockedWords(shown)),
     promised &&
-      notice(promised.tone === "warn" ? "warn" : "quiet", "clock", `${promised.text}: ${openPromise.amount.display}`),
+      notice(promised.tone === "warn" ? "warn" : "quiet", "clock", promise(promised.text, money(openPromise.amount))),
     ...reversalNotices(shown),
     activeLink && linkNotice(id, activeLink),
   ];
@@ -80,33 +94,34 @@ function notices(shown: WholeCase): Node[] {
 
 function amounts(shown: WholeCase): HTMLElement {
   const { outstanding, totalCollected, minimum, estimatedEarning, workable, dpd } = shown;
+  const words = texts().case;
   return element(
     "section",
     { class: "card owed" },
     element(
       "div",
       { class: "line" },
-      element("h2", { class: "eyebrow" }, "To collect"),
-      pill(workable ? { text: pastDue(dpd), tone: "quiet" } : labelOf({ ...shown, bucket: null, distanceM: null })),
+      element("h2", { class: "eyebrow" }, words.toCollect),
+      pill(workable ? { text: pastDue(dpd), tone: "quiet" } : labelOf(shown)),
     ),
-    bigAmount(outstanding.display),
+    bigAmount(money(outstanding)),
     element(
       "p",
       { class: "hint" },
       [
-        totalCollected.minor !== "0" && `${totalCollected.display} paid so far`,
-        minimum !== null && `A link must be for at least ${minimum.display}`,
+        totalCollected.minor !== "0" && words.paidSoFar(money(totalCollected)),
+        minimum !== null && words.linkMinimum(money(minimum)),
       ]
         .filter((part) => part !== false)
-        .join(". "),
+        .join(" "),
     ),
     workable &&
       element(
         "p",
         { class: "earn" },
-        element("span", {}, "You would earn"),
-        element("b", {}, estimatedEarning.amount.display),
-        element("small", {}, estimatedEarning.formula),
+        element("span", {}, words.wouldEarn),
+        element("b", {}, money(estimatedEarning.amount)),
+        element("small", {}, calculationWords(estimatedEarning.calculation)),
       ),
   );
 }
@@ -119,18 +134,18 @@ function hiddenContact({ id, borrower, workable }: WholeCase, place: HTMLElement
   const number = element("div", { class: "number" }, icon("phone"), element("b", {}, borrower.maskedPhone));
   if (!workable) return [number];
   const show = button(
-    "Show",
+    texts().case.showNumber,
     async (pressed) => {
       const input = { idempotencyKey: uuid(), caseId: id };
       const { result } = await ask(REVEAL_CONTACT, { input });
-      if (result.code !== undefined) return faultBelow(pressed, result.message);
+      if (result.code !== undefined) return faultBelow(pressed, refusalWords(result));
       const { phone, alternatePhones, email } = result.contact;
       const ways = [phone, ...alternatePhones].map((number) => wayTo(`tel:${number}`, number));
       fill(place, element("div", { class: "ways" }, ...ways, email !== null && wayTo(`mailto:${email}`, email)));
     },
     "secondary small",
   );
-  show.querySelector("button")?.setAttribute("aria-label", "Show the whole number");
+  show.querySelector("button")?.setAttribute("aria-label", texts().case.showWholeNumber);
   return [number, show];
 }
 
@@ -139,31 +154,34 @@ function wayTo(href: string, text: string): HTMLElement {
 }
 
 export function earnedLines(earnings: WholeCase["earnings"]): HTMLElement {
-  const lines = earnings.map(({ amount, status, formula }) =>
+  const lines = earnings.map(({ amount, status, calculation }) =>
     element(
       "li",
       {},
-      element("span", {}, formula, element("small", {}, EARNING_WORDS[status] ?? "")),
-      element(status === "REVERSED" ? "s" : "b", {}, amount.display),
+      element("span", {}, calculationWords(calculation), element("small", {}, earningWords(status))),
+      element(status === "REVERSED" ? "s" : "b", {}, money(amount)),
     ),
   );
   return element("ul", { class: "lines" }, ...lines);
 }
 
+/** Shows the code without an amount, so that the borrower can pay a part. UPI apps do not let a given amount be changed. */
 function payWithoutLink({ fallback }: WholeCase): HTMLElement {
-  return element("details", { class: "card" }, element("summary", {}, "Pay without a link"), ...fallbackView(fallback));
+  const title = element("summary", {}, texts().case.payWithoutLink);
+  return element("details", { class: "card" }, title, ...fallbackView(fallback));
 }
 
 function history({ visits }: WholeCase): HTMLElement | undefined {
+  const words = texts().case;
   const entries = visits.edges.map(({ node }) =>
     element(
       "li",
       {},
       element("span", {}, outcomeWords(node.disposition), node.note !== null && element("small", {}, node.note)),
-      element("time", {}, dayOf(node.startedAt), node.isMine ? "" : element("small", {}, "somebody else")),
+      element("time", {}, dayOf(node.startedAt), node.isMine ? "" : element("small", {}, words.somebodyElse)),
     ),
   );
-  return entries.length === 0 ? undefined : titledCard("Visits", element("ul", { class: "lines" }, ...entries));
+  return entries.length === 0 ? undefined : titledCard(words.visits, element("ul", { class: "lines" }, ...entries));
 }
 
 /**
@@ -173,22 +191,23 @@ function history({ visits }: WholeCase): HTMLElement | undefined {
 function offerVisit({ actions }: Place, shown: WholeCase): void {
   if (!shown.workable) return fill(actions);
   const { id } = shown;
+  const words = texts().case;
   if (currentVisitOn(shown)) {
-    fill(actions, element("a", { class: "button primary", href: PATHS.visit(id) }, "Continue the visit"));
+    fill(actions, element("a", { class: "button primary", href: PATHS.visit(id) }, words.continueVisit));
     return;
   }
   fill(
     actions,
-    button("Start the visit", async (pressed) => {
+    button(words.startVisit, async (pressed) => {
       const startedAt = new Date().toISOString();
       const visitId = uuid();
       const { displayName: borrowerName } = shown.borrower;
       const input = { visitId, caseId: id, occurredAt: startedAt, ...(await positionWithoutPrompt()) };
       rememberVisit({ visitId, caseId: id, borrowerName, startedAt });
-      const { state, message } = await perform({ mutation: "startVisit", input, caseId: id, borrowerName });
+      const { state, trouble } = await perform({ mutation: "startVisit", input, caseId: id, borrowerName });
       if (state === "refused") {
         forgetVisit(id);
-        return faultBelow(pressed, message ?? "The visit could not be started.");
+        return faultBelow(pressed, trouble ? refusalWords(trouble) : words.notStarted);
       }
       go(PATHS.visit(id));
     }),

@@ -3,22 +3,23 @@ import { element, fill } from "@collections/web-pages/browser";
 import { follow } from "../ui/follow.ts";
 import { EARNING_LINES, EARNINGS } from "../data/operations.ts";
 import { bigAmount, button, choice, facts, nothing, pill } from "../ui/parts.ts";
-import type { Screen } from "../ui/screen.ts";
+import { PATHS, type Screen } from "../ui/screen.ts";
 import { ask } from "../data/session.ts";
 import { isBelowZero, returnedWords } from "../ui/reversal-words.ts";
-import { dayOf } from "../ui/dates.ts";
-import { EARNING_WORDS, type Label, sums } from "../ui/words.ts";
+import { texts } from "../language/current.ts";
+import type { Texts } from "../language/en.ts";
+import { dayOf, money } from "../language/formats.ts";
+import { nameOf } from "../ui/borrower-name.ts";
+import { calculationWords, earningWords, type Label, sums } from "../ui/words.ts";
 
-const PERIODS = { TODAY: "Today", THIS_WEEK: "Week", THIS_MONTH: "Month" } as const;
-
-let period: keyof typeof PERIODS = "THIS_WEEK";
+let period: keyof Texts["money"]["periods"] = "THIS_WEEK";
 
 /**
  * Creates the screen with the field partner's own money: how much, how much of it is final, and how it was calculated.
  */
 export function earningsScreen(): Screen {
   return {
-    title: "Your money",
+    title: texts().money.title,
     tab: "money",
     open(place) {
       const summary = element("div");
@@ -32,7 +33,7 @@ export function earningsScreen(): Screen {
           summaryOf(earnings),
         ]);
       };
-      const periods = choice("period", "Which period", PERIODS, period, (chosen) => {
+      const periods = choice("period", texts().money.period, texts().money.periods, period, (chosen) => {
         period = chosen;
         showPeriod();
       });
@@ -44,35 +45,34 @@ export function earningsScreen(): Screen {
 }
 
 function summaryOf({ earned, pending, credited, paidOut, deducted = [] }: Earnings): HTMLElement {
+  const words = texts().money;
   const deductions = deducted.filter(({ minor }) => minor !== "0");
   return element(
     "section",
     { class: "card owed" },
-    element("h2", { class: "eyebrow" }, "Earned"),
+    element("h2", { class: "eyebrow" }, words.earned),
     bigAmount(sums(earned)),
     facts(
-      ["Pending, until the case ends", sums(pending)],
-      ["Credited", sums(credited)],
-      ["Paid out", sums(paidOut)],
-      deductions.length > 0 && ["Deducted for returned payments", sums(deductions)],
+      [words.pending, sums(pending)],
+      [words.credited, sums(credited)],
+      [words.paidOut, sums(paidOut)],
+      deductions.length > 0 && [words.deducted, sums(deductions)],
     ),
   );
 }
 
 function allLines(first: Edges<EarningLine>): HTMLElement {
-  if (first.edges.length === 0) {
-    const why = "Each confirmed payment of your cases adds a line here, with how it was calculated.";
-    return nothing("money", "Nothing earned yet", element("p", {}, why));
-  }
+  const words = texts().money;
+  if (first.edges.length === 0) return nothing("money", words.nothing, element("p", {}, words.nothingWhy));
   const list = element("ul", { class: "lines card" });
   const more = element("div", { class: "end" });
   append(first);
-  return element("section", {}, element("h2", { class: "between" }, "Line by line"), list, more);
+  return element("section", {}, element("h2", { class: "between" }, words.lines), list, more);
 
   function append({ edges, pageInfo }: Edges<EarningLine>): void {
     list.append(...edges.map(({ node }) => lineOf(node)));
     const { hasNextPage, endCursor } = pageInfo;
-    fill(more, hasNextPage && button("More", () => next(endCursor), "secondary"));
+    fill(more, hasNextPage && button(words.more, () => next(endCursor), "secondary"));
   }
 
   async function next(after: string | null): Promise<void> {
@@ -81,36 +81,47 @@ function allLines(first: Edges<EarningLine>): HTMLElement {
 }
 
 function lineOf(line: EarningLine): HTMLElement {
-  const { amount, status, formula, earnedAt, reversal, payout } = line;
-  const day = payout
-    ? `${isDeduction(line) ? "Deducted" : "Paid out"} ${dayOf(payout.paidOn)}, ${payout.reference}`
-    : dayOf(earnedAt);
+  const { amount, status, calculation, earnedAt, reversal, payout, case: ofCase } = line;
+  const { paidOutOn, deductedOn } = texts().money;
+  const dayWords = isDeduction(line) ? deductedOn : paidOutOn;
+  const day = payout ? dayWords(dayOf(payout.paidOn), payout.reference) : dayOf(earnedAt);
   return element(
     "li",
     {},
+    ofCase && caseLink(ofCase),
     element(
       "span",
       {},
-      reversal ? `${returnedWords(reversal)}.` : formula,
-      reversal && element("small", {}, formula),
+      reversal && element("small", { class: "reason" }, returnedWords(reversal)),
+      element("small", {}, calculationWords(calculation)),
       element("small", {}, day),
     ),
     element(
       "span",
       { class: "end-of-line" },
-      element(status === "REVERSED" ? "s" : "b", {}, amount.display),
+      element(status === "REVERSED" ? "s" : "b", {}, money(amount)),
       pill(statusLabel(line)),
     ),
+  );
+}
+
+/** Creates the name of an earning's case, which opens the case. */
+function caseLink({ id, borrower, lender, loanTail, isShrunk }: NonNullable<EarningLine["case"]>): HTMLElement {
+  return element(
+    "a",
+    { class: "case-link", href: PATHS.case(id) },
+    isShrunk ? texts().cases.endedOf(lender.name) : nameOf(borrower),
+    !isShrunk && element("small", {}, `${lender.name} · •••• ${loanTail}`),
   );
 }
 
 /** Returns the pill of a line. A line below 0 says when it is deducted. */
 function statusLabel(line: EarningLine): Label {
   const { status } = line;
-  const text = EARNING_WORDS[status] ?? "";
-  if (isDeduction(line) && status === "CREDITED") return { text: "Next payout", tone: "warn" };
-  if (isDeduction(line) && status === "PAID_OUT") return { text: "Deducted", tone: "quiet" };
-  return { text, tone: status === "CREDITED" || status === "PAID_OUT" ? "good" : "quiet" };
+  const { nextPayout, deductedLabel } = texts().money;
+  if (isDeduction(line) && status === "CREDITED") return { text: nextPayout, tone: "warn" };
+  if (isDeduction(line) && status === "PAID_OUT") return { text: deductedLabel, tone: "quiet" };
+  return { text: earningWords(status), tone: status === "CREDITED" || status === "PAID_OUT" ? "good" : "quiet" };
 }
 
 function isDeduction(line: EarningLine): boolean {

@@ -9,19 +9,28 @@ import { PATHS, type Screen } from "../ui/screen.ts";
 import { ask, signedInAs, signOut } from "../data/session.ts";
 import { showMessage } from "../ui/shell.ts";
 import { uuid } from "../data/uuid.ts";
-import { momentOf } from "../ui/dates.ts";
+import { texts } from "../language/current.ts";
+import { count, momentOf } from "../language/formats.ts";
+import { refusalWords } from "../ui/error-words.ts";
+import { languageChoice } from "../ui/language-choice.ts";
 
-/** Creates the screen with the signed-in person and their sessions. */
-export function meScreen(): Screen {
+/** Creates the screen with the signed-in person, their sessions, and the language. `redraw` shows the screen again. */
+export function meScreen(redraw: () => void): Screen {
   return {
-    title: signedInAs()?.displayName ?? "Me",
+    title: signedInAs()?.displayName ?? texts().tabs.me,
     tab: "me",
     open(place) {
       follow(place, { operation: ME }, ({ viewer, sessions }) => {
+        const words = texts().me;
         const waiting = outbox().filter(({ state }) => state === "waiting").length;
         return [
           sessionsCard(sessions),
-          titledCard("This app", facts(["Your day begins in", viewer.timeZone.replaceAll("_", " ")]), sandboxHint()),
+          titledCard(
+            words.app,
+            facts([words.dayBegins, viewer.timeZone.replaceAll("_", " ")]),
+            languageChoice(redraw),
+            element("p", { class: "hint" }, words.sandbox),
+          ),
           element(
             "section",
             { class: "last" },
@@ -29,10 +38,10 @@ export function meScreen(): Screen {
               notice(
                 "warn",
                 "clock",
-                `Waiting to be sent: ${waiting}. The app keeps them on this phone until you sign in again. `,
-                element("a", { href: PATHS.waiting }, "Show"),
+                `${words.waiting(waiting, count(waiting))} `,
+                element("a", { href: PATHS.waiting }, words.show),
               ),
-            button("Sign out", signOut, "secondary"),
+            button(words.signOut, signOut, "secondary"),
           ),
         ];
       });
@@ -43,7 +52,7 @@ export function meScreen(): Screen {
 function sessionsCard(sessions: readonly Session[]): HTMLElement {
   const list = element("ul", { class: "lines" });
   draw(sessions);
-  return titledCard("Where you are signed in", list);
+  return titledCard(texts().me.signedIn, list);
 
   function draw(shown: readonly Session[]): void {
     fill(list, ...shown.map((session) => sessionLine(session, draw)));
@@ -52,17 +61,20 @@ function sessionsCard(sessions: readonly Session[]): HTMLElement {
 
 function sessionLine(session: Session, draw: (sessions: readonly Session[]) => void): HTMLElement {
   const { id, deviceName, startedAt, refreshedAt, isCurrent } = session;
+  const words = texts().me;
+  const device = deviceName ?? words.accessToken;
   const end = button(
-    "End",
+    words.end,
     async (pressed) => {
       const input = { idempotencyKey: uuid(), sessionId: id };
       const { result } = await ask(END_SESSION, { input });
-      if (result.code !== undefined) return faultBelow(pressed, result.message);
+      if (result.code !== undefined) return faultBelow(pressed, refusalWords(result));
       draw(result.sessions);
-      showMessage("That session has ended.");
+      showMessage(words.ended);
     },
     "secondary small",
   );
+  end.querySelector("button")?.setAttribute("aria-label", words.endOf(device));
   return element(
     "li",
     {},
@@ -70,14 +82,10 @@ function sessionLine(session: Session, draw: (sessions: readonly Session[]) => v
     element(
       "span",
       {},
-      deviceName ?? "Access token",
-      element("small", {}, `Since ${momentOf(new Date(startedAt))}`),
-      refreshedAt !== null && element("small", {}, `Last used ${momentOf(new Date(refreshedAt))}`),
+      device,
+      element("small", {}, words.since(momentOf(new Date(startedAt)))),
+      refreshedAt !== null && element("small", {}, words.lastUsed(momentOf(new Date(refreshedAt)))),
     ),
-    isCurrent ? pill({ text: "This one", tone: "tint" }) : end,
+    isCurrent ? pill({ text: words.thisOne, tone: "tint" }) : end,
   );
-}
-
-function sandboxHint(): HTMLElement {
-  return element("p", { class: "hint" }, "A sandbox: nothing here is real money. It uses only the public API.");
 }

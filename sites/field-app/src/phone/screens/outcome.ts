@@ -3,21 +3,27 @@ import { type CurrentVisit, currentVisitOn, forgetVisit } from "../data/current-
 import { element, fill } from "@collections/web-pages/browser";
 import { type Deed, perform } from "../data/outbox.ts";
 import { faultBelow, field, notice, working } from "../ui/parts.ts";
-import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
+import { go, goToStart, PATHS, type Place, type Screen } from "../ui/screen.ts";
 import { showMessage } from "../ui/shell.ts";
 import { digitsOf, typedAmount } from "../ui/typed-amount.ts";
 import { withCase } from "./visit.ts";
-import { isoDay } from "../ui/dates.ts";
+import { texts } from "../language/current.ts";
+import { dayOf, isoDay } from "../language/formats.ts";
+import { refusalWords } from "../ui/error-words.ts";
+import { nameOf } from "../ui/borrower-name.ts";
 import { OUTCOMES } from "../ui/words.ts";
 
 const PROMISE = "PROMISE_TO_PAY";
-const A_WEEK_MS = 7 * 24 * 60 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+const USUAL_PROMISE_DAYS = 7;
+/** A promise for a later day is most likely a typing error. */
+const LATEST_PROMISE_DAYS = 180;
 const MAX_NOTE_CHARS = 2_000;
 
 /** Creates the screen that asks for the outcome of a visit; the outcome `as` is preselected. */
 export function outcomeScreen(id = "", as = ""): Screen {
   return {
-    title: "How did it end?",
+    title: texts().outcome.title,
     back: PATHS.visit(id),
     open(place) {
       void withCase(id, place, (shown) => {
@@ -30,17 +36,18 @@ export function outcomeScreen(id = "", as = ""): Screen {
 }
 
 function drawOutcomes({ main, actions }: Place, shown: WholeCase, visit: CurrentVisit, as: string): void {
+  const words = texts().outcome;
   const promise = promiseFields(shown);
-  const held = notice("warn", "alert", "A dispute puts the case on hold: nobody goes there until it is cleared.");
+  const held = notice("warn", "alert", words.disputeHold);
   const note = element("textarea", { id: "note", rows: "2", maxlength: String(MAX_NOTE_CHARS) });
-  const save = element("button", { type: "button", class: "primary" }, "Save and finish");
-  const groups = OUTCOMES.map(({ title, outcomes }) =>
+  const save = element("button", { type: "button", class: "primary" }, words.save);
+  const groups = Object.entries(OUTCOMES).map(([group, outcomes]) =>
     element(
       "fieldset",
       { class: "options card" },
-      element("legend", { class: "eyebrow" }, title),
-      ...Object.entries(outcomes).flatMap(([value, text]) => [
-        outcomeOption(value, text, value === as),
+      element("legend", { class: "eyebrow" }, words.groups[group as keyof typeof OUTCOMES]),
+      ...outcomes.flatMap((value) => [
+        outcomeOption(value, words.as[value], value === as),
         value === PROMISE ? promise.place : null,
         value === "DISPUTE" ? held : null,
       ]),
@@ -49,9 +56,9 @@ function drawOutcomes({ main, actions }: Place, shown: WholeCase, visit: Current
   const form = element(
     "form",
     { novalidate: true, change: showParts, submit: (event) => event.preventDefault() },
-    element("p", { class: "lead" }, shown.borrower.displayName),
+    element("p", { class: "lead" }, nameOf(shown.borrower)),
     ...groups,
-    field("Note, if there is something to add", note),
+    field(words.note, note),
   );
   save.addEventListener("click", () => void working(save, finish));
   fill(main, form);
@@ -70,7 +77,7 @@ function drawOutcomes({ main, actions }: Place, shown: WholeCase, visit: Current
 
   async function finish(): Promise<void> {
     const disposition = chosen();
-    if (disposition === undefined) return faultBelow(save, "Choose how it ended.");
+    if (disposition === undefined) return faultBelow(save, words.choose);
     const promised = disposition === PROMISE ? promise.read() : undefined;
     if (promised === "fault") return;
     const input = {
@@ -84,11 +91,11 @@ function drawOutcomes({ main, actions }: Place, shown: WholeCase, visit: Current
   }
 
   async function complete(deed: Deed): Promise<void> {
-    const { state, message } = await perform(deed);
-    if (state === "refused") return faultBelow(save, message ?? "The visit could not be ended.");
+    const { state, trouble } = await perform(deed);
+    if (state === "refused") return faultBelow(save, trouble ? refusalWords(trouble) : words.notEnded);
     forgetVisit(shown.id);
-    showMessage(state === "done" ? "Saved." : "Saved on this phone. It is sent when there is a network.");
-    go(PATHS.today);
+    showMessage(state === "done" ? words.saved : words.savedHere);
+    goToStart(PATHS.today);
   }
 }
 
@@ -107,30 +114,41 @@ function promiseFields({ outstanding }: WholeCase) {
     id: "promised",
     inputmode: "decimal",
     autocomplete: "off",
-    value: outstanding.decimal,
+    value: outstanding.minor === "0" ? "" : outstanding.decimal,
   });
-  const today = new Date();
+  const words = texts().outcome;
+  const inDays = (days: number) => isoDay(new Date(Date.now() + days * DAY_MS));
+  const latest = inDays(LATEST_PROMISE_DAYS);
   const dueOn = element("input", {
     id: "due",
     type: "date",
-    min: isoDay(today),
-    value: isoDay(new Date(today.getTime() + A_WEEK_MS)),
+    min: inDays(0),
+    max: latest,
+    value: inDays(USUAL_PROMISE_DAYS),
   });
   return {
     place: element(
       "div",
       { class: "pairs" },
-      field(`How much (${outstanding.currency})`, amount),
-      field("By when", dueOn),
+      field(words.howMuch(outstanding.currency), amount),
+      field(words.byWhen, dueOn),
     ),
     read() {
       const typed = typedAmount(amount.value, digitsOf(outstanding));
       faultBelow(amount, "fault" in typed ? typed.fault : "");
       if ("fault" in typed) return "fault" as const;
-      const isPossible = dueOn.value >= isoDay(today);
-      faultBelow(dueOn, isPossible ? "" : "Choose today or a later day.");
-      if (!isPossible) return "fault" as const;
+      const fault = faultOfDay(dueOn.value, inDays(0), latest);
+      faultBelow(dueOn, fault);
+      if (fault !== "") return "fault" as const;
       return { amount: { minor: typed.minor, currency: outstanding.currency }, dueOn: dueOn.value };
     },
   };
+}
+
+/** Returns what is wrong with the day of a promise, or an empty text. The days are `YYYY-MM-DD`. */
+function faultOfDay(day: string, earliest: string, latest: string): string {
+  const { dayMissing, dayTooEarly, dayTooLate } = texts().outcome;
+  if (day === "") return dayMissing;
+  if (day < earliest) return dayTooEarly;
+  return day > latest ? dayTooLate(dayOf(latest)) : "";
 }

@@ -13,22 +13,23 @@ import { bigAmount, button, card, faultBelow, nothing, notice, skeleton, titledC
 import { codeOf } from "./picture-code.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
 import { reversalNotices } from "./reversal-notices.ts";
-import { ask, inWords, SignedOutError } from "../data/session.ts";
+import { ask, SignedOutError } from "../data/session.ts";
 import { showMessage } from "../ui/shell.ts";
 import { uuid } from "../data/uuid.ts";
 import { withCase } from "./visit.ts";
-import { dayOf } from "../ui/dates.ts";
-import { LINK_WORDS } from "../ui/words.ts";
+import { texts } from "../language/current.ts";
+import { dayOf, money, moneyWith } from "../language/formats.ts";
+import { errorWords, refusalWords, textOf } from "../ui/error-words.ts";
 
-const CHANNELS = { EMAIL: "E-mail", WHATSAPP: "WhatsApp" } as const;
-const DELIVERY_WORDS: Readonly<Record<string, string>> = { QUEUED: "On its way", SUPPRESSED: "Not sent" };
 const STEPS = ["REQUESTED", "MINTED", "SENT", "PAID"] as const;
-const STEP_WORDS = { REQUESTED: "Asked", MINTED: "Ready", SENT: "Sent", PAID: "Paid" } as const;
+/** The statuses of a message that was sent, and of a message that was sent or may still be sent. */
+const WAS_SENT = new Set(["SENT", "DELIVERED", "READ"]);
+const MAY_BE_SENT = new Set([...WAS_SENT, "QUEUED"]);
 
 /** Creates the screen of a requested link: its live progress, and the ways to give it to the borrower. */
 export function paymentLinkScreen(caseId = "", linkId = ""): Screen {
   return {
-    title: "Payment link",
+    title: texts().link.title,
     back: PATHS.visit(caseId),
     open(place) {
       const live = element("p", { class: "live", role: "status" });
@@ -39,12 +40,12 @@ export function paymentLinkScreen(caseId = "", linkId = ""): Screen {
         linkId,
         {
           onLink(link) {
-            fill(content, ...(link ? linkView(link) : [nothing("link", "This link does not exist, or is not yours")]));
+            fill(content, ...(link ? linkView(link) : [nothing("link", texts().link.notYours)]));
             fill(place.actions, ...(link ? linkActions(link, caseId) : []));
             if (link?.status === "PAID") void showGain(gain, caseId);
           },
-          onLive: (isLive) => fill(live, isLive ? "" : "The connection is weak: checking every few seconds."),
-          onFault: (error) => fill(content, nothing("alert", inWords(error))),
+          onLive: (isLive) => fill(live, isLive ? "" : texts().link.weak),
+          onFault: (error) => fill(content, nothing("alert", errorWords(error))),
         },
         place.signal,
       );
@@ -63,9 +64,9 @@ async function showGain(place: HTMLElement, caseId: string): Promise<void> {
     fill(
       place,
       ...reversalNotices(answer.case),
-      earnings.length > 0 && titledCard("You have earned here", earnedLines(earnings)),
+      earnings.length > 0 && titledCard(texts().case.earnedHere, earnedLines(earnings)),
       outstanding.minor !== "0" &&
-        element("p", { class: "hint centre after" }, `${outstanding.display} is still owed.`),
+        element("p", { class: "hint centre after" }, texts().link.stillOwed(money(outstanding))),
     );
   } catch (error) {
     // Show no error if the earning cannot be loaded: the screen already shows the payment, and the earning is optional.
@@ -79,7 +80,7 @@ async function showGain(place: HTMLElement, caseId: string): Promise<void> {
  */
 export function askedLinkScreen(caseId = "", key = ""): Screen {
   return {
-    title: "Payment link",
+    title: texts().link.title,
     back: PATHS.visit(caseId),
     open(place) {
       const look = () => showRequestedLink(place, caseId, key);
@@ -93,35 +94,40 @@ function showRequestedLink(place: Place, caseId: string, key: string): void {
   const item = itemOf(key);
   if (item?.linkId !== undefined) return go(PATHS.link(caseId, item.linkId), "replace");
   if (item?.state !== "waiting" && item?.state !== "refused") return go(PATHS.visit(caseId), "replace");
-  void withCase(caseId, place, ({ fallback }) => {
+  const words = texts().link;
+  void withCase(caseId, place, ({ fallback, outstanding }) => {
+    const { amount } = item.input as { readonly amount?: { readonly minor: string } };
+    const asked = amount ? moneyWith(amount.minor, outstanding) : outstanding;
+    fill(place.actions, element("a", { class: "button plain", href: PATHS.end(caseId) }, texts().visit.end));
     fill(
       place.main,
+      element("div", { class: "link-head" }, bigAmount(money(asked))),
       item.state === "refused"
-        ? notice("bad", "alert", item.message ?? "There is no link.")
-        : notice("warn", "offline", element("b", {}, "Waiting to be sent"), " The link comes when there is a network."),
-      titledCard("Pay without a link", ...fallbackView(fallback)),
+        ? notice("bad", "alert", item.trouble ? refusalWords(item.trouble) : texts().visit.noLink)
+        : notice("warn", "offline", element("b", {}, words.waiting), ` ${words.waitingWhy}`),
+      titledCard(texts().case.payWithoutLink, ...fallbackView(fallback, asked)),
     );
   });
 }
 
 function linkView(link: PaymentLink): Node[] {
   const { amount, status, url } = link;
-  if (link.reversedAt) return [returnedHead(amount.display, link.reversedAt)];
+  if (link.reversedAt) return [returnedHead(money(amount), link.reversedAt)];
   const head = element(
     "div",
     { class: `link-head ${status.toLowerCase()}` },
     status === "PAID" && element("span", { class: "tick" }, icon("check")),
-    bigAmount(amount.display),
-    element("p", { class: "state", role: "status" }, LINK_WORDS[status]),
-    status !== "UNAVAILABLE" && status !== "SUPERSEDED" && steps(status),
+    bigAmount(money(amount)),
+    element("p", { class: "state", role: "status" }, texts().link.status[status]),
+    status !== "UNAVAILABLE" && status !== "SUPERSEDED" && steps(link),
   );
   if (status === "UNAVAILABLE") return [head, ...unavailable(link)];
   if (status === "SUPERSEDED") return [head];
   const isToShow = url !== null && status !== "PAID";
   return [
     head,
-    ...(isToShow ? [toShow(url, amount.display)] : []),
-    ...(status === "REQUESTED" ? [element("p", { class: "hint centre" }, "It usually takes a second or two.")] : []),
+    ...(isToShow ? [toShow(url, money(amount))] : []),
+    ...(status === "REQUESTED" ? [element("p", { class: "hint centre" }, texts().link.usually)] : []),
     ...(link.deliveries.length > 0 && status !== "PAID" ? [deliveries(link)] : []),
   ];
 }
@@ -132,35 +138,36 @@ function returnedHead(amount: string, reversedAt: string): HTMLElement {
     "div",
     { class: "link-head" },
     bigAmount(amount),
-    element("p", { class: "state", role: "status" }, `Paid, and returned on ${dayOf(reversedAt)}`),
+    element("p", { class: "state", role: "status" }, texts().link.returnedOn(dayOf(reversedAt))),
   );
 }
 
-function steps(status: PaymentLink["status"]): HTMLElement {
-  const reached = STEPS.findIndex((step) => step === status);
-  const items = STEPS.map((step, index) =>
+/** Shows the progress of a link. The step "sent" is left out if no message was sent or is on its way. */
+function steps({ status, deliveries }: PaymentLink): HTMLElement {
+  const words = texts().link;
+  const isSent =
+    status === "SENT" || deliveries.some((one) => (status === "PAID" ? WAS_SENT : MAY_BE_SENT).has(one.status));
+  const shown = STEPS.filter((step) => step !== "SENT" || isSent);
+  const reached = shown.findIndex((step) => step === status);
+  const items = shown.map((step, index) =>
     element(
       "li",
       { class: index < reached ? "done" : "", "aria-current": index === reached && "step" },
-      STEP_WORDS[step],
+      words.step[step],
     ),
   );
-  return element("ol", { class: "steps", "aria-label": "Progress" }, ...items);
+  return element("ol", { class: "steps", "aria-label": words.progress }, ...items);
 }
 
 function toShow(url: string, amount: string): HTMLElement {
+  const words = texts().link;
   return card(
-    element(
-      "div",
-      { class: "scan" },
-      codeOf(url, `QR code of the payment link for ${amount}`),
-      element("p", { class: "hint" }, "The borrower scans this with the camera"),
-    ),
+    element("div", { class: "scan" }, codeOf(url, words.code(amount)), element("p", { class: "hint" }, words.scan)),
     element("p", { class: "url" }, url),
     element(
       "div",
       { class: "press two" },
-      copyButton(url, "the link"),
+      copyButton(url, texts().copy.link),
       "share" in navigator &&
         element(
           "button",
@@ -171,64 +178,63 @@ function toShow(url: string, amount: string): HTMLElement {
             click: () => void navigator.share({ url }).catch(() => undefined),
           },
           icon("share"),
-          "Share",
+          words.share,
         ),
     ),
   );
 }
 
 function deliveries({ id, status, deliveries }: PaymentLink): HTMLElement {
+  const { link: words, failure } = texts();
   const lines = deliveries.map(({ channel, status, failureCode }) =>
     element(
       "li",
       {},
-      element("span", {}, CHANNELS[channel], failureCode !== null && element("small", {}, failureWords(failureCode))),
-      element("span", { class: `delivery ${status.toLowerCase()}` }, DELIVERY_WORDS[status] ?? sentence(status)),
+      element(
+        "span",
+        {},
+        words.channel[channel],
+        failureCode !== null && element("small", {}, textOf(failure, failureCode) ?? failure.OTHER),
+      ),
+      element("span", { class: `delivery ${status.toLowerCase()}` }, textOf(words.delivery, status) ?? status),
     ),
   );
   const again = button(
-    "Send it again",
+    words.sendAgain,
     async (pressed) => {
       const input = { idempotencyKey: uuid(), paymentLinkId: id };
       const { result } = await ask(RESEND_LINK, { input });
-      if (result.code !== undefined) return faultBelow(pressed, result.message);
-      showMessage("It is being sent again.");
+      if (result.code !== undefined) return faultBelow(pressed, refusalWords(result));
+      showMessage(words.beingSent);
     },
     "secondary small",
     "send",
   );
   const hasLeft = deliveries.some(({ status }) => status !== "SUPPRESSED");
   const mayResend = hasLeft && (status === "MINTED" || status === "SENT");
-  return titledCard("Messages", element("ul", { class: "lines" }, ...lines), mayResend ? again : null);
+  return titledCard(words.messages, element("ul", { class: "lines" }, ...lines), mayResend ? again : null);
 }
 
-function unavailable({ unavailableReason, fallback }: PaymentLink): Node[] {
+function unavailable({ amount, unavailableReason, unavailableReasonCode, fallback }: PaymentLink): Node[] {
+  const { unavailable: reasons, link: words } = texts();
+  const reason = textOf(reasons, unavailableReasonCode) ?? unavailableReason ?? reasons.OTHER;
+  const asked = unavailableReasonCode === "AMOUNT_NOT_ALLOWED" ? undefined : amount;
   return [
-    notice(
-      "warn",
-      "alert",
-      unavailableReason ?? "The lender could not make a link.",
-      " The borrower can pay like this:",
+    notice("warn", "alert", `${reason} ${words.payLikeThis}`),
+    titledCard(
+      texts().case.payWithoutLink,
+      ...fallbackView(fallback ?? { upiUri: null, bankAccount: null, instructions: null }, asked),
     ),
-    card(...fallbackView(fallback ?? { upiUri: null, qrSvg: null, bankAccount: null, instructions: null })),
   ];
 }
 
 function linkActions({ status, reversedAt }: PaymentLink, caseId: string): Node[] {
-  if (reversedAt) return [element("a", { class: "button primary", href: PATHS.case(caseId) }, "Open the case")];
+  const words = texts().link;
+  if (reversedAt) return [element("a", { class: "button primary", href: PATHS.case(caseId) }, words.openCase)];
   if (status === "PAID") {
-    return [element("a", { class: "button primary", href: PATHS.end(caseId, "PAID_VIA_LINK") }, "End the visit")];
+    return [element("a", { class: "button primary", href: PATHS.end(caseId, "PAID_VIA_LINK") }, texts().visit.end)];
   }
-  const end = element("a", { class: "button plain", href: PATHS.end(caseId) }, "End the visit");
+  const end = element("a", { class: "button plain", href: PATHS.end(caseId) }, texts().visit.end);
   if (status !== "UNAVAILABLE" && status !== "SUPERSEDED") return [end];
-  return [element("a", { class: "button primary", href: PATHS.visit(caseId) }, "Ask for a link again"), end];
-}
-
-/** Returns a failure code as readable text: "Consent refused" for `CONSENT_REFUSED`. */
-function failureWords(code: string): string {
-  return sentence(code.replaceAll("_", " "));
-}
-
-function sentence(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
+  return [element("a", { class: "button primary", href: PATHS.visit(caseId) }, words.askAgain), end];
 }

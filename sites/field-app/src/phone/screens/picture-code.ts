@@ -8,11 +8,7 @@ const BORDER_MODULES = 4;
 
 /** Creates a QR code of a text, to be scanned from this screen. */
 export function codeOf(text: string, says: string): HTMLElement {
-  return codePicture(renderSVG(text, { ecc: "M", border: BORDER_MODULES, pixelSize: 1 }), says);
-}
-
-/** Shows a QR code that the service sent as SVG. It is shown as an image, so that no script in it can run. */
-export function codePicture(svg: string, says: string): HTMLElement {
+  const svg = renderSVG(text, { ecc: "M", border: BORDER_MODULES, pixelSize: 1 });
   const src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
   return element("img", { class: "code-picture", src, alt: says, width: "232", height: "232" });
 }

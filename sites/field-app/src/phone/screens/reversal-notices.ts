@@ -1,8 +1,8 @@
 import type { WholeCase } from "../data/answers.ts";
 import { element } from "@collections/web-pages/browser";
+import { dayOf } from "../language/formats.ts";
 import { notice } from "../ui/parts.ts";
 import { consequenceWords, returnedWords } from "../ui/reversal-words.ts";
-import { dayOf } from "../ui/dates.ts";
 
 /** Creates a notice for each payment of the case that was reversed, the latest first. */
 export function reversalNotices({
@@ -14,7 +14,7 @@ export function reversalNotices({
     return notice(
       "warn",
       "alert",
-      element("b", {}, `${returnedWords(reversal)}.`),
+      element("b", {}, returnedWords(reversal)),
       consequence === "" ? "" : ` ${consequence}`,
       element("small", { class: "when" }, dayOf(reversal.reversedAt)),
     );

@@ -9,9 +9,13 @@ import { outbox, perform } from "../data/outbox.ts";
 import { button, faultBelow, field, nothing, notice, skeleton, working } from "../ui/parts.ts";
 import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
 import { reversalNotices } from "./reversal-notices.ts";
-import { ask, inWords, SignedOutError } from "../data/session.ts";
+import { ask, SignedOutError } from "../data/session.ts";
 import { digitsOf, typedAmount } from "../ui/typed-amount.ts";
-import { momentOf } from "../ui/dates.ts";
+import { texts } from "../language/current.ts";
+import { momentOf, money } from "../language/formats.ts";
+import { errorWords, refusalWords } from "../ui/error-words.ts";
+import { calculationWords } from "../ui/words.ts";
+import { nameOf } from "../ui/borrower-name.ts";
 
 const TYPING_PAUSE_MS = 400;
 /** The longest wait for the service before the screen is drawn from stored data. */
@@ -20,7 +24,7 @@ const PATIENCE_MS = 1_500;
 /** Creates the screen during a visit: request a payment link, or end the visit. */
 export function visitScreen(id = ""): Screen {
   return {
-    title: "At the door",
+    title: texts().visit.title,
     back: PATHS.case(id),
     open(place) {
       void withCase(id, place, (shown) => {
@@ -48,21 +52,24 @@ export async function withCase(id: string, place: Place, draw: (shown: WholeCase
     const data = await answerOrKept(asked, kept && { case: kept });
     if (place.signal.aborted) return;
     if (data.case) draw(data.case);
-    else fill(place.main, nothing("cases", "This case is not yours any more"));
+    else fill(place.main, nothing("cases", texts().case.notYours));
   } catch (error) {
     if (error instanceof SignedOutError || place.signal.aborted) return;
     fill(
       place.main,
       nothing(
         "offline",
-        inWords(error),
-        button("Try again", () => withCase(id, place, draw), "secondary"),
+        errorWords(error),
+        button(texts().tryAgain, () => withCase(id, place, draw), "secondary"),
       ),
     );
   }
 }
 
-/** Returns the service's answer if it arrives soon; else the stored answer, if there is one. */
+/**
+ * Returns the service's answer if it arrives soon, otherwise the stored answer. Without a stored answer, waits for the
+ * service's answer.
+ */
 async function answerOrKept<Data>(asked: Promise<Data>, kept: Data | null | undefined): Promise<Data> {
   if (!kept) return asked;
   const late = new Promise<Data>((resolve) => setTimeout(() => resolve(kept), PATIENCE_MS));
@@ -71,6 +78,7 @@ async function answerOrKept<Data>(asked: Promise<Data>, kept: Data | null | unde
 
 function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: CurrentVisit): void {
   const { id, borrower, outstanding, minimum, activeLink } = shown;
+  const words = texts().visit;
   const amount = element("input", {
     id: "amount",
     class: "money-input",
@@ -78,9 +86,12 @@ function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: Cu
     autocomplete: "off",
     value: outstanding.decimal,
   });
+  const fitAmount = () => amount.style.setProperty("--chars", String(Math.max(amount.value.length + 1, 6)));
+  amount.addEventListener("input", fitAmount);
+  fitAmount();
   const send = element("input", { type: "checkbox", id: "send", checked: true });
   const earn = element("p", { class: "earn", "aria-live": "polite" });
-  const asked = element("button", { type: "button", class: "primary" }, "Get a payment link");
+  const asked = element("button", { type: "button", class: "primary" }, words.getLink);
   asked.addEventListener("click", () => void working(asked, requestLink));
   amount.addEventListener("input", estimateSoon(shown, amount, earn, signal));
   drawEarning(earn, shown.estimatedEarning);
@@ -89,31 +100,30 @@ function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: Cu
     element(
       "div",
       { class: "person" },
-      element("p", { class: "who" }, borrower.displayName),
-      element("p", { class: "where" }, icon("clock"), `Since ${momentOf(new Date(visit.startedAt))}`),
+      element("p", { class: "who" }, nameOf(borrower)),
+      element("p", { class: "where" }, icon("clock"), texts().today.since(momentOf(new Date(visit.startedAt)))),
     ),
-    isUnsent(visit) &&
-      notice("quiet", "offline", "The start is sent when there is a network. You can continue: nothing is lost."),
+    isUnsent(visit) && notice("quiet", "offline", words.startUnsent),
     ...reversalNotices(shown),
     activeLink && linkNotice(id, activeLink),
     element(
       "section",
       { class: "card ask" },
-      field(`How much will they pay? (${outstanding.currency})`, amount),
+      field(words.howMuch(outstanding.currency), amount),
       element(
         "div",
         { class: "chips" },
-        preset(`All of it, ${outstanding.display}`, outstanding.decimal),
-        minimum !== null && preset(`The least, ${minimum.display}`, minimum.decimal),
+        preset(words.all(money(outstanding)), outstanding.decimal),
+        minimum !== null && preset(words.least(money(minimum)), minimum.decimal),
       ),
-      element("label", { class: "option" }, send, element("span", {}, "Also send it to the borrower")),
+      element("label", { class: "option" }, send, element("span", {}, words.alsoSend)),
       earn,
     ),
   );
   fill(
     actions,
     element("div", { class: "press" }, asked),
-    element("a", { class: "button plain", href: PATHS.end(id) }, "End the visit"),
+    element("a", { class: "button plain", href: PATHS.end(id) }, words.end),
   );
 
   function preset(text: string, decimal: string): HTMLElement {
@@ -134,8 +144,8 @@ function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: Cu
       ...(!send.checked && { channels: [] }),
     };
     const deed = { mutation: "requestPaymentLink", input, caseId: id, borrowerName: borrower.displayName } as const;
-    const { key, state, message, linkId } = await perform(deed);
-    if (state === "refused") return faultBelow(asked, message ?? "There is no link.");
+    const { key, state, trouble, linkId } = await perform(deed);
+    if (state === "refused") return faultBelow(asked, trouble ? refusalWords(trouble) : words.noLink);
     go(linkId === undefined ? PATHS.waitingLink(id, key) : PATHS.link(id, linkId));
   }
 }
@@ -173,6 +183,11 @@ function estimateSoon(
   }
 }
 
-function drawEarning(place: HTMLElement, { amount, formula }: WholeCase["estimatedEarning"]): void {
-  fill(place, element("span", {}, "You would earn"), element("b", {}, amount.display), element("small", {}, formula));
+function drawEarning(place: HTMLElement, { amount, calculation }: WholeCase["estimatedEarning"]): void {
+  fill(
+    place,
+    element("span", {}, texts().case.wouldEarn),
+    element("b", {}, money(amount)),
+    element("small", {}, calculationWords(calculation)),
+  );
 }

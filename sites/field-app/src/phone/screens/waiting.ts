@@ -1,5 +1,8 @@
 import { element, fill } from "@collections/web-pages/browser";
-import { momentOf } from "../ui/dates.ts";
+import { texts } from "../language/current.ts";
+import { momentOf } from "../language/formats.ts";
+import { nameOf } from "../ui/borrower-name.ts";
+import { refusalWords } from "../ui/error-words.ts";
 import { deedWords } from "../ui/words.ts";
 import { dismiss, flush, onOutboxChange, outbox, type OutboxItem } from "../data/outbox.ts";
 import { button, nothing } from "../ui/parts.ts";
@@ -12,7 +15,7 @@ import { PATHS, type Screen } from "../ui/screen.ts";
  */
 export function waitingScreen(): Screen {
   return {
-    title: "To be sent",
+    title: texts().waiting.title,
     back: PATHS.today,
     open({ main, actions, signal }) {
       /** The key of the deed that the user wants to discard but has not yet confirmed to discard. */
@@ -22,15 +25,16 @@ export function waitingScreen(): Screen {
         draw();
       };
       const draw = () => {
+        const words = texts().waiting;
         const items = outbox().filter(({ state }) => state !== "done");
         const hasWaiting = items.some(({ state }) => state === "waiting");
-        if (items.length === 0) fill(main, nothing("check", "Everything is sent"));
+        if (items.length === 0) fill(main, nothing("check", words.allSent));
         else
           fill(
             main,
             element("ul", { class: "lines card" }, ...items.map((item) => itemLine(item, item.key === doubted, doubt))),
           );
-        fill(actions, hasWaiting && button("Send now", flush));
+        fill(actions, hasWaiting && button(words.sendNow, flush));
       };
       onOutboxChange(draw, signal);
       draw();
@@ -41,7 +45,9 @@ export function waitingScreen(): Screen {
 type Doubt = (key?: string) => void;
 
 function itemLine(item: OutboxItem, isDoubted: boolean, doubt: Doubt): HTMLElement {
-  const { key, state, atMs, borrowerName, message } = item;
+  const { key, state, atMs, borrowerName, message, trouble } = item;
+  const words = texts().waiting;
+  const why = trouble ? refusalWords(trouble) : message;
   const isWaiting = state === "waiting";
   const press = () => (isWaiting ? doubt(key) : dismiss(key));
   const line = element(
@@ -50,12 +56,12 @@ function itemLine(item: OutboxItem, isDoubted: boolean, doubt: Doubt): HTMLEleme
     element(
       "span",
       {},
-      element("b", {}, borrowerName),
+      element("b", {}, nameOf({ displayName: borrowerName })),
       element("small", {}, `${deedWords(item)} · ${momentOf(new Date(atMs))}`),
-      isWaiting && element("small", {}, message === undefined ? "Waiting" : `Waiting · ${message}`),
-      state === "refused" && element("small", { class: "fault" }, message ?? "It was refused."),
+      isWaiting && element("small", {}, why === undefined ? words.waiting : words.waitingWhy(why)),
+      state === "refused" && element("small", { class: "fault" }, why ?? words.refused),
     ),
-    !isDoubted && button("Dismiss", press, "secondary small"),
+    !isDoubted && button(words.dismiss, press, "secondary small"),
   );
   if (isDoubted && isWaiting) line.firstElementChild?.append(question(item, doubt));
   return line;
@@ -63,19 +69,16 @@ function itemLine(item: OutboxItem, isDoubted: boolean, doubt: Doubt): HTMLEleme
 
 /** Asks for confirmation, so that one tap does not discard work. */
 function question(item: OutboxItem, doubt: Doubt): HTMLElement {
-  const loss =
-    item.mutation === "startVisit"
-      ? "This visit and everything that followed it will not be recorded."
-      : "It will not be recorded.";
+  const words = texts().waiting;
   return element(
     "div",
     { role: "alert" },
-    element("small", { class: "fault" }, `Discard it without sending? ${loss}`),
+    element("small", { class: "fault" }, item.mutation === "startVisit" ? words.lossOfVisit : words.loss),
     element(
       "div",
       { class: "press two" },
-      button("Keep it", () => doubt(), "secondary small"),
-      button("Do not send", () => giveUp(item), "secondary small"),
+      button(words.keep, () => doubt(), "secondary small"),
+      button(words.doNotSend, () => giveUp(item), "secondary small"),
     ),
   );
 }

@@ -1,18 +1,21 @@
 import { element, writeToClipboard } from "@collections/web-pages/browser";
+import { texts } from "../language/current.ts";
 import { icon } from "./icon.ts";
 import { showMessage } from "./shell.ts";
 
-/** Creates a button that copies a text to the clipboard. */
-export function copyButton(text: string, what: string, words = "Copy"): HTMLElement {
+/** Creates a button that copies a text to the clipboard. `what` names the text for the user. */
+export function copyButton(text: string, what: string): HTMLElement {
+  const { button, label } = texts().copy;
   return element(
     "button",
-    { type: "button", class: "secondary small", "aria-label": `Copy ${what}`, click: () => void copy(text, what) },
+    { type: "button", class: "secondary small", "aria-label": label(what), click: () => void copy(text, what) },
     icon("copy"),
-    words,
+    button,
   );
 }
 
 async function copy(text: string, what: string): Promise<void> {
   const isCopied = await writeToClipboard(text);
-  showMessage(isCopied ? `Copied: ${what}` : "This browser does not let the app copy: press and hold the text.");
+  const { done, failed } = texts().copy;
+  showMessage(isCopied ? done(what) : failed);
 }

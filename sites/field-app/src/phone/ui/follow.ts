@@ -3,8 +3,10 @@ import { keepAnswer, keptAnswer, type Question } from "../data/kept-answers.ts";
 import { onOutboxChange, outbox } from "../data/outbox.ts";
 import { button, notice, nothing, skeleton } from "./parts.ts";
 import type { Place } from "./screen.ts";
-import { ask, inWords, SignedOutError } from "../data/session.ts";
-import { momentOf } from "./dates.ts";
+import { ask, SignedOutError } from "../data/session.ts";
+import { texts } from "../language/current.ts";
+import { momentOf } from "../language/formats.ts";
+import { errorWords } from "./error-words.ts";
 
 /**
  * Draws the stored answer to a query, and then the service's answer. Repeats the query and draws its answer again
@@ -36,16 +38,16 @@ export function follow<Data>({ main, signal }: Place, question: Question<Data>, 
       drawNew(data);
     } catch (error) {
       if (error instanceof SignedOutError || signal.aborted) return;
-      showFault(inWords(error));
+      showFault(errorWords(error));
     }
   }
 
   function showFault(words: string): void {
     if (shown === "") {
-      fill(content, nothing("offline", words, button("Try again", load, "secondary")));
+      fill(content, nothing("offline", words, button(texts().tryAgain, load, "secondary")));
       return;
     }
-    const asOf = `This was the state at ${momentOf(new Date(atMs ?? Date.now()))}.`;
+    const asOf = texts().stateAt(momentOf(new Date(atMs ?? Date.now())));
     // Without a network, shows only the time: the status line already says that there is no network.
     fill(
       about,

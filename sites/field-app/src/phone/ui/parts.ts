@@ -1,10 +1,9 @@
 import { element, type Content } from "@collections/web-pages/browser";
 import { icon, type IconName } from "./icon.ts";
-import { inWords, SignedOutError } from "../data/session.ts";
+import { SignedOutError } from "../data/session.ts";
+import { texts } from "../language/current.ts";
+import { errorWords } from "./error-words.ts";
 import type { Label } from "./words.ts";
-
-/** The greatest number of characters of an amount that fits on the narrowest phone in large type. */
-const LONG_AMOUNT = 12;
 
 type Press = (button: HTMLButtonElement) => unknown;
 
@@ -34,7 +33,7 @@ export async function working(pressed: HTMLButtonElement, work: () => unknown): 
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof SignedOutError)) faultBelow(pressed, inWords(error));
+    if (!(error instanceof SignedOutError)) faultBelow(pressed, errorWords(error));
   } finally {
     pressed.removeAttribute("aria-busy");
   }
@@ -97,9 +96,11 @@ export function titledCard(title: string, ...content: readonly Content[]): HTMLE
   return element("section", { class: "card" }, element("h2", {}, title), ...content);
 }
 
-/** Creates the main amount of a screen. */
+/** Creates the main amount of a screen. Its size depends on its length, so that it fits into one line. */
 export function bigAmount(display: string): HTMLElement {
-  return element("p", { class: display.length > LONG_AMOUNT ? "amount long" : "amount" }, display);
+  const amount = element("p", { class: "amount" }, display);
+  amount.style.setProperty("--chars", String(display.length));
+  return amount;
 }
 
 export function pill({ text, tone }: Label): HTMLElement {
@@ -122,7 +123,7 @@ export function facts(...pairs: readonly (readonly [string, Content] | false)[])
 }
 
 function fact(name: string, value: Content): HTMLElement {
-  return element("div", {}, element("dt", {}, name), element("dd", {}, value ?? "–"));
+  return element("div", {}, element("dt", {}, name), element("dd", {}, value ?? texts().none));
 }
 
 /** Creates grey bars to show while something loads. */
@@ -130,5 +131,5 @@ export function skeleton(cards = 3): HTMLElement {
   const bars = Array.from({ length: cards }, () =>
     element("div", { class: "card ghost" }, element("i"), element("i"), element("i")),
   );
-  return element("div", { "aria-busy": "true", "aria-label": "Loading" }, ...bars);
+  return element("div", { "aria-busy": "true" }, element("p", { class: "unseen" }, texts().loading), ...bars);
 }

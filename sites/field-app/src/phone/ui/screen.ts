@@ -23,10 +23,34 @@ export interface Screen {
   open(place: Place): void;
 }
 
+/** The position of the present screen in the browser's history; the first screen of the app has 1. */
+let depth = 0;
+/** Whether the next entry of the history replaces the present one, instead of following it. */
+let isReplacing = false;
+
+/** Stores the depth in the present entry of the browser's history. Call it at the start, and after each `hashchange`. */
+export function noteDepth(): void {
+  const { depth: known } = (history.state ?? {}) as { readonly depth?: number };
+  depth = known ?? (isReplacing ? depth : depth + 1);
+  isReplacing = false;
+  if (known === undefined) history.replaceState({ depth }, "");
+}
+
 /** Navigates to another screen. With `replace` the browser's back button does not return to the present screen. */
 export function go(hash: string, how: "push" | "replace" = "push"): void {
+  isReplacing = how === "replace" && location.hash !== hash;
   if (how === "replace") location.replace(hash);
   else location.assign(hash);
+}
+
+/**
+ * Goes back to the first screen in the browser's history, and shows `hash` in its place. The browser's back button then
+ * leads to none of the screens in between, such as those of a finished visit.
+ */
+export function goToStart(hash: string): void {
+  if (depth <= 1) return go(hash, "replace");
+  globalThis.addEventListener("popstate", () => go(hash, "replace"), { once: true });
+  history.go(1 - depth);
 }
 
 export const PATHS = {

@@ -1,12 +1,11 @@
 import { element, fill } from "@collections/web-pages/browser";
 import { icon, type IconName } from "./icon.ts";
 import { onOutboxChange, outbox } from "../data/outbox.ts";
+import { texts } from "../language/current.ts";
+import { count } from "../language/formats.ts";
 import { PATHS, type Screen, type TabName } from "./screen.ts";
 
-const TABS = { today: "Today", cases: "Cases", money: "Money", me: "Me" } as const satisfies Record<
-  TabName & IconName,
-  string
->;
+const TABS = ["today", "cases", "money", "me"] as const satisfies readonly (TabName & IconName)[];
 
 const MESSAGE_SHOWN_MS = 5_000;
 
@@ -38,14 +37,14 @@ export function show(screen: Screen): void {
       { class: screen.back === undefined ? "top root" : "top" },
       screen.mark === true && element("span", { class: "mark" }, icon("door")),
       screen.back !== undefined &&
-        element("a", { class: "back", href: screen.back, "aria-label": "Back" }, icon("back")),
+        element("a", { class: "back", href: screen.back, "aria-label": texts().back }, icon("back")),
       heading,
     ),
     main,
     element("footer", { class: "bottom" }, actions, screen.tab && tabs(screen.tab)),
     message,
   );
-  document.title = `${screen.title} · Partner Collections`;
+  document.title = `${screen.title} · ${texts().app}`;
   showStatus();
   scrollTo(0, 0);
   screen.open({ main, actions, signal: leave.signal });
@@ -63,15 +62,16 @@ export function showMessage(text: string): void {
 }
 
 function tabs(current: TabName): HTMLElement {
-  const links = Object.entries(TABS).map(([name, text]) =>
+  const words = texts().tabs;
+  const links = TABS.map((name) =>
     element(
       "a",
-      { href: PATHS[name as TabName], "aria-current": name === current && "page" },
-      icon(name as TabName),
-      element("span", {}, text),
+      { href: PATHS[name], "aria-current": name === current && "page" },
+      icon(name),
+      element("span", {}, words[name]),
     ),
   );
-  return element("nav", { class: "tabs", "aria-label": "Screens" }, ...links);
+  return element("nav", { class: "tabs", "aria-label": words.label }, ...links);
 }
 
 /** Shows what waits for a network and what was refused, so that no work is lost unnoticed. */
@@ -79,15 +79,16 @@ function showStatus(): void {
   const waiting = outbox().filter(({ state }) => state === "waiting").length;
   const refused = outbox().filter(({ state }) => state === "refused").length;
   const isOffline = !navigator.onLine;
+  const says = texts().status;
   const words = [
-    isOffline && "Offline",
-    waiting > 0 && `${waiting} to be sent`,
-    refused > 0 && `${refused} could not be done`,
+    isOffline && says.offline,
+    waiting > 0 && says.toSend(waiting, count(waiting)),
+    refused > 0 && says.refused(refused, count(refused)),
   ].filter((part) => part !== false);
   status.classList.toggle("shown", words.length > 0);
   status.classList.toggle("bad", refused > 0);
   const line = [icon(refused > 0 ? "alert" : isOffline ? "offline" : "clock"), element("span", {}, words.join(" · "))];
   if (words.length === 0) fill(status);
   else if (waiting + refused === 0) fill(status, element("div", {}, ...line));
-  else fill(status, element("a", { href: PATHS.waiting }, ...line, element("span", { class: "more" }, "Show")));
+  else fill(status, element("a", { href: PATHS.waiting }, ...line, element("span", { class: "more" }, says.show)));
 }

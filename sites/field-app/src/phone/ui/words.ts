@@ -1,70 +1,16 @@
-import type { CaseRow, EarningStatus, LinkStatus, Shown } from "../data/answers.ts";
+import type { Calculation, CaseRow, EarningStatus, Money } from "../data/answers.ts";
 import type { OutboxItem } from "../data/outbox.ts";
-import { dayOf, isoDay } from "./dates.ts";
+import { texts } from "../language/current.ts";
+import { count, dayOf, isoDay, money, percent } from "../language/formats.ts";
+import { textOf } from "./error-words.ts";
 
 /** The outcomes of a visit, in groups. */
-export const OUTCOMES = [
-  {
-    title: "Paid",
-    outcomes: { PAID_VIA_LINK: "Paid by the link", PAID_ELSEWHERE_CLAIMED: "Says it is paid already" },
-  },
-  { title: "Later", outcomes: { PROMISE_TO_PAY: "Promised to pay", CALLBACK_REQUESTED: "Wants a call" } },
-  {
-    title: "Nobody met",
-    outcomes: {
-      NOT_AT_HOME: "Not at home",
-      DOOR_LOCKED: "Nobody opened",
-      SHIFTED: "Has moved away",
-      ADDRESS_NOT_FOUND: "No such address",
-      WRONG_PERSON: "Somebody else lives here",
-    },
-  },
-  {
-    title: "No payment",
-    outcomes: {
-      REFUSED_TO_PAY: "Does not want to pay",
-      HARDSHIP: "Cannot pay",
-      DISPUTE: "Says the debt is wrong",
-      DECEASED: "Has died",
-      UNSAFE: "Not safe to stay",
-      OTHER: "Something else",
-    },
-  },
-] as const;
-
-const OUTCOME_WORDS: Readonly<Record<string, string>> = Object.assign({}, ...OUTCOMES.map(({ outcomes }) => outcomes));
-
-const STATUS_WORDS: Readonly<Record<string, string>> = {
-  ON_HOLD: "On hold",
-  COLLECTED: "Paid in full",
-  CLOSED: "Closed",
-  WITHDRAWN: "Taken back",
-};
-
-export const LINK_WORDS: Readonly<Record<LinkStatus, string>> = {
-  REQUESTED: "Asking the lender",
-  MINTED: "Ready to show",
-  SENT: "Sent to the borrower",
-  UNAVAILABLE: "No link this time",
-  SUPERSEDED: "Replaced by a newer one",
-  PAID: "Paid",
-};
-
-/** The words for the status of an earning. A later version of the service may have a status without words. */
-export const EARNING_WORDS: Readonly<Partial<Record<EarningStatus, string>>> = {
-  PENDING: "Pending",
-  CREDITED: "Credited",
-  PAID_OUT: "Paid out",
-  REVERSED: "No longer counts",
-};
-
-const DEED_WORDS: Readonly<Record<OutboxItem["mutation"], string>> = {
-  startVisit: "Start of the visit",
-  completeVisit: "End of the visit",
-  requestPaymentLink: "Payment link",
-};
-
-const METRES_PER_KM = 1_000;
+export const OUTCOMES = {
+  paid: ["PAID_VIA_LINK", "PAID_ELSEWHERE_CLAIMED"],
+  later: ["PROMISE_TO_PAY", "CALLBACK_REQUESTED"],
+  nobody: ["NOT_AT_HOME", "DOOR_LOCKED", "SHIFTED", "ADDRESS_NOT_FOUND", "WRONG_PERSON"],
+  noPayment: ["REFUSED_TO_PAY", "HARDSHIP", "DISPUTE", "DECEASED", "UNSAFE", "OTHER"],
+} as const;
 
 /** A small coloured label beside a case: its text and its colour. */
 export interface Label {
@@ -73,41 +19,68 @@ export interface Label {
 }
 
 /** Returns the most important reason to look at this case now. */
-export function labelOf({ openPromise, dpd, workable, status, activeLink }: Omit<CaseRow, "outstanding">): Label {
-  if (!workable) return { text: STATUS_WORDS[status] ?? "Not now", tone: status === "COLLECTED" ? "good" : "quiet" };
-  if (activeLink?.status === "PAID") return { text: "Link paid", tone: "good" };
+export function labelOf({ openPromise, dpd, workable, status, activeLink }: CaseFacts): Label {
+  const { label, caseStatus } = texts();
+  if (!workable) {
+    const text = SAYS_WHY.has(status) ? textOf(caseStatus, status) : undefined;
+    return { text: text ?? label.notNow, tone: status === "COLLECTED" ? "good" : "quiet" };
+  }
+  if (activeLink?.status === "PAID") return { text: label.linkPaid, tone: "good" };
   if (openPromise) return promiseLabel(openPromise.dueOn);
-  if (activeLink) return { text: "Link is out", tone: "tint" };
+  if (activeLink) return { text: label.linkOut, tone: "tint" };
   return { text: pastDue(dpd), tone: "quiet" };
 }
 
+/** The statuses that say why a case may not be visited. */
+const SAYS_WHY = new Set(["ON_HOLD", "COLLECTED", "CLOSED", "WITHDRAWN"]);
+
+type CaseFacts = Pick<CaseRow, "openPromise" | "dpd" | "workable" | "status" | "activeLink">;
+
 export function promiseLabel(dueOn: string): Label {
+  const { dueToday, wasDue, dueOn: dueOnDay } = texts().label;
   const today = isoDay(new Date());
-  if (dueOn === today) return { text: "Promise due today", tone: "warn" };
-  if (dueOn < today) return { text: `Promise was due ${dayOf(dueOn)}`, tone: "warn" };
-  return { text: `Promised for ${dayOf(dueOn)}`, tone: "tint" };
+  if (dueOn === today) return { text: dueToday, tone: "warn" };
+  if (dueOn < today) return { text: wasDue(dayOf(dueOn)), tone: "warn" };
+  return { text: dueOnDay(dayOf(dueOn)), tone: "tint" };
 }
 
 export function pastDue(dpd: number | null): string {
-  if (dpd === null) return "To visit";
-  return dpd === 1 ? "1 day past due" : `${dpd} days past due`;
+  const { toVisit, pastDue: words } = texts().label;
+  return dpd === null ? toVisit : words(dpd, count(dpd));
 }
 
+/** Returns why a case may not be visited. */
+export function blockedWords({ blockedReason, blockedReasonCode }: BlockedFacts): string {
+  const { blocked } = texts();
+  return textOf(blocked, blockedReasonCode) ?? blockedReason ?? blocked.OTHER;
+}
+
+type BlockedFacts = Pick<CaseRow, "blockedReason" | "blockedReasonCode">;
+
 export function outcomeWords(disposition: string | null): string {
-  return disposition === null ? "Not ended yet" : (OUTCOME_WORDS[disposition] ?? disposition);
+  const { as, unfinished } = texts().outcome;
+  return disposition === null ? unfinished : (textOf(as, disposition) ?? disposition);
 }
 
 export function deedWords({ mutation, input }: OutboxItem): string {
-  if (mutation !== "completeVisit") return DEED_WORDS[mutation];
-  return `${DEED_WORDS[mutation]}: ${outcomeWords(String(input["disposition"])).toLowerCase()}`;
+  const { deed, endedAs } = texts().waiting;
+  return mutation === "completeVisit" ? endedAs(outcomeWords(String(input["disposition"]))) : deed[mutation];
+}
+
+/** Returns how an earning was calculated: "2.5% of ₹2,500.00". */
+export function calculationWords({ percent: rate, base, baseBefore }: Calculation): string {
+  const { percentOf, percentOfInstead } = texts().money;
+  return baseBefore
+    ? percentOfInstead(percent(rate), money(base), money(baseBefore))
+    : percentOf(percent(rate), money(base));
+}
+
+/** Returns the text for the status of an earning; empty for a status of a later version of the service. */
+export function earningWords(status: EarningStatus): string {
+  return textOf(texts().money.status, status) ?? "";
 }
 
 /** Returns the amounts of all currencies as one text, or a dash if there are none. */
-export function sums(amounts: readonly Shown[]): string {
-  return amounts.length === 0 ? "–" : amounts.map(({ display }) => display).join(" + ");
-}
-
-export function distance(metres: number): string {
-  if (metres < METRES_PER_KM) return `${Math.round(metres / 10) * 10} m`;
-  return `${(metres / METRES_PER_KM).toFixed(metres < 10 * METRES_PER_KM ? 1 : 0)} km`;
+export function sums(amounts: readonly Money[]): string {
+  return amounts.length === 0 ? texts().none : amounts.map(money).join(" + ");
 }

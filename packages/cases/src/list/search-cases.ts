@@ -1,0 +1,261 @@
+import { type EntityManager, query, readSnapshot, statement } from "@collections/database";
+import { caseTable } from "../case/case-columns.ts";
+import type { CaseStatus } from "../case/case-status.ts";
+import type { Case } from "../case/collection-case.ts";
+import type { CasesAfter } from "./list-cases.ts";
+
+/** The cases that an operator searches. An absent field does not restrict the search. */
+export interface CaseSearch {
+  /** Only cases with one of these statuses. */
+  readonly statuses?: readonly CaseStatus[] | undefined;
+  /** Only cases of this field partner. With null, only unassigned cases. */
+  readonly holderId?: string | null | undefined;
+  readonly branchCode?: string | undefined;
+  /** The postal code of the first address, compared without blanks and in lower case. */
+  readonly postalCode?: string | undefined;
+  /** Only cases that are past due by this number of days, both ends included. */
+  readonly dpd?: { readonly from: number; readonly to: number } | undefined;
+  /** Only cases with an open promise that is due on one of these days (`YYYY-MM-DD`), both ends included. */
+  readonly promiseDue?: { readonly from: string; readonly to: string } | undefined;
+  /** Only cases for which the service has received no visit since this time. */
+  readonly notVisitedSince?: Date | undefined;
+  /**
+   * Only cases whose loan number ends with this text, or whose borrower's name has each of its words. A word of three
+   * letters or more may be the beginning of a word of the name.
+   */
+  readonly text?: string | undefined;
+}
+
+const FOUND = [
+  "lenderId",
+  "id",
+  "sourceLoanNumber",
+  "status",
+  "fieldWork",
+  "currency",
+  "outstandingMinor",
+  "dpd",
+  "bucket",
+  "branchCode",
+  "borrowerName",
+  "borrowerPhone",
+  "assignedFieldPartnerId",
+  "updatedAt",
+] as const;
+
+/** A case that a search found. Amounts are in minor units of `currency`. It contains personal data of the borrower. */
+export interface FoundCase extends Readonly<Pick<Case, (typeof FOUND)[number]>> {
+  readonly postalCode: string | null;
+  /** The day of the open promise, as `YYYY-MM-DD`. */
+  readonly promiseDueOn: string | null;
+  /** When the service received the start of the latest visit. */
+  readonly lastVisitAt: Date | null;
+}
+
+/** The cases that one search found, and where the search ended. */
+export interface FoundCases {
+  readonly cases: readonly FoundCase[];
+  /**
+   * The id at which the search ended. Undefined if the search reached the end of the list, or found as many items as
+   * the limit allows.
+   */
+  readonly searchedTo: string | undefined;
+}
+
+/** The maximum number of rows that one query reads in the order of ids. It limits the duration of the query. */
+const MOST_READ = 10_000;
+
+/**
+ * Returns the first current cases of a lender after the id `after` that match the search, ordered by id. The search may
+ * end at `searchedTo`, before it has found `limit` cases, so that its duration does not grow with the number of cases
+ * that do not match. A search by field partner (or none), branch, postal code, promise or text finds few cases among
+ * many by an index.
+ *
+ * @example
+ * const first = { after: "00000000-0000-0000-0000-000000000000", limit: 50 };
+ * const { cases, searchedTo } = await searchCases(em, lenderId, { holderId: null, dpd: { from: 31, to: 60 } }, first);
+ * const isComplete = cases.length < 50 && searchedTo === undefined;
+ */
+export async function searchCases(
+  em: EntityManager,
+  lenderId: string,
+  search: CaseSearch,
+  { after, limit }: CasesAfter,
+): Promise<FoundCases> {
+  const { source, key = null, rest } = sourceOf(search);
+  const values = [lenderId, after, key, limit, ...filterOf(search)];
+  // All queries must see the same rows. Otherwise a row that is removed from the source in between would move the end
+  // of the second query beyond the last row that the first query has read.
+  return readSnapshot(em, async (tx) => {
+    const cases = await query<FoundCase>(tx, source.select, values);
+    if (cases.length >= limit) return { cases, searchedTo: undefined };
+    const [last] = await query<{ id: string }>(tx, source.selectLast, [lenderId, after, key]);
+    if (!last || !rest) return { cases, searchedTo: last?.id };
+    // Few of the rows in the order of ids match, so the index that selects the matching rows reads few rows.
+    const others = await query<FoundCase>(tx, rest, values.with(1, last.id).with(3, limit - cases.length));
+    return { cases: [...cases, ...others], searchedTo: undefined };
+  });
+}
+
+/** Returns the values from the parameter $5 on: those of the conditions in searchIn. */
+function filterOf({ holderId, promiseDue, dpd, text, ...search }: CaseSearch): readonly unknown[] {
+  return [
+    search.statuses ?? null,
+    holderId === null,
+    search.branchCode ?? null,
+    search.postalCode ?? null,
+    dpd?.from ?? null,
+    dpd?.to ?? null,
+    promiseDue?.from ?? null,
+    promiseDue?.to ?? null,
+    search.notVisitedSince?.toISOString() ?? null,
+    text ?? null,
+    text === undefined ? null : text.split(/\s+/u).filter((word) => word !== ""),
+    holderId ?? null,
+  ];
+}
+
+const LIMITED = `limit (select ${MOST_READ})`;
+
+// Each source reads at most MOST_READ rows of one index, in the order of the case ids. The number of the LIMIT is in a
+// sub-select, so that PostgreSQL prefers the index that returns the rows in this order, also without statistics: see
+// list-cases.ts, which also explains why there is no index on the status. A daily import changes the days past due of
+// every case, so they have no index either. $3 is the key of the source, as text.
+const OF_LENDER = `from cases.collection_case p
+  where p.lender_id = $1 and p.id > $2 and $3::text is null order by p.id`;
+
+const OF_HOLDER = `from cases.collection_case p
+  where p.assigned_field_partner_id = $3::text::uuid and p.is_current and p.lender_id = $1 and p.id > $2 order by p.id`;
+
+const UNASSIGNED = `from cases.collection_case p
+  where p.lender_id = $1 and p.is_current and p.assigned_field_partner_id is null and p.id > $2 and $3::text is null
+  order by p.id`;
+
+// The keys of branches and postal codes contain the lender. The queries do not compare the lender itself, so that
+// PostgreSQL cannot use an index on it instead, and `rowsOf` excludes another lender's row with the same key.
+const OF_BRANCH = `from cases.collection_case p
+  where cases.search_key(p.lender_id, p.branch_code) = cases.search_key($1, $3::text) and p.id > $2 order by p.id`;
+
+const OF_POSTAL_CODE = `from cases.collection_case p
+  where cases.search_key(p.lender_id, p.addresses #>> '{0,postalCode}') = cases.search_key($1, $3::text) and p.id > $2
+  order by p.id`;
+
+const PROMISED = `from cases.promise p
+  where p.lender_id = $1 and p.state = 'open' and p.case_id > $2 and $3::text is null order by p.case_id`;
+
+/** Returns a sub-query of the rows of cases whose ids, as `case_id`, `ids` selects. */
+function rowsOf(ids: string): string {
+  return `select k.* from (${ids}) s
+   cross join lateral (
+     select * from cases.collection_case r
+     where r.lender_id = $1 and r.id >= s.case_id and r.id <= s.case_id order by r.id limit 1
+   ) k`;
+}
+
+interface Source {
+  readonly select: ReturnType<typeof statement>;
+  /** Selects the id of the last row that `select` reads if it does not read the whole source. */
+  readonly selectLast: ReturnType<typeof statement>;
+}
+
+/** Creates a source whose rows are `rows`. `from` is what it reads in the order of the case ids `id`. */
+function sourceFrom(name: string, from: string, rows: string, id = "p.id"): Source {
+  return {
+    select: searchIn(name, rows),
+    selectLast: statement(`${name}-to`, `select ${id} as id ${from} offset (select ${MOST_READ - 1}) limit 1`),
+  };
+}
+
+const idsFrom = (from: string) => rowsOf(`select p.id as case_id ${from} ${LIMITED}`);
+
+export const SOURCES = {
+  lender: sourceFrom("cases.search-of-lender", OF_LENDER, `select * ${OF_LENDER} ${LIMITED}`),
+  holder: sourceFrom("cases.search-of-holder", OF_HOLDER, `select * ${OF_HOLDER} ${LIMITED}`),
+  unassigned: sourceFrom("cases.search-unassigned", UNASSIGNED, `select * ${UNASSIGNED} ${LIMITED}`),
+  branch: sourceFrom("cases.search-of-branch", OF_BRANCH, idsFrom(OF_BRANCH)),
+  postalCode: sourceFrom("cases.search-of-postal-code", OF_POSTAL_CODE, idsFrom(OF_POSTAL_CODE)),
+  promised: sourceFrom(
+    "cases.search-promised",
+    PROMISED,
+    `${rowsOf(`select p.case_id, p.due_on ${PROMISED} ${LIMITED}`)}
+     where s.due_on >= $11::date and s.due_on <= $12::date`,
+    "p.case_id",
+  ),
+} as const;
+
+// The statements of the rest read all matching rows, because their indexes are not in the order of ids. They are used
+// only after a source in the order of ids has had few matching rows. IS TRUE keeps PostgreSQL from using an index on
+// the ids.
+const selectPromisedByDay = searchIn(
+  "cases.search-promised-by-day",
+  rowsOf(`select p.case_id from cases.promise p
+    where p.lender_id = $1 and p.state = 'open' and p.due_on >= $11::date and p.due_on <= $12::date
+      and (p.case_id > $2) is true and $3::text is null`),
+);
+export const selectOfText = searchIn(
+  "cases.search-of-text",
+  rowsOf(`select p.id as case_id from cases.collection_case p
+    where cases.name_keys(p.lender_id, p.borrower_name) @> cases.name_keys($1, array_to_string($15::text[], ' '))
+      and (p.id > $2) is true and $3::text is null and ${hasName("p")}
+    union
+    select p.id from cases.collection_case p
+    where reverse(lower(p.source_loan_number)) collate "C" >= reverse(lower($14::text)) collate "C"
+      and reverse(lower(p.source_loan_number)) collate "C" < (reverse(lower($14::text)) || chr(1114111)) collate "C"
+      and (p.id > $2) is true`),
+);
+
+/** Returns the SQL condition that the borrower's name has every word of $15. */
+function hasName(row: "p" | "c"): string {
+  const end = "case when length(w) < 3 then ' ' else '' end";
+  return `not exists (
+    select 1 from unnest($15::text[]) w
+    where position(' ' || lower(w) || ${end} in ' ' || lower(${row}.borrower_name) || ' ') = 0
+  )`;
+}
+
+/** Returns the smallest source that contains all cases of a search, its key, and the statement of the rest. */
+function sourceOf(search: CaseSearch): { source: Source; key?: string; rest?: ReturnType<typeof statement> } {
+  const { holderId, branchCode, postalCode, promiseDue, text } = search;
+  if (typeof holderId === "string") return { source: SOURCES.holder, key: holderId };
+  if (postalCode !== undefined) return { source: SOURCES.postalCode, key: postalCode };
+  if (branchCode !== undefined) return { source: SOURCES.branch, key: branchCode };
+  if (holderId === null) return { source: SOURCES.unassigned };
+  if (promiseDue) return { source: SOURCES.promised, rest: selectPromisedByDay };
+  if (text !== undefined) return { source: SOURCES.lender, rest: selectOfText };
+  return { source: SOURCES.lender };
+}
+
+/** Creates the statement of a source. `rows` selects rows of cases, in ascending order of their ids. */
+function searchIn(name: string, rows: string) {
+  return statement(
+    name,
+    `select ${caseTable.selectList("c", FOUND)}, c.addresses #>> '{0,postalCode}' as "postalCode",
+       o.due_on::text as "promiseDueOn", v.start_received_at as "lastVisitAt"
+     from (${rows}) c
+     left join lateral (
+       select p.due_on from cases.promise p
+       where p.lender_id = $1 and p.case_id = c.id and p.state = 'open' limit 1
+     ) o on true
+     left join lateral (
+       select p.start_received_at from cases.visit p
+       where p.lender_id = $1 and p.case_id = c.id order by p.start_received_at desc limit 1
+     ) v on true
+     where c.is_current
+       and ($16::uuid is null or c.assigned_field_partner_id = $16::uuid)
+       and ($5::text[] is null or c.status = any ($5::text[]))
+       and (not $6::boolean or c.assigned_field_partner_id is null)
+       and ($7::text is null or c.branch_code = $7::text)
+       and ($8::text is null
+         or replace(lower(c.addresses #>> '{0,postalCode}'), ' ', '') = replace(lower($8::text), ' ', ''))
+       and ($9::integer is null or c.dpd >= $9::integer)
+       and ($10::integer is null or c.dpd <= $10::integer)
+       and ($11::date is null or o.due_on >= $11::date)
+       and ($12::date is null or o.due_on <= $12::date)
+       and ($13::timestamptz is null or v.start_received_at is null or v.start_received_at < $13::timestamptz)
+       and ($14::text is null
+         or right(lower(c.source_loan_number), length($14::text)) = lower($14::text)
+         or ${hasName("c")})
+     order by c.id
+     limit $4::bigint`,
+  );
+}

@@ -1,0 +1,63 @@
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { createRequire } from "node:module";
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { migrate, queue } from "../index.ts";
+import { hasJobs, PG_BOSS_SCHEMA } from "./install-jobs.ts";
+
+const reminders = queue("billing.remind", { retryLimit: 3, retryDelay: 5, expireInSeconds: 60 });
+const receipts = queue("billing.receipts", { retryLimit: 0, expireInSeconds: 60, deleteAfterSeconds: 600 });
+const queues = [reminders, receipts];
+
+let url: string;
+let client: Client;
+
+beforeAll(async () => {
+  url = directUrl((await emptyDatabase()).url);
+  client = new Client({ connectionString: url });
+  await client.connect();
+});
+afterAll(() => client.end());
+
+function install(): Promise<unknown> {
+  return migrate({ url, jobs: true, schemas: [{ name: "billing", entities: [], migrations: [], queues }] });
+}
+
+test("PG_BOSS_SCHEMA is the version of the tables that the installed pg-boss makes", () => {
+  const manifest = createRequire(import.meta.url)("pg-boss/package.json") as { pgboss: { schema: number } };
+  expect(PG_BOSS_SCHEMA).toBe(manifest.pgboss.schema);
+});
+
+test("hasJobs is false in an empty database, and true once migrate has installed the queues", async () => {
+  expect(await hasJobs(client, queues)).toBe(false);
+  await install();
+  expect(await hasJobs(client, queues)).toBe(true);
+});
+
+test("hasJobs is false for a queue that is not installed, and for a queue with other options", async () => {
+  await install();
+  expect(await hasJobs(client, [queue("billing.other", { retryLimit: 1, expireInSeconds: 60 })])).toBe(false);
+  const changed = queue("billing.remind", { ...reminders.options, retryLimit: 4 });
+  expect(await hasJobs(client, [changed, receipts])).toBe(false);
+});
+
+test.each([
+  ["tables of an older pg-boss", "update pgboss.version set version = version - 1"],
+  ["an option that somebody changed", "update pgboss.queue set retry_limit = 9 where name = 'billing.remind'"],
+  ["a queue that somebody removed", "delete from pgboss.queue where name = 'billing.receipts'"],
+  ["no JOB_COMMIT_TABLE", "drop table collections_job_commit"],
+])("hasJobs is false with %s", async (_, change) => {
+  await install();
+  await client.query("begin");
+  await client.query(change);
+  expect(await hasJobs(client, queues)).toBe(false);
+  await client.query("rollback");
+});
+
+test("migrate gives a queue its options again after somebody has changed them", async () => {
+  await install();
+  await client.query("update pgboss.queue set retry_limit = 9");
+  await install();
+  const { rows } = await client.query<{ retry_limit: number }>("select retry_limit from pgboss.queue order by name");
+  expect(rows.map((row) => row.retry_limit)).toEqual([0, 3]);
+});

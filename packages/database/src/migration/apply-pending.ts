@@ -1,0 +1,63 @@
+import { Migration, Migrator } from "@mikro-orm/migrations";
+import { MikroORM } from "@mikro-orm/postgresql";
+import { CompiledQuery, type DatabaseConnection } from "kysely";
+import { installJobs } from "../jobs/install-jobs.ts";
+import type { PackageMigration, PackageSchema } from "../package-schema.ts";
+import type { Queue } from "../queue.ts";
+import { BoundDriver } from "../sql/bound-driver.ts";
+import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
+
+interface PendingOptions {
+  readonly url: string;
+  readonly schemas: readonly PackageSchema[];
+  readonly table: string;
+  readonly queues: readonly Queue[] | undefined;
+}
+
+/**
+ * Applies the missing migrations, and installs pg-boss and the queues unless they are undefined. Returns the names of the
+ * applied migrations. The caller has to hold the migration lock.
+ *
+ * @param table the table of applied migrations
+ */
+export async function applyPending({ url, schemas, table, queues }: PendingOptions): Promise<string[]> {
+  const orm = await MikroORM.init({
+    driver: BoundDriver,
+    clientUrl: url,
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    ensureDatabase: false,
+    extensions: [Migrator],
+    onCreateConnection: setForCluster,
+    logger: () => {},
+    pool: { min: 0, max: 2 },
+    migrations: {
+      tableName: table,
+      snapshot: false,
+      migrationsList: schemas.flatMap((schema) => schema.migrations.map((step) => asMigration(schema.name, step))),
+    },
+  });
+  try {
+    const applied = await orm.migrator.up();
+    if (queues) {
+      const pool = await orm.em.getConnection().getNativeClient();
+      await installJobs(pool, queues);
+    }
+    return applied.map(({ name }) => name);
+  } finally {
+    await orm.close();
+  }
+}
+
+async function setForCluster(connection: unknown): Promise<void> {
+  for (const text of CLUSTER_SETTINGS) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(text));
+}
+
+function asMigration(schema: string, { name, statements }: PackageMigration) {
+  class StatementsMigration extends Migration {
+    override up(): void {
+      for (const text of statements) this.addSql(text);
+    }
+  }
+  return { name: `${schema}/${name}`, class: StatementsMigration };
+}

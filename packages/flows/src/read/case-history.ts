@@ -1,0 +1,139 @@
+import { type Booking, paymentsOf, type Reversal, reversalsOf } from "@collections/bookings";
+import {
+  type Case,
+  caseByLoan,
+  casesOfLoan,
+  metresBetween,
+  type PromiseToPay,
+  promisesOfVisits,
+  type Visit,
+  visitsOfCase,
+} from "@collections/cases";
+import { type EntityManager, parsePublicId, readSnapshot, type Tx } from "@collections/database";
+import {
+  contactRevealsOf,
+  type FieldPartner,
+  fieldPartnersByIds,
+  type RecordedReveal,
+} from "@collections/field-partners";
+import { actsOnLoan, type AuditEntry, type Lender } from "@collections/lenders";
+import { deliveriesOf, type LinkDelivery, linksOfCase, type PaymentLink } from "@collections/payment-links";
+import { type DeliverySummary, eventsOf, listDeliveries, type StreamEvent } from "@collections/webhooks";
+
+/** A visit of a case, and how far from the borrower's first address it started. */
+export interface VisitOfCase extends Visit {
+  /** In metres; null if the place of the visit or of the address is unknown. */
+  readonly distanceM: number | null;
+}
+
+/** A change of the field partner that has the case. */
+export interface HolderChange {
+  readonly kind: "assigned" | "unassigned";
+  readonly fieldPartnerId: string;
+  readonly at: Date;
+}
+
+/** Everything that is known about the current case of a loan. Each list is newest first, and has 50 entries at most. */
+export interface CaseHistory {
+  readonly theCase: Case;
+  /** All cases of the loan, the first cycle first. */
+  readonly cycles: readonly Case[];
+  /** The assignments whose events are still stored. */
+  readonly holders: readonly HolderChange[];
+  readonly visits: readonly VisitOfCase[];
+  readonly promises: readonly PromiseToPay[];
+  readonly links: readonly PaymentLink[];
+  /** The messages of `links`, the oldest first. */
+  readonly messages: readonly LinkDelivery[];
+  /** Payments of all cycles, because a reversal may move money between them. */
+  readonly payments: readonly Booking[];
+  readonly reversals: readonly Reversal[];
+  readonly contactReveals: readonly RecordedReveal[];
+  readonly undeliveredEvents: readonly DeliverySummary[];
+  readonly acts: readonly AuditEntry[];
+  /** The field partners that the lists name, by id. */
+  readonly fieldPartners: ReadonlyMap<string, FieldPartner>;
+}
+
+const MAX_ENTRIES = 50;
+
+/**
+ * Returns the current case of a loan with its visits, promises, links, messages, payments, reversals, accesses to
+ * contact data, undelivered events and operators' actions, read from one database snapshot. Returns undefined if the
+ * lender has no such loan. The result contains personal data of the borrower.
+ *
+ * @example
+ * const history = await caseHistory(em, lender, "LN-2026-00417");
+ * const lastVisitAt = history?.visits[0]?.startedAt;
+ */
+export async function caseHistory(em: EntityManager, lender: Lender, loan: string): Promise<CaseHistory | undefined> {
+  return readSnapshot(em, async (tx) => {
+    const theCase = await caseByLoan(tx, lender.id, loan);
+    return theCase ? historyOf(tx, theCase) : undefined;
+  });
+}
+
+async function historyOf(tx: Tx, theCase: Case): Promise<CaseHistory> {
+  const { lenderId, id: caseId, sourceLoanNumber: loan } = theCase;
+  const { items: visits } = await visitsOfCase(tx, { lenderId, caseId }, { first: MAX_ENTRIES });
+  const visitIds = visits.map(({ id }) => id);
+  const links = await linksOfCase(tx, { lenderId, caseId }, MAX_ENTRIES);
+  const holders = holderChanges(await eventsOf(tx, lenderId, loan));
+  const contactReveals = await contactRevealsOf(tx, caseId, MAX_ENTRIES);
+  const { deliveries } = await listDeliveries(
+    tx,
+    { tenantId: lenderId, stream: loan, states: ["waiting", "in_flight", "retrying", "parked"], limit: MAX_ENTRIES },
+    new Date(),
+  );
+  const people = [
+    theCase.assignedFieldPartnerId,
+    ...[...visits, ...links, ...holders, ...contactReveals].map(personOf),
+  ];
+  return {
+    theCase,
+    cycles: await casesOfLoan(tx, lenderId, loan),
+    holders: newest(holders.toReversed()),
+    visits: visits.map((visit) => ({ ...visit, distanceM: distanceOf(visit, theCase) })),
+    promises: (await promisesOfVisits(tx, lenderId, visitIds)).toReversed(),
+    links,
+    messages: await deliveriesOf(tx, links),
+    payments: await paymentsOf(tx, lenderId, loan, MAX_ENTRIES),
+    reversals: newest((await reversalsOf(tx, lenderId, loan)).toReversed()),
+    contactReveals,
+    undeliveredEvents: deliveries,
+    acts: await actsOnLoan(tx, lenderId, loan, MAX_ENTRIES),
+    fieldPartners: await fieldPartnersByIds(tx, [...new Set(people.filter((id) => id !== null))]),
+  };
+}
+
+function newest<Entry>(entries: readonly Entry[]): readonly Entry[] {
+  return entries.slice(0, MAX_ENTRIES);
+}
+
+function personOf({ fieldPartnerId }: { readonly fieldPartnerId: string }): string {
+  return fieldPartnerId;
+}
+
+const HOLDER_KINDS = new Map<string, HolderChange["kind"]>([
+  ["case.assigned", "assigned"],
+  ["case.unassigned", "unassigned"],
+]);
+
+/** Returns the changes of the field partner that the events of a loan report, the oldest first. */
+function holderChanges(events: readonly StreamEvent[]): HolderChange[] {
+  return events.flatMap(({ kind, occurredAt, body }) => {
+    const change = HOLDER_KINDS.get(kind);
+    if (change === undefined) return [];
+    const { data } = JSON.parse(body) as { data?: { fieldPartner?: { id?: string } | null } };
+    const fieldPartnerId = parsePublicId("fp", data?.fieldPartner?.id ?? "");
+    return fieldPartnerId === undefined ? [] : [{ kind: change, fieldPartnerId, at: occurredAt }];
+  });
+}
+
+function distanceOf({ latitude, longitude }: Visit, { addresses }: Case): number | null {
+  const [address] = addresses;
+  if (latitude === null || longitude === null || !address) return null;
+  if (address.latitude === null || address.longitude === null) return null;
+  const to = { latitude: address.latitude, longitude: address.longitude };
+  return metresBetween({ latitude: Number(latitude), longitude: Number(longitude) }, to);
+}

@@ -1,0 +1,130 @@
+import { type PaymentSum, paymentSums, type ReversalSum, reversalSums } from "@collections/bookings";
+import {
+  countActiveFieldPartners,
+  countPromises,
+  countUnassignedCases,
+  type DispositionCount,
+  type PromiseCounts,
+  type UnassignedCases,
+  visitsByDisposition,
+} from "@collections/cases";
+import type { EntityManager } from "@collections/database";
+import { type Lender, listLenders } from "@collections/lenders";
+import { dayIn, spanOfDay } from "@collections/local-time";
+import { countLinks, type LinkCounts } from "@collections/payment-links";
+import { type EndpointHealth, endpointHealth } from "@collections/webhooks";
+
+/**
+ * The figures of a lender for one day in the lender's time zone. They count what the service received on this day: a
+ * payment counts on the day when it was booked, and a visit on the day when the end of the visit arrived.
+ */
+export interface DayFigures {
+  /** `YYYY-MM-DD` */
+  readonly day: string;
+  /** The booked payments with their excess, by currency. Amounts are in minor units. */
+  readonly payments: readonly PaymentSum[];
+  /** The recorded reversals, by currency. Amounts are in minor units. */
+  readonly reversals: readonly ReversalSum[];
+  /** The visits that ended, by disposition. */
+  readonly visits: readonly DispositionCount[];
+  /** The promises that are due on this day. They are kept or broken after the day. */
+  readonly promises: PromiseCounts;
+  /** The links that were requested on this day. */
+  readonly links: LinkCounts;
+  /** The number of field partners who started or ended a visit. */
+  readonly activeFieldPartners: number;
+}
+
+/** The figures of a lender for a day, for the day before, and for now. */
+export interface LenderFigures {
+  readonly lender: Lender;
+  readonly day: DayFigures;
+  readonly dayBefore: DayFigures;
+  /** The open cases without a field partner now. */
+  readonly unassignedCases: UnassignedCases;
+  /** The state of the lender's endpoints now. */
+  readonly endpoints: EndpointHealth;
+}
+
+/** A request for a page of figures, one item for each lender. */
+export interface FiguresPage {
+  /** `YYYY-MM-DD`, read in the time zone of each lender. Default: the lender's day at `now`. */
+  readonly day?: string | undefined;
+  /** The time that decides which day is today. */
+  readonly now: Date;
+  /** The code of the last lender of the previous page; undefined for the first page. */
+  readonly after?: string | undefined;
+  /** The maximum number of lenders, 1 or more. */
+  readonly limit: number;
+}
+
+/**
+ * Returns the figures of a lender for a day `YYYY-MM-DD` in its time zone, beside those of the day before.
+ *
+ * @example
+ * const { day, dayBefore, unassignedCases } = await figuresOfDay(em, lender, "2026-11-20");
+ * const change = day.activeFieldPartners - dayBefore.activeFieldPartners;
+ */
+export async function figuresOfDay(em: EntityManager, lender: Lender, day: string): Promise<LenderFigures> {
+  // The day that ends where `day` begins. In a zone that has skipped a whole day, it is not the previous date.
+  const dayBefore = dayIn(lender.timeZone, new Date(spanOfDay(day, lender.timeZone).from.getTime() - 1));
+  return {
+    lender,
+    day: await figuresOf(em, lender, day),
+    dayBefore: await figuresOf(em, lender, dayBefore),
+    unassignedCases: await countUnassignedCases(em, lender.id),
+    endpoints: await endpointHealth(em, lender.id),
+  };
+}
+
+/**
+ * Returns a page of the figures of all lenders, in the order of the lenders' codes, and the code after which the next page
+ * begins; null after the last page. The queries of a lender read only the rows of the two days.
+ *
+ * @example
+ * const { items, next } = await figuresOfLenders(em, { now, limit: 50 });
+ * for (const { lender, day } of items) console.log(lender.code, day.activeFieldPartners);
+ */
+export async function figuresOfLenders(
+  em: EntityManager,
+  { day, now, after, limit }: FiguresPage,
+): Promise<{ readonly items: readonly LenderFigures[]; readonly next: string | null }> {
+  const all = (await listLenders(em)).toSorted((a, b) => (a.code < b.code ? -1 : 1));
+  const remaining = all.filter(({ code }) => after === undefined || code > after);
+  const items: LenderFigures[] = [];
+  for (const lender of remaining.slice(0, limit)) {
+    items.push(await figuresOfDay(em, lender, day ?? dayIn(lender.timeZone, now)));
+  }
+  return { items, next: remaining.length > limit ? items.at(-1)!.lender.code : null };
+}
+
+/** The figures of a lender for its present day. */
+export type TodayFigures = Omit<LenderFigures, "dayBefore" | "endpoints">;
+
+/**
+ * Returns the figures of all lenders, each for its day at `now`.
+ *
+ * @example
+ * for (const { lender, day } of await figuresOfToday(em, now)) console.log(lender.code, day.activeFieldPartners);
+ */
+export async function figuresOfToday(em: EntityManager, now: Date): Promise<TodayFigures[]> {
+  const figures: TodayFigures[] = [];
+  for (const lender of await listLenders(em)) {
+    const day = await figuresOf(em, lender, dayIn(lender.timeZone, now));
+    figures.push({ lender, day, unassignedCases: await countUnassignedCases(em, lender.id) });
+  }
+  return figures;
+}
+
+async function figuresOf(em: EntityManager, { id, timeZone }: Lender, day: string): Promise<DayFigures> {
+  const span = spanOfDay(day, timeZone);
+  return {
+    day,
+    payments: await paymentSums(em, id, span),
+    reversals: await reversalSums(em, id, span),
+    visits: await visitsByDisposition(em, id, span),
+    promises: await countPromises(em, id, day),
+    links: await countLinks(em, id, span),
+    activeFieldPartners: await countActiveFieldPartners(em, id, span),
+  };
+}

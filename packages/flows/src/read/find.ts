@@ -1,0 +1,156 @@
+import {
+  type Booking,
+  paymentsByReference,
+  reconciliationRun,
+  remainingOf,
+  type Reversal,
+  reversalsByReference,
+  reversalsOf,
+} from "@collections/bookings";
+import { type Case, caseById, caseByLoan, visitById } from "@collections/cases";
+import { type EntityManager, parsePublicId } from "@collections/database";
+import { type FieldPartner, fieldPartnerById, searchFieldPartners } from "@collections/field-partners";
+import type { Lender } from "@collections/lenders";
+import { linkById, linksByLenderLinkId, type PaymentLink } from "@collections/payment-links";
+import { deliveryById, type DeliverySummary } from "@collections/webhooks";
+import { possibleReferences } from "../payment/reference.ts";
+import { searchCases } from "./search-cases.ts";
+
+/** The fields of a case that identify it. `status` is its state. */
+export type FoundLoan = Pick<Case, "id" | "sourceLoanNumber" | "status" | "borrowerName">;
+
+/** Something that the searched text names. */
+export type Finding =
+  | { readonly kind: "case"; readonly lender: Lender; readonly theCase: FoundLoan }
+  | {
+      readonly kind: "visit";
+      readonly lender: Lender;
+      readonly visitId: string;
+      readonly loan: string;
+      readonly hasEnded: boolean;
+    }
+  | { readonly kind: "event"; readonly lender: Lender; readonly delivery: DeliverySummary }
+  | { readonly kind: "reconciliation"; readonly lender: Lender; readonly runId: string }
+  | {
+      readonly kind: "payment";
+      readonly lender: Lender;
+      readonly payment: Booking;
+      /** The part of the payment that was not reversed, in minor units. */
+      readonly remainingMinor: bigint;
+    }
+  | { readonly kind: "reversal"; readonly lender: Lender; readonly reversal: Reversal }
+  | { readonly kind: "link"; readonly lender: Lender; readonly link: PaymentLink }
+  | { readonly kind: "field_partner"; readonly fieldPartner: FieldPartner };
+
+/** Where to search, and how much to find. */
+export interface FindOptions {
+  readonly lenders: readonly Lender[];
+  /** The maximum number of findings of each kind. */
+  readonly limit: number;
+  /** Called while cases are searched, with the number of cases found so far. */
+  readonly onProgress?: ((found: number) => void) | undefined;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Finds what a text names: an id of a case, visit, event, reconciliation or field partner; a loan number or its end; a
+ * reference of a payment or reversal; a link id; a field partner's name, phone or last digits; words of a borrower's
+ * name. Ends of loan numbers and names of borrowers are searched only if no loan, reference or link id is equal to the
+ * text.
+ *
+ * @example
+ * const findings = await find(em, "UTR402812345678", { lenders: [lender], limit: 20 });
+ * const payments = findings.filter(({ kind }) => kind === "payment");
+ */
+export async function find(em: EntityManager, text: string, options: FindOptions): Promise<Finding[]> {
+  const byId = await findById(em, text, options);
+  if (byId) return byId;
+  const exact: Finding[] = [];
+  for (const lender of options.lenders) {
+    const theCase = await caseByLoan(em, lender.id, text);
+    if (theCase) exact.push({ kind: "case", lender, theCase });
+    exact.push(...(await findByReference(em, text, lender, options.limit)));
+  }
+  exact.push(...(await findLinks(em, text, options)));
+  const people = await searchFieldPartners(em, { text, limit: options.limit });
+  const findings = [...exact, ...people.map((fieldPartner) => ({ kind: "field_partner", fieldPartner }) as const)];
+  if (exact.length > 0) return findings;
+  const { items } = await searchCases(em, { text }, { ...options, after: null });
+  return [...findings, ...items.map(({ lender, ...theCase }) => ({ kind: "case", lender, theCase }) as const)];
+}
+
+type FinderById = (em: EntityManager, lender: Lender, id: string) => Promise<Finding | undefined>;
+
+const FINDERS: Readonly<Record<string, FinderById>> = {
+  case: async (em, lender, caseId) => {
+    const theCase = await caseById(em, { lenderId: lender.id, caseId });
+    return theCase ? { kind: "case", lender, theCase } : undefined;
+  },
+  vis: async (em, lender, visitId) => {
+    const visit = await visitById(em, lender.id, visitId);
+    const theCase = visit && (await caseById(em, { lenderId: lender.id, caseId: visit.caseId }));
+    if (!theCase) return undefined;
+    return {
+      kind: "visit",
+      lender,
+      visitId,
+      loan: theCase.sourceLoanNumber,
+      hasEnded: visit.completionReceivedAt !== null,
+    };
+  },
+  evt: async (em, lender, eventId) => {
+    const delivery = await deliveryById(em, lender.id, eventId, new Date());
+    return delivery ? { kind: "event", lender, delivery } : undefined;
+  },
+  rec: async (em, lender, runId) => {
+    const run = await reconciliationRun(em, { lenderId: lender.id, runId });
+    return run ? { kind: "reconciliation", lender, runId } : undefined;
+  },
+};
+
+/** Returns what an id names, or undefined if the text is not an id. An id without a prefix is looked up in every table. */
+async function findById(em: EntityManager, text: string, { lenders }: FindOptions): Promise<Finding[] | undefined> {
+  const bare = UUID.test(text) ? text.toLowerCase() : undefined;
+  const idFor = (prefix: string) => bare ?? parsePublicId(prefix, text);
+  const personId = idFor("fp");
+  const wanted = Object.entries(FINDERS).flatMap(([prefix, finder]) => {
+    const id = idFor(prefix);
+    return id === undefined ? [] : [{ id, finder }];
+  });
+  if (personId === undefined && wanted.length === 0) return undefined;
+  const found: Finding[] = [];
+  for (const lender of lenders) {
+    for (const { id, finder } of wanted) {
+      const finding = await finder(em, lender, id);
+      if (finding) found.push(finding);
+    }
+  }
+  const fieldPartner = personId === undefined ? undefined : await fieldPartnerById(em, personId);
+  return fieldPartner ? [...found, { kind: "field_partner", fieldPartner }] : found;
+}
+
+async function findByReference(em: EntityManager, text: string, lender: Lender, limit: number): Promise<Finding[]> {
+  const search = { references: possibleReferences(text), limit };
+  const findings: Finding[] = [];
+  for (const payment of await paymentsByReference(em, lender.id, search)) {
+    const { appliedMinor, excessMinor } = remainingOf(
+      payment,
+      await reversalsOf(em, lender.id, payment.sourceLoanNumber),
+    );
+    findings.push({ kind: "payment", lender, payment, remainingMinor: appliedMinor + excessMinor });
+  }
+  const reversals = await reversalsByReference(em, lender.id, search);
+  return [...findings, ...reversals.map((reversal) => ({ kind: "reversal", lender, reversal }) as const)];
+}
+
+async function findLinks(em: EntityManager, linkId: string, { lenders }: FindOptions): Promise<Finding[]> {
+  const lenderOf = new Map(lenders.map((lender) => [lender.id, lender]));
+  const keys = lenders.map((lender) => ({ lenderId: lender.id, linkId }));
+  const findings: Finding[] = [];
+  for (const key of await linksByLenderLinkId(em, keys)) {
+    const link = await linkById(em, key);
+    if (link) findings.push({ kind: "link", lender: lenderOf.get(key.lenderId)!, link });
+  }
+  return findings;
+}

@@ -1,0 +1,264 @@
+import { fieldPartnerById } from "@collections/field-partners";
+import {
+  assignCase,
+  assignCases,
+  type CaseMove,
+  MAX_MOVES,
+  searchCases,
+  type SearchedCase,
+  SPREAD_RULES,
+  spreadCases,
+  type SpreadRule,
+} from "@collections/flows";
+import type { Lender } from "@collections/lenders";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { readColumns } from "../../case-file/columns.ts";
+import { inspectFile } from "../../case-file/file-records.ts";
+import { rejectedPathOf } from "../../case-file/import-file.ts";
+import { MOVE_COLUMNS, type MoveLine, movesOf } from "../../case-file/move-file.ts";
+import { openRejectedFile, type RejectedFile } from "../../case-file/rejected-file.ts";
+import { readReason } from "../terminal/read-options.ts";
+import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
+import { confirm, endProgress, showProgress, tell } from "../terminal/terminal.ts";
+import { answer, idOf, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
+import { assignmentText, MoveTally, shownAssignment } from "./case-assign-words.ts";
+import { tellOutcome } from "./case-outcome.ts";
+import { caseSearchOf, type CaseSearchOptions, withCaseSearchOptions } from "./case-search-options.ts";
+
+interface AssignOptions extends CaseSearchOptions {
+  file?: string;
+  from?: string;
+  to?: string;
+  spread?: string[];
+  by?: SpreadRule;
+  dryRun?: true;
+  yes?: true;
+  reason?: string;
+}
+
+/** A line of a file of moves, or the move of a case that was searched. */
+type PlannedLine = MoveLine | { readonly move: CaseMove };
+
+/** Moves in the order in which they are applied. */
+interface MovePlan {
+  /** Yields each line or case once. It can be read again for the run after a dry run. */
+  lines(): AsyncIterable<PlannedLine> | Iterable<PlannedLine>;
+  /** The file of moves; undefined if the moves come from a search. */
+  readonly file: { readonly path: string; readonly header: readonly string[]; readonly separator: string } | undefined;
+}
+
+const PAGE = 1_000;
+const UNBLOCKED = ["new", "assigned", "in_progress"] as const;
+
+/** Adds `case assign`, for one case or for many, to the commands of cases. */
+export function addAssignCommand(command: Command): void {
+  const assign = command
+    .command("assign")
+    .argument("<lender>", "the lender's code")
+    .argument("[loan]", "the lender's loan number, to assign one case")
+    .argument("[field-partner-id]", "the person who will visit the borrower")
+    .option("--file <file>", "assign the cases of a CSV file with the columns loan and assignTo")
+    .option("--from <field-partner-id>", "assign the cases that this person has; needs --to")
+    .option("--to <field-partner-id>", "the person who gets the cases of --from")
+    .option("--spread <ids>", "spread cases over these people, separated by commas; needs --by", readIds)
+    .addOption(new Option("--by <rule>", "what --spread evens out").choices(SPREAD_RULES));
+  withCaseSearchOptions(assign)
+    .option("--dry-run", "show who would get how many cases, and change nothing")
+    .option("--yes", "assign many cases without asking")
+    .option("--reason <text>", "the reason, for the audit log", readReason)
+    .description("Assign one case or many to field partners, even if other field partners have them.")
+    .addHelpText(
+      "after",
+      `
+Many cases: --file, --from with --to, or --spread with --by. The last two take the options of case list to select cases;
+--spread takes unassigned cases, unless --holder is given. --by amount evens out the number of cases and their sum;
+--by postal-code gives all cases of a postal code to one person. In a file, none in the column assignTo unassigns a case.
+
+The command shows who gets how many cases, asks for confirmation, and assigns ${MAX_MOVES} cases at a time. You may interrupt it
+and run it again: a case that its new field partner already has stays unchanged. Refused lines of a file are
+written to FILE.rejected.csv with the reasons, and the exit code is 6.
+
+Examples:
+  pnpm collections case assign ACME LN-1001 fp_0192…
+  pnpm collections case assign ACME --file moves.csv --dry-run
+  pnpm collections case assign ACME --from fp_0192… --to fp_0193… --reason "Asha has left"
+  pnpm collections case assign ACME --spread fp_0192…,fp_0193… --by postal-code --branch PUNE-1 --yes`,
+    )
+    .action((code: string, loan: string | undefined, holder: string | undefined, options: AssignOptions) =>
+      loan === undefined ? assignMany(code, options) : assignOne({ code, loan, holder }, options),
+    );
+}
+
+interface OneCase {
+  readonly code: string;
+  readonly loan: string;
+  readonly holder: string | undefined;
+}
+
+async function assignOne({ code, loan, holder }: OneCase, { reason, ...others }: AssignOptions): Promise<void> {
+  const [other] = Object.keys(others);
+  if (other !== undefined)
+    throw notUnderstood("A loan cannot be combined with options for many cases: remove the loan, or these options.");
+  if (holder === undefined) throw notUnderstood("Give the id of the field partner after the loan.");
+  await withDatabase(async ({ config, em }) => {
+    const fieldPartnerId = idOf("fp", "field partner", holder);
+    const order = { lender: await lenderNamed(em(), code), loan, reason: reason ?? null, fieldPartnerId };
+    tellOutcome(await assignCase(em(), order, config.environment), { loan, holder });
+  });
+}
+
+async function assignMany(code: string, options: AssignOptions): Promise<void> {
+  checkOptions(options);
+  await withDatabase(async (operator) => {
+    const lender = await lenderNamed(operator.em(), code);
+    const plan =
+      options.file === undefined ? await searchedPlan(operator, lender, options) : await filePlan(options.file);
+    const run = (dryRun: boolean) => applyPlan({ operator, lender, plan, reason: options.reason ?? null }, dryRun);
+    if (options.yes) return finish(lender, await run(false), false);
+    const rehearsed = await run(true);
+    if (options.dryRun) return finish(lender, rehearsed, true);
+    tell(assignmentText(lender, rehearsed, true));
+    if (!(process.stdin.isTTY && process.stderr.isTTY)) {
+      throw new Refusal("NOT_CONFIRMED", "Nothing was changed. Add --yes to assign the cases.");
+    }
+    if (!(await confirm(`Assign these cases of ${lender.code}, ${lender.name}?`)))
+      throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
+    finish(lender, await run(false), false);
+  });
+}
+
+function checkOptions({ file, from, to, spread, by, dryRun, yes, reason: _reason, ...search }: AssignOptions): void {
+  const ways = [file, from, spread].filter((given) => given !== undefined).length;
+  if (ways !== 1) throw notUnderstood("Give a loan and a field partner, or one of --file, --from and --spread.");
+  if ((from === undefined) !== (to === undefined)) throw notUnderstood("--from and --to belong together.");
+  if ((spread === undefined) !== (by === undefined)) throw notUnderstood("--spread and --by belong together.");
+  if (file !== undefined && Object.keys(search).length > 0)
+    throw notUnderstood("--file names the cases: remove the options that select cases.");
+  if (from !== undefined && search.holder !== undefined)
+    throw notUnderstood("--from already selects the cases of a person: remove --holder.");
+  if (dryRun && yes) throw notUnderstood("--dry-run changes nothing: remove --yes or --dry-run.");
+  if (process.argv.includes("--json") && !dryRun && !yes)
+    throw notUnderstood("--json needs --dry-run or --yes, because it cannot ask for confirmation.");
+}
+
+async function filePlan(path: string): Promise<MovePlan> {
+  const file = await inspectFile(path, {}).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "ENOENT" ? notFound("file", path) : error;
+  });
+  const columns = readColumns(file.header, [], MOVE_COLUMNS);
+  const { header, separator } = file;
+  return { lines: () => movesOf(file, columns), file: { path, header, separator } };
+}
+
+/** Plans the moves of `--from` or `--spread`. Searches the cases once, so that the run does what the dry run showed. */
+async function searchedPlan(operator: Operator, lender: Lender, options: AssignOptions): Promise<MovePlan> {
+  const { from, to, spread, by } = options;
+  const people: string[] = [];
+  for (const given of spread ?? [to!]) people.push(await activePerson(operator, given));
+  if (new Set(people).size < people.length) throw notUnderstood("--spread names a field partner twice.");
+  const holder = from ?? options.holder ?? "none";
+  // A case on hold cannot be assigned. If a field partner holds the case, show it as refused, so that it is not forgotten.
+  const status = options.status ?? (holder === "none" ? [...UNBLOCKED] : [...UNBLOCKED, "on_hold" as const]);
+  const found = await searchAll(operator, lender, { ...options, holder, status });
+  const cases = found.map(({ sourceLoanNumber: loan, ...one }) => ({ loan, ...one }));
+  const targets = spread
+    ? spreadCases(cases, people, by!)
+    : cases.map(({ loan }) => ({ loan, fieldPartnerId: people[0]! }));
+  const holders = new Map(found.map((one) => [one.sourceLoanNumber, one.assignedFieldPartnerId]));
+  const moves = targets.map((target) => ({ move: { ...target, plannedFrom: holders.get(target.loan) ?? null } }));
+  return { lines: () => moves, file: undefined };
+}
+
+/** Returns the id of a field partner. Throws a Refusal if there is none, or if this person is suspended. */
+async function activePerson({ em }: Operator, given: string): Promise<string> {
+  const person = await fieldPartnerById(em(), idOf("fp", "field partner", given));
+  if (!person) throw notFound("field partner", given);
+  if (person.state === "active") return person.id;
+  const detail = `Field partner ${given} is suspended: choose another field partner, or resume this one first.`;
+  throw new Refusal("FIELD_PARTNER_SUSPENDED", detail);
+}
+
+async function searchAll({ em }: Operator, lender: Lender, options: CaseSearchOptions): Promise<SearchedCase[]> {
+  const search = caseSearchOf(options, lender.timeZone);
+  const found: SearchedCase[] = [];
+  let after = null;
+  do {
+    const page = await searchCases(em(), search, { lenders: [lender], after, limit: PAGE });
+    found.push(...page.items);
+    showProgress(`Searching: ${found.length} cases found`);
+    after = page.next;
+  } while (after !== null);
+  endProgress();
+  return found;
+}
+
+interface PlannedRun {
+  readonly operator: Operator;
+  readonly lender: Lender;
+  readonly plan: MovePlan;
+  readonly reason: string | null;
+}
+
+/** Applies a plan in transactions of limited size, or finds out in a dry run what it would do. */
+async function applyPlan(planned: PlannedRun, dryRun: boolean): Promise<MoveTally> {
+  const { file } = planned.plan;
+  const rejectedFile = file && (await openRejectedFile(rejectedPathOf(file.path), { ...file, bytes: 0 }));
+  const tally = new MoveTally();
+  try {
+    let batch: PlannedLine[] = [];
+    for await (const line of planned.plan.lines()) {
+      batch.push(line);
+      if (batch.length < MAX_MOVES) continue;
+      await applyBatch(planned, batch, { dryRun, tally, rejectedFile });
+      batch = [];
+    }
+    await applyBatch(planned, batch, { dryRun, tally, rejectedFile });
+  } finally {
+    await rejectedFile?.close();
+    endProgress();
+  }
+  await tally.nameThePeople(planned.operator.em());
+  if (rejectedFile && rejectedFile.bytes > 0) tally.rejectedPath = rejectedFile.path;
+  return tally;
+}
+
+interface Applying {
+  readonly dryRun: boolean;
+  readonly tally: MoveTally;
+  readonly rejectedFile: RejectedFile | undefined;
+}
+
+async function applyBatch(
+  { operator, lender, reason }: PlannedRun,
+  batch: readonly PlannedLine[],
+  { dryRun, tally, rejectedFile }: Applying,
+): Promise<void> {
+  const moves = batch.flatMap((line) => ("move" in line ? [line.move] : []));
+  const order = { lender, moves, reason, dryRun };
+  const outcomes = moves.length === 0 ? [] : await assignCases(operator.em(), order, operator.config.environment);
+  let place = 0;
+  const rejected = batch.flatMap((line) => {
+    const outcome = "move" in line ? outcomes[place++]! : { kind: "refused" as const, ...line };
+    const loan = "move" in line ? line.move.loan : line.loan;
+    tally.add(loan, outcome);
+    if (outcome.kind !== "refused" || !("record" in line)) return [];
+    return [{ line: line.record.line, cells: line.record.cells, because: outcome.detail }];
+  });
+  await rejectedFile?.write(rejectedFile.bytes, rejected);
+  showProgress(`${tally.done.toLocaleString("en")} cases ${dryRun ? "checked" : "processed"}`);
+}
+
+function finish(lender: Lender, tally: MoveTally, dryRun: boolean): void {
+  answer(shownAssignment(lender, tally, dryRun), assignmentText(lender, tally, dryRun));
+  if (tally.rejected.length > 0) process.exitCode = EXIT.partly;
+}
+
+function readIds(text: string): string[] {
+  const ids = text.split(",").map((id) => id.trim());
+  if (!ids.includes("")) return ids;
+  throw new InvalidArgumentError("Expected ids of field partners, separated by commas.");
+}
+
+function notUnderstood(detail: string): Refusal {
+  return new Refusal("NOT_UNDERSTOOD", detail, EXIT.notUnderstood);
+}

@@ -1,0 +1,62 @@
+import type { Command } from "commander";
+import { readCount } from "./read-options.ts";
+import { EXIT, Refusal } from "./refusal.ts";
+import { print, printCsv, printJson, tell } from "./terminal.ts";
+import { table } from "./with-database.ts";
+
+/** The options of every list. */
+export interface PageOptions<Cursor> {
+  limit: number;
+  cursor?: Cursor;
+  csv?: true | undefined;
+}
+
+/** A page of a list as a command prints it. */
+export interface PrintedPage<Item extends object> {
+  /** The name of the items in the JSON document, such as `cases`. */
+  readonly name: string;
+  /** The items as `--json` shows them. */
+  readonly items: readonly Item[];
+  readonly nextCursor: string | null;
+  /** The fields of an item. They are the columns of the CSV. */
+  readonly fields: readonly (keyof Item & string)[];
+  /** The columns of the table for people, by their headings. */
+  readonly columns: Readonly<Record<string, (item: Item) => string>>;
+  /** The text that is printed if there is no item. */
+  readonly none: string;
+}
+
+const MAX_LIMIT = 1_000;
+
+/** Adds the options of a list to a command: `--limit`, `--cursor` and `--csv`. */
+export function withPageOptions(command: Command, readCursor: (text: string) => unknown): Command {
+  return command
+    .option("--limit <count>", `the size of a page, up to ${MAX_LIMIT}`, readCount(1, MAX_LIMIT), 50)
+    .option("--cursor <cursor>", "the nextCursor of the previous page", readCursor)
+    .option("--csv", "print the page as CSV, for a spreadsheet");
+}
+
+/** How a command prints a page. */
+export type PageFormat = "json" | "csv" | "table";
+
+/** Returns the format that the options name. Throws a Refusal if they name two. */
+export function formatOf({ csv }: Pick<PageOptions<unknown>, "csv">): PageFormat {
+  const isJson = process.argv.includes("--json");
+  if (csv && isJson) throw new Refusal("NOT_UNDERSTOOD", "Give either --json or --csv.", EXIT.notUnderstood);
+  return csv ? "csv" : isJson ? "json" : "table";
+}
+
+/** Prints a page. Tells how to see the next page: in the JSON, below the table, or on stderr beside a CSV. */
+export function printPage<Item extends object>(format: PageFormat, page: PrintedPage<Item>): void {
+  const { name, items, nextCursor, fields, columns, none } = page;
+  if (format === "json") return printJson({ [name]: items, nextCursor }, { indent: 2 });
+  if (format === "csv") {
+    printCsv([fields, ...items.map((item) => fields.map((field) => String(item[field] ?? "")))]);
+  } else if (items.length === 0) print(none);
+  else {
+    const rows = items.map((item) => Object.values(columns).map((cellOf) => cellOf(item)));
+    print(table([Object.keys(columns), ...rows]));
+  }
+  const say = format === "csv" ? tell : print;
+  if (nextCursor !== null) say(`More: add --cursor ${nextCursor}`);
+}

@@ -1,0 +1,52 @@
+import { parsePublicId } from "@collections/database";
+import { MAX_RECONCILED_ROWS, reconciliationOf } from "@collections/flows";
+import type { App } from "../../app.ts";
+import type { Answer } from "../../http/answer.ts";
+import { Problem } from "../../http/problem.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import type { Parameter, SignedEndpoint } from "../endpoint/endpoint.ts";
+import { RECONCILIATION_SCHEMAS, reconciliationBody, reconciliationExample } from "./reconciliation-answer.ts";
+
+const RUN_ID: Parameter = {
+  name: "runId",
+  in: "path",
+  description: "The id of the run, `rec_…`, from the answer of the reconciliation or from the list of runs.",
+  schema: { type: "string" },
+  example: reconciliationExample.runId,
+};
+
+/** Returns a stored reconciliation (contract: Reconciliation). */
+export const getReconciliation: SignedEndpoint = {
+  name: "reconciliations-get",
+  method: "GET",
+  path: "/api/v1/partner/payments/reconciliations/{runId}",
+  operation: {
+    id: "getReconciliation",
+    tag: "Payments",
+    summary: "Read a stored reconciliation",
+    description: "Returns the same answer as the call that made the reconciliation. A run is kept for 400 days.",
+    parameters: [RUN_ID],
+    answers: {
+      200: {
+        description: "The result of the comparison.",
+        schemas: RECONCILIATION_SCHEMAS,
+        examples: { "A payment that was not booked": reconciliationExample },
+      },
+    },
+    problems: ["RECONCILIATION_NOT_FOUND"],
+  },
+  handle: answerReconciliation,
+};
+
+async function answerReconciliation({ params, lender }: SignedRequest, { database }: App): Promise<Answer> {
+  const runId = parsePublicId("rec", params["runId"] ?? "");
+  const key = { lenderId: lender.id, runId: runId ?? "" };
+  const result = runId === undefined ? undefined : await reconciliationOf(database.em(), key, MAX_RECONCILED_ROWS);
+  if (!result) {
+    throw new Problem(
+      "RECONCILIATION_NOT_FOUND",
+      "There is no reconciliation with this id; the list of reconciliations has the ids of the last 400 days.",
+    );
+  }
+  return { status: 200, body: reconciliationBody(result) };
+}

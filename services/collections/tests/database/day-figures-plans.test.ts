@@ -1,0 +1,175 @@
+/** @module-tag one-node-plan */
+import { firstIdAt, migrate, namedStatements, newId } from "@collections/database";
+import "@collections/flows";
+import { directUrl, testDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { execute, type PlanMode, prepare, type Scan } from "./fixtures/unanalysed-plans.ts";
+
+// The tests of this file take seconds, and much longer on a busy machine.
+vi.setConfig({ hookTimeout: 120_000 });
+
+const DAYS = 10;
+/** The number of payments, links, visits, promises and cases of each day. LENDER has 99 of 100 rows. */
+const ROWS_A_DAY = 4_000;
+const LENDER = newId();
+const DAY_MS = 86_400_000;
+const BEGIN = new Date("2026-11-11T00:00:00Z");
+const FROM = new Date("2026-11-15T00:00:00Z");
+const TO = new Date(FROM.getTime() + DAY_MS);
+/** A query by ids reads an hour more at each end of the day. */
+const HOUR_MS = 3_600_000;
+const BOUNDS = [firstIdAt(new Date(FROM.getTime() - HOUR_MS)), firstIdAt(new Date(TO.getTime() + HOUR_MS))];
+const MOST_BY_IDS = ROWS_A_DAY * (26 / 24);
+/** The maximum number of cases that a count of unassigned cases reads. */
+const MOST_CASES = 20_000;
+
+/** For each query: its name, values, the indexes that it must use, and the most rows that it may read from each. */
+const QUERIES: readonly [name: string, values: readonly unknown[], indexes: readonly string[], most: number][] = [
+  ["ledger.payment-sums", [LENDER, ...BOUNDS, FROM, TO], ["payment_booking_pkey"], MOST_BY_IDS],
+  ["ledger.reversal-sums", [LENDER, ...BOUNDS, FROM, TO], ["payment_reversal_pkey"], MOST_BY_IDS],
+  ["payment-links.count-links", [LENDER, ...BOUNDS, FROM, TO], ["payment_link_pkey"], MOST_BY_IDS],
+  ["cases.visits-by-disposition", [LENDER, FROM, TO], ["visit_completion_received"], ROWS_A_DAY],
+  [
+    "cases.count-active-field-partners",
+    [LENDER, FROM, TO],
+    ["visit_start_received", "visit_completion_received"],
+    ROWS_A_DAY,
+  ],
+  ["cases.count-promises", [LENDER, "2026-11-15"], ["promise_due"], ROWS_A_DAY],
+  ["cases.count-unassigned", [LENDER], ["case_unassigned"], MOST_CASES],
+];
+
+const { url } = await testDatabase("day-figures-plans", async (at) => void (await migrate({ url: at, schemas })));
+const PLANS = [
+  "made while the tables were empty",
+  "generic, without statistics",
+  "custom, without statistics",
+  "generic, with statistics",
+  "custom, with statistics",
+] as const;
+const TABLES = [
+  "cases.collection_case",
+  "cases.visit",
+  "cases.promise",
+  "payment_links.payment_link",
+  "ledger.payment_booking",
+  "ledger.payment_reversal",
+];
+/** The scans of each query with each kind of plan, by the kind and the name of the query. */
+const found = new Map<string, readonly Scan[]>();
+const clients: Client[] = [];
+
+// ANALYZE discards the plans of every session. So each kind of plan is executed before the next step changes the statistics.
+beforeAll(async () => {
+  const [empty, generic, custom] = [
+    await session("force_generic_plan"),
+    await session("force_generic_plan"),
+    await session("force_custom_plan"),
+  ];
+  for (const table of TABLES) await empty.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  await prepareAll(empty);
+  await fill(generic);
+  await executeAll(empty, PLANS[0]);
+  await prepareAll(generic);
+  await executeAll(generic, PLANS[1]);
+  await prepareAll(custom);
+  await executeAll(custom, PLANS[2]);
+  await empty.query(`analyze ${TABLES.join(", ")}`);
+  await executeAll(generic, PLANS[3]);
+  await executeAll(custom, PLANS[4]);
+});
+afterAll(() => Promise.all(clients.map((client) => client.end())));
+
+describe.each(PLANS)("with this kind of plan: %s", (plan) => {
+  test.each(QUERIES)("the query %s uses its indexes, and reads only the rows of the day", (name, _, indexes, most) => {
+    const scans = found.get(`${plan}: ${name}`)!;
+    expect(scans.map(({ index }) => index)).toEqual(indexes);
+    expect(scans.filter(({ rows }) => rows > most)).toEqual([]);
+    expect(scans.every(({ rows }) => rows > 1_000)).toBe(true);
+  });
+});
+
+async function session(mode: PlanMode): Promise<Client> {
+  const client = new Client({ connectionString: directUrl(url) });
+  await client.connect();
+  clients.push(client);
+  await client.query(`set plan_cache_mode = ${mode}`);
+  return client;
+}
+
+/** Prepares and plans all queries for the tables in their current state. */
+async function prepareAll(client: Client): Promise<void> {
+  for (const [place, [name]] of QUERIES.entries()) {
+    const { text } = namedStatements().find((one) => one.name === name)!;
+    await prepare(client, `query_${place}`, text);
+  }
+}
+
+async function executeAll(client: Client, plan: string): Promise<void> {
+  for (const [place, [name, values]] of QUERIES.entries()) {
+    found.set(`${plan}: ${name}`, await execute(client, `query_${place}`, { name, text: "select", values }));
+  }
+}
+
+/** Inserts ROWS_A_DAY rows into each table for each day, at equal intervals. */
+async function fill(client: Client): Promise<void> {
+  // $1 is the lender, $2 the time of the first row, $3 the number of rows, $4 the interval between two rows in
+  // milliseconds. The id of a row is a UUID of its time and its number.
+  const rows = `(
+    select n, at, case when n % 100 = 0 then other else $1::uuid end as lender_id,
+      (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7000' || lpad(to_hex(n), 16, '0'))::uuid as id
+    from (
+      select n, $2::timestamptz + n * $4::float8 * interval '1 millisecond' as at, gen_random_uuid() as other
+      from generate_series(0, $3::integer - 1) n
+    ) s
+  ) r`;
+  const values = [LENDER, BEGIN, DAYS * ROWS_A_DAY, DAY_MS / ROWS_A_DAY];
+  await client.query(
+    `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
+       work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
+       excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence,
+       created_at, updated_at)
+     select lender_id, id, 'LN-' || n, 1, true, 'new', 'open', false, false, '{}', 'INR', 1000, 1000, 0, 0,
+       'Ravi Kumar', '+919800000001', '{}', '[]', '{}', '{}', 1, at, at
+     from ${rows}`,
+    values,
+  );
+  await client.query(
+    `with visited as (
+       insert into cases.visit (lender_id, id, case_id, field_partner_id, started_at, start_received_at, completed_at,
+         completion_received_at, disposition)
+       select lender_id, gen_random_uuid(), id, gen_random_uuid(), created_at, created_at, created_at, created_at,
+         'PROMISE_TO_PAY'
+       from cases.collection_case
+       returning lender_id, id, case_id, start_received_at as at)
+     insert into cases.promise (lender_id, id, case_id, visit_id, amount_minor, currency, due_on, state, created_at)
+     select lender_id, gen_random_uuid(), case_id, id, 1, 'INR', (at at time zone 'UTC')::date, 'kept', at from visited`,
+  );
+  await client.query(
+    `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
+       amount_minor, currency, status, mint_key, channels, created_at, updated_at)
+     select lender_id, id, id, 'LN-' || n, id, id, 1, 'INR', 'requested', id, '{}', at, at from ${rows}`,
+    values,
+  );
+  await client.query(
+    `insert into ledger.payment_booking (lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor,
+       currency, mode, raw_mode, paid_at, attribution, applied_minor, excess_minor, outstanding_after_minor,
+       total_collected_after_minor, status_after, sequence, warnings, recorded_at)
+     select lender_id, id, 'LN-' || n, 'UTR' || n, id, 1, 100, 'INR', 'upi', 'upi', at, 'none', 100, 0, 10, 100,
+       'in_progress', 1, '[]', at
+     from ${rows}`,
+    values,
+  );
+  await client.query(
+    `insert into ledger.payment_reversal (lender_id, id, booking_id, source_loan_number, reference, reversal_reference,
+       case_id, cycle, amount_minor, currency, reversed_at, reason, applied_minor, excess_minor, in_balance,
+       adjustment_minor, reapplied, outstanding_after_minor, total_collected_after_minor, total_reversed_after_minor,
+       excess_after_minor, status_after, sequence, warnings, recorded_at)
+     select lender_id, id, id, 'LN-' || n, 'UTR' || n, 'RV-' || n, id, 1, 100, 'INR', at, 'bounced', 100, 0, false, 0,
+       '[]', 10, 0, 100, 0, 'in_progress', 1, '[]', at
+     from ${rows}`,
+    values,
+  );
+}

@@ -1,0 +1,1 @@
+export { type AppProject, CommandError, createAppProject } from "./app-project.ts";
