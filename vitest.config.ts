@@ -5,6 +5,7 @@ import { hasProgram } from "./tooling/bundle/tests/has-program.ts";
 import { ChromiumMissingError, findChromium } from "./tooling/browser/src/executable.ts";
 import { hasPooler } from "./tooling/postgres/src/start-pooler.ts";
 import { LEFT_OUT_ON_CLUSTER, testTags } from "./tooling/testing/src/left-out.ts";
+import { POLL_LIMIT_MS, TEST_LIMIT_MS } from "./tooling/testing/src/limits.ts";
 import { LongFilesFirst } from "./tooling/testing/src/long-files-first.ts";
 import { SummaryReporter } from "./tooling/testing/src/summary-reporter.ts";
 
@@ -34,17 +35,12 @@ export default defineConfig(({ mode }) => ({
     sequence: { sequencer: LongFilesFirst },
     // Tests wait for databases, processes and browsers, so two workers use only two thirds of two processors.
     maxWorkers: Math.max(3, availableParallelism() - 1),
-    testTimeout: 20_000 * slowness(mode),
-    hookTimeout: 60_000 * slowness(mode),
-    expect: { poll: { timeout: 10_000 * slowness(mode) } },
+    testTimeout: TEST_LIMIT_MS,
+    hookTimeout: TEST_LIMIT_MS,
+    expect: { poll: { timeout: POLL_LIMIT_MS } },
     tags: testTags(mode),
   },
 }));
-
-/** How many times longer than on one PostgreSQL a test may take: most statements pass through two nodes there. */
-function slowness(mode: string): number {
-  return mode === "citus" ? 4 : 1;
-}
 
 /** CI has pgbouncer too. */
 function withoutPooler(): string[] {
