@@ -22,5 +22,16 @@ export function bookingOf(change: CaseChange, receipt: Receipt): Booking {
   const nobody = { linkId: null, visitId: null, fieldPartnerId: null, attribution: "none" } as const;
   const payment = { id: newId(), sourceLoanNumber: pupil, reference, cycle: 1, mode: "upi", rawMode: "UPI" };
   const { memo: _, effectiveAt: paidAt, ...line } = change;
-  return { ...line, ...payment, ...amounts, ...totals, ...nobody, paidAt, warnings: [], inBalanceMinor: null };
+  return {
+    ...line,
+    ...payment,
+    ...amounts,
+    ...totals,
+    ...nobody,
+    paidAt,
+    warnings: [],
+    inBalanceMinor: null,
+    partOf: null,
+    commissionPercent: null,
+  };
 }

@@ -1,5 +1,5 @@
 import type { PackageSchema } from "@collections/database";
-import type { CurrencyCode } from "@collections/money";
+import type { CurrencyCode, Percent } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { migration0001 } from "./migrations/0001.ts";
 import { migration0002 } from "./migrations/0002-payments-in-balance.ts";
@@ -8,6 +8,7 @@ import { migration0004 } from "./migrations/0004-digests-by-trigger.ts";
 import { migration0005 } from "./migrations/0005-payment-reversals.ts";
 import { migration0006 } from "./migrations/0006-reconciliation.ts";
 import { migration0007 } from "./migrations/0007-row-rules.ts";
+import { migration0008 } from "./migrations/0008-rates-parts-and-cycles.ts";
 import { ReconciliationDifferenceEntity } from "./reconciliation/difference.ts";
 import { ReconciliationRowEntity } from "./reconciliation/reconciliation-row.ts";
 import { ReconciliationRunEntity } from "./reconciliation/reconciliation-run.ts";
@@ -127,6 +128,8 @@ export const PaymentBookingEntity = defineEntity({
     warnings: p.json<BookingWarning[]>(),
     recordedAt: p.datetime().columnType("timestamptz"),
     inBalanceMinor: p.bigint().strictNullable(),
+    partOf: p.text().strictNullable(),
+    commissionPercent: p.bigint().$type<Percent>().strictNullable(),
     digest: p.blob(),
   },
 });
@@ -184,6 +187,8 @@ export const PaymentReversalEntity = defineEntity({
     sequence: p.bigint(),
     warnings: p.json<BookingWarning[]>(),
     recordedAt: p.datetime().columnType("timestamptz"),
+    currentCaseId: p.uuid().strictNullable(),
+    currentAdjustmentMinor: p.bigint().strictNullable(),
     digest: p.blob(),
   },
 });
@@ -254,6 +259,7 @@ export const bookingsSchema: PackageSchema = {
     { name: "0005-payment-reversals", statements: migration0005 },
     { name: "0006-reconciliation", statements: migration0006 },
     { name: "0007-row-rules", statements: migration0007 },
+    { name: "0008-rates-parts-and-cycles", statements: migration0008 },
   ],
   appendOnly: [
     "ledger.account",

@@ -112,6 +112,8 @@ export class SampleCase {
       sequence: (this.sequence += 1n),
       warnings: [],
       recordedAt: NOW,
+      currentCaseId: null,
+      currentAdjustmentMinor: null,
     });
     return this;
   }
@@ -148,6 +150,8 @@ export class SampleCase {
       warnings: [],
       recordedAt: NOW,
       inBalanceMinor,
+      partOf: null,
+      commissionPercent: null,
     };
     const earning = {
       ...booking,

@@ -10,7 +10,7 @@ export interface AppliedChange {
   readonly appliedBeforeMinor: bigint;
   /** Whether the case has ended after the reversal. An increase is then credited at once. */
   readonly caseHasEnded: boolean;
-  /** The lender's commission, if the payment has no earning yet. */
+  /** The rate of the payment's booking. On bookings of older versions, which have none: the lender's commission. */
   readonly commission: Percent;
 }
 

@@ -10,7 +10,7 @@ import {
   type Tx,
 } from "@collections/database";
 import { appendOnlyTable } from "@collections/ledger";
-import type { CurrencyCode } from "@collections/money";
+import type { CurrencyCode, Percent } from "@collections/money";
 import { type Attribution, type BookingWarning, PaymentBookingEntity } from "../schema.ts";
 
 /**
@@ -52,6 +52,13 @@ export interface Booking {
    * outstanding amount by `appliedMinor`.
    */
   readonly inBalanceMinor: bigint | null;
+  /** The reference of the payment that this booking completes; null for a payment of its own. */
+  readonly partOf: string | null;
+  /**
+   * The rate of the commission on this payment, also on excess that is applied later. Null if the payment has no field
+   * partner, and on bookings of older versions.
+   */
+  readonly commissionPercent: Percent | null;
 }
 
 /** Identifies a booking by its lender, its loan and the lender's reference of the payment. */

@@ -77,6 +77,13 @@ export interface Reversal {
   readonly sequence: bigint;
   readonly warnings: readonly BookingWarning[];
   readonly recordedAt: Date;
+  /**
+   * The loan's current case, if the payment is of an earlier cycle. The reversed amount is then owed on this case, and the
+   * amounts and the status after the reversal are those of this case. Otherwise null.
+   */
+  readonly currentCaseId: string | null;
+  /** The adjustment that was posted on `currentCaseId`, at least 0; null without such a case. */
+  readonly currentAdjustmentMinor: bigint | null;
 }
 
 /** The key of a reversal. */

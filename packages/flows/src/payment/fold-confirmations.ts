@@ -152,6 +152,7 @@ function book(
   const reference = bookedReference(payment.reference);
   const [link] = links;
   const { caseAfter, appliedMinor, excessMinor, includedAsOf, events } = applyPayment(lockedCase, payment, now);
+  const attribution = attributionOf(lockedCase, payment, link);
   const [collected] = events;
   if (!collected) throw new Error("A payment emitted no event.");
   const booking: Booking = {
@@ -167,7 +168,7 @@ function book(
     rawMode: payment.rawMode,
     paidAt: payment.paidAt,
     linkId: payment.linkId,
-    ...attributionOf(lockedCase, payment, link),
+    ...attribution,
     appliedMinor,
     excessMinor,
     outstandingAfterMinor: caseAfter.outstandingMinor,
@@ -177,6 +178,8 @@ function book(
     warnings: [...payment.warnings, ...linkWarnings(payment.linkId, link), ...balanceWarnings(includedAsOf)],
     recordedAt: now,
     inBalanceMinor: includedAsOf === null ? null : appliedMinor,
+    partOf: null,
+    commissionPercent: attribution.fieldPartnerId === null ? null : (fold.plans.get(lender.id) ?? null),
   };
   const origin = { lenderCode: lender.code, environment, now };
   for (const { kind, sequence } of events) {

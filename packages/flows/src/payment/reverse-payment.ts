@@ -306,6 +306,8 @@ function reversalOf(request: ReversalRequest, { booking, effect, sequence, now }
     sequence,
     warnings: [...request.warnings, ...balanceWarnings(includedAsOf)],
     recordedAt: now,
+    currentCaseId: null,
+    currentAdjustmentMinor: null,
   };
 }
 
@@ -339,7 +341,7 @@ async function adjustedEarnings(
       reversalId: reversal.id,
       appliedBeforeMinor: remainingOf(booking, before).appliedMinor,
       caseHasEnded: caseAfter.closedAt !== null,
-      commission,
+      commission: booking.commissionPercent ?? commission,
     };
     const own = lines.filter(({ bookingId }) => bookingId === booking.id);
     return { booking, ...adjustEarning(own, { ...booking, bookingId: booking.id, appliedMinor }, change, now) };

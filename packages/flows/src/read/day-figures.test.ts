@@ -49,6 +49,8 @@ async function pay(theCase: Case, recordedAt: Date, amountMinor: bigint, excessM
     fieldPartnerId: null,
     attribution: "none",
     inBalanceMinor: null,
+    partOf: null,
+    commissionPercent: null,
     appliedMinor: amountMinor - excessMinor,
     outstandingAfterMinor,
     totalCollectedAfterMinor: amountMinor,
@@ -90,6 +92,8 @@ async function reverse(booking: Booking, recordedAt: Date, amountMinor: bigint):
     statusAfter: "in_progress",
     sequence: 2n,
     warnings: [],
+    currentCaseId: null,
+    currentAdjustmentMinor: null,
   };
   await inTransaction(database, (tx) => Promise.resolve(recordReversal(tx, reversal)));
 }
