@@ -21,9 +21,9 @@ const plans = await transaction(database.em(), async (tx) => {
   const loans = good.map(({ sourceLoanNumber }) => ({ lenderId, loan: sourceLoanNumber }));
   const current = new Map((await cases.lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
   const plans = good.map((row) => {
-    // laterPayments is empty because this example books no payments. With a ledger, `paymentsAfter` returns the
-    // payments after the row's `outstandingAsOf`.
-    const facts = { lenderId, importId, newCaseId: newId(), laterPayments: [], now };
+    // Nothing is later, because this example books no payments. With a ledger, `paymentsAfter` and `reversalsAfter` return
+    // what happened after the row's `outstandingAsOf`.
+    const facts = { lenderId, importId, newCaseId: newId(), later: cases.NO_LATER_MONEY, holder: null, now };
     return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };
   });
   // Rejected and unchanged rows have no events to send and no amounts to book.
@@ -34,10 +34,8 @@ const plans = await transaction(database.em(), async (tx) => {
   const missed = await cases.insertCases(tx, made, replaced, now);
   if (missed.length > 0) throw new Error("Another import of the same loans runs at this moment. Run this job again.");
   cases.writeImportedCases(tx, casesOf(changes.filter((plan) => !isNew(plan))), now);
-  const dated = plans.flatMap((plan) =>
-    plan.outcome === "unchanged" && plan.movesBalanceDate ? [plan.caseAfter] : [],
-  );
-  cases.writeBalanceDates(tx, dated);
+  const dated = plans.flatMap((plan) => (plan.outcome === "unchanged" && plan.changesBalance ? [plan.caseAfter] : []));
+  cases.writeBalances(tx, dated);
   return plans;
 });
 

@@ -33,8 +33,13 @@ export {
   paymentsAfter,
   type PaymentsAfterKey,
   paymentsOf,
-  paymentsWithExcess,
 } from "./books/booking.ts";
+export {
+  type AppliedExcess,
+  type ApplyingBalance,
+  excessAppliedByBalances,
+  excessPostings,
+} from "./books/applied-excess.ts";
 export { paymentsByReference, type ReferenceSearch, reversalsByReference } from "./books/by-reference.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export {
@@ -58,6 +63,7 @@ export {
   type ReversalSum,
 } from "./books/recorded-sums.ts";
 export {
+  isMistake,
   recordReversal,
   type RemainingPayment,
   remainingOf,
@@ -73,7 +79,9 @@ export {
   reversalsWithPayments,
 } from "./books/reversal.ts";
 export {
+  causeOf,
   type EarningChange,
+  type EarningChangeCause,
   earningChangePostings,
   payoutDeduction,
   reversalPostings,

@@ -1,6 +1,8 @@
 export { applyPayment, type CapturedPayment, type PaymentEffect } from "./case/apply-payment.ts";
 export {
+  applyEarlierReversal,
   applyReversal,
+  type EarlierReversalEffect,
   type HeldExcess,
   type ReturnedMoney,
   type ReversalEffect,
@@ -24,6 +26,18 @@ export {
   type NumberedEvent,
 } from "./case/case-status.ts";
 export type { Case } from "./case/collection-case.ts";
+export {
+  type DatedFact,
+  differenceOf,
+  isBalanceKnown,
+  isLater,
+  type LaterMoney,
+  type LaterPayment,
+  type LaterReversal,
+  type LoanBalance,
+  NO_LATER_MONEY,
+  signedDifference,
+} from "./case/loan-balance.ts";
 export { changedCases, type ChangedSince } from "./list/changed-cases.ts";
 export {
   completeVisit,
@@ -102,16 +116,8 @@ export {
   ownCasesByIds,
 } from "./list/own-cases.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./list/page.ts";
-export { endsOfCases } from "./import/ended-case.ts";
 export { planRow } from "./import/plan-row.ts";
-export type {
-  AppliedOutcome,
-  LaterPayment,
-  LaterReversal,
-  PlanFacts,
-  PlannedEvent,
-  RowPlan,
-} from "./import/row-plan.ts";
+export type { AppliedOutcome, PlanFacts, PlannedEvent, RowPlan } from "./import/row-plan.ts";
 export {
   type DuePromise,
   duePromises,
@@ -180,7 +186,7 @@ export { cameLate, type Visit } from "./visit/visit.ts";
 export { type BlockedReason, blockedReason } from "./list/workable.ts";
 export {
   insertCases,
-  writeBalanceDates,
+  writeBalances,
   writeCases,
   writeCaseStates,
   writeImportedCases,

@@ -11,7 +11,7 @@ import { PROMISE_STATES } from "./visit/promise-to-pay.ts";
 import { selectOpenPromises, selectPromisesOfVisits } from "./visit/read-visits.ts";
 import { casesSchema } from "./schema.ts";
 import { DISPOSITIONS } from "./case/disposition.ts";
-import { insertCases, retire, updateImported, writeDates, writePayments, writeStates } from "./case/write-cases.ts";
+import { insertCases, retire, updateImported, writeBalance, writePayments, writeStates } from "./case/write-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
 const database = await createDatabase({ url: directUrl(url), schemas: [casesSchema] });
@@ -32,7 +32,7 @@ test.each([
   { ...writePayments.ofOne, finds: byId },
   { ...writePayments.ofMany, finds: byId },
   { ...writeStates.ofOne, finds: byId },
-  { ...writeDates.ofOne, finds: byId },
+  { ...writeBalance.ofOne, finds: byId },
   { ...updateImported.ofOne, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
   { ...SOURCES.lender.select, finds: /collection_case_pkey.*\n *Index Cond: \(\(lender_id = .*id > / },
   { ...SOURCES.holder.select, finds: /collection_case_assigned_field_partner_id_id_idx/ },

@@ -2,7 +2,8 @@ import { AmountLiteral, currency } from "@collections/money";
 import { AMOUNT_FIELDS } from "../src/case/case-details.ts";
 import type { ImportedCase } from "../src/case/locked-case.ts";
 import { planRow } from "../src/import/plan-row.ts";
-import type { LaterPayment, PlanFacts, RowPlan } from "../src/import/row-plan.ts";
+import { type LaterPayment, type LaterReversal, NO_LATER_MONEY } from "../src/case/loan-balance.ts";
+import type { PlanFacts, RowPlan } from "../src/import/row-plan.ts";
 import { checkRow } from "../src/import/row.ts";
 
 export const EARLIER = new Date("2026-11-19T10:00:00Z");
@@ -13,7 +14,8 @@ export const facts: PlanFacts = {
   lenderId: "0193bf7c-0000-7000-8000-000000000001",
   importId: "0193bf7c-0000-7000-8000-000000000002",
   newCaseId: "0193bf7c-0000-7000-8000-000000000003",
-  laterPayments: [],
+  later: NO_LATER_MONEY,
+  holder: null,
   now: NOW,
 };
 
@@ -25,7 +27,20 @@ export const importId = "imp_0193bf7c000070008000000000000002";
 
 /** Returns a payment that was captured after the balance of a row. */
 export function paid(amountMinor: bigint, reference = "UTR1", paidAt = NOW): LaterPayment {
-  return { reference, amountMinor, paidAt };
+  return { bookingId: newBookingId(reference), reference, amountMinor, paidAt, isReversed: false, heldMinor: 0n };
+}
+
+/** Returns the facts of a plan with these payments and reversals after the balance of a row. */
+export function later(
+  payments: readonly LaterPayment[],
+  reversals: readonly LaterReversal[] = [],
+): Pick<PlanFacts, "later"> {
+  return { later: { payments, reversals } };
+}
+
+/** Returns the same id for the same reference. */
+function newBookingId(reference: string): string {
+  return `booking-of-${reference}`;
 }
 
 /** Plans a row with these fields, of a lender in India. Pass amounts as texts. */

@@ -3,12 +3,13 @@ import type { Percent } from "@collections/money";
 import { commissionOn } from "./commission.ts";
 import type { AttributedPayment, Earning } from "./earning.ts";
 
-/** The reversal that changed how much of a payment is applied. */
+/** A reversal or a balance that changed how much of a payment is applied. */
 export interface AppliedChange {
-  readonly reversalId: string;
-  /** The applied part of the payment before the reversal. `AttributedPayment.appliedMinor` is the part after it. */
+  /** Null if a balance applied excess of the payment. */
+  readonly reversalId: string | null;
+  /** The applied part of the payment before the change. `AttributedPayment.appliedMinor` is the part after it. */
   readonly appliedBeforeMinor: bigint;
-  /** Whether the case has ended after the reversal. An increase is then credited at once. */
+  /** Whether the case has ended after the change. An increase is then credited at once. */
   readonly caseHasEnded: boolean;
   /** The rate of the payment's booking. On bookings of older versions, which have none: the lender's commission. */
   readonly commission: Percent;

@@ -9,7 +9,7 @@ import { commissionOn } from "./commission.ts";
 export type EarningStatus = "pending" | "credited" | "paid_out" | "reversed";
 
 /**
- * A field partner's commission on one payment, or the amount by which a reversal changes it. The lines of a booking
+ * A field partner's commission on one payment, or the amount by which a reversal or a balance changes it. The lines of a booking
  * that are not reversed add up to the commission on the amount that is applied now. Amounts are in minor units.
  */
 export interface Earning {
@@ -21,7 +21,7 @@ export interface Earning {
   readonly reference: string;
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
-  /** The applied part of the payment, after the reversal if a reversal made this line. Excess earns no commission. */
+  /** The applied part of the payment, after the change that made this line, if there was one. Excess earns no commission. */
   readonly baseMinor: bigint;
   readonly percent: Percent;
   /** Below 0 if a reversal made this line, because it lowered the commission. Never 0. */
@@ -32,9 +32,9 @@ export interface Earning {
   /** When the payout of this earning was recorded. */
   readonly paidOutAt: Date | null;
   readonly payoutId: string | null;
-  /** The reversal that made this line; null for the commission on the payment itself. */
+  /** The reversal that made this line. Null for the commission on the payment itself, and if a balance applied excess. */
   readonly reversalId: string | null;
-  /** The applied part of the payment before the reversal that made this line; null if no reversal made the line. */
+  /** The applied part of the payment before the change that made this line; null for the commission on the payment. */
   readonly baseBeforeMinor: bigint | null;
   /** When the line was reversed; null unless its status is `reversed`. */
   readonly reversedAt: Date | null;

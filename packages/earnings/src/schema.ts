@@ -4,6 +4,7 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { EarningStatus } from "./earning.ts";
 import { migration0004 } from "./migrations/0004-reversals.ts";
 import { migration0005 } from "./migrations/0005-earning-rule.ts";
+import { migration0006 } from "./migrations/0006-applied-excess.ts";
 
 /** A field partner's commission on one payment, or what a reversal changed on it. */
 export const EarningEntity = defineEntity({
@@ -141,6 +142,7 @@ export const earningsSchema: PackageSchema = {
     },
     { name: "0004-reversals", statements: migration0004 },
     { name: "0005-earning-rule", statements: migration0005 },
+    { name: "0006-applied-excess", statements: migration0006 },
   ],
   appendOnly: ["earnings.payout"],
 };

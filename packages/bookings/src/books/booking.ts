@@ -137,19 +137,6 @@ export async function paymentsAfter(tx: EntityManager | Tx, keys: readonly Payme
 }
 
 /**
- * Returns the payments of a case that were booked with excess, the oldest first.
- *
- * @example
- * const [oldest] = await paymentsWithExcess(tx, { lenderId, loan: "LN-2026-00417", caseId });
- */
-export async function paymentsWithExcess(
-  tx: EntityManager | Tx,
-  { lenderId, loan, caseId }: { readonly lenderId: string; readonly loan: string; readonly caseId: string },
-): Promise<Booking[]> {
-  return query(tx, selectWithExcess, [lenderId, loan, caseId]);
-}
-
-/**
  * Returns the sum of the payments on a case that were paid at or after `from` and before `to`, including excess. Amounts
  * that have been reversed do not count.
  *
@@ -257,13 +244,6 @@ export const selectPaymentsAfter = lenderStatement(
      offset 0
    ) b
    order by b.lender_id, b.source_loan_number, b.sequence`,
-);
-
-const selectWithExcess = statement(
-  "ledger.payments-with-excess",
-  `select ${bookings.selected("b")} from ledger.payment_booking b
-   where b.lender_id = $1 and b.source_loan_number = $2 and b.case_id = $3 and b.excess_minor > 0
-   order by b.paid_at, b.id`,
 );
 
 const selectPaidOnCase = statement(

@@ -4,6 +4,7 @@ import {
   collectionsLedger,
   commission,
   correction,
+  causeOf,
   earningChangePostings,
   earningCredited,
   type EarningToPost,
@@ -86,7 +87,7 @@ describe("after the reversal of its payment", () => {
     await writeBooks(database, [sample]);
     const transfers = await transfersOfBookings(database.em(), earning, [earning.bookingId]);
     const change = { ...earning, pendingChangeMinor: 0n, creditedChangeMinor: -25n };
-    await post(...earningChangePostings(change, reversal, transfers));
+    await post(...earningChangePostings(change, causeOf(reversal), transfers));
   });
 
   const deduct = async () => {

@@ -9,13 +9,13 @@ import {
 } from "./account.ts";
 import { adjustment, commission, earningCredited, type EarningToPost, formatTime, payoutMemo } from "./postings.ts";
 import type { Reversal } from "./reversal.ts";
-import type { Posting, Transfer } from "./transfer.ts";
+import { newestOf, type Posting, type Transfer } from "./transfer.ts";
 
 /**
- * Returns the postings of a reversal: corrections of the payment's transfers, the adjustment that keeps the lender's
- * balance, and corrections that apply the excess of other payments. `transfers` are the transfers of the payment's
- * booking and of the bookings in `reapplied`. `balanceAsOf` is the time of the balance that already included the
- * reversal, or null.
+ * Returns the postings of a reversal: corrections of the payment's transfers, the adjustment of the payment's case, and
+ * corrections that apply the excess of other payments. If the payment is of an earlier cycle, an adjustment on the loan's
+ * current case names the reversal. `transfers` are the transfers of the payment's booking and of the bookings in
+ * `reapplied`. `balanceAsOf` is the time of the balance that already included the reversal, or null.
  *
  * @example
  * const transfers = await transfersOfBookings(tx, reversal, [reversal.bookingId]);
@@ -27,8 +27,8 @@ export function reversalPostings(
   transfers: readonly Transfer[],
   balanceAsOf: Date | null,
 ): Posting[] {
-  const { lenderId, caseId, currency, bookingId, reversalReference, reference } = reversal;
-  const [receivable, excess] = [receivableAccount(caseId), excessAccount(caseId)];
+  const { lenderId, caseId, currentCaseId, currency, bookingId, reversalReference, reference } = reversal;
+  const owedOn = { ...reversal, caseId: currentCaseId ?? caseId };
   const taken = (debitAccount: string, amountMinor: bigint, kinds: readonly Transfer["kind"][]) =>
     correctionOf(reversal, {
       debitAccount,
@@ -39,9 +39,9 @@ export function reversalPostings(
       memo: memoOf(reversal),
     });
   const reapplied = reversal.reapplied.map((held) =>
-    correctionOf(reversal, {
-      debitAccount: excess,
-      creditAccount: receivable,
+    correctionOf(owedOn, {
+      debitAccount: excessAccount(owedOn.caseId),
+      creditAccount: receivableAccount(owedOn.caseId),
       amountMinor: BigInt(held.amountMinor),
       bookingId: held.bookingId,
       corrects: newestOf(transfers, held.bookingId, ["excess"]),
@@ -50,9 +50,10 @@ export function reversalPostings(
   );
   // The receivable is raised before it is lowered, so that it never goes below 0.
   const postings = [
-    taken(excess, reversal.excessMinor, ["excess"]),
-    taken(receivable, reversal.appliedMinor, ["payment", "excess"]),
+    taken(excessAccount(caseId), reversal.excessMinor, ["excess"]),
+    taken(receivableAccount(caseId), reversal.appliedMinor, ["payment", "excess"]),
     ...balancePosting(reversal, balanceAsOf),
+    ...currentPosting(reversal),
     ...reapplied,
   ];
   return postings.filter(({ amountMinor }) => amountMinor > 0n);
@@ -61,7 +62,10 @@ export function reversalPostings(
 /** The kinds of an earning's transfers, from the last step to the first. */
 const LATEST_STEP_FIRST = ["payout", "earning_credited", "commission"] as const;
 
-/** The change that a reversal makes to a field partner's earning on one booking, in minor units, with its sign. */
+/**
+ * The change of a field partner's earning on one booking, in minor units, with its sign: because a reversal or a balance
+ * changed how much of the payment is applied.
+ */
 export interface EarningChange {
   readonly lenderId: string;
   readonly caseId: string;
@@ -72,6 +76,24 @@ export interface EarningChange {
   readonly creditedChangeMinor: bigint;
 }
 
+/** Why and when an earning changes. */
+export interface EarningChangeCause {
+  readonly effectiveAt: Date;
+  readonly recordedAt: Date;
+  /** The text on the correction of a decrease. It must not contain personal data. */
+  readonly memo: string;
+}
+
+/**
+ * Returns the cause of the earning changes of a reversal.
+ *
+ * @example
+ * postTransfers(tx, earningChangePostings(change, causeOf(reversal), transfers));
+ */
+export function causeOf(reversal: Reversal): EarningChangeCause {
+  return { effectiveAt: reversal.reversedAt, recordedAt: reversal.recordedAt, memo: memoOf(reversal) };
+}
+
 /**
  * Returns the postings of a changed earning. A decrease is a correction of the booking's commission, credit or payout;
  * an increase is a further commission. `transfers` are the transfers of the booking.
@@ -79,11 +101,11 @@ export interface EarningChange {
  * @example
  * const transfers = await transfersOfBookings(tx, reversal, [reversal.bookingId]);
  * const change = { ...earning, pendingChangeMinor: -1_250n, creditedChangeMinor: 0n };
- * postTransfers(tx, earningChangePostings(change, reversal, transfers));
+ * postTransfers(tx, earningChangePostings(change, causeOf(reversal), transfers));
  */
 export function earningChangePostings(
   change: EarningChange,
-  reversal: Reversal,
+  cause: EarningChangeCause,
   transfers: readonly Transfer[],
 ): Posting[] {
   const { lenderId, bookingId, fieldPartnerId, currency, pendingChangeMinor, creditedChangeMinor } = change;
@@ -92,10 +114,13 @@ export function earningChangePostings(
     if (changeMinor >= 0n) return [];
     const corrects = newestOf(transfers, bookingId, kinds);
     const amounts = { debitAccount, creditAccount: expense, amountMinor: -changeMinor };
-    return [{ ...correctionOf(reversal, { ...amounts, bookingId, corrects, memo: memoOf(reversal) }), sequence: null }];
+    const { caseId } = change;
+    return [
+      { lenderId, caseId, bookingId, currency, kind: "correction", sequence: null, corrects, ...amounts, ...cause },
+    ];
   };
   const increase = (changeMinor: bigint): EarningToPost => ({ ...change, amountMinor: changeMinor });
-  const { recordedAt } = reversal;
+  const { recordedAt } = cause;
   return [
     ...decrease(pendingAccount(fieldPartnerId, currency), pendingChangeMinor, ["commission"]),
     ...decrease(creditedAccount(fieldPartnerId, currency), creditedChangeMinor, LATEST_STEP_FIRST),
@@ -141,14 +166,26 @@ export function payoutDeduction(
   };
 }
 
-/** Returns the adjustment of the balance that goes with a reversal; none if its amount is 0. */
+/** Returns the adjustment of the payment's case that goes with a reversal; none if its amount is 0. */
 function balancePosting(reversal: Reversal, balanceAsOf: Date | null): Posting[] {
-  const { reference, reversalReference, adjustmentMinor: changeMinor } = reversal;
-  const memo =
-    balanceAsOf === null
-      ? `Payment ${reference} was included in a balance and is owed again: reversal ${reversalReference}`
-      : `Reversal ${reversalReference} of payment ${reference} was included in the balance of ${formatTime(balanceAsOf)}`;
-  return adjustment({ ...reversal, effectiveAt: reversal.reversedAt, changeMinor, memo });
+  const { reference, reversalReference, adjustmentMinor: changeMinor, currentCaseId, inBalance } = reversal;
+  const subject = `Reversal ${reversalReference} of payment ${reference}`;
+  const memo = () => {
+    if (currentCaseId !== null) return `${subject} is owed on the loan's current case`;
+    if (inBalance)
+      return `${subject} was included in the balance${balanceAsOf ? ` of ${formatTime(balanceAsOf)}` : ""}`;
+    if (changeMinor < 0n) return `${subject} was covered by other payments`;
+    return `Payment ${reference} was included in a balance and is owed again: reversal ${reversalReference}`;
+  };
+  return adjustment({ ...reversal, effectiveAt: reversal.reversedAt, changeMinor, memo: memo() });
+}
+
+/** Returns the adjustment of the loan's current case, if the payment is of an earlier cycle. */
+function currentPosting(reversal: Reversal): Posting[] {
+  const { currentCaseId, currentAdjustmentMinor, cycle, reversedAt: effectiveAt } = reversal;
+  if (currentCaseId === null || currentAdjustmentMinor === null) return [];
+  const memo = `${memoOf(reversal)} of cycle ${cycle}`;
+  return adjustment({ ...reversal, caseId: currentCaseId, effectiveAt, changeMinor: currentAdjustmentMinor, memo });
 }
 
 function memoOf({ reversalReference, reference }: Reversal): string {
@@ -169,21 +206,4 @@ function correctionOf(
     recordedAt,
     ...line,
   };
-}
-
-/**
- * Returns the id of the booking's newest transfer of the first kind in `kinds` for which there is one; null if there is
- * none.
- */
-function newestOf(
-  transfers: readonly Transfer[],
-  bookingId: string,
-  kinds: readonly Transfer["kind"][],
-): string | null {
-  const own = transfers.filter((transfer) => transfer.bookingId === bookingId);
-  for (const kind of kinds) {
-    const found = own.findLast((transfer) => transfer.kind === kind);
-    if (found) return found.id;
-  }
-  return null;
 }

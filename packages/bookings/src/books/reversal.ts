@@ -12,6 +12,7 @@ import {
 import { appendOnlyTable } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
 import { type BookingWarning, PaymentReversalEntity, type ReappliedExcess, type ReversalReason } from "../schema.ts";
+import type { AppliedExcess } from "./applied-excess.ts";
 import type { Booking, PaymentsAfterKey } from "./booking.ts";
 
 /**
@@ -29,6 +30,20 @@ export const REVERSAL_REASONS = [
   "entered_by_mistake",
   "other",
 ] as const satisfies readonly ReversalReason[];
+
+/** The reasons that say that the money never was on this loan. Other reasons are of money that came and went. */
+const MISTAKES: ReadonlySet<ReversalReason> = new Set(["duplicate", "wrong_loan", "entered_by_mistake"]);
+
+/**
+ * Tells whether a reversal says that the payment never was on this loan. Its amount then counts as if it had never been
+ * paid: it is owed again only if the payment is later than the newest balance.
+ *
+ * @example
+ * const returned = reversals.filter(({ reason }) => !isMistake(reason));
+ */
+export function isMistake(reason: ReversalReason): boolean {
+  return MISTAKES.has(reason);
+}
 
 /**
  * The reversal of a payment or of a part of it, and the outcome of recording it, in minor units. A repeated call is
@@ -57,12 +72,11 @@ export interface Reversal {
   readonly appliedMinor: bigint;
   /** The part that was taken from the payment's own excess. It is taken first. */
   readonly excessMinor: bigint;
-  /** Whether the lender's balance already included this reversal. Then the outstanding amount did not change. */
+  /** Whether the newest balance already included this reversal. Then the outstanding amount did not change. */
   readonly inBalance: boolean;
   /**
-   * The adjustment that was posted with the reversal, with its sign. If the balance already included the reversal, it
-   * is `-appliedMinor`. It is above 0 if a balance above 0 included the payment's excess, because this excess is then
-   * owed again too.
+   * The adjustment that was posted on the payment's case, with its sign: the growth of the outstanding amount, minus
+   * `appliedMinor`, plus the reapplied excess. It is `-appliedMinor` if the outstanding amount of that case did not change.
    */
   readonly adjustmentMinor: bigint;
   /** The excess of other payments that was applied to the amount that is owed again, the oldest payment first. */
@@ -193,14 +207,25 @@ export async function reversalsAfter(tx: EntityManager | Tx, keys: readonly Paym
 
 /**
  * Returns the parts of a payment that are applied and in excess, after these reversals. Reversals of other payments of
- * the loan count too, because they may have applied excess of this payment.
+ * the loan count too, because they may have applied excess of this payment. Pass the excess that balances have applied,
+ * unless only the sum of both parts is needed.
  *
  * @example
  * const reversals = await reversalsOf(tx, lenderId, "LN-2026-00417");
- * const { appliedMinor, excessMinor } = remainingOf(booking, reversals);
+ * const applied = await excessAppliedByBalances(tx, lenderId, ["LN-2026-00417"]);
+ * const { appliedMinor, excessMinor } = remainingOf(booking, reversals, applied);
  */
-export function remainingOf(booking: Booking, reversals: readonly Reversal[]): RemainingPayment {
+export function remainingOf(
+  booking: Booking,
+  reversals: readonly Reversal[],
+  applied: readonly AppliedExcess[] = [],
+): RemainingPayment {
   let { appliedMinor, excessMinor } = booking;
+  for (const { bookingId, amountMinor } of applied) {
+    if (bookingId !== booking.id) continue;
+    appliedMinor += amountMinor;
+    excessMinor -= amountMinor;
+  }
   for (const reversal of reversals) {
     if (reversal.bookingId === booking.id) {
       appliedMinor -= reversal.appliedMinor;

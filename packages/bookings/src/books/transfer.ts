@@ -100,6 +100,23 @@ export async function payoutTransfersOf(
   return caseIds.length === 0 ? [] : query(em, selectPayouts, [lenderId, caseIds]);
 }
 
+/**
+ * Returns the id of the booking's newest transfer of the first kind in `kinds` for which there is one; null if there is
+ * none.
+ */
+export function newestOf(
+  transfers: readonly Transfer[],
+  bookingId: string,
+  kinds: readonly Transfer["kind"][],
+): string | null {
+  const own = transfers.filter((transfer) => transfer.bookingId === bookingId);
+  for (const kind of kinds) {
+    const found = own.findLast((transfer) => transfer.kind === kind);
+    if (found) return found.id;
+  }
+  return null;
+}
+
 const selectPayouts = statement(
   "ledger.payout-transfers-of",
   `select ${transfers.selected("t")} from ledger.transfer t

@@ -42,7 +42,7 @@ export const migration0008: readonly string[] = [
   // The dropped checks forbid an adjustment that uses up a surplus, and totals of another case than the payment's.
   `alter table ledger.payment_reversal
      add column current_case_id uuid, add column current_adjustment_minor bigint,
-     drop constraint payment_reversal_check, drop constraint payment_reversal_check2`,
+     drop constraint payment_reversal_check, drop constraint payment_reversal_check3`,
   `alter table ledger.payment_reversal add constraint payment_reversal_totals_check check (
      (current_case_id is null) = (current_adjustment_minor is null)
      and (current_case_id is not null or total_reversed_after_minor >= amount_minor)

@@ -59,9 +59,12 @@ export const bookingChecks: readonly LedgerCheck[] = [
            amount_minor, 0
          from ledger.payment_booking where lender_id = $1
          union all
-         select case_id, sequence, 1, 'payment_reversal', id, outstanding_after_minor, total_collected_after_minor,
-           -amount_minor, 0
+         select coalesce(current_case_id, case_id), sequence, 1, 'payment_reversal', id, outstanding_after_minor,
+           total_collected_after_minor, case when current_case_id is null then -amount_minor else 0 end, 0
          from ledger.payment_reversal where lender_id = $1
+         union all
+         select case_id, sequence, 1, 'payment_reversal', id, null, null, -amount_minor, 0
+         from ledger.payment_reversal where lender_id = $1 and current_case_id is not null
        ), walk as (
          select *, sum(change) over w as balance, sum(paid) over w as collected
          from line window w as (partition by case_id order by sequence, step, id rows unbounded preceding)

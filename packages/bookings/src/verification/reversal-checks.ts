@@ -9,14 +9,23 @@ export type ReversalProblemCode =
   | "REVERSAL_TOTAL_MISMATCH"
   | "REVERSED_EARNING_OUT_OF_STEP";
 
-/** Selects the bookings of the lender $1 whose earnings a reversal may have changed. */
+/** Selects the bookings of the lender $1 whose earnings a reversal may have changed, or a balance that applied excess. */
 export const REVERSED_BOOKINGS = `select booking_id from ledger.payment_reversal where lender_id = $1
-         union select (h.held->>'bookingId')::uuid
-         from ledger.payment_reversal r cross join lateral jsonb_array_elements(r.reapplied) h (held) where r.lender_id = $1`;
+         union select booking_id from ledger.transfer
+         where lender_id = $1 and kind = 'correction' and debit_account like 'excess/%' and credit_account like 'receivable/%'`;
+
+/** Selects the transfers of the lender $1 by which balances applied excess of payments. Reversals made all others. */
+const APPLIED_BY_BALANCES = `select t.id, t.case_id, t.sequence, t.booking_id, t.amount_minor
+         from ledger.transfer t
+         where t.lender_id = $1 and t.kind = 'correction' and t.debit_account like 'excess/%'
+           and t.credit_account like 'receivable/%' and not exists (
+             select from ledger.payment_reversal r
+             where r.lender_id = $1 and coalesce(r.current_case_id, r.case_id) = t.case_id and r.sequence = t.sequence)`;
 
 /**
- * The checks of a lender's reversals. A correction that returns money of a payment must have a reversal. Other corrections
- * may undo a transfer that was posted by mistake. The transfers of a reversal have the sequence of its event, and no other
+ * The checks of a lender's reversals. A correction that returns money of a payment must have a reversal. Excess is applied
+ * by a reversal, or by an import row whose adjustment raises the debt by as much. Other corrections may undo a transfer
+ * that was posted by mistake. The transfers of a reversal have the sequence of its event, and no other
  * transfer of the case has this sequence. The credited part of an earning may be below 0 only by the amount that reversals
  * have taken from it and that no payout has deducted yet. Its other parts are never below 0.
  */
@@ -43,7 +52,8 @@ export const reversalChecks: readonly LedgerCheck[] = [
          where lender_id = $1 and kind = 'correction' and debit_account like 'excess/%' and credit_account like 'receivable/%'
          group by case_id, sequence, booking_id
        ), said as (
-         select r.case_id, r.sequence, (h.held->>'bookingId')::uuid as booking_id, sum((h.held->>'amountMinor')::bigint) as amount
+         select coalesce(r.current_case_id, r.case_id) as case_id, r.sequence, (h.held->>'bookingId')::uuid as booking_id,
+           sum((h.held->>'amountMinor')::bigint) as amount
          from ledger.payment_reversal r cross join lateral jsonb_array_elements(r.reapplied) h (held)
          where r.lender_id = $1 group by 1, 2, 3
        ), unlike as (
@@ -63,16 +73,20 @@ export const reversalChecks: readonly LedgerCheck[] = [
        from (select * from ledger.payment_reversal where lender_id = $1) r
        full join returned m on m.case_id = r.case_id and m.sequence = r.sequence and m.booking_id = r.booking_id
        left join adjusted a on a.case_id = r.case_id and a.sequence = r.sequence
-       left join (select distinct case_id, sequence from unlike) u on u.case_id = r.case_id and u.sequence = r.sequence
+       left join adjusted c on c.case_id = r.current_case_id and c.sequence = r.sequence
+       left join (select distinct case_id, sequence from unlike) u
+         on u.case_id = coalesce(r.current_case_id, r.case_id) and u.sequence = r.sequence
        where r.id is null or m.applied is distinct from r.applied_minor or m.excess is distinct from r.excess_minor
-         or coalesce(a.amount, 0) <> r.adjustment_minor or m.currency <> r.currency::text
+         or coalesce(a.amount, 0) <> r.adjustment_minor or coalesce(c.amount, 0) <> coalesce(r.current_adjustment_minor, 0)
+         or m.currency <> r.currency::text
          or m.earliest <> r.reversed_at or m.latest <> r.reversed_at or u.sequence is not null
        union all
-       select 'REVERSAL_MISSING', 'transfer', u.case_id::text, format('Excess was applied on case %s at sequence %s, and no reversal did it.',
-         u.case_id, u.sequence)
-       from (select distinct case_id, sequence from unlike) u
-       where not exists (select from ledger.payment_reversal r
-         where r.lender_id = $1 and r.case_id = u.case_id and r.sequence = u.sequence)`,
+       select 'REVERSAL_MISSING', 'transfer', b.id, format('Excess was applied on case %s at sequence %s, and neither a reversal nor a balance did it.',
+         b.case_id, b.sequence)
+       from (select case_id, sequence, min(id::text) as id, sum(amount_minor) as amount
+         from (${APPLIED_BY_BALANCES}) by_balance group by case_id, sequence) b
+       left join adjusted a on a.case_id = b.case_id and a.sequence = b.sequence
+       where coalesce(a.amount, 0) < b.amount`,
   ),
   ledgerCheck(
     "reversals against their bookings",
@@ -83,6 +97,8 @@ export const reversalChecks: readonly LedgerCheck[] = [
          union all
          select (h.held->>'bookingId')::uuid, 0, -(h.held->>'amountMinor')::bigint, (h.held->>'amountMinor')::bigint
          from ledger.payment_reversal r cross join lateral jsonb_array_elements(r.reapplied) h (held) where r.lender_id = $1
+         union all
+         select booking_id, 0, -amount_minor, amount_minor from (${APPLIED_BY_BALANCES}) by_balance
        ), taken as (
          select booking_id, sum(amount) as amount, sum(applied) as applied, sum(excess) as excess from change group by booking_id
        )
@@ -108,9 +124,15 @@ export const reversalChecks: readonly LedgerCheck[] = [
            null::bigint as said_reversed
          from ledger.payment_booking where lender_id = $1
          union all
-         select r.case_id, r.sequence, r.id,
-           -r.excess_minor - coalesce((select sum((h.held->>'amountMinor')::bigint) from jsonb_array_elements(r.reapplied) h (held)), 0),
-           r.amount_minor, r.excess_after_minor, r.total_reversed_after_minor
+         select case_id, sequence, id, -amount_minor, 0, null, null from (${APPLIED_BY_BALANCES}) by_balance
+         union all
+         select case_id, sequence, id, -excess_minor, amount_minor, null, null
+         from ledger.payment_reversal where lender_id = $1 and current_case_id is not null
+         union all
+         select coalesce(r.current_case_id, r.case_id), r.sequence, r.id,
+           (case when r.current_case_id is null then -r.excess_minor else 0 end)
+             - coalesce((select sum((h.held->>'amountMinor')::bigint) from jsonb_array_elements(r.reapplied) h (held)), 0),
+           case when r.current_case_id is null then r.amount_minor else 0 end, r.excess_after_minor, r.total_reversed_after_minor
          from ledger.payment_reversal r where r.lender_id = $1
        ), walk as (
          select *, sum(excess) over w as held, sum(reversed) over w as total

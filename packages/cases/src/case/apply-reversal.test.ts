@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { exampleCase } from "../../tests/example-case.ts";
 import { applyPayment } from "./apply-payment.ts";
-import { applyReversal, type ReturnedMoney, type ReversedCase } from "./apply-reversal.ts";
+import { applyEarlierReversal, applyReversal, type ReturnedMoney, type ReversedCase } from "./apply-reversal.ts";
 import type { LockedCase } from "./locked-case.ts";
 
 const NOW = new Date("2026-11-20T10:00:00Z");
@@ -20,15 +20,20 @@ function paidCase(amounts: readonly bigint[], given: Partial<LockedCase> = {}): 
   return { ...paid, totalReversedMinor: 0n };
 }
 
-function returned(amountMinor: bigint, given: Partial<ReturnedMoney> = {}): ReturnedMoney {
+/** Returns money that was returned on a loan with this signed difference. Default: nothing is owed. */
+function returned(
+  amountMinor: bigint,
+  { beforeMinor = 0n, ...given }: Partial<ReturnedMoney> & { readonly beforeMinor?: bigint } = {},
+): ReturnedMoney {
   const payment = { appliedMinor: amountMinor, excessMinor: 0n };
-  return { amountMinor, reversedAt: NOW, payment, excessIsInBalance: false, held: [], keepsHolder: true, ...given };
+  const difference = { beforeMinor, afterMinor: beforeMinor + amountMinor };
+  return { amountMinor, payment, difference, held: [], keepsHolder: true, ...given };
 }
 
 describe("a reversal", () => {
   test("of the first of two payments of 80 on 100 applies the second payment's excess of 60 and leaves 20 outstanding", () => {
     const held = [{ bookingId: "B", excessMinor: 60n }];
-    const effect = applyReversal(paidCase([80n, 80n]), returned(80n, { held }), NOW);
+    const effect = applyReversal(paidCase([80n, 80n]), returned(80n, { held, beforeMinor: -60n }), NOW);
     expect(effect).toMatchObject({
       appliedMinor: 80n,
       excessMinor: 0n,
@@ -46,7 +51,7 @@ describe("a reversal", () => {
 
   test("takes the payment's own excess first", () => {
     const payment = { appliedMinor: 100n, excessMinor: 30n };
-    const effect = applyReversal(paidCase([130n]), returned(40n, { payment }), NOW);
+    const effect = applyReversal(paidCase([130n]), returned(40n, { payment, beforeMinor: -30n }), NOW);
     expect(effect).toMatchObject({ excessMinor: 30n, appliedMinor: 10n });
     expect(effect.caseAfter).toMatchObject({ outstandingMinor: 10n, excessMinor: 0n, totalCollectedMinor: 90n });
   });
@@ -56,7 +61,7 @@ describe("a reversal", () => {
       { bookingId: "B", excessMinor: 5n },
       { bookingId: "C", excessMinor: 20n },
     ];
-    const effect = applyReversal(paidCase([100n, 5n, 20n]), returned(15n, { held }), NOW);
+    const effect = applyReversal(paidCase([100n, 5n, 20n]), returned(15n, { held, beforeMinor: -25n }), NOW);
     expect(effect.reapplied).toEqual([
       { bookingId: "B", amountMinor: 5n },
       { bookingId: "C", amountMinor: 10n },
@@ -67,25 +72,56 @@ describe("a reversal", () => {
     });
   });
 
-  test("changes neither the outstanding amount nor other payments if the balance already includes the reversal", () => {
-    const held = [{ bookingId: "B", excessMinor: 10n }];
-    const asOf = { ...paidCase([60n]), excessMinor: 10n, totalCollectedMinor: 70n, outstandingAsOf: NOW };
-    const effect = applyReversal(asOf, returned(60n, { held }), NOW);
-    expect(effect).toMatchObject({ includedAsOf: NOW, appliedMinor: 60n, adjustmentMinor: -60n, reapplied: [] });
-    expect(effect.caseAfter).toMatchObject({ outstandingMinor: 40n, totalCollectedMinor: 10n, excessMinor: 10n });
-    const aMomentLater = new Date(NOW.getTime() + 1);
-    expect(applyReversal(asOf, returned(60n, { reversedAt: aMomentLater }), NOW)).toMatchObject({
-      includedAsOf: null,
-      caseAfter: { outstandingMinor: 100n },
-    });
+  test("leaves other payments' excess where a balance of 0 left it", () => {
+    // 100 owed, A pays 80, B pays 80, then a balance of 0 that includes both, and A bounces.
+    const effect = applyReversal(paidCase([80n, 80n]), returned(80n), NOW);
+    expect(effect).toMatchObject({ reapplied: [], adjustmentMinor: 0n, caseAfter: { outstandingMinor: 80n } });
+    expect(effect.caseAfter.excessMinor).toBe(60n);
   });
 
-  test("adds the payment's excess to the outstanding amount as an adjustment if a balance above 0 included the excess", () => {
+  test("uses up a surplus without excess by an adjustment", () => {
+    const effect = applyReversal(paidCase([100n]), returned(60n, { beforeMinor: -45n }), NOW);
+    expect(effect).toMatchObject({ appliedMinor: 60n, adjustmentMinor: -45n, caseAfter: { outstandingMinor: 15n } });
+  });
+
+  test("changes neither the outstanding amount nor other payments if the balance already includes it", () => {
+    const held = [{ bookingId: "B", excessMinor: 10n }];
+    const before = { ...paidCase([60n]), excessMinor: 10n, totalCollectedMinor: 70n, outstandingAsOf: NOW };
+    const difference = { beforeMinor: 40n, afterMinor: 40n };
+    const effect = applyReversal(before, returned(60n, { held, difference }), NOW);
+    expect(effect).toMatchObject({ inBalance: true, appliedMinor: 60n, adjustmentMinor: -60n, reapplied: [] });
+    expect(effect.caseAfter).toMatchObject({ outstandingMinor: 40n, totalCollectedMinor: 10n, excessMinor: 10n });
+  });
+
+  test("adds the payment's excess to the outstanding amount by an adjustment if a balance included the excess", () => {
     const payment = { appliedMinor: 30n, excessMinor: 20n };
     const paid = { ...paidCase([30n]), excessMinor: 20n, totalCollectedMinor: 50n };
-    const effect = applyReversal(paid, returned(50n, { payment, excessIsInBalance: true }), NOW);
+    const effect = applyReversal(paid, returned(50n, { payment, beforeMinor: 70n }), NOW);
     expect(effect).toMatchObject({ appliedMinor: 30n, excessMinor: 20n, adjustmentMinor: 20n });
     expect(effect.caseAfter).toMatchObject({ outstandingMinor: 120n, excessMinor: 0n, totalCollectedMinor: 0n });
+  });
+});
+
+describe("the reversal of a payment of an earlier cycle", () => {
+  const earlier = { ...paidCase([130n]), isCurrent: false };
+
+  test("is owed on the current case, and the earlier case keeps its outstanding amount", () => {
+    const current = { ...paidCase([100n]), cycle: 2, totalReversedMinor: 0n };
+    const payment = { appliedMinor: 100n, excessMinor: 30n };
+    const effect = applyEarlierReversal(earlier, current, returned(130n, { payment }), NOW);
+    expect(effect).toMatchObject({ appliedMinor: 100n, excessMinor: 30n, adjustmentMinor: -100n, reopened: true });
+    expect(effect.currentAdjustmentMinor).toBe(130n);
+    expect(effect.earlierAfter).toMatchObject({ outstandingMinor: 0n, excessMinor: 0n, totalReversedMinor: 130n });
+    expect(effect.caseAfter).toMatchObject({ status: "in_progress", outstandingMinor: 130n, totalReversedMinor: 0n });
+    expect(effect.events.map(({ kind }) => kind)).toEqual(["payment.reversed", "case.reopened"]);
+  });
+
+  test("applies excess of the current case as far as the surplus reaches", () => {
+    const current = { ...paidCase([150n]), cycle: 2, totalReversedMinor: 0n };
+    const held = [{ bookingId: "C", excessMinor: 50n }];
+    const effect = applyEarlierReversal(earlier, current, returned(80n, { held, beforeMinor: -50n }), NOW);
+    expect(effect).toMatchObject({ reapplied: [{ bookingId: "C", amountMinor: 50n }], currentAdjustmentMinor: 80n });
+    expect(effect.caseAfter).toMatchObject({ outstandingMinor: 30n, excessMinor: 0n });
   });
 });
 
@@ -156,7 +192,8 @@ describe("a case after a reversal", () => {
     ],
   ])("keeps its state if it was %s, and only payment.reversed is emitted", (_, given) => {
     const before = { ...paidCase([60n]), ...given };
-    const { caseAfter, events, reopened } = applyReversal(before, returned(60n), NOW);
+    const beforeMinor = before.outstandingMinor;
+    const { caseAfter, events, reopened } = applyReversal(before, returned(60n, { beforeMinor }), NOW);
     expect([reopened, events.map(({ kind }) => kind)]).toEqual([false, ["payment.reversed"]]);
     const { status, closedAt, closeReason, fieldWork, blockedAt, statusBeforeHold, assignedFieldPartnerId } = before;
     expect(caseAfter).toMatchObject({
@@ -201,7 +238,7 @@ test("after any payments and reversals, the outstanding amount is max(0, balance
         const held = payments.flatMap(({ excessMinor }, at) =>
           at === index ? [] : { bookingId: String(at), excessMinor },
         );
-        const effect = applyReversal(theCase, returned(amountMinor, { payment, held }), NOW);
+        const effect = applyReversal(theCase, returned(amountMinor, { payment, held, beforeMinor: netMinor }), NOW);
         theCase = effect.caseAfter;
         payment.appliedMinor -= effect.appliedMinor;
         payment.excessMinor -= effect.excessMinor;

@@ -21,9 +21,12 @@ export const IMPORTED_PROPERTIES = caseTable.properties.filter(
  * The details that a LockedCase contains. Imports need all details; confirmations, visits and links need only these.
  */
 const LOCKED_DETAILS: ReadonlySet<CaseProperty> = new Set(["minimumMinor", "outstandingAsOf", "doNotContactUntil"]);
-const NOT_LOCKED: ReadonlySet<CaseProperty> = new Set(
-  DETAIL_PROPERTIES.filter((property) => !LOCKED_DETAILS.has(property)),
-);
+/** The lender's newest balance, which imports and reversals need. */
+const BALANCE = ["balanceMinor", "balanceAsOf", "balanceSequence"] as const satisfies readonly CaseProperty[];
+const NOT_LOCKED: ReadonlySet<CaseProperty> = new Set([
+  ...BALANCE,
+  ...DETAIL_PROPERTIES.filter((property) => !LOCKED_DETAILS.has(property)),
+]);
 
-/** The properties of a LockedCase: all except the details that only imports need. */
+/** The properties of a LockedCase: all except the balance, and the details that only imports need. */
 export const LOCKED_PROPERTIES = IMPORTED_PROPERTIES.filter((property) => !NOT_LOCKED.has(property));

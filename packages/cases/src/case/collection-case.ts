@@ -23,6 +23,9 @@ export const Case = defineEntity({
     totalReversedMinor: p.bigint().default(0),
     excessMinor: p.bigint(),
     peakMinor: p.bigint().strictNullable(),
+    balanceMinor: p.bigint().strictNullable(),
+    balanceAsOf: p.datetime().columnType("timestamptz").strictNullable(),
+    balanceSequence: p.bigint().strictNullable(),
     lastPaymentAt: p.datetime().columnType("timestamptz").strictNullable(),
 
     status: p.text().$type<CaseStatus>(),

@@ -1,5 +1,6 @@
 import type { CurrencyCode } from "@collections/money";
 import type { CaseDetails } from "./case-details.ts";
+import type { LoanBalance } from "./loan-balance.ts";
 import type { CaseState } from "./transitions.ts";
 import type { Disposition } from "./disposition.ts";
 
@@ -49,5 +50,8 @@ export interface LockedCase extends CaseState {
   readonly erasedAt: Date | null;
 }
 
-/** A case whose row the transaction has locked, with all details that an import row may change. */
-export interface ImportedCase extends LockedCase, CaseDetails {}
+/**
+ * A case whose row the transaction has locked, with the lender's newest balance and all details that an import row may
+ * change.
+ */
+export interface ImportedCase extends LockedCase, CaseDetails, LoanBalance {}

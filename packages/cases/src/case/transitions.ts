@@ -50,6 +50,8 @@ export type Trigger =
   | { readonly kind: "reverse_payment" }
   /** A reversal leaves an amount outstanding on a collected case. `keepsHolder`: the field partner is still active. */
   | { readonly kind: "reopen"; readonly keepsHolder: boolean }
+  /** A balance is above 0 after all later payments of a collected case: the debt was larger than known. */
+  | { readonly kind: "reopen_by_balance"; readonly keepsHolder: boolean }
   | { readonly kind: "close"; readonly reason: string | null }
   | { readonly kind: "settle"; readonly reason: string | null }
   | { readonly kind: "withdraw"; readonly reason: string | null };
@@ -158,6 +160,7 @@ const TRANSITIONS: readonly Transition[] = [
   { from: OPEN, trigger: "later_payments_clear", when: ["not_ended"], to: "collected", events: ["case.closed"] },
   { from: ANY, trigger: "reverse_payment", to: "same", events: ["payment.reversed"] },
   { from: ["collected"], trigger: "reopen", to: "in_progress", events: ["payment.reversed", "case.reopened"] },
+  { from: ["collected"], trigger: "reopen_by_balance", to: "in_progress", events: ["case.reopened"] },
   { from: OPEN, trigger: "close", when: ["not_ended"], to: "closed", events: ["case.returned"] },
   { from: OPEN, trigger: "settle", when: ["not_ended"], to: "closed", events: ["case.returned"] },
   { from: OPEN, trigger: "withdraw", when: ["not_ended"], to: "withdrawn", events: ["case.withdrawn"] },
@@ -244,6 +247,7 @@ function effectsOf(trigger: Trigger, state: CaseState, now: Date): Partial<CaseS
     case "reverse_payment":
       return {};
     case "reopen":
+    case "reopen_by_balance":
       return { ...REOPENED, ...(trigger.keepsHolder ? {} : { assignedFieldPartnerId: null, assignedSince: null }) };
     case "close":
       return ended("closed_by_operator", trigger.reason, now);

@@ -10,7 +10,7 @@ import { lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 import { caseByLoan } from "../list/read-cases.ts";
 import { transition } from "./transitions.ts";
-import { insertCases, writeBalanceDates, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";
+import { insertCases, writeBalances, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";
 
 const database = await casesDatabase();
 const EARLIER = new Date("2026-11-19T10:00:00.123Z");
@@ -54,7 +54,7 @@ test("writeCaseStates writes the whole state and no amounts", async () => {
   expect(await read(stored)).toEqual({ ...after, outstandingMinor: stored.outstandingMinor });
 });
 
-test("writeBalanceDates writes outstandingAsOf and the peak, and does not change updatedAt", async () => {
+test("writeBalances writes the balance and the peak, and keeps updatedAt", async () => {
   const lenderId = newId();
   const [first, second] = await storeAll([
     exampleCase({ lenderId, outstandingAsOf: EARLIER }),
@@ -64,11 +64,15 @@ test("writeBalanceDates writes outstandingAsOf and the peak, and does not change
     ...one,
     outstandingAsOf: NOW,
     peakMinor: 700_000n,
+    balanceMinor: 800_000n,
+    balanceAsOf: NOW,
+    balanceSequence: 7n,
     outstandingMinor: 1n,
   }));
-  await transaction(database.em(), async (tx) => writeBalanceDates(tx, [...moved, { ...second, id: newId() }]));
+  await transaction(database.em(), async (tx) => writeBalances(tx, [...moved, { ...second, id: newId() }]));
   for (const stored of [first, second]) {
-    expect(await read(stored)).toEqual({ ...stored, outstandingAsOf: NOW, peakMinor: 700_000n });
+    const balance = { balanceMinor: 800_000n, balanceAsOf: NOW, balanceSequence: 7n };
+    expect(await read(stored)).toEqual({ ...stored, ...balance, outstandingAsOf: NOW, peakMinor: 700_000n });
     const { updatedAt } = (await caseByLoan(database.em(), stored.lenderId, stored.sourceLoanNumber))!;
     expect(updatedAt).toEqual(EARLIER);
   }
@@ -150,7 +154,7 @@ test("the write functions accept empty lists", async () => {
     writeCases(tx, [], NOW);
     writeCaseStates(tx, [], NOW);
     writeImportedCases(tx, [], NOW);
-    writeBalanceDates(tx, []);
+    writeBalances(tx, []);
     expect(await insertCases(tx, [], [], NOW)).toEqual([]);
   });
 });

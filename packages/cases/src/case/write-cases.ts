@@ -32,8 +32,14 @@ const PAYMENT_PROPERTIES = [
   "closeReason",
 ] as const satisfies readonly (keyof LockedCase)[];
 
-/** The properties that an import row with an unchanged balance may change. */
-const BALANCE_DATE_PROPERTIES = ["outstandingAsOf", "peakMinor"] as const satisfies readonly (keyof LockedCase)[];
+/** The properties that an import row may change although the outstanding amount stays. */
+const BALANCE_PROPERTIES = [
+  "outstandingAsOf",
+  "peakMinor",
+  "balanceMinor",
+  "balanceAsOf",
+  "balanceSequence",
+] as const satisfies readonly (keyof ImportedCase)[];
 
 /**
  * The properties that all other work on a case changes: an assignment, a visit, a link, a hold, an end by an operator.
@@ -72,8 +78,8 @@ export const writePayments = unnestUpdate("cases.write-payments", PAYMENT_PROPER
 export const writeReversals = unnestUpdate("cases.write-reversals", REVERSAL_PROPERTIES);
 /** Saves STATE_PROPERTIES of locked cases. They include no amounts. */
 export const writeStates = unnestUpdate("cases.write-states", STATE_PROPERTIES);
-/** Saves `outstandingAsOf` and the peak of cases whose import row repeats the balance. Keeps `updated_at`. */
-export const writeDates = unnestUpdate("cases.write-balance-dates", BALANCE_DATE_PROPERTIES, { setsUpdatedAt: false });
+/** Saves BALANCE_PROPERTIES of cases whose outstanding amount stays. Keeps `updated_at`. */
+export const writeBalance = unnestUpdate("cases.write-balances", BALANCE_PROPERTIES, { setsUpdatedAt: false });
 
 const [, ...INSERTED_PROPERTIES] = IMPORTED_PROPERTIES;
 const CHANGED_BY_IMPORT = INSERTED_PROPERTIES.filter((property) => property !== "id");
@@ -117,8 +123,8 @@ export function writeCases(tx: Tx, casesAfter: readonly LockedCase[], now: Date)
  *
  * @example
  * const payment = { appliedMinor: 10_000n, excessMinor: 0n };
- * const of = { payment, excessIsInBalance: false, held: [], keepsHolder: true };
- * const returned: ReturnedMoney = { amountMinor: 8_000n, reversedAt: now, ...of };
+ * const difference = { beforeMinor: 0n, afterMinor: 8_000n };
+ * const returned: ReturnedMoney = { amountMinor: 8_000n, payment, difference, held: [], keepsHolder: true };
  * const { caseAfter } = applyReversal({ ...lockedCase, totalReversedMinor: 0n }, returned, now);
  * writeReversedCase(tx, caseAfter, now);
  */
@@ -143,7 +149,7 @@ export function writeCaseStates(tx: Tx, casesAfter: readonly LockedCase[], now: 
  * Writes what import rows changed on locked cases: details, balance and state.
  *
  * @example
- * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), later: NO_LATER_MONEY, holder: null, now };
  * const plan = planRow(row, importedCase, facts);
  * if (plan.outcome === "updated") writeImportedCases(tx, [plan.caseAfter], now);
  */
@@ -152,18 +158,18 @@ export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], 
 }
 
 /**
- * Writes `outstandingAsOf` and the peak of locked cases whose balance did not change. `updatedAt` and the sequence stay
- * the same, because a reader of the case would see no change.
+ * Writes the balance, its date and the peak of locked cases whose outstanding amount did not change. `updatedAt` and the
+ * sequence stay the same, because a reader of the case would see no change.
  *
  * @example
- * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), later: NO_LATER_MONEY, holder: null, now };
  * const plan = planRow(row, importedCase, facts);
- * if (plan.outcome === "unchanged" && plan.movesBalanceDate) writeBalanceDates(tx, [plan.caseAfter]);
+ * if (plan.outcome === "unchanged" && plan.changesBalance) writeBalances(tx, [plan.caseAfter]);
  */
-export function writeBalanceDates(tx: Tx, casesAfter: readonly LockedCase[]): void {
+export function writeBalances(tx: Tx, casesAfter: readonly ImportedCase[]): void {
   if (casesAfter.length === 0) return;
   const lenderIds = casesAfter.map(({ lenderId }) => lenderId);
-  send(tx, ...forLenders(writeDates, [lenderIds, ...caseTable.arrays(casesAfter, ["id", ...BALANCE_DATE_PROPERTIES])]));
+  send(tx, ...forLenders(writeBalance, [lenderIds, ...caseTable.arrays(casesAfter, ["id", ...BALANCE_PROPERTIES])]));
 }
 
 /**

@@ -35,6 +35,7 @@ export function planControl(row: ControlRow, current: ImportedCase | undefined, 
     events: events.map((event) => ({ ...event, status: caseAfter.status, data })),
     placementMinor: 0n,
     adjustmentMinor: 0n,
+    reapplied: [],
     warnings: row.warnings,
   };
 }

@@ -1,7 +1,7 @@
 import { currency } from "@collections/money";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { exampleCase } from "../../tests/example-case.ts";
-import { applied, EARLIER, ended, facts, importId, NOW, paid, planOf } from "../../tests/plan-example.ts";
+import { applied, EARLIER, ended, facts, importId, later, NOW, paid, planOf } from "../../tests/plan-example.ts";
 
 test.each([
   ["collected", { status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n }],
@@ -38,58 +38,85 @@ test.each([
     closeReason: null,
     settledByLender: false,
     lastPaymentAt: null,
-    outstandingAsOf: null,
+    outstandingAsOf: EARLIER,
     consent: { whatsapp: false, email: null },
   });
   expect(plan.events).toEqual([{ kind: "case.created", sequence: 13n, status: "new", data: { importId, cycle: 3 } }]);
 });
 
-test("a balance as of a time before the end of the case does not start a new cycle", () => {
-  const old = exampleCase({ ...ended, status: "withdrawn", closeReason: "withdrawn" });
-  const before = new Date(EARLIER.getTime() - 1).toISOString();
-  expect(planOf({ outstandingAmount: "700", outstandingAsOf: before }, old)).toMatchObject({
-    outcome: "rejected",
-    errors: [{ code: "STALE_SNAPSHOT", pointer: "/rows/0/outstandingAsOf" }],
-  });
-  expect(planOf({ outstandingAmount: "700", outstandingAsOf: EARLIER.toISOString() }, old).outcome).toBe("reopened");
-});
+describe("a row for a case that has ended", () => {
+  const withdrawn = exampleCase({ ...ended, status: "withdrawn", closeReason: "withdrawn" });
+  const collected = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
+  const justBefore = new Date(EARLIER.getTime() - 1).toISOString();
 
-test("after a payment cleared the case, a new balance must be newer than that payment and the last balance", () => {
-  const cleared = exampleCase({
-    ...ended,
-    status: "collected",
-    closeReason: "paid_in_full",
-    outstandingMinor: 0n,
-    closedAt: NOW,
-    lastPaymentAt: EARLIER,
+  test("changes only the amounts of a withdrawn case if its balance is older than the end", () => {
+    const plan = applied({ outstandingAmount: "700", outstandingAsOf: justBefore, dpd: 7 }, withdrawn);
+    expect(plan).toMatchObject({
+      outcome: "updated",
+      adjustmentMinor: -430_000n,
+      caseAfter: { status: "withdrawn", outstandingMinor: 70_000n, dpd: withdrawn.dpd, closedAt: EARLIER },
+      events: [{ kind: "case.updated", status: "withdrawn" }],
+    });
   });
-  const asOf = (moment: Date) => ({ outstandingAmount: "700", outstandingAsOf: moment.toISOString() });
-  const justBefore = new Date(EARLIER.getTime() - 1);
-  expect(planOf(asOf(EARLIER), cleared).outcome).toBe("reopened");
-  expect(planOf(asOf(justBefore), cleared)).toMatchObject({
-    outcome: "rejected",
-    errors: [{ code: "STALE_SNAPSHOT" }],
+
+  test("starts the next cycle of a withdrawn case if its balance is from the end or later", () => {
+    const row = { outstandingAmount: "700", outstandingAsOf: EARLIER.toISOString() };
+    expect(applied(row, withdrawn)).toMatchObject({ outcome: "reopened", replaces: withdrawn });
   });
-  const later = new Date(EARLIER.getTime() + 60_000);
-  expect(planOf(asOf(EARLIER), { ...cleared, outstandingAsOf: later }).outcome).toBe("rejected");
-  expect(planOf(asOf(later), { ...cleared, outstandingAsOf: later }).outcome).toBe("reopened");
-});
 
-test("a row with a balance of 0 updates outstandingAsOf of an ended case only if the case also owes nothing", () => {
-  const settled = exampleCase({ ...ended, status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n });
-  const row = { outstandingAmount: "0", outstandingAsOf: NOW.toISOString() };
-  expect(planOf(row, settled)).toMatchObject({ movesBalanceDate: true, caseAfter: { outstandingAsOf: NOW } });
-  const owes = { ...settled, outstandingMinor: 100n };
-  expect(planOf(row, owes)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false, caseAfter: owes });
-});
+  test("sets the outstanding amount of a withdrawn case to 0 if nothing is owed", () => {
+    const plan = applied({ outstandingAmount: "0", outstandingAsOf: NOW.toISOString() }, withdrawn);
+    expect(plan).toMatchObject({ outcome: "updated", caseAfter: { status: "withdrawn", outstandingMinor: 0n } });
+  });
 
-test("a balance of 0, or one that later payments reduce to 0, leaves an ended case unchanged", () => {
-  const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
-  expect(planOf({ outstandingAmount: "0" }, old).outcome).toBe("unchanged");
-  const row = { outstandingAmount: "700", outstandingAsOf: NOW.toISOString() };
-  expect(planOf(row, old, { laterPayments: [paid(70_000n)] })).toMatchObject({
-    outcome: "unchanged",
-    warnings: [{ code: "PAYMENT_AFTER_SNAPSHOT" }],
+  test("reopens a collected case in the same cycle if a payment is later than the balance", () => {
+    const holder = { id: "fp_1", displayName: "Ravi" };
+    const row = { outstandingAmount: "1400", outstandingAsOf: justBefore };
+    const held = { ...paid(100_000n), heldMinor: 20_000n };
+    const overpaid = { ...collected, totalCollectedMinor: 100_000n, excessMinor: 20_000n };
+    const plan = applied(row, { ...overpaid, assignedFieldPartnerId: "fp" }, { ...later([held]), holder });
+    expect(plan).toMatchObject({
+      outcome: "reopened",
+      replaces: undefined,
+      adjustmentMinor: 60_000n,
+      reapplied: [{ bookingId: held.bookingId, amountMinor: 20_000n }],
+      caseAfter: {
+        id: collected.id,
+        cycle: 1,
+        status: "in_progress",
+        outstandingMinor: 40_000n,
+        excessMinor: 0n,
+        assignedFieldPartnerId: "fp",
+        closedAt: null,
+      },
+      events: [{ kind: "case.reopened", data: { fieldPartner: holder, outstandingAsOf: justBefore, reference: null } }],
+    });
+  });
+
+  test("reopens a collected case without its field partner if that person is suspended", () => {
+    const row = { outstandingAmount: "1400", outstandingAsOf: justBefore };
+    const plan = applied(row, { ...collected, assignedFieldPartnerId: "fp" }, later([paid(100_000n)]));
+    expect(plan.caseAfter).toMatchObject({ status: "in_progress", assignedFieldPartnerId: null });
+  });
+
+  test.each([{ outstandingAmount: "700", outstandingAsOf: justBefore }, { outstandingAmount: "700" }])(
+    "starts the next cycle of a collected case if nothing is later: %j",
+    (row) => expect(applied(row, collected)).toMatchObject({ outcome: "reopened", replaces: collected }),
+  );
+
+  test.each([
+    [{ outstandingAmount: "0" }, later([])],
+    [{ outstandingAmount: "700", outstandingAsOf: NOW.toISOString() }, later([paid(90_000n)])],
+  ])("stores the balance of a collected case if nothing is owed: %j", (row, more) => {
+    const plan = planOf(row, collected, more);
+    const balanceMinor = BigInt(row.outstandingAmount) * 100n;
+    expect(plan).toMatchObject({ outcome: "unchanged", changesBalance: true, caseAfter: { balanceMinor } });
+  });
+
+  test("changes nothing if its balance is older than the stored one", () => {
+    const row = { outstandingAmount: "700", outstandingAsOf: justBefore };
+    const newer = { ...collected, outstandingAsOf: EARLIER };
+    expect(planOf(row, newer)).toMatchObject({ outcome: "unchanged", warnings: [{ code: "STALE_SNAPSHOT" }] });
   });
 });
 

@@ -9,11 +9,11 @@ import {
   withChanges,
 } from "../case/case-details.ts";
 import type { ImportedCase } from "../case/locked-case.ts";
+import { atLeastZero, signedDifference, sumOf } from "../case/loan-balance.ts";
 import { withPeak } from "../case/peak.ts";
 import { withoutPersonalData } from "../case/personal-data.ts";
 import { numberEvents, transition } from "../case/transitions.ts";
 import type { RowWarning } from "../fields/row-fault.ts";
-import { endOf } from "./ended-case.ts";
 import { planControl } from "./plan-control.ts";
 import type { CaseRow, UpsertRow } from "./row.ts";
 import { type PlanFacts, type PlannedEvent, rejected, type RowPlan, unchanged, warningOf } from "./row-plan.ts";
@@ -21,12 +21,13 @@ import { type PlanFacts, type PlannedEvent, rejected, type RowPlan, unchanged, w
 /**
  * Plans one checked row. `current` is the loan's current case under its lock, or undefined. The lender determines the
  * balance; payments that were captured after the row's `outstandingAsOf` are subtracted from it, and later reversals
- * are added. A row with an older `outstandingAsOf` than the open case changes nothing. A case that has ended does not
- * change: a row with a balance starts the loan's next cycle.
+ * are added. A row with an older `outstandingAsOf` than the loan's newest one changes nothing.
+ *
+ * An amount that is owed on a collected case either reopens it or starts the loan's next cycle: see `planAfterTheEnd`.
  *
  * @example
  * const [current] = await lockCasesForImport(tx, [{ lenderId, loan: row.sourceLoanNumber }]);
- * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), later: NO_LATER_MONEY, holder: null, now };
  * const plan = planRow(row, current, facts);
  * if (plan.outcome === "rejected") throw new Error(plan.errors.map(({ detail }) => detail).join(" "));
  * if (plan.outcome === "created") await insertCases(tx, [plan.caseAfter], [], now);
@@ -37,16 +38,17 @@ export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: 
 }
 
 function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
-  const balance = balanceOf(row, current, facts);
+  const balance = balanceOf(row, facts);
   if (current === undefined) return openCase("created", row, undefined, balance, facts);
-  const end = endOf(current);
-  if (end !== null) return planAfterTheEnd(row, current, end, balance, facts);
-  if (row.currency !== current.currency) {
-    const detail = `The currency of the case is ${current.currency} until the case ends; send amounts in that currency.`;
+  const { closedAt, currency, outstandingAsOf } = current;
+  if (closedAt === null && row.currency !== currency) {
+    const detail = `The currency of the case is ${currency} until the case ends; send amounts in that currency.`;
     return rejected(row, "CURRENCY_MISMATCH", "currency", detail);
   }
-  if (isOlderThan(current.outstandingAsOf, row)) return planStale(row, current);
-  return planUpdate(row, current, balance, facts);
+  if (isOlderThan(outstandingAsOf, row)) return planStale(row, current);
+  return closedAt === null
+    ? planUpdate(row, current, balance, facts)
+    : planAfterTheEnd(row, current, closedAt, balance, facts);
 }
 
 /** Adds a warning if the row has a reason that is not stored, because the row does not settle the case. */
@@ -73,12 +75,9 @@ interface Balance {
   readonly warnings: readonly RowWarning[];
 }
 
-function balanceOf(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): Balance {
-  const counts = current?.currency === row.currency && row.details.outstandingAsOf;
-  const paidMinor = counts ? sumOf(facts.laterPayments) : 0n;
-  const reversedMinor = counts ? sumOf(facts.laterReversals ?? []) : 0n;
-  const owedMinor = row.outstandingMinor - paidMinor + reversedMinor;
-  const outstandingMinor = owedMinor > 0n ? owedMinor : 0n;
+function balanceOf(row: UpsertRow, { later }: PlanFacts): Balance {
+  const outstandingMinor = atLeastZero(signedDifference(row.outstandingMinor, later));
+  const [paidMinor, reversedMinor] = [sumOf(later.payments), sumOf(later.reversals)];
   const warnings = [...row.warnings];
   const inWords = (minor: bigint) => `${toDecimal(minor, row.currency)} ${row.currency}`;
   if (paidMinor > 0n) {
@@ -92,10 +91,23 @@ function balanceOf(row: UpsertRow, current: ImportedCase | undefined, facts: Pla
   return { outstandingMinor, warnings };
 }
 
-function sumOf(amounts: readonly { readonly amountMinor: bigint }[]): bigint {
-  return amounts.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+/** Returns the case with the balance of the row. A row without a date keeps the newest date that is known. */
+function withBalance<C extends ImportedCase>(theCase: C, row: UpsertRow): C {
+  const { outstandingAsOf = theCase.outstandingAsOf } = row.details;
+  const balanceAsOf = row.details.outstandingAsOf ?? null;
+  const { sequence: balanceSequence } = theCase;
+  return { ...theCase, outstandingAsOf, balanceMinor: row.outstandingMinor, balanceAsOf, balanceSequence };
 }
 
+/**
+ * Plans a row for a case that has ended at `end`.
+ *
+ * - Nothing is owed by the formula: the case stays as it is, except for its amounts.
+ * - A payment or a reversal is later than the balance of a collected case: the debt was larger than known, so the case is
+ *   reopened. Otherwise the balance is a new debt, and starts the next cycle.
+ * - A balance from before the end of a closed or withdrawn case changes its amounts. A file of last night must not reopen
+ *   what was recalled in the morning. A newer balance starts the next cycle.
+ */
 function planAfterTheEnd(
   row: UpsertRow,
   endedCase: ImportedCase,
@@ -103,18 +115,58 @@ function planAfterTheEnd(
   balance: Balance,
   facts: PlanFacts,
 ): RowPlan {
-  if (row.outstandingMinor > 0n && isOlderThan(end, row)) {
-    const detail = `The case ended as of ${end.toISOString()}, and this balance is older; send a newer one.`;
-    return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
+  const isOwed = balance.outstandingMinor > 0n;
+  if (row.currency !== endedCase.currency) {
+    return isOwed
+      ? openCase("reopened", row, endedCase, balance, facts)
+      : unchanged(endedCase, endedCase, balance.warnings);
   }
-  // A reversal alone does not start a cycle: the row says that nothing is owed.
-  if (row.outstandingMinor > 0n && balance.outstandingMinor > 0n)
-    return openCase("reopened", row, endedCase, balance, facts);
-  // If the row and the case agree that nothing is owed, only the row's `outstandingAsOf` is stored.
-  const agrees = endedCase.outstandingMinor === 0n && row.currency === endedCase.currency;
-  const { outstandingAsOf = endedCase.outstandingAsOf } = row.details;
-  const isNewer = agrees && !isOlderThan(endedCase.outstandingAsOf, row);
-  return unchanged(endedCase, isNewer ? { ...endedCase, outstandingAsOf } : endedCase, balance.warnings);
+  if (!isOwed) return planAmounts(row, endedCase, balance, facts);
+  if (endedCase.status === "collected") {
+    const wasLarger = facts.later.payments.length > 0 || facts.later.reversals.length > 0;
+    if (wasLarger) return planUpdate(row, endedCase, balance, facts);
+  } else if (isOlderThan(end, row)) {
+    return planAmounts(row, endedCase, balance, facts);
+  }
+  return openCase("reopened", row, endedCase, balance, facts);
+}
+
+/** Plans a row that changes only the amounts of a case that has ended. */
+function planAmounts(row: UpsertRow, endedCase: ImportedCase, balance: Balance, facts: PlanFacts): RowPlan {
+  const { outstandingMinor, warnings } = balance;
+  const { paidCase, reapplied, adjustmentMinor } = withOutstanding(endedCase, outstandingMinor, facts);
+  const updated = withPeak(endedCase, withBalance(paidCase, row));
+  if (outstandingMinor === endedCase.outstandingMinor) return unchanged(endedCase, updated, warnings);
+  const changes = changesBetween(endedCase, updated);
+  const data = { importId: publicId("imp", facts.importId), cycle: endedCase.cycle, changes: publicChanges(changes) };
+  const { caseAfter, events } = announceUpdate(updated, data);
+  return {
+    outcome: "updated",
+    caseAfter: { ...caseAfter, balanceSequence: caseAfter.sequence },
+    replaces: undefined,
+    changes,
+    events,
+    placementMinor: 0n,
+    adjustmentMinor,
+    reapplied,
+    warnings,
+  };
+}
+
+/**
+ * Returns the case with a new outstanding amount, and how to get there. If nothing was owed before, the balance shows that
+ * the debt was larger than known. Then the excess of later payments is no excess, and is applied to the debt.
+ */
+function withOutstanding(theCase: ImportedCase, outstandingMinor: bigint, { later }: PlanFacts) {
+  const isLarger = theCase.outstandingMinor === 0n && outstandingMinor > 0n;
+  const held = isLarger ? later.payments.filter(({ heldMinor }) => heldMinor > 0n) : [];
+  const reapplied = held.map(({ bookingId, heldMinor }) => ({ bookingId, amountMinor: heldMinor }));
+  const reappliedMinor = sumOf(reapplied);
+  return {
+    paidCase: { ...theCase, outstandingMinor, excessMinor: theCase.excessMinor - reappliedMinor },
+    reapplied,
+    adjustmentMinor: outstandingMinor - theCase.outstandingMinor + reappliedMinor,
+  };
 }
 
 /**
@@ -129,7 +181,7 @@ function openCase(
   { outstandingMinor, warnings }: Balance,
   facts: PlanFacts,
 ): RowPlan {
-  const blank: ImportedCase = withChanges(
+  const newCase: ImportedCase = withChanges(
     {
       ...knownBefore(row, replaces),
       lenderId: facts.lenderId,
@@ -159,9 +211,13 @@ function openCase(
       lastVisitId: null,
       lastDisposition: null,
       sequence: replaces?.sequence ?? 0n,
+      balanceMinor: null,
+      balanceAsOf: null,
+      balanceSequence: null,
     },
     row.details,
   );
+  const blank = withBalance(newCase, row);
   const opened = numberEvents(blank, ["case.created"]);
   const data = { importId: publicId("imp", facts.importId), cycle: blank.cycle };
   const created = opened.events.map((event) => ({ ...event, status: blank.status, data }));
@@ -169,12 +225,13 @@ function openCase(
     outstandingMinor > 0n ? { ...opened, events: [] } : settle(opened.caseAfter, row, facts);
   return {
     outcome,
-    caseAfter,
+    caseAfter: { ...caseAfter, balanceSequence: caseAfter.sequence },
     replaces,
     changes: [],
     events: [...created, ...events],
     placementMinor: outstandingMinor,
     adjustmentMinor: 0n,
+    reapplied: [],
     warnings,
   };
 }
@@ -183,13 +240,15 @@ function knownBefore(row: UpsertRow, replaces: ImportedCase | undefined): CaseDe
   const { borrowerName, borrowerPhone } = row.details;
   if (replaces === undefined) return { ...NO_DETAILS, borrowerName, borrowerPhone, language: row.defaultLanguage };
   const amounts = row.currency === replaces.currency ? {} : { minimumMinor: null, emiMinor: null };
-  return { ...replaces, ...amounts, outstandingAsOf: null };
+  return { ...replaces, ...amounts };
 }
 
+/** Plans a row for an open case, or for a collected case that the row reopens. */
 function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, facts: PlanFacts): RowPlan {
   const { outstandingMinor } = balance;
   const { details, erasedAt, warnings } = applicableDetails(row, current, balance.warnings);
-  const updated: ImportedCase = withPeak(current, { ...withChanges(current, details), erasedAt, outstandingMinor });
+  const { paidCase, reapplied, adjustmentMinor } = withOutstanding(current, outstandingMinor, facts);
+  const updated = withPeak(current, withBalance({ ...withChanges(paidCase, details), erasedAt }, row));
   const changes = changesBetween(current, updated);
   // Only `outstandingAsOf` has changed, so it is stored without an event.
   if (outstandingMinor > 0n && changes.every(({ field }) => field === "outstandingAsOf")) {
@@ -200,22 +259,30 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
     cycle: current.cycle,
     changes: publicChanges(changes),
   };
-  const outcome = outstandingMinor > 0n ? "updated" : row.outstandingMinor > 0n ? "collected" : "settled";
+  const outcome = outcomeOf(row, current, outstandingMinor);
   const { caseAfter, events } = {
     updated: () => announceUpdate(updated, data),
+    reopened: () => reopen(updated, data, facts),
     collected: () => collect(updated, facts),
     settled: () => settle(updated, row, facts),
   }[outcome]();
   return {
     outcome,
-    caseAfter,
+    // The balance includes what was recorded up to the events of the row.
+    caseAfter: { ...caseAfter, balanceSequence: caseAfter.sequence },
     replaces: undefined,
     changes,
     events,
     placementMinor: 0n,
-    adjustmentMinor: outstandingMinor - current.outstandingMinor,
+    adjustmentMinor,
+    reapplied,
     warnings,
   };
+}
+
+function outcomeOf(row: UpsertRow, { closedAt }: ImportedCase, outstandingMinor: bigint) {
+  if (outstandingMinor > 0n) return closedAt === null ? "updated" : "reopened";
+  return row.outstandingMinor > 0n ? "collected" : "settled";
 }
 
 /**
@@ -256,17 +323,30 @@ function settle(
  */
 function collect(
   theCase: ImportedCase,
-  { laterPayments, laterReversals = [], now }: PlanFacts,
+  { later, now }: PlanFacts,
 ): { caseAfter: ImportedCase; events: PlannedEvent[] } {
   const verdict = transition(theCase, { kind: "later_payments_clear" }, now);
   if (!verdict.allowed) throw new Error(`An open case cannot become collected: ${verdict.refusal.detail}`);
   const { caseAfter, events } = verdict;
-  const reversedOf = Map.groupBy(laterReversals, ({ reference }) => reference);
-  const last = laterPayments
-    .filter(({ reference, amountMinor }) => sumOf(reversedOf.get(reference) ?? []) < amountMinor)
+  const last = later.payments
+    .filter(({ isReversed }) => !isReversed)
     .reduce((latest, one) => (one.paidAt >= latest.paidAt ? one : latest));
   const data = { closeReason: caseAfter.closeReason, reference: last.reference };
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
+}
+
+/** Reopens a collected case, because its debt was larger than known. */
+function reopen(
+  theCase: ImportedCase,
+  data: Record<string, unknown>,
+  { holder, now }: PlanFacts,
+): { caseAfter: ImportedCase; events: PlannedEvent[] } {
+  const verdict = transition(theCase, { kind: "reopen_by_balance", keepsHolder: holder !== null }, now);
+  if (!verdict.allowed) throw new Error(`A collected case cannot be reopened: ${verdict.refusal.detail}`);
+  const { caseAfter, events } = verdict;
+  const outstandingAsOf = caseAfter.outstandingAsOf?.toISOString() ?? null;
+  const reopened = { reference: null, reversalReference: null, fieldPartner: holder, outstandingAsOf, ...data };
+  return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data: reopened })) };
 }
 
 function announceUpdate(

@@ -1,6 +1,7 @@
 import type { FieldChange } from "../case/case-details.ts";
 import type { CaseStatus, NumberedEvent } from "../case/case-status.ts";
 import type { ImportedCase } from "../case/locked-case.ts";
+import type { LaterMoney } from "../case/loan-balance.ts";
 import { peakOf } from "../case/peak.ts";
 import {
   pointerTo,
@@ -11,24 +12,6 @@ import {
 } from "../fields/row-fault.ts";
 import type { CaseRow } from "./row.ts";
 
-/**
- * A booked payment that was captured after the row's `outstandingAsOf`, so that the row's balance does not include it.
- */
-export interface LaterPayment {
-  readonly reference: string;
-  /** The whole amount of the payment, in minor units of the case's currency. */
-  readonly amountMinor: bigint;
-  readonly paidAt: Date;
-}
-
-/** A reversal that happened after the row's `outstandingAsOf`, so that the row's balance does not include it. */
-export interface LaterReversal {
-  /** The reference of the payment. */
-  readonly reference: string;
-  /** The reversed amount, in minor units of the case's currency. */
-  readonly amountMinor: bigint;
-}
-
 /** The inputs of a plan, besides the row and the loan's case. */
 export interface PlanFacts {
   readonly lenderId: string;
@@ -36,10 +19,16 @@ export interface PlanFacts {
   readonly importId: string;
   /** The id of the new case, if the row creates one. */
   readonly newCaseId: string;
-  /** The payments of the loan with a `paidAt` after the row's `outstandingAsOf`; empty if the row has no such field. */
-  readonly laterPayments: readonly LaterPayment[];
-  /** The reversals of the loan's payments with a `reversedAt` after the row's `outstandingAsOf`. Default: none. */
-  readonly laterReversals?: readonly LaterReversal[];
+  /**
+   * The payments and reversals of the loan, over all cycles, after the row's `outstandingAsOf`; empty if the row has no
+   * such field. Only money in the currency of the row counts.
+   */
+  readonly later: LaterMoney;
+  /**
+   * The case's field partner as events name them, if they keep a case that is reopened. Null if the case has none, or if
+   * the field partner is suspended.
+   */
+  readonly holder: object | null;
   readonly now: Date;
 }
 
@@ -73,22 +62,33 @@ export type RowPlan =
       readonly placementMinor: bigint;
       /** The amount to book as an adjustment of the balance, with its sign. */
       readonly adjustmentMinor: bigint;
+      /** The excess of later payments to apply to the debt, which the balance shows to be larger than known. */
+      readonly reapplied: readonly { readonly bookingId: string; readonly amountMinor: bigint }[];
       readonly warnings: readonly RowWarning[];
     }
   | {
       readonly outcome: "unchanged";
       readonly caseAfter: ImportedCase;
-      /** Whether `outstandingAsOf` or the peak changed: write them with `writeBalanceDates`, without an event. */
-      readonly movesBalanceDate: boolean;
+      /** Whether the balance, its date or the peak changed: write them with `writeBalances`, without an event. */
+      readonly changesBalance: boolean;
       readonly warnings: readonly RowWarning[];
     }
   | { readonly outcome: "rejected"; readonly errors: readonly RowFault[] };
 
-/** Returns the plan for a row that changes at most `outstandingAsOf` and the peak of the case. */
+/** Returns the plan for a row that changes at most the balance, its date and the peak of the case. */
 export function unchanged(before: ImportedCase, caseAfter: ImportedCase, warnings: readonly RowWarning[]): RowPlan {
-  const movesBalanceDate =
-    before.outstandingAsOf?.getTime() !== caseAfter.outstandingAsOf?.getTime() || peakOf(before) !== peakOf(caseAfter);
-  return { outcome: "unchanged", caseAfter, movesBalanceDate, warnings };
+  return { outcome: "unchanged", caseAfter, changesBalance: isOtherBalance(before, caseAfter), warnings };
+}
+
+/** The sequence matters only for a balance without a date, so that a repeated row with a date writes nothing. */
+function isOtherBalance(before: ImportedCase, after: ImportedCase): boolean {
+  return (
+    before.outstandingAsOf?.getTime() !== after.outstandingAsOf?.getTime() ||
+    peakOf(before) !== peakOf(after) ||
+    before.balanceMinor !== after.balanceMinor ||
+    before.balanceAsOf?.getTime() !== after.balanceAsOf?.getTime() ||
+    (after.balanceAsOf === null && before.balanceSequence !== after.balanceSequence)
+  );
 }
 
 /** Returns the plan that rejects a row for one reason. `field` is the field of the row that has to change. */

@@ -1,4 +1,11 @@
-import { bookingsByIds, remainingOf, type Reversal, reversalPage, reversalsOf } from "@collections/bookings";
+import {
+  bookingsByIds,
+  excessAppliedByBalances,
+  remainingOf,
+  type Reversal,
+  reversalPage,
+  reversalsOf,
+} from "@collections/bookings";
 import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
 import { commissionOn, earningsOfBookings } from "@collections/earnings";
 import { type CurrencyCode, toDecimal } from "@collections/money";
@@ -100,13 +107,14 @@ async function checkEarnings(tx: Tx, lenderId: string, reversals: readonly Rever
   const problems: ReversalProblem[] = [];
   for (const [loan, ofLoan] of Map.groupBy(bookings, ({ sourceLoanNumber }) => sourceLoanNumber)) {
     const all = await reversalsOf(tx, lenderId, loan);
+    const applied = await excessAppliedByBalances(tx, lenderId, [loan]);
     for (const booking of ofLoan) {
       const own = lines.filter(({ bookingId }) => bookingId === booking.id);
       const [first] = own;
       if (!first) continue;
       const counted = own.filter(({ status }) => status !== "reversed");
       const earnedMinor = counted.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
-      const { appliedMinor } = remainingOf(booking, all);
+      const { appliedMinor } = remainingOf(booking, all, applied);
       const dueMinor = commissionOn(appliedMinor, first.percent);
       if (earnedMinor === dueMinor) continue;
       const detail = `Loan ${loan}, payment ${booking.reference}: ${appliedMinor} are applied, which earns ${dueMinor}; its lines add up to ${earnedMinor} (minor units).`;

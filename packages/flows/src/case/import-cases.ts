@@ -2,31 +2,33 @@ import {
   adjustment,
   type Booking,
   caseAccounts,
+  excessAppliedByBalances,
   lenderAccounts,
   openAccounts,
   paymentsAfter,
   placement,
   postTransfers,
+  remainingOf,
   reversalsAfter,
+  reversalsOfLoans,
 } from "@collections/bookings";
 import {
   type CheckedRow,
   checkRowsInTurns,
-  endsOfCases,
   inCurrencyOfCase,
   type ImportedCase,
   type ImportRun,
   importRun,
   insertCases,
-  type LaterPayment,
-  type LaterReversal,
+  type LaterMoney,
   lockCasesForImport,
+  NO_LATER_MONEY,
   planRow,
   recordImport,
   recordUnappliedImport,
   type RefusedRow,
   type RowPlan,
-  writeBalanceDates,
+  writeBalances,
   writeImportedCases,
 } from "@collections/cases";
 import {
@@ -34,11 +36,15 @@ import {
   inTurns,
   isUniqueViolation,
   newId,
+  publicId,
   sqlState,
   transaction,
   type Tx,
 } from "@collections/database";
+import { lockFieldPartnerState } from "@collections/field-partners";
 import type { LenderProfile } from "@collections/lenders";
+import { laterMoney } from "../payment/later-money.ts";
+import { applyExcess } from "./apply-excess.ts";
 import { signalCaseChange } from "./case-channel.ts";
 import { creditEnded } from "./credit-ended.ts";
 import { caseEvent, emitCaseEvents } from "./event.ts";
@@ -196,7 +202,7 @@ async function applyRows(
 
   // Lock the loans, plan each row with its case, and insert the new cases. If another import has inserted a case of a
   // loan at the same time, lock that case and plan the row again.
-  const planned = new Map<number, PlannedRow>();
+  const planned = new Map<number, PlannedRow & { readonly bookings: readonly Booking[] }>();
   let open = checked;
   while (open.length > 0) {
     const plans = await planRows(tx, open, request, importId, now);
@@ -212,10 +218,10 @@ async function applyRows(
     applied.filter(({ plan }) => !isNew(plan)).map(({ plan }) => plan.caseAfter),
     now,
   );
-  writeBalanceDates(
+  writeBalances(
     tx,
     [...planned.values()].flatMap(({ plan }) =>
-      plan.outcome === "unchanged" && plan.movesBalanceDate ? [plan.caseAfter] : [],
+      plan.outcome === "unchanged" && plan.changesBalance ? [plan.caseAfter] : [],
     ),
   );
   const created = applied.map(({ plan }) => plan).filter(isNew);
@@ -235,6 +241,13 @@ async function applyRows(
       ...adjustment({ ...change(one), changeMinor: one.plan.adjustmentMinor }),
     ]),
   );
+  // Rare: the balance of a cleared loan shows that the debt was larger than known.
+  for (const one of applied.filter(({ plan }) => plan.reapplied.length > 0)) {
+    const { caseAfter, reapplied } = one.plan;
+    const { sequence, effectiveAt } = change(one);
+    const excess = { caseAfter, sequence, effectiveAt, applied: reapplied, bookings: one.bookings };
+    postTransfers(tx, await applyExcess(tx, excess, now));
+  }
   await creditEnded(
     tx,
     applied.filter(({ plan }) => plan.caseAfter.closedAt !== null && !isNew(plan)).map(({ plan }) => plan.caseAfter),
@@ -279,24 +292,21 @@ async function planRows(
   { lender, rows: raw, receivedAt }: ImportAttempt,
   importId: string,
   now: Date,
-): Promise<PlannedRow[]> {
+): Promise<(PlannedRow & { readonly bookings: readonly Booking[] })[]> {
   const current = await currentCases(tx, rows, lender.id);
   const read = rows.map((one) => {
     const theCase = current.get(one.sourceLoanNumber);
     return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency, receivedAt);
   });
-  const { laterPayments, laterReversals } = await laterThanBalances(tx, read, current, lender.id);
-  return inTurns(read, (checked): PlannedRow => {
-    if ("errors" in checked) return { checked, plan: { outcome: "rejected", errors: checked.errors } };
-    const facts = {
-      lenderId: lender.id,
-      importId,
-      newCaseId: newId(),
-      laterPayments: laterPayments.get(checked.sourceLoanNumber) ?? [],
-      laterReversals: laterReversals.get(checked.sourceLoanNumber) ?? [],
-      now,
-    };
-    return { checked, plan: planRow(checked.row, current.get(checked.sourceLoanNumber), facts) };
+  const later = await laterThanBalances(tx, read, current, lender.id);
+  const holders = await holdersOf(tx, [...later.keys()], current);
+  return inTurns(read, (checked): PlannedRow & { readonly bookings: readonly Booking[] } => {
+    const loan = checked.sourceLoanNumber;
+    const { money, bookings } = later.get(loan) ?? { money: NO_LATER_MONEY, bookings: [] };
+    if ("errors" in checked) return { checked, bookings, plan: { outcome: "rejected", errors: checked.errors } };
+    const holder = holders.get(loan) ?? null;
+    const facts = { lenderId: lender.id, importId, newCaseId: newId(), later: money, holder, now };
+    return { checked, bookings, plan: planRow(checked.row, current.get(loan), facts) };
   });
 }
 
@@ -314,45 +324,72 @@ async function currentCases(
   return new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
 }
 
-interface LaterThanBalances {
-  readonly laterPayments: ReadonlyMap<string, readonly LaterPayment[]>;
-  readonly laterReversals: ReadonlyMap<string, readonly LaterReversal[]>;
-}
-
 /**
- * Returns, by loan, the payments that were captured after the row's `outstandingAsOf`, and the reversals that happened
- * after it. Payments and reversals of an earlier cycle count only if the balance is newer than the end of that cycle:
- * an older balance says nothing about the present cycle.
+ * Returns, by loan, what the row's balance leaves out: payments that were captured after `outstandingAsOf` and reversals
+ * after it, over all cycles, in the row's currency. Loans without any are left out.
  */
 async function laterThanBalances(
   tx: Tx,
   rows: readonly CheckedRow[],
   current: ReadonlyMap<string | undefined, ImportedCase>,
   lenderId: string,
-): Promise<LaterThanBalances> {
+): Promise<Map<string | undefined, { readonly money: LaterMoney; readonly bookings: readonly Booking[] }>> {
   const balances = rows.flatMap((one) => {
     const after = asOf(one);
-    return "row" in one && after ? [{ lenderId, loan: one.sourceLoanNumber, after }] : [];
+    const known = current.has(one.sourceLoanNumber);
+    return "row" in one && one.row.action === "upsert" && after && known
+      ? [{ lenderId, loan: one.sourceLoanNumber, after, currency: one.row.currency }]
+      : [];
   });
   const [payments, reversals] = await Promise.all([paymentsAfter(tx, balances), reversalsAfter(tx, balances)]);
-  const isOfCurrentCase = ({ sourceLoanNumber, caseId }: OfLoan) => caseId === current.get(sourceLoanNumber)?.id;
-  const earlierCases = new Set([...payments, ...reversals].flatMap((one) => (isOfCurrentCase(one) ? [] : one.caseId)));
-  const ends = await endsOfCases(tx, lenderId, [...earlierCases]);
-  const afterOf = new Map(balances.map(({ loan, after }) => [loan, after]));
-  const counts = (one: OfLoan) => {
-    if (isOfCurrentCase(one)) return true;
-    const end = ends.get(one.caseId);
-    const isOfSameCurrency = one.currency === current.get(one.sourceLoanNumber)?.currency;
-    return isOfSameCurrency && end !== undefined && end <= afterOf.get(one.sourceLoanNumber)!;
-  };
-  const loanOf = ({ sourceLoanNumber }: OfLoan) => sourceLoanNumber;
-  return {
-    laterPayments: Map.groupBy(payments.filter(counts), loanOf),
-    laterReversals: Map.groupBy(reversals.filter(counts), loanOf),
-  };
+  const loanOf = ({ sourceLoanNumber }: Pick<Booking, "sourceLoanNumber">) => sourceLoanNumber;
+  const [paid, reversed] = [Map.groupBy(payments, loanOf), Map.groupBy(reversals, loanOf)];
+
+  // Excess is applied only on a case without an outstanding amount, so it is read only for these.
+  const overpaid = balances
+    .map(({ loan }) => loan)
+    .filter(
+      (loan) => current.get(loan)?.outstandingMinor === 0n && paid.get(loan)?.some((one) => one.excessMinor > 0n),
+    );
+  const all = Map.groupBy(await reversalsOfLoans(tx, lenderId, overpaid), loanOf);
+  const applied = await excessAppliedByBalances(tx, lenderId, overpaid);
+  const isOverpaid = new Set(overpaid);
+
+  return new Map(
+    balances.flatMap(({ loan, currency }) => {
+      const isInCurrency = (one: Pick<Booking, "currency">) => one.currency === currency;
+      const bookings = (paid.get(loan) ?? []).filter(isInCurrency);
+      const later = (reversed.get(loan) ?? []).filter(isInCurrency);
+      const heldOf = (booking: Booking) =>
+        isOverpaid.has(loan) && booking.caseId === current.get(loan)?.id
+          ? remainingOf(booking, all.get(loan) ?? [], applied).excessMinor
+          : 0n;
+      const money = laterMoney({ bookings, reversals: later, ofBookings: later, heldOf });
+      return money.payments.length + money.reversals.length === 0 ? [] : [[loan, { money, bookings }] as const];
+    }),
+  );
 }
 
-type OfLoan = Pick<Booking, "sourceLoanNumber" | "caseId" | "currency">;
+/**
+ * Returns, by loan, the field partners who keep a collected case that its row may reopen. Locks the field partners, so that
+ * a concurrent suspension waits.
+ */
+async function holdersOf(
+  tx: Tx,
+  loans: readonly (string | undefined)[],
+  current: ReadonlyMap<string | undefined, ImportedCase>,
+): Promise<Map<string | undefined, object>> {
+  const held = loans.flatMap((loan) => {
+    const { status, assignedFieldPartnerId: id } = current.get(loan)!;
+    return status === "collected" && id !== null ? [{ loan, id }] : [];
+  });
+  const holders = new Map<string, object>();
+  for (const id of [...new Set(held.map((one) => one.id))].toSorted()) {
+    const holder = await lockFieldPartnerState(tx, id);
+    if (holder?.state === "active") holders.set(id, { id: publicId("fp", id), displayName: holder.displayName });
+  }
+  return new Map(held.flatMap(({ loan, id }) => (holders.has(id) ? [[loan, holders.get(id)!] as const] : [])));
+}
 
 /** Returns the row's `outstandingAsOf`, if it has one. */
 function asOf(checked: CheckedRow): Date | undefined {
@@ -371,8 +408,9 @@ function insertNewCases(tx: Tx, plans: readonly PlannedRow[], now: Date): Promis
   );
 }
 
-function isNew({ outcome }: RowPlan): boolean {
-  return outcome === "created" || outcome === "reopened";
+/** Tells whether a row creates a case: the first one of its loan, or the one of the next cycle. */
+function isNew(plan: RowPlan): boolean {
+  return plan.outcome === "created" || (plan.outcome === "reopened" && plan.replaces !== undefined);
 }
 
 function newCaseIdOf({ plan }: PlannedRow): string | undefined {

@@ -95,7 +95,8 @@ function accepted(
 ): RowResult {
   const { caseAfter, warnings } = plan;
   const outcome = OUTCOMES[plan.outcome];
-  const exists = isStored || (outcome !== "created" && outcome !== "reopened");
+  const isReopenedCase = plan.outcome === "reopened" && plan.replaces === undefined;
+  const exists = isStored || isReopenedCase || (outcome !== "created" && outcome !== "reopened");
   return {
     index,
     sourceLoanNumber: caseAfter.sourceLoanNumber,
@@ -104,7 +105,7 @@ function accepted(
     status: caseAfter.status,
     outstandingAmount: toWire(caseAfter.outstandingMinor, caseAfter.currency),
     sequence: Number(caseAfter.sequence),
-    ...(outcome === "updated" && "changes" in plan && { changes: plan.changes }),
+    ...("changes" in plan && (outcome === "updated" || isReopenedCase) && { changes: plan.changes }),
     warnings,
   };
 }

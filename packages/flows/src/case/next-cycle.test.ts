@@ -45,29 +45,32 @@ test("a payment on a closed case that is later than the balance of the next cycl
   await expectCorrectBooks(database, lender);
 });
 
-test("a reversal in an earlier cycle that is later than the balance of the next cycle is added to each of its rows", async () => {
+test("a balance of a collected case reopens it if a reversal is later", async () => {
   const loan = await aLoan();
   await pay(loan, "A", 100, at(-50));
   await pay(loan, "B", 100, at(-40));
   await reversed(database, aReversal(lender, loan, "A", { reversedAt: at(-20) }));
-  expect(await balance(loan, 50, at(-30))).toEqual([15_000n, 2]);
-  expect(await balance(loan, 50, at(-30))).toEqual([15_000n, 2]);
-  expect(await balance(loan, 150, at(-10))).toEqual([15_000n, 2]);
+  expect(await balance(loan, 50, at(-30))).toEqual([15_000n, 1]);
+  expect(await balance(loan, 50, at(-30))).toEqual([15_000n, 1]);
+  expect(await balance(loan, 150, at(-10))).toEqual([15_000n, 1]);
   await expectCorrectBooks(database, lender);
 });
 
-test("the next row adds a reversal in an earlier cycle that arrives after the next cycle has begun", async () => {
+test("a reversal in an earlier cycle is owed on the current case at once", async () => {
   const loan = await aLoan();
   await pay(loan, "A", 100, at(-50));
   expect(await balance(loan, 50, at(-30))).toEqual([5_000n, 2]);
-  await reversed(database, aReversal(lender, loan, "A", { reversedAt: at(-20) }));
+  const reversal = await reversed(database, aReversal(lender, loan, "A", { reversedAt: at(-20) }));
+  expect(reversal).toMatchObject({ cycle: 1, outstandingAfterMinor: 15_000n, statusAfter: "new" });
   expect(await balance(loan, 50, at(-30))).toEqual([15_000n, 2]);
+  await expectCorrectBooks(database, lender);
 });
 
-test("a balance from before the end of the earlier cycle is not reduced by its payments", async () => {
+test("a dated balance subtracts later payments of an earlier cycle", async () => {
   const { sourceLoanNumber: loan } = await aCase(database, lender, { row: { outstandingAmount: 100 } });
   await pay(loan, "A", 100, at(-10));
   await importRow(database, lender, { sourceLoanNumber: loan, ...BORROWER, outstandingAmount: 70 });
-  expect(await balance(loan, 65, at(-60))).toEqual([6_500n, 2]);
-  expect(await balance(loan, 65, at(-60))).toEqual([6_500n, 2]);
+  expect(await balance(loan, 165, at(-60))).toEqual([6_500n, 2]);
+  expect(await balance(loan, 165, at(-60))).toEqual([6_500n, 2]);
+  await expectCorrectBooks(database, lender);
 });

@@ -52,7 +52,7 @@ export function repeatedImport(
     const caseAfter = current.get(one.sourceLoanNumber);
     assert.ok(caseAfter, "An applied row has a case, and cases are never deleted.");
     const { warnings } = "row" in one ? one.row : one;
-    return { checked: one, plan: { outcome: "unchanged", caseAfter, movesBalanceDate: false, warnings } };
+    return { checked: one, plan: { outcome: "unchanged", caseAfter, changesBalance: false, warnings } };
   });
   return importResult(planned, { importId: id, dryRun: false, isRefused: false });
 }

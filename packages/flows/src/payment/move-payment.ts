@@ -1,5 +1,5 @@
 import { type Booking, remainingOf, type Reversal, reversalsOf } from "@collections/bookings";
-import { lockCurrentCases, type LockedCase } from "@collections/cases";
+import { lockCasesForImport, type LockedCase } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, type Tx } from "@collections/database";
 import { type Earning, earningsOfBookings, findPendingEarnings } from "@collections/earnings";
 import { recordAct } from "@collections/lenders";
@@ -103,7 +103,7 @@ export async function movePayment(
 /** @throws RefusedStep to roll back a step that was already written. */
 async function moveLocked(tx: Tx, move: PaymentMove, environment: string): Promise<MoveOutcome> {
   const { lender, loan, toLoan } = move;
-  const locked = await lockCurrentCases(tx, [
+  const locked = await lockCasesForImport(tx, [
     { lenderId: lender.id, loan },
     { lenderId: lender.id, loan: toLoan },
   ]);

@@ -1,4 +1,11 @@
-import { type Booking, type RemainingPayment, remainingOf, type Reversal, reversalsOf } from "@collections/bookings";
+import {
+  type Booking,
+  excessAppliedByBalances,
+  type RemainingPayment,
+  remainingOf,
+  type Reversal,
+  reversalsOf,
+} from "@collections/bookings";
 import { type EntityManager, readSnapshot, type Tx } from "@collections/database";
 import { type Earning, earningsOfBookings } from "@collections/earnings";
 import { linkById, linksByLenderLinkId, type PaymentLink } from "@collections/payment-links";
@@ -37,7 +44,7 @@ export async function paymentHistory(em: EntityManager, name: PaymentName): Prom
     const events = await eventsOf(tx, lender.id, loan);
     return {
       booking,
-      remaining: remainingOf(booking, reversals),
+      remaining: remainingOf(booking, reversals, await excessAppliedByBalances(tx, lender.id, [loan])),
       reversals: reversals.filter(({ bookingId }) => bookingId === booking.id),
       earnings: await earningsOfBookings(tx, lender.id, [booking.id]),
       links: await linksOf(tx, booking),

@@ -236,22 +236,24 @@ describe("the state of a case", () => {
     },
   );
 
-  test("a reversal of an earlier cycle changes that cycle's amounts, and its event shows the current case", async () => {
+  test("a payment of an earlier cycle is owed again on the current case", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 100, new Date(Date.now() - 2 * DAY_MS));
     const first = await currentCase(database, lender, loan);
     await importRow(database, lender, { sourceLoanNumber: loan, ...BORROWER, outstandingAmount: 500 });
     const reversal = await reversed(database, aReversal(lender, loan, "A"));
+    const second = await currentCase(database, lender, loan);
+    expect(second).toMatchObject({ cycle: 2, status: "new", outstandingMinor: 60_000n, sequence: reversal.sequence });
     expect(reversal).toMatchObject({
       caseId: first.id,
       cycle: 1,
-      statusAfter: "collected",
-      outstandingAfterMinor: 10_000n,
+      statusAfter: "new",
+      outstandingAfterMinor: 60_000n,
+      currentCaseId: second.id,
+      currentAdjustmentMinor: 10_000n,
     });
-    const second = await currentCase(database, lender, loan);
-    expect(second).toMatchObject({ cycle: 2, status: "new", outstandingMinor: 50_000n, sequence: reversal.sequence });
     const event = (await eventsOfLoan(database, { lenderId: lender.id, sourceLoanNumber: loan })).at(-1);
-    expect(event).toMatchObject({ kind: "payment.reversed", cycle: 2, outstandingAfter: 500, data: { cycle: 1 } });
+    expect(event).toMatchObject({ kind: "payment.reversed", cycle: 2, outstandingAfter: 600, data: { cycle: 1 } });
     await expectBooksToHold();
   });
 });

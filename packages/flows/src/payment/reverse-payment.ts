@@ -1,28 +1,38 @@
 import {
+  type AppliedExcess,
   type Booking,
   bookingsFor,
+  causeOf,
   earningChangePostings,
-  paymentsWithExcess,
+  excessAppliedByBalances,
+  isMistake,
+  paymentsAfter,
   type Posting,
   postTransfers,
   recordReversal,
+  type RemainingPayment,
   remainingOf,
   type Reversal,
   reversalPostings,
   reversalsFor,
   reversalsOf,
+  type Transfer,
   transfersOfBookings,
 } from "@collections/bookings";
 import {
+  applyEarlierReversal,
   applyReversal,
+  differenceOf,
+  type EarlierReversalEffect,
+  type ImportedCase,
+  isLater,
   lockCase,
-  lockCurrentCases,
+  lockCasesForImport,
   type LockedCase,
-  numberEvents,
   type NumberedEvent,
+  type ReturnedMoney,
   type ReversalEffect,
   type ReversedCase,
-  writeCaseStates,
   writeReversedCase,
 } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, newId, publicId, signal, type Tx } from "@collections/database";
@@ -38,6 +48,7 @@ import { commissionPlans, recordAct } from "@collections/lenders";
 import { toWire } from "@collections/money";
 import { linksByLenderLinkId, markReversed } from "@collections/payment-links";
 import { caseEvent, emitCaseEvents, type EventOrigin } from "../case/event.ts";
+import { laterMoney } from "./later-money.ts";
 import { PAYMENT_LINK_CHANNEL } from "../link/payment-link-channel.ts";
 import { bookedReference, possibleReferences } from "./reference.ts";
 import {
@@ -51,6 +62,7 @@ import { commitUnlessDryRun } from "../dry-run.ts";
 
 /** Everything that a reversal changes. */
 export interface ReversalEffects {
+  /** The loan's current case. */
   readonly caseBefore: ReversedCase;
   readonly caseAfter: ReversedCase;
   readonly reopened: boolean;
@@ -102,7 +114,7 @@ export async function reversePayment(
   const { lender, loan } = request;
   const run = () =>
     commitUnlessDryRun(em, dryRun, async (tx) => {
-      const [current] = await lockCurrentCases(tx, [{ lenderId: lender.id, loan }]);
+      const [current] = await lockCasesForImport(tx, [{ lenderId: lender.id, loan }]);
       const outcome = await reverseLocked(tx, current, request, environment);
       if (outcome.kind === "reversed" && auditReason !== undefined) {
         const data = actData(outcome.reversal);
@@ -123,7 +135,7 @@ export async function reversePayment(
 /** Reverses a payment in the caller's transaction, which has locked `current`: the current case of the loan. */
 export async function reverseLocked(
   tx: Tx,
-  current: LockedCase | undefined,
+  current: ImportedCase | undefined,
   request: ReversalRequest,
   environment: string,
 ): Promise<ReversalOutcome> {
@@ -143,64 +155,60 @@ export async function reverseLocked(
     return refusedReversal("PAYMENT_NOT_FOUND", detail, "/reference");
   }
 
-  // Lock the payment's case, if it is of an earlier cycle, and read what earlier reversals have left of the payment.
-  const worked =
-    booking.caseId === current.id ? current : await lockCase(tx, { lenderId: lender.id, caseId: booking.caseId });
-  if (!worked) throw new Error(`The case ${booking.caseId} of the booking ${booking.id} does not exist.`);
-  const before = await reversalsOf(tx, lender.id, loan);
-  const checked = checkReversal(request, booking, remainingOf(booking, before));
-  if ("kind" in checked) return checked;
-
-  // Apply the reversal to the case.
-  const now = new Date();
-  const overpaid = await paymentsWithExcess(tx, { lenderId: lender.id, loan, caseId: worked.id });
-  const caseBefore = { ...worked, totalReversedMinor: reversedOn(worked.id, before) };
-  const returned = {
-    amountMinor: checked.amountMinor,
-    reversedAt: request.reversedAt,
-    payment: remainingOf(booking, before),
-    excessIsInBalance: isExcessInBalance(booking),
-    held: overpaid
-      .filter((one) => one.id !== booking.id && !isExcessInBalance(one))
-      .map((one) => ({ bookingId: one.id, excessMinor: remainingOf(one, before).excessMinor })),
-    keepsHolder: await isHolderActive(tx, worked),
+  // Read what earlier reversals and balances have left of the payments, and lock the payment's case if it is of an earlier
+  // cycle.
+  const before: LoanChanges = {
+    reversals: await reversalsOf(tx, lender.id, loan),
+    applied: await excessAppliedByBalances(tx, lender.id, [loan]),
   };
-  const effect = applyReversal(caseBefore, returned, now);
+  const checked = checkReversal(request, booking, remainingAfter(booking, before));
+  if ("kind" in checked) return checked;
+  const earlier =
+    booking.caseId === current.id ? undefined : await lockCase(tx, { lenderId: lender.id, caseId: booking.caseId });
+  if (booking.caseId !== current.id && !earlier) {
+    throw new Error(`The case ${booking.caseId} of the booking ${booking.id} does not exist.`);
+  }
 
-  // Number the events in the loan's sequence, which the current case stores.
-  const isCurrent = worked.id === current.id;
-  const numbered = isCurrent
-    ? { caseAfter: effect.caseAfter, events: effect.events }
-    : numberEvents(
-        current,
-        effect.events.map(({ kind }) => kind),
-      );
-  const reversal = reversalOf(request, { booking, effect, sequence: numbered.events[0]!.sequence, now });
+  // Apply the reversal to the case on which the amount is owed again.
+  const now = new Date();
+  const paid = { ...request, booking, amountMinor: checked.amountMinor };
+  const { returned, laterBookings } = await returnedMoney(tx, current, paid, before);
+  const withTotal = (theCase: LockedCase): ReversedCase => ({
+    ...theCase,
+    totalReversedMinor: reversedOn(theCase.id, before.reversals),
+  });
+  const caseBefore = withTotal(current);
+  const effect = earlier
+    ? applyEarlierReversal(withTotal(earlier), caseBefore, returned, now)
+    : applyReversal(caseBefore, returned, now);
+  const reversal = reversalOf(request, { booking, effect, includedAsOf: current.outstandingAsOf, now });
 
   // Write everything.
-  const touched = [booking, ...overpaid.filter(({ id }) => effect.reapplied.some(({ bookingId }) => bookingId === id))];
-  const transfers = await transfersOfBookings(
-    tx,
-    reversal,
-    touched.map(({ id }) => id),
-  );
-  const adjustments = await adjustedEarnings(tx, touched, { reversal, before, caseAfter: effect.caseAfter });
+  const isReapplied = ({ id }: Booking) => effect.reapplied.some(({ bookingId }) => bookingId === id);
+  const touched = [booking, ...laterBookings.filter(isReapplied)];
+  const transfers: Transfer[] = [];
+  for (const [caseId, ofCase] of Map.groupBy(touched, (one) => one.caseId)) {
+    const ids = ofCase.map(({ id }) => id);
+    transfers.push(...(await transfersOfBookings(tx, { lenderId: lender.id, caseId }, ids)));
+  }
+  const endedCases = new Set([effect.caseAfter, ...(earlier ? [earlier] : [])].flatMap(ifEnded));
+  const adjustments = await adjustedEarnings(tx, touched, { reversal, before, endedCases });
   const postings = [
-    ...reversalPostings(reversal, transfers, effect.includedAsOf),
+    ...reversalPostings(reversal, transfers, effect.inBalance ? current.outstandingAsOf : null),
     ...adjustments.flatMap(({ booking: { id: bookingId, fieldPartnerId, caseId }, ...change }) =>
       fieldPartnerId === null
         ? []
-        : earningChangePostings({ ...reversal, ...change, bookingId, fieldPartnerId, caseId }, reversal, transfers),
+        : earningChangePostings(
+            { ...reversal, ...change, bookingId, fieldPartnerId, caseId },
+            causeOf(reversal),
+            transfers,
+          ),
     ),
   ];
   recordReversal(tx, reversal);
   postTransfers(tx, postings);
-  writeReversedCase(
-    tx,
-    { ...effect.caseAfter, sequence: isCurrent ? effect.caseAfter.sequence : worked.sequence },
-    now,
-  );
-  if (!isCurrent) writeCaseStates(tx, [numbered.caseAfter], now);
+  writeReversedCase(tx, effect.caseAfter, now);
+  if ("earlierAfter" in effect) writeReversedCase(tx, effect.earlierAfter, now);
   addEarnings(
     tx,
     adjustments.flatMap(({ added }) => added ?? []),
@@ -217,17 +225,75 @@ export async function reverseLocked(
   );
   const holder = holders.get(effect.caseAfter.assignedFieldPartnerId ?? "");
   const fieldPartner = holder ? { id: publicId("fp", holder.id), displayName: holder.displayName } : null;
-  await emitReversal(tx, numbered, { reversal, fieldPartner, origin });
-  const effects = {
-    caseBefore,
-    caseAfter: effect.caseAfter,
-    reopened: effect.reopened,
-    postings,
-    earnings: adjustments,
-    linkIds,
-    events: numbered.events,
+  await emitReversal(tx, effect, { reversal, fieldPartner, origin });
+  const { caseAfter, reopened, events } = effect;
+  return {
+    kind: "reversed",
+    reversal,
+    effects: { caseBefore, caseAfter, reopened, postings, earnings: adjustments, linkIds, events },
   };
-  return { kind: "reversed", reversal, effects };
+}
+
+/** What has changed the payments of a loan since they were booked. */
+interface LoanChanges {
+  readonly reversals: readonly Reversal[];
+  readonly applied: readonly AppliedExcess[];
+}
+
+function remainingAfter(booking: Booking, { reversals, applied }: LoanChanges): RemainingPayment {
+  return remainingOf(booking, reversals, applied);
+}
+
+/** Before every payment and reversal. */
+const BEGINNING = new Date("0001-01-01T00:00:00Z");
+
+interface PaymentToReverse extends Pick<ReversalRequest, "reversedAt" | "reason"> {
+  readonly booking: Booking;
+  readonly amountMinor: bigint;
+}
+
+/** Reads what the loan's newest balance leaves out, and returns by how much the reversal changes what is owed. */
+async function returnedMoney(
+  tx: Tx,
+  current: ImportedCase,
+  { booking, amountMinor, reversedAt, reason }: PaymentToReverse,
+  before: LoanChanges,
+): Promise<{ returned: ReturnedMoney; laterBookings: readonly Booking[] }> {
+  const { lenderId, sourceLoanNumber: loan, currency, outstandingAsOf, sequence } = current;
+  const later = await paymentsAfter(tx, [{ lenderId, loan, after: outstandingAsOf ?? BEGINNING }]);
+  const laterBookings = later.filter(
+    (one) => one.currency === currency && isLater(current, { at: one.paidAt, sequence: one.sequence }),
+  );
+  const money = laterMoney({
+    bookings: laterBookings,
+    reversals: before.reversals.filter(
+      (one) => one.currency === currency && isLater(current, { at: one.reversedAt, sequence: one.sequence }),
+    ),
+    ofBookings: before.reversals,
+    heldOf: (one) => (one.caseId === current.id ? remainingAfter(one, before).excessMinor : 0n),
+  });
+  const beforeMinor = differenceOf(current, money);
+  const counts = isMistake(reason)
+    ? laterBookings.some(({ id }) => id === booking.id)
+    : booking.currency === currency && isLater(current, { at: reversedAt, sequence: sequence + 1n });
+  const held = money.payments
+    .filter(({ bookingId, heldMinor }) => heldMinor > 0n && bookingId !== booking.id)
+    .toSorted((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
+    .map(({ bookingId, heldMinor }) => ({ bookingId, excessMinor: heldMinor }));
+  return {
+    returned: {
+      amountMinor,
+      payment: remainingAfter(booking, before),
+      difference: { beforeMinor, afterMinor: counts ? beforeMinor + amountMinor : beforeMinor },
+      held,
+      keepsHolder: await isHolderActive(tx, current),
+    },
+    laterBookings,
+  };
+}
+
+function ifEnded({ id, closedAt }: LockedCase): string[] {
+  return closedAt === null ? [] : [id];
 }
 
 /** Returns the facts of a reversal that the audit has. */
@@ -249,14 +315,6 @@ export async function bookingOf(
   return forms.flatMap((form) => found.find((booking) => booking.reference === form) ?? [])[0];
 }
 
-/**
- * Tells whether the payment's excess was part of a balance above 0. The borrower then owed more than the service knew, so
- * this excess is not held for the borrower, and is owed again when it is reversed.
- */
-function isExcessInBalance({ inBalanceMinor, outstandingAfterMinor }: Booking): boolean {
-  return inBalanceMinor !== null && outstandingAfterMinor > 0n;
-}
-
 function reversedOn(caseId: string, reversals: readonly Reversal[]): bigint {
   return reversals.reduce((sum, one) => (one.caseId === caseId ? sum + one.amountMinor : sum), 0n);
 }
@@ -272,13 +330,15 @@ async function isHolderActive(tx: Tx, { status, assignedFieldPartnerId }: Locked
 
 interface ReversalFacts {
   readonly booking: Booking;
-  readonly effect: ReversalEffect;
-  readonly sequence: bigint;
+  readonly effect: ReversalEffect | EarlierReversalEffect;
+  /** The time up to which the newest balance includes payments and reversals, if it has one. */
+  readonly includedAsOf: Date | null;
   readonly now: Date;
 }
 
-function reversalOf(request: ReversalRequest, { booking, effect, sequence, now }: ReversalFacts): Reversal {
-  const { caseAfter, appliedMinor, excessMinor, includedAsOf, adjustmentMinor, reapplied } = effect;
+function reversalOf(request: ReversalRequest, { booking, effect, includedAsOf, now }: ReversalFacts): Reversal {
+  const { caseAfter, appliedMinor, excessMinor, inBalance, adjustmentMinor, reapplied, events } = effect;
+  const isEarlier = "earlierAfter" in effect;
   return {
     lenderId: booking.lenderId,
     id: newId(),
@@ -295,7 +355,7 @@ function reversalOf(request: ReversalRequest, { booking, effect, sequence, now }
     note: request.note,
     appliedMinor,
     excessMinor,
-    inBalance: includedAsOf !== null,
+    inBalance,
     adjustmentMinor,
     reapplied: reapplied.map(({ bookingId, amountMinor }) => ({ bookingId, amountMinor: amountMinor.toString() })),
     outstandingAfterMinor: caseAfter.outstandingMinor,
@@ -303,18 +363,19 @@ function reversalOf(request: ReversalRequest, { booking, effect, sequence, now }
     totalReversedAfterMinor: caseAfter.totalReversedMinor,
     excessAfterMinor: caseAfter.excessMinor,
     statusAfter: caseAfter.status,
-    sequence,
-    warnings: [...request.warnings, ...balanceWarnings(includedAsOf)],
+    sequence: events[0]!.sequence,
+    warnings: [...request.warnings, ...(inBalance ? balanceWarnings(request.reason, includedAsOf) : [])],
     recordedAt: now,
-    currentCaseId: null,
-    currentAdjustmentMinor: null,
+    currentCaseId: isEarlier ? caseAfter.id : null,
+    currentAdjustmentMinor: isEarlier ? effect.currentAdjustmentMinor : null,
   };
 }
 
-function balanceWarnings(includedAsOf: Date | null): Reversal["warnings"] {
-  if (includedAsOf === null) return [];
-  const asOf = includedAsOf.toISOString();
-  const detail = `The balance as of ${asOf} includes this reversal already; the outstanding amount stays as it is.`;
+function balanceWarnings(reason: Reversal["reason"], includedAsOf: Date | null): Reversal["warnings"] {
+  const balance = includedAsOf === null ? "The newest balance" : `The balance as of ${includedAsOf.toISOString()}`;
+  const detail = isMistake(reason)
+    ? `${balance} is right without this payment; the outstanding amount stays as it is.`
+    : `${balance} includes this reversal already; the outstanding amount stays as it is.`;
   return [{ code: "REVERSAL_IN_BALANCE", pointer: "/reversedAt", detail }];
 }
 
@@ -325,7 +386,7 @@ function balanceWarnings(includedAsOf: Date | null): Reversal["warnings"] {
 async function adjustedEarnings(
   tx: Tx,
   touched: readonly Booking[],
-  { reversal, before, caseAfter }: { reversal: Reversal; before: readonly Reversal[]; caseAfter: LockedCase },
+  { reversal, before, endedCases }: { reversal: Reversal; before: LoanChanges; endedCases: ReadonlySet<string> },
 ): Promise<(EarningAdjustment & { readonly booking: Booking })[]> {
   const { lenderId, recordedAt: now } = reversal;
   const lines = await lockEarningsOfBookings(
@@ -336,11 +397,12 @@ async function adjustedEarnings(
   const commission = (await commissionPlans(tx, [lenderId])).get(lenderId);
   if (commission === undefined) throw new Error(`The lender ${lenderId} has no commission.`);
   return touched.map((booking) => {
-    const appliedMinor = remainingOf(booking, [...before, reversal]).appliedMinor;
+    const after = { ...before, reversals: [...before.reversals, reversal] };
+    const appliedMinor = remainingAfter(booking, after).appliedMinor;
     const change = {
       reversalId: reversal.id,
-      appliedBeforeMinor: remainingOf(booking, before).appliedMinor,
-      caseHasEnded: caseAfter.closedAt !== null,
+      appliedBeforeMinor: remainingAfter(booking, before).appliedMinor,
+      caseHasEnded: endedCases.has(booking.caseId),
       commission: booking.commissionPercent ?? commission,
     };
     const own = lines.filter(({ bookingId }) => bookingId === booking.id);
@@ -376,7 +438,9 @@ async function emitReversal(
     tx,
     events.map((event) => {
       const data =
-        event.kind === "payment.reversed" ? reversalData(reversal) : { reference, reversalReference, fieldPartner };
+        event.kind === "payment.reversed"
+          ? reversalData(reversal)
+          : { reference, reversalReference, fieldPartner, outstandingAsOf: null };
       return caseEvent(caseAfter, { ...event, data }, origin);
     }),
   );
