@@ -38,9 +38,11 @@ export interface ReturnedPayment {
   readonly note?: string | null;
 }
 
-/** A recorded reversal, and the payment's case after it. contract: Payment reversal response */
+/** A recorded reversal, and the loan's current case after it. contract: Payment reversal response */
 export interface Reversal extends Answer {
   readonly caseId: string;
+  /** The cycle of the payment. It is an earlier one if the loan was placed again since. */
+  readonly cycle: number;
   readonly reference: string;
   readonly reversalReference: string;
   readonly amount: Amount;

@@ -32,9 +32,13 @@ export interface EventData {
     /** The part of the closing payment that was owed. Present only if your balance already included that payment. */
     readonly inBalance?: Amount;
   };
+  /** After a reversal, or because a balance is larger than known. */
   "case.reopened": {
-    readonly reference: string;
-    readonly reversalReference: string;
+    /** The reversed payment and your id of the reversal; null if a balance reopened the case. */
+    readonly reference: string | null;
+    readonly reversalReference: string | null;
+    /** The time of the balance; null if a reversal reopened the case. */
+    readonly outstandingAsOf: string | null;
     /** Null if the case has no field partner, or if the field partner is suspended. */
     readonly fieldPartner: FieldPartner | null;
   };

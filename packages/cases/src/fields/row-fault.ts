@@ -13,7 +13,6 @@ export type RowFaultCode =
   | "AMOUNT_OUT_OF_RANGE"
   | "PERSONAL_DATA"
   | "DUPLICATE_IN_REQUEST"
-  | "STALE_SNAPSHOT"
   | "LOAN_NOT_FOUND";
 
 /** The kinds of warnings about a row that is applied, such as an ignored field or an effect that was not requested. */

@@ -82,7 +82,10 @@ function usualEvent(loan: string, sequence: number): { kind: string; data: objec
       return { kind: "payment.reversed", data: { ...reversal, caseId: caseIdOf(loan), cycle: 1, ...totals } };
     }
     case STORY.reopened:
-      return { kind: "case.reopened", data: { reference, reversalReference, fieldPartner: null } };
+      return {
+        kind: "case.reopened",
+        data: { reference, reversalReference, outstandingAsOf: null, fieldPartner: null },
+      };
     default:
       return { kind: "payment.collected", data: paymentData() };
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { bookingPage, remainingOf, reversalsOf } from "@collections/bookings";
+import { bookingPage, excessAppliedByBalances, remainingOf, reversalsOf } from "@collections/bookings";
 import { newId } from "@collections/database";
 import { commissionOn, earningsOfBookings } from "@collections/earnings";
 import type { FieldPartner } from "@collections/field-partners";
@@ -138,7 +138,9 @@ class Story {
     for (const { id: lenderId } of this.lenders) {
       findings.push(...(await verifyBooks(em, { lenderId, now: new Date() })).problems);
       for (const booking of await bookingPage(em, lenderId, undefined, 1_000)) {
-        const { appliedMinor } = remainingOf(booking, await reversalsOf(em, lenderId, booking.sourceLoanNumber));
+        const { sourceLoanNumber: loan } = booking;
+        const applied = await excessAppliedByBalances(em, lenderId, [loan]);
+        const { appliedMinor } = remainingOf(booking, await reversalsOf(em, lenderId, loan), applied);
         const lines = await earningsOfBookings(em, lenderId, [booking.id]);
         const counted = lines.filter(({ status }) => status !== "reversed");
         const earnedMinor = counted.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);

@@ -208,7 +208,7 @@ export async function reverseLocked(
   recordReversal(tx, reversal);
   postTransfers(tx, postings);
   writeReversedCase(tx, effect.caseAfter, now);
-  if ("earlierAfter" in effect) writeReversedCase(tx, effect.earlierAfter, now);
+  if (isEarlier(effect)) writeReversedCase(tx, effect.earlierAfter, now);
   addEarnings(
     tx,
     adjustments.flatMap(({ added }) => added ?? []),
@@ -292,6 +292,10 @@ async function returnedMoney(
   };
 }
 
+function isEarlier(effect: ReversalEffect): effect is EarlierReversalEffect {
+  return "earlierAfter" in effect;
+}
+
 function ifEnded({ id, closedAt }: LockedCase): string[] {
   return closedAt === null ? [] : [id];
 }
@@ -330,7 +334,7 @@ async function isHolderActive(tx: Tx, { status, assignedFieldPartnerId }: Locked
 
 interface ReversalFacts {
   readonly booking: Booking;
-  readonly effect: ReversalEffect | EarlierReversalEffect;
+  readonly effect: ReversalEffect;
   /** The time up to which the newest balance includes payments and reversals, if it has one. */
   readonly includedAsOf: Date | null;
   readonly now: Date;
@@ -338,7 +342,6 @@ interface ReversalFacts {
 
 function reversalOf(request: ReversalRequest, { booking, effect, includedAsOf, now }: ReversalFacts): Reversal {
   const { caseAfter, appliedMinor, excessMinor, inBalance, adjustmentMinor, reapplied, events } = effect;
-  const isEarlier = "earlierAfter" in effect;
   return {
     lenderId: booking.lenderId,
     id: newId(),
@@ -366,8 +369,8 @@ function reversalOf(request: ReversalRequest, { booking, effect, includedAsOf, n
     sequence: events[0]!.sequence,
     warnings: [...request.warnings, ...(inBalance ? balanceWarnings(request.reason, includedAsOf) : [])],
     recordedAt: now,
-    currentCaseId: isEarlier ? caseAfter.id : null,
-    currentAdjustmentMinor: isEarlier ? effect.currentAdjustmentMinor : null,
+    currentCaseId: isEarlier(effect) ? caseAfter.id : null,
+    currentAdjustmentMinor: isEarlier(effect) ? effect.currentAdjustmentMinor : null,
   };
 }
 

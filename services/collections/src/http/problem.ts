@@ -47,7 +47,6 @@ const PROBLEMS = {
   INVALID_CURRENCY: [422, "A currency is not valid", false],
   INVALID_ENUM: [422, "A value is not one of those allowed", false],
   DUPLICATE_IN_REQUEST: [422, "The loan appears twice in the request", false],
-  STALE_SNAPSHOT: [422, "The row is older than the end of the case", false],
   AMOUNT_PRECISION: [422, "The amount has more decimals than its currency", false],
   AMOUNT_OUT_OF_RANGE: [422, "The amount is out of range", false],
   AMOUNT_LOOKS_LIKE_MINOR_UNITS: [422, "The amount looks like minor units", false],

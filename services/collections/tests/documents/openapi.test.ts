@@ -96,7 +96,6 @@ describe("the OpenAPI document", () => {
       "INVALID_PHONE",
       "INVALID_CURRENCY",
       "DUPLICATE_IN_REQUEST",
-      "STALE_SNAPSHOT",
       "CURRENCY_MISMATCH",
     ]);
     const rows = JSON.stringify(partOfDocument("#/paths/~1api~1v1~1partner~1cases/post/responses/200"));

@@ -30,7 +30,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 };
 const payment = { amount: 10, reference: "UTR1", paidAt: PAID_AT, mode: "upi" };
 const reversal = { reference: "booked", reversalReference: "RET1", reversedAt: PAID_AT, reason: "bounced" };
-const inTenMinutes = new Date(Date.now() + 600_000).toISOString();
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
 const thousandAndOne = Array.from({ length: 1_001 }, (_, index) => aRow(`MANY-${index}`));
 
 let service: TestService;
@@ -111,7 +111,7 @@ const OWN_REQUESTS: Readonly<Record<string, Readonly<Partial<Record<ProblemCode,
       path: "/api/v1/partner/cases/LN-2/payments/confirm",
       body: { ...payment, amount: 500_000 },
     },
-    PAID_AT_IN_FUTURE: { body: { ...payment, paidAt: inTenMinutes } },
+    PAID_AT_IN_FUTURE: { body: { ...payment, paidAt: tomorrow } },
   },
   reversePayment: {
     VALIDATION_FAILED: { body: { ...reversal, reference: 7, reason: 7 } },
@@ -131,7 +131,7 @@ const OWN_REQUESTS: Readonly<Record<string, Readonly<Partial<Record<ProblemCode,
     REVERSED_BEFORE_PAID: {
       body: { ...reversal, reversalReference: "RET2", amount: 1, reversedAt: "2020-01-01T00:00:00Z" },
     },
-    REVERSED_AT_IN_FUTURE: { body: { ...reversal, reversalReference: "RET2", amount: 1, reversedAt: inTenMinutes } },
+    REVERSED_AT_IN_FUTURE: { body: { ...reversal, reversalReference: "RET2", amount: 1, reversedAt: tomorrow } },
   },
   listPayments: {
     VALIDATION_FAILED: { query: "from=odd&to=odd" },

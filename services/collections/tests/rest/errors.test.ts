@@ -121,8 +121,6 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   INVALID_CURRENCY: () => importRow({ currency: "RUPEES" }),
   INVALID_ENUM: () => confirm({ mode: "<script>" }),
   DUPLICATE_IN_REQUEST: () => lender.importCases([aRow("LN-8"), aRow("LN-8")]),
-  STALE_SNAPSHOT: () =>
-    lender.importCases([aRow("PAID", { outstandingAmount: 5, outstandingAsOf: "2020-01-01T00:00:00Z" })]),
   AMOUNT_PRECISION: () => lender.call("POST", CONFIRM, JSON.stringify(payment()).replace("2500", "2500.123")),
   AMOUNT_OUT_OF_RANGE: () => confirm({ amount: -5 }),
   AMOUNT_LOOKS_LIKE_MINOR_UNITS: () => confirm({ amount: 499_000 }),
@@ -152,7 +150,6 @@ const ROW_CODES: ReadonlySet<ProblemCode> = new Set([
   "INVALID_PHONE",
   "INVALID_CURRENCY",
   "DUPLICATE_IN_REQUEST",
-  "STALE_SNAPSHOT",
   "CURRENCY_MISMATCH",
 ]);
 

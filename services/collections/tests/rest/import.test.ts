@@ -208,12 +208,16 @@ describe("an imported balance", () => {
   });
 });
 
-test("a balance imported in a new cycle is not reduced by payments of the earlier cycle", async () => {
+test("a dated balance in a new cycle is reduced by later payments of the earlier cycle", async () => {
   await importRow(aRow("S-4", { outstandingAmount: 100 }));
   await lender.confirm("S-4", { amount: 100, reference: "p1", paidAt: new Date().toISOString(), mode: "upi" });
   await importRow(aRow("S-4", { outstandingAmount: 70 }));
-  const older = aRow("S-4", { outstandingAmount: 65, outstandingAsOf: "2026-01-01T00:00:00Z" });
-  expect(await importRow(older)).toMatchObject({ outcome: "updated", outstandingAmount: 65, warnings: [] });
+  const older = aRow("S-4", { outstandingAmount: 165, outstandingAsOf: "2026-01-01T00:00:00Z" });
+  expect(await importRow(older)).toMatchObject({
+    outcome: "updated",
+    outstandingAmount: 65,
+    warnings: [{ code: "PAYMENT_AFTER_SNAPSHOT" }],
+  });
 });
 
 describe("control rows of an import", () => {

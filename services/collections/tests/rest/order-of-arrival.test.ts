@@ -236,8 +236,8 @@ describe("a balance and payments that clear the case", () => {
     await balance(loan, 1000, 20);
     expect(await pay(loan, 1000, 21)).toMatchObject({ status: "collected" });
     expect(await balance(loan, 1000, 19)).toMatchObject({
-      outcome: "rejected",
-      errors: [{ code: "STALE_SNAPSHOT", pointer: "/rows/0/outstandingAsOf" }],
+      outcome: "unchanged",
+      warnings: [{ code: "STALE_SNAPSHOT", pointer: "/rows/0/outstandingAsOf" }],
     });
     expect(await balance(loan, 1000, 22)).toMatchObject({ outcome: "reopened" });
     expect(await snapshot(loan)).toMatchObject({ cycle: 2, outstandingAfter: 1000 });

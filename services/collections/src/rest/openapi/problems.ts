@@ -100,10 +100,6 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   INVALID_CURRENCY: field("/rows/0/currency", "Expected an active ISO 4217 code such as INR."),
   INVALID_ENUM: field("/mode", 'mode: takes a word such as upi, card or neft; got "?".'),
   DUPLICATE_IN_REQUEST: field("/rows/1/sourceLoanNumber", "Row 0 is about the same loan; send one row for each loan."),
-  STALE_SNAPSHOT: field(
-    "/rows/0/outstandingAsOf",
-    "The case ended as of 2026-12-04T06:02:11.000Z, and this balance is older; send a newer one.",
-  ),
   AMOUNT_PRECISION: field("/amount", "INR takes at most 2 decimals; got 1200.125."),
   AMOUNT_OUT_OF_RANGE: field("/amount", "Expected an amount above 0; got 0."),
   AMOUNT_LOOKS_LIKE_MINOR_UNITS: field(

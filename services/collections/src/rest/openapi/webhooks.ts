@@ -169,16 +169,26 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
         description:
           "Whether your balance already included the reversal, so that the outstanding amount did not change.",
       }),
-      totalReversed: amountAnswer("Everything that was reversed on the payment's case."),
-      excessAmount: amountAnswer("The part of the captured total of the payment's case that is not owed."),
+      totalReversed: amountAnswer("Everything that was reversed on the loan's current case."),
+      excessAmount: amountAnswer("The part of the captured total of the loan's current case that is not owed."),
     }),
     { ...paymentReversal, caseId: CASE_ID, cycle: 1, inBalance: false, totalReversed: 1200, excessAmount: 0 },
   ],
   "case.reopened": [
-    "A reversal left an amount outstanding on a collected case, which is in progress again",
+    "An amount is owed on a collected case, which is in progress again: after a reversal, or because your balance is larger than known",
     z.object({
-      reference: paymentReversalAnswer.reference,
-      reversalReference: paymentReversalAnswer.reversalReference,
+      reference: paymentReversalAnswer.reference.nullable().meta({
+        description: "The `reference` of the reversed payment; null if a balance reopened the case.",
+      }),
+      reversalReference: paymentReversalAnswer.reversalReference.nullable().meta({
+        description: "Your id of the reversal; null if a balance reopened the case.",
+      }),
+      outstandingAsOf: instantAnswer(
+        "The `outstandingAsOf` of the balance; null if a reversal reopened the case.",
+      ).nullable(),
+      importId: z.string().optional().meta({ description: "The import of the balance; absent after a reversal." }),
+      cycle: cycle.optional(),
+      changes: z.array(z.unknown()).optional().meta({ description: "What the row changed; absent after a reversal." }),
       fieldPartner: fieldPartnerAnswer.nullable().meta({
         description: "The field partner of the case; null if it has none, or if the field partner is suspended.",
       }),
@@ -186,6 +196,7 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
     {
       reference: paymentReversal.reference,
       reversalReference: paymentReversal.reversalReference,
+      outstandingAsOf: null,
       fieldPartner,
     },
   ],

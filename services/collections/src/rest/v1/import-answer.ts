@@ -24,7 +24,6 @@ const ROW_FAULTS = {
   AMOUNT_OUT_OF_RANGE: true,
   PERSONAL_DATA: true,
   DUPLICATE_IN_REQUEST: true,
-  STALE_SNAPSHOT: true,
   LOAN_NOT_FOUND: true,
 } satisfies Record<RowFaultCode, true>;
 
@@ -108,7 +107,9 @@ export const importOutcome = {
       created: countAnswer("The number of cases that were created."),
       updated: countAnswer("The number of cases that were changed."),
       unchanged: countAnswer("The number of rows that changed nothing."),
-      reopened: countAnswer("The number of loans that were placed again, and have a new case."),
+      reopened: countAnswer(
+        "The number of loans that were placed again: with a new case, or with a collected case that is open again.",
+      ),
       withdrawn: countAnswer("The number of cases that were taken back."),
       rejected: countAnswer("The number of rows that were rejected."),
     })

@@ -69,18 +69,13 @@ const REJECTED = [
   ["INVALID_CURRENCY", "currency", 'Expected an active ISO 4217 code such as INR; got "RS".'],
   ["CURRENCY_MISMATCH", "currency", "The case is in INR; got USD."],
   ["DUPLICATE_IN_REQUEST", "sourceLoanNumber", "Row 0 is about the same loan; send one row for each loan."],
-  [
-    "STALE_SNAPSHOT",
-    "outstandingAsOf",
-    "The case ended as of 2026-12-04T06:02:11.000Z, and this balance is older; send a newer one.",
-  ],
 ] as const;
 
 export const rejectedRowsExample = {
   success: false,
   dryRun: true,
   importId: null,
-  summary: { received: 5, created: 0, updated: 0, unchanged: 0, reopened: 0, withdrawn: 0, rejected: 5 },
+  summary: { received: 4, created: 0, updated: 0, unchanged: 0, reopened: 0, withdrawn: 0, rejected: 4 },
   results: REJECTED.map(([code, field, detail], index) => ({
     index,
     sourceLoanNumber: `LN-205${index % 3}`,

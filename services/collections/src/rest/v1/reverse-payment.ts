@@ -57,11 +57,12 @@ const reversalAnswer = z
   .object({
     success: successAnswer,
     caseId: caseIdAnswer,
+    cycle: countAnswer("The cycle of the payment. It is an earlier one if the loan was placed again since."),
     reference: paymentReversalAnswer.reference,
     reversalReference: paymentReversalAnswer.reversalReference,
     amount: paymentReversalAnswer.amount,
-    outstandingAfter: amountAnswer("The amount that is owed on the payment's case after this reversal."),
-    status: z.enum(CASE_STATUSES).meta({ description: "The status of the payment's case after this reversal." }),
+    outstandingAfter: amountAnswer("The amount that is owed on the loan after this reversal."),
+    status: z.enum(CASE_STATUSES).meta({ description: "The status of the loan's current case after this reversal." }),
     totalCollected: amountAnswer("Everything that was captured on the case, minus everything that was reversed."),
     totalReversed: amountAnswer("Everything that was reversed on the case."),
     excessAmount: amountAnswer("The part of the captured total of the case that is not owed."),
@@ -69,7 +70,7 @@ const reversalAnswer = z
     recordedAt: instantAnswer("When the reversal was recorded."),
     warnings: z.array(warningAnswer).meta({ description: "Warnings about the request." }),
   })
-  .meta({ description: "A recorded reversal, and the state of the payment's case after it." });
+  .meta({ description: "A recorded reversal, and the state of the loan's current case after it." });
 
 /** The original reversal, as an answer returns it when the same reversal is sent again. */
 export const originalReversalAnswer = reversalAnswer
@@ -83,6 +84,7 @@ export const originalReversalAnswer = reversalAnswer
 const reversalExample = {
   success: true,
   caseId: CASE_ID,
+  cycle: 1,
   reference: paymentReversal.reference,
   reversalReference: paymentReversal.reversalReference,
   amount: paymentReversal.amount,
@@ -118,9 +120,13 @@ export const reversePayment: SignedEndpoint = {
       "lender, the loan and the `reversalReference` are the idempotency key, which never expires. Send the same bytes until",
       "the answer is 200 or 409. A repeat is answered with 409 and the first reversal: this means that it is recorded.",
       "",
-      "Several reversals may take back a payment in parts, but never more than the payment. The payment's own excess is",
-      "taken first. Excess of other payments of the case is then applied to the amount that is owed again, the oldest payment",
-      "first. A collected case on which something is owed again returns to `in_progress`.",
+      "Several reversals may take back a payment in parts, but never more than the payment. The outstanding amount is your",
+      "newest balance, minus later payments, plus later reversals. With the reasons `wrong_loan`, `entered_by_mistake` and",
+      "`duplicate` you say that the payment never was on this loan: it then counts neither as a payment nor as a reversal.",
+      "",
+      "The payment's own excess is taken first. Excess of other payments is then applied to the amount that is owed again, the",
+      "oldest payment first. A collected case on which something is owed again returns to `in_progress`. The reversal of a",
+      "payment of an earlier cycle is owed on the loan's current case, which the answer describes.",
     ].join("\n"),
     parameters: [LOAN],
     request: {
@@ -204,7 +210,8 @@ function bodyOf(reversal: Reversal): object {
   const { currency } = reversal;
   return {
     success: true,
-    caseId: publicId("case", reversal.caseId),
+    caseId: publicId("case", reversal.currentCaseId ?? reversal.caseId),
+    cycle: reversal.cycle,
     reference: reversal.reference,
     reversalReference: reversal.reversalReference,
     amount: toWire(reversal.amountMinor, currency),
