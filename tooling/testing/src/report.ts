@@ -97,7 +97,7 @@ function failureLines(file: string | undefined, { test, origin, error, place }: 
  */
 export function commandOf(file: string, test?: string): string {
   const command = `npx -y pnpm@12 test ${file}`;
-  return test === undefined ? command : `${command} -t "${test.replaceAll(/[^\p{L}\p{N} _>,:;=@%/#-]/gu, dots)}"`;
+  return test === undefined ? command : `${command} -t "${test.replaceAll(/[^\p{L}\p{M}\p{N} _>,:;=@%/#-]/gu, dots)}"`;
 }
 
 /** One dot for each UTF-16 unit, as vitest's expression has no flag u. */
