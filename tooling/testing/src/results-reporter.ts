@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import type { Reporter, SerializedError, TestError, TestModule, TestRunEndReason, Vitest } from "vitest/node";
+import type { Reporter, SerializedError, TestModule, TestRunEndReason, Vitest } from "vitest/node";
 import { countTests } from "./counts.ts";
 import type { Failure, FileResult, RunResult } from "./run-result.ts";
 
@@ -78,7 +78,7 @@ class ResultsReporter implements Reporter {
     };
   }
 
-  #failure(error: SerializedError | TestError, { origin, testFile }: { origin?: string; testFile?: string }): Failure {
+  #failure(error: SerializedError, { origin, testFile }: { origin?: string; testFile?: string }): Failure {
     return { origin, error: textOf(error), place: this.#placeOf(error, testFile) };
   }
 
@@ -111,7 +111,7 @@ function textOf(error: SerializedError): string {
 function messagesOf(error: SerializedError): string[] {
   const messages: string[] = [];
   for (let next: SerializedError | undefined = error; next && messages.length < 5; next = next.cause) {
-    messages.push(String(next.message));
+    messages.push(next.message);
   }
   return messages;
 }
