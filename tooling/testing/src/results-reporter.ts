@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import type { Reporter, SerializedError, TestModule, TestRunEndReason, Vitest } from "vitest/node";
+import type { Reporter, SerializedError, TestModule, TestRunEndReason, TestSpecification, Vitest } from "vitest/node";
 import { countTests } from "./counts.ts";
 import type { Failure, FileResult, RunResult } from "./run-result.ts";
 
@@ -26,6 +26,7 @@ class ResultsReporter implements Reporter {
   readonly #path: string;
   readonly #leftOut: Readonly<Record<string, string>>;
   #root = "";
+  #moduleIds: string[] = [];
 
   constructor(path: string, leftOut: Readonly<Record<string, string>>) {
     this.#path = path;
@@ -36,17 +37,26 @@ class ResultsReporter implements Reporter {
     this.#root = vitest.config.root;
   }
 
+  onTestRunStart(specifications: readonly TestSpecification[]): void {
+    this.#moduleIds = specifications.map(({ moduleId }) => moduleId);
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[], reason: TestRunEndReason): void {
-    const files = modules.map((module) => this.#fileResult(module));
+    const files = new Map(modules.map((module) => [module.moduleId, this.#fileResult(module)]));
+    // Vitest has no module for a file whose process did not start.
+    const absent = unhandled.some(isOfPool) ? this.#moduleIds.filter((moduleId) => !files.has(moduleId)) : [];
+    for (const moduleId of absent) files.set(moduleId, this.#absentFile(moduleId));
+
     const errors: Failure[] = [];
     for (const error of unhandled) {
       const failure = this.#failure(error, { origin: "error outside of tests" });
-      const file = files[modules.findIndex(({ moduleId }) => isErrorOf(error, moduleId))];
+      const moduleId = moduleOf(error, [...files.keys()]) ?? (isOfPool(error) ? absent.shift() : undefined);
+      const file = moduleId === undefined ? undefined : files.get(moduleId);
       // First, because a crash is the reason why tests did not end.
       (file?.failures ?? errors).unshift(failure);
       if (file) file.counts.failed += 1;
     }
-    const result: RunResult = { isInterrupted: reason === "interrupted", files, errors };
+    const result: RunResult = { isInterrupted: reason === "interrupted", files: [...files.values()], errors };
     // A reader never sees half a file.
     writeFileSync(`${this.#path}.part`, JSON.stringify(result));
     renameSync(`${this.#path}.part`, this.#path);
@@ -61,8 +71,8 @@ class ResultsReporter implements Reporter {
       for (const error of suite.errors()) failures.push(this.#failure(error, origin));
     }
     for (const test of module.children.allTests("failed")) {
-      const [error] = test.result().errors ?? [];
-      if (error) failures.push({ ...this.#failure(error, context), test: test.fullName });
+      const [error = { message: "The test failed without an error." }] = test.result().errors ?? [];
+      failures.push({ ...this.#failure(error, context), test: test.fullName });
     }
     const pending = [...module.children.allTests("pending")].map(({ fullName }) => fullName);
     if (pending.length > 0) {
@@ -76,6 +86,12 @@ class ResultsReporter implements Reporter {
       failures,
       durationMs: Math.round(collectDuration + setupDuration + duration),
     };
+  }
+
+  #absentFile(moduleId: string): FileResult {
+    const counts = { passed: 0, failed: 1, skipped: 0, leftOut: {} };
+    const failures = [{ error: "The file did not run." }];
+    return { file: this.#relative(moduleId), counts, failures, durationMs: 0 };
   }
 
   #failure(error: SerializedError, { origin, testFile }: { origin?: string; testFile?: string }): Failure {
@@ -94,10 +110,18 @@ class ResultsReporter implements Reporter {
   }
 }
 
-/** Vitest names the file in a property, or only in the message if the file's process crashed. */
-function isErrorOf(error: SerializedError, moduleId: string): boolean {
-  if (error["VITEST_TEST_PATH"] !== undefined) return error["VITEST_TEST_PATH"] === moduleId;
-  return messagesOf(error).some((message) => message.endsWith(` ${moduleId}`));
+/** Returns the file in which an error occurred. Vitest names it in a property, or in the message if its process crashed. */
+function moduleOf(error: SerializedError, moduleIds: readonly string[]): string | undefined {
+  const path = error["VITEST_TEST_PATH"];
+  if (typeof path === "string") return moduleIds.find((moduleId) => moduleId === path);
+  if (!isOfPool(error)) return undefined;
+  const text = messagesOf(error).join("\n");
+  return moduleIds.find((moduleId) => text.includes(moduleId));
+}
+
+/** The pool starts and stops the processes of test files. */
+function isOfPool(error: SerializedError): boolean {
+  return error.message.startsWith("[vitest-pool]");
 }
 
 function textOf(error: SerializedError): string {

@@ -196,6 +196,38 @@ test("a worker that crashes once makes its file unsteady", async () => {
   expect(ran).toMatchObject({ status: 0, lastLine: "2 passed, 0 failed" });
 });
 
+test("a worker that crashes while it imports a file is reported", async () => {
+  const ran = await allTests({
+    ...STEADY,
+    "crash.test.js": `process.kill(process.pid, "SIGKILL"); await new Promise(() => {});`,
+  });
+  expect(ran.failures.slice(0, 2)).toEqual(["Failed test files: 1.", "  crash.test.js > error outside of tests"]);
+  expect(ran.status).toBe(1);
+  expect(ran.lastLine).toMatch(/^1 passed, [1-9] failed$/);
+});
+
+test("a file whose worker does not start once is unsteady", async () => {
+  const crash = `
+    const { existsSync, writeFileSync } = require("node:fs");
+    if (!existsSync("started")) {
+      writeFileSync("started", "");
+      process.kill(process.pid, "SIGKILL");
+    }`;
+  const settings = `execArgv: ["--require", "./crash-once.cjs"]`;
+  const ran = await allTests({ ...STEADY, "crash-once.cjs": crash }, settings);
+  expect(ran.failures).toEqual([
+    expect.stringMatching(/^Unsteady test files, .*: 1\./),
+    "  steady.test.js > error outside of tests",
+    "    [vitest-pool]: Worker forks emitted error.",
+    "    Caused by: Worker exited unexpectedly with signal SIGKILL during starting state",
+    "    npx -y pnpm@12 test steady.test.js",
+    "  steady.test.js",
+    "    The file did not run.",
+    "    npx -y pnpm@12 test steady.test.js",
+  ]);
+  expect(ran).toMatchObject({ status: 0, lastLine: "1 passed, 0 failed" });
+});
+
 test("an unhandled rejection fails the file that caused it", async () => {
   const late = `test("leaves a rejection", () => { Promise.reject(new Error("unhandled")) });`;
   const ran = await allTests({ ...STEADY, "late.test.js": late });
