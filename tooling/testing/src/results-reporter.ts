@@ -74,9 +74,10 @@ class ResultsReporter implements Reporter {
       const [error = { message: "The test failed without an error." }] = test.result().errors ?? [];
       failures.push({ ...this.#failure(error, context), test: test.fullName });
     }
-    const pending = [...module.children.allTests("pending")].map(({ fullName }) => fullName);
+    const tests = [...module.children.allTests()];
+    const pending = tests.filter((test) => test.result().state === "pending").map(({ fullName }) => fullName);
     if (pending.length > 0) {
-      const error = `${pending.length} tests did not end, because their process crashed or the run was stopped:`;
+      const error = `${pending.length} of ${tests.length} tests did not end, because their process crashed or the run was stopped:`;
       failures.push({ error: [error, ...pending].join("\n") });
     }
     const { collectDuration, setupDuration, duration } = module.diagnostic();

@@ -174,7 +174,7 @@ test("a crashed worker is reported with the tests that did not end", async () =>
     expect.stringMatching(/^ {4}Caused by: Worker exited unexpectedly with signal SIGKILL .*crash\.test\.js$/),
     "    npx -y pnpm@12 test crash.test.js",
     "  crash.test.js",
-    "    2 tests did not end, because their process crashed or the run was stopped:",
+    "    2 of 2 tests did not end, because their process crashed or the run was stopped:",
     "    passes",
     "    crashes",
     "    npx -y pnpm@12 test crash.test.js",
