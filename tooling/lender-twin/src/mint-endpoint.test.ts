@@ -141,6 +141,18 @@ describe("mintBehaviour", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(90);
   });
 
+  test("with behaviour held the answer is sent by answerHeldMints", async () => {
+    twin.mintBehaviour = "held";
+    let isAnswered = false;
+    const minting = mint("key-1").finally(() => (isAnswered = true));
+    await twin.waitFor(() => twin.mints.length === 1);
+    twin.mintBehaviour = "ok";
+    expect((await mint("key-2")).status).toBe(200);
+    expect(isAnswered).toBe(false);
+    twin.answerHeldMints();
+    expect((await minting).body.link?.linkId).toBe(twin.mints[0]?.linkId);
+  });
+
   test("with behaviour redirect, the twin records the requests that follow the redirect", async () => {
     twin.mintBehaviour = "redirect";
     const response = await send("key-1");

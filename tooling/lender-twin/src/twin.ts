@@ -102,6 +102,11 @@ export class LenderTwin extends LenderClient {
     return `${this.#publicUrl}/pay/${linkId}`;
   }
 
+  /** Answers the mint requests that arrived during the behaviour `held`. */
+  answerHeldMints(): void {
+    this.#mint.answerHeld();
+  }
+
   /** Every call of the mint endpoint, including rejected ones. */
   get mints(): readonly MintRecord[] {
     return this.#mint.mints;
