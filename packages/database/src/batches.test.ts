@@ -110,7 +110,10 @@ test("clients whose items shared a batch share the next batch too, although thei
     await echo(client);
   };
   const asked = Promise.all([0, 1, 2, 3].map(askTwice));
-  await pass(100);
+  await pass(30);
+  // The second items arrive now, and wait 5 ms for each other.
+  await pass(5);
+  await pass(30);
   await asked;
   expect(batches).toEqual([4, 4]);
 });
