@@ -1,6 +1,6 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
 import { sessionsWaitingForLocks, testDatabase } from "@collections/testing";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import {
   actsOn,
   commissionPlans,
