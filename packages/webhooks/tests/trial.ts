@@ -65,6 +65,8 @@ export async function openTrial(): Promise<Trial> {
   });
   const database = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], works: true });
   const otherDatabase = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema] });
+  // Many calls at once wait for a client of the pool, which takes long on a slow machine.
+  for (const { pool } of [database, otherDatabase]) pool.options.connectionTimeoutMillis = TIMEOUT_MS;
   const outbound = createOutbound({ allow: "127.0.0.1:*" });
   afterAll(async () => {
     await outbound.close();
