@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { migrate } from "@collections/database";
 import { afterFile, testDatabase } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, expect, inject, test, vi } from "vitest";
+import { beforeAll, expect, inject, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { aFaultyRelay, type Fault, type FaultyRelay } from "./fixtures/faulty-relay.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService } from "../fixtures/fixture.ts";
@@ -13,7 +13,6 @@ import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 // at each message of a mutation: they break the connection or terminate the coordinator's process. They do so for
 // messages from the service to the coordinator, and from the coordinator to a worker node, including PREPARE
 // TRANSACTION and COMMIT PREPARED.
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
 
 /**
  * A limit above the number of messages that a mutation sends on the connection from the service to the coordinator, or

@@ -5,13 +5,10 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { operatorsCli } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
-
-// Starting a process takes a second, and up to ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 
 const SEED = seedOfRun();
 const RECORDER = fileURLToPath(new URL("fixtures/payout-process.ts", import.meta.url));
@@ -115,12 +112,8 @@ async function kill(recorder: ChildProcess): Promise<void> {
   recorder.kill("SIGKILL");
   expect(await ended).toEqual([null, "SIGKILL"]);
   const { pool } = service.app.database;
-  await vi.waitFor(async () => {
-    const { rowCount } = await pool.query("select from pg_stat_activity where application_name = $1", [
-      nameOf(recorder),
-    ]);
-    expect(rowCount).toBe(0);
-  }, 30_000);
+  const sessions = "select from pg_stat_activity where application_name = $1";
+  await expect.poll(async () => (await pool.query(sessions, [nameOf(recorder)])).rowCount).toBe(0);
 }
 
 async function isInTransaction(recorder: ChildProcess): Promise<boolean> {

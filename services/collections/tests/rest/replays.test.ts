@@ -1,7 +1,7 @@
 import { publicId } from "@collections/database";
 import type { Answer } from "@collections/lender-twin";
-import { afterFile } from "@collections/testing";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { afterFile, until } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type Worker } from "../../src/worker/worker.ts";
 import { aLender, aRow, startTestService, testApp, type TestService } from "../fixtures/fixture.ts";
 
@@ -167,7 +167,7 @@ describe("a running replay", () => {
     const { replayId } = started.body as { replayId: string };
     await lender.waitForEvents((events) => events.length > 0);
     await workers[0]!.stop(2_000);
-    await lender.waitForEvents((events) => events.length === 2_000, 30_000);
+    await lender.waitForEvents((events) => events.length === 2_000);
     await expect.poll(async () => (await progress(lender, replayId)).body["state"]).toBe("done");
     const { body } = await progress(lender, replayId);
     expect(body).toMatchObject({ done: 2_000, count: 2_000 });
@@ -200,14 +200,11 @@ async function statesUntilDone(lender: Lender, replayId: string): Promise<string
   const app = await testApp(service.databaseUrl);
   const worker = await startWorker(app);
   const states: string[] = [];
-  await vi.waitUntil(
-    async () => {
-      const { done, count, state } = (await progress(lender, replayId)).body as unknown as Progress;
-      if (done !== 0) states.push(`${done} of ${count}, ${state}`);
-      return state === "done";
-    },
-    { timeout: 30_000 },
-  );
+  await until(async () => {
+    const { done, count, state } = (await progress(lender, replayId)).body as unknown as Progress;
+    if (done !== 0) states.push(`${done} of ${count}, ${state}`);
+    return state === "done";
+  });
   await worker.stop(2_000);
   await app.close();
   return states;

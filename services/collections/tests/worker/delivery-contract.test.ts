@@ -16,15 +16,12 @@ import {
   tuple,
 } from "fast-check";
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { firstAttemptsOutOfOrder } from "../fixtures/delivery-order.ts";
 import { aFieldPartner, aLender, aRow, startTestService } from "../fixtures/fixture.ts";
 import { type KillableWorkers, startKillableWorkers } from "./fixtures/killable-workers.ts";
 import { seedOfRun } from "../fixtures/seeded-random.ts";
 import { webhookRows } from "../fixtures/webhook-rows.ts";
-
-// This file takes half a minute on an otherwise idle machine.
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 60_000 });
 
 const SEED = seedOfRun();
 const RUNS = 200;
@@ -38,7 +35,6 @@ const RUNS_AT_A_TIME = 40;
  * than five seconds for one of the service's database connections.
  */
 const RUNS_AT_A_TIME_ON_CLUSTER = 10;
-const SETTLED_WITHIN_MS = 90_000;
 const REPLAYS = "/api/v1/partner/webhooks/deliveries/replay";
 const SETTINGS = {
   WEBHOOK_TIMEOUT: "1s",
@@ -288,7 +284,7 @@ async function applyIncident(
 async function drain(lender: LenderTwin & { code: string }, { rows }: World): Promise<number> {
   let parked = 0;
   for (;;) {
-    await rows.settled([lender.code], SETTLED_WITHIN_MS);
+    await rows.settled([lender.code]);
     const left = (await rows.published(lender.code)).filter(({ state }) => state === "parked");
     if (left.length === 0) return parked;
     parked += left.length;
