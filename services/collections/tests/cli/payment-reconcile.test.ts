@@ -5,10 +5,9 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { type Cli, withDirectUrl } from "../fixtures/processes.ts";
@@ -351,7 +350,9 @@ test("`payment reconcile` waits until another reconciliation of the lender has e
     [await lenderId()],
   );
   const ended = cli(...args(path, "--json"));
-  await delay(2_000);
+  // `commandsInProcess` replaces `write` by a mock.
+  const printed = () => (vi.isMockFunction(process.stderr.write) ? process.stderr.write.mock.calls.join("") : "");
+  await expect.poll(printed).toContain("Waiting until it has ended.");
   expect(await stored()).toMatchObject({ runs: 0 });
   await running.rollBack();
   const { code, stderr } = await ended;

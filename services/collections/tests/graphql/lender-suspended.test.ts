@@ -44,7 +44,7 @@ beforeAll(async () => {
   const worker = await startTestService({ settings: { DATABASE_URL: service.databaseUrl } });
   liveLinkId = (await setup.request(visited.visitId, { channels: [] }))["paymentLink"].id;
   await until(async () => (await setup.link(liveLinkId))["status"] === "MINTED");
-  await worker.worker!.stop(2_000);
+  await worker.worker!.stop(300_000);
   const other = await setup.visit();
   queuedLinkId = (await setup.request(other.visitId, { channels: ["EMAIL"] }))["paymentLink"].id;
   unvisited = await setup.visit();
@@ -135,7 +135,7 @@ describe("while the lender is suspended", () => {
     await expect.poll(kinds).toContain("payment.collected");
     await expect.poll(kinds).toContain("payment_link.unavailable");
     expect(setup.lender.mints).toHaveLength(calls);
-    await worker.worker!.stop(2_000);
+    await worker.worker!.stop(300_000);
   });
 });
 

@@ -54,7 +54,7 @@ beforeAll(async () => {
     };
   }
   // Stop the worker, so that from here on only the mutations change rows.
-  await service.worker!.stop(5_000);
+  await service.worker!.stop(300_000);
 
   async function aContext() {
     return { service, gateway, setup: await visitSetup(service) };

@@ -28,7 +28,7 @@ let elsewhere: LenderClient;
 
 beforeAll(async () => {
   relay = await aRelay((await emptyDatabase()).url);
-  const settings = { DATABASE_URL: relay.url };
+  const settings = { DATABASE_URL: relay.url, WEBHOOK_TIMEOUT: "5m" };
   const roles = ["server", "worker", "server", "worker"];
   const started = await Promise.all(roles.map((role) => startProcess({ ...settings, ROLE: role })));
   servers = started.filter((_, index) => roles[index] === "server");
@@ -128,7 +128,7 @@ test("no process is ready while PostgreSQL is unavailable, and all are ready aga
   await lender.waitForEvents(() => lender.loans.get("LN-1")?.sequence === 6);
 });
 
-test("every process stops in time even if PostgreSQL is unavailable", async () => {
+test("every process stops even if PostgreSQL is unavailable", async () => {
   await expect.poll(recordedDeliveries).toBe(lender.deliveries.length);
   relay.cut();
   const all = [...servers, ...workers];

@@ -64,7 +64,7 @@ test.concurrent("SIGTERM under load answers accepted requests, accepts no new on
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, counts: { bookings: answered } });
 });
 
-test.concurrent("SIGINT stops the service in time and loses nothing, even if a receiver and a mint endpoint hang", async ({
+test.concurrent("SIGINT stops the service and loses nothing, even if a receiver and a mint endpoint hang", async ({
   expect,
 }) => {
   const { url: databaseUrl } = await emptyDatabase();
