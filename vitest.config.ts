@@ -7,6 +7,7 @@ import { hasPooler } from "./tooling/postgres/src/start-pooler.ts";
 import { LEFT_OUT_ON_CLUSTER, testTags } from "./tooling/testing/src/left-out.ts";
 import { POLL_LIMIT_MS, TEST_LIMIT_MS } from "./tooling/testing/src/limits.ts";
 import { LongFilesFirst } from "./tooling/testing/src/long-files-first.ts";
+import { resultsReporter } from "./tooling/testing/src/results-reporter.ts";
 import { SummaryReporter } from "./tooling/testing/src/summary-reporter.ts";
 
 // The workers and the processes that tests start inherit it. With the compiled code of an earlier process, Node imports our
@@ -27,7 +28,7 @@ export default defineConfig(({ mode }) => ({
     ],
     globalSetup: "tooling/testing/src/global-setup.ts",
     setupFiles: ["tooling/testing/src/drop-after-file.ts", "packages/database/tests/no-future-ids.ts"],
-    reporters: ["default", new SummaryReporter(LEFT_OUT_ON_CLUSTER)],
+    reporters: ["default", new SummaryReporter(LEFT_OUT_ON_CLUSTER), ...resultsReporter(LEFT_OUT_ON_CLUSTER)],
     pool: "forks",
     // The test files of a worker share the modules that they import, because importing takes most of the time
     // otherwise. They share nothing else: each file has a database of its own.

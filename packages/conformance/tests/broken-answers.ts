@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Broken } from "./broken-lender.ts";
+import { createMeeting } from "./meeting.ts";
 import { type LenderEvent, lenderWith, type Received, TestLender } from "./test-lender.ts";
 
 const right = TestLender.prototype;
@@ -113,13 +114,19 @@ export const ANSWERS: Broken[] = [
 ];
 
 function limited(atOnce: number): TestLender {
-  let underWay = 0;
+  const underWay = new Map<Received, string>();
+  let exceeded = Promise.withResolvers<void>();
   return lenderWith({
     async receive(request) {
-      underWay += 1;
-      const isTooMany = underWay > atOnce;
-      await wait(underWay > 1 ? 200 : 5);
-      underWay -= 1;
+      const body = request.rawBody.toString("utf8");
+      const isRepeated = [...underWay.values()].includes(body);
+      underWay.set(request, body);
+      const isTooMany = underWay.size > atOnce;
+      if (isTooMany) exceeded.resolve();
+      // Events that are sent at once stay under way until there are too many of them. A single event is alone.
+      await Promise.race([exceeded.promise, wait(underWay.size > 1 && !isRepeated ? 10_000 : 5)]);
+      underWay.delete(request);
+      if (underWay.size === 0) exceeded = Promise.withResolvers<void>();
       return isTooMany ? [429] : right.receive.call(this, request);
     },
   });
@@ -128,10 +135,11 @@ function limited(atOnce: number): TestLender {
 /** Keeps the current request in a variable that all requests share. */
 function overwriting(): TestLender {
   let current: LenderEvent;
+  const meet = createMeeting(50);
   return lenderWith({
     async take(event) {
       current = event;
-      await wait(5);
+      await meet();
       return right.take.call(this, current);
     },
   });

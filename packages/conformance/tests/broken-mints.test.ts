@@ -2,10 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { CHECKS } from "../src/index.ts";
 import type { Broken } from "./broken-lender.ts";
+import { createMeeting } from "./meeting.ts";
 import { namesOf, runOn } from "./run-on.ts";
 import { lenderWith, type MadeLink, type MintRequest, TestLender } from "./test-lender.ts";
 
 const right = TestLender.prototype;
+const meet = createMeeting();
 
 const BROKEN: Broken[] = [
   {
@@ -24,7 +26,7 @@ const BROKEN: Broken[] = [
       async linkFor(key, linkRequest) {
         const made = this.links.get(key);
         if (made !== undefined) return [200, this.answerWith(made)];
-        await wait(linkRequest.amount === 150 ? 50 : 0);
+        if (linkRequest.amount === 150) await meet();
         return this.keep(key, this.newLink(linkRequest));
       },
     }),
@@ -181,9 +183,11 @@ test("accepts a mint endpoint whose answer has the amount in minor units", async
 function refusingWhatIsUnderWay(): TestLender["linkFor"] {
   const underWay = new Set<string>();
   return async function linkFor(this: TestLender, key: string, linkRequest: MintRequest) {
-    if (underWay.has(key)) return [409, "in progress"];
+    const isUnderWay = underWay.has(key);
     underWay.add(key);
-    await wait(50);
+    const met = meet();
+    if (isUnderWay) return [409, "in progress"];
+    await met;
     underWay.delete(key);
     return this.keep(key, this.links.get(key) ?? this.newLink(linkRequest));
   };
@@ -202,7 +206,7 @@ function overwriting(): TestLender {
   return lenderWith({
     async linkFor(key, linkRequest) {
       current = linkRequest;
-      await wait(20);
+      await meet();
       return right.linkFor.call(this, key, current);
     },
   });
@@ -212,9 +216,10 @@ function oneAtATime(): TestLender {
   let isBusy = false;
   return lenderWith({
     async linkFor(key, linkRequest) {
+      const met = meet();
       if (isBusy && linkRequest.amount !== 150) return [503, "busy"];
       isBusy = true;
-      await wait(20);
+      await met;
       isBusy = false;
       return right.linkFor.call(this, key, linkRequest);
     },

@@ -1,8 +1,9 @@
-import { setTimeout as wait } from "node:timers/promises";
 import type { Broken } from "./broken-lender.ts";
+import { createMeeting } from "./meeting.ts";
 import { type LenderEvent, lenderWith, TestLender, viewOf } from "./test-lender.ts";
 
 const right = TestLender.prototype;
+const meet = createMeeting();
 
 /** Receivers that count an event twice, or let a loan go back to an older state. */
 export const ORDER: Broken[] = [
@@ -38,7 +39,7 @@ export const ORDER: Broken[] = [
     lender: lenderWith({
       async take(event) {
         const isKnown = this.seen.has(event.eventId);
-        if (event.sequence === 2) await wait(100);
+        if (event.sequence === 2) await meet();
         if (isKnown) return [200];
         return this.seen.has(event.eventId) ? [500, "duplicate key value"] : right.take.call(this, event);
       },

@@ -5,10 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { nodesOfThisMachine, packInto } from "@collections/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { KEY, MINT_AUTH, serve, TestLender } from "./test-lender.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const SIGNING = fileURLToPath(new URL("../../signing", import.meta.url));

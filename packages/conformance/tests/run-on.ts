@@ -15,7 +15,7 @@ export interface RunDetails {
 
 export function settingsFor(
   url: string,
-  { withState = true, timeoutMs = 10_000, stateLagMs = 10_000 }: RunDetails = {},
+  { withState = true, timeoutMs = 300_000, stateLagMs = 300_000 }: RunDetails = {},
 ): Settings {
   return {
     receiver: new URL(`${url}/hooks`),

@@ -1,6 +1,27 @@
-import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { inBatches } from "./batches.ts";
+
+// Whether a batch takes longer than usual must not depend on the speed of this machine.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Lets `ms` pass on the fake clock, with the work that becomes due. */
+async function pass(ms: number): Promise<void> {
+  await settled();
+  await vi.advanceTimersByTimeAsync(ms);
+  await settled();
+}
+
+/** Lets the batches start and end that need no time. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+}
+
+/** A run of this many milliseconds on the fake clock. */
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
 
 test("items that arrive while a single item is processed form the next batch together", async () => {
   const batches: number[][] = [];
@@ -14,8 +35,10 @@ test("items that arrive while a single item is processed form the next batch tog
     },
   });
   const first = double(1);
-  await delay(1);
+  await settled();
   const rest = Promise.all([double(2), double(3), double(4)]);
+  await pass(5);
+  await pass(5);
   expect(await first).toBe(2);
   expect(await rest).toEqual([4, 6, 8]);
   expect(batches).toEqual([[1], [2, 3, 4]]);
@@ -36,7 +59,9 @@ test("inBatches limits the items of a batch to maxItems and the batches that run
     },
   });
   const items = Array.from({ length: 100 }, (_, index) => index);
-  expect(await Promise.all(items.map(echo))).toEqual(items);
+  const answers = Promise.all(items.map(echo));
+  await pass(100);
+  expect(await answers).toEqual(items);
   expect(Math.max(...seen.map((batch) => batch.items))).toBe(8);
   expect(Math.max(...seen.map((batch) => batch.underWay))).toBe(2);
 });
@@ -55,12 +80,12 @@ test("while a batch runs, a second batch starts only when minItems items wait", 
     },
   });
   const answers = [echo(1)];
-  await delay(1);
+  await settled();
   answers.push(echo(2), echo(3));
-  await delay(5);
+  await pass(5);
   expect(batches).toEqual([[1]]);
   answers.push(echo(4));
-  await delay(5);
+  await pass(5);
   expect(batches).toEqual([[1], [2, 3, 4]]);
   for (const arrive of arrivals) arrive();
   expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
@@ -84,7 +109,12 @@ test("clients whose items shared a batch share the next batch too, although thei
     for (let turn = 0; turn < client; turn += 1) await nextTurn();
     await echo(client);
   };
-  await Promise.all([0, 1, 2, 3].map(askTwice));
+  const asked = Promise.all([0, 1, 2, 3].map(askTwice));
+  await pass(30);
+  // The second items arrive now, and wait 5 ms for each other.
+  await pass(5);
+  await pass(30);
+  await asked;
   expect(batches).toEqual([4, 4]);
 });
 
@@ -101,8 +131,12 @@ test("a single item does not wait for a batch that takes longer than usual", asy
     },
   });
   const stuck = echo(1);
-  await delay(1);
-  expect(await echo(2)).toBe(2);
+  await settled();
+  const second = echo(2);
+  await pass(99);
+  expect(batches).toEqual([[1]]);
+  await pass(1);
+  expect(await second).toBe(2);
   expect(await echo(3)).toBe(3);
   expect(batches).toEqual([[1], [2], [3]]);
   arrive();
@@ -122,7 +156,9 @@ test("a batch has items of only one kind, which is the kind of the item that has
     },
   });
   const items = ["a1", "b1", "a2", "a3", "b2"];
-  expect(await Promise.all(items.map(echo))).toEqual(items);
+  const answers = Promise.all(items.map(echo));
+  await pass(10);
+  expect(await answers).toEqual(items);
   expect(batches).toEqual([["a1", "a2"], ["b1", "b2"], ["a3"]]);
 });
 
@@ -141,15 +177,15 @@ test("items with the same lock never run in two batches at a time, and do not de
   });
   // "a3" is waiting when the batch of "a1" and "a2" starts. "a4" arrives while that batch runs.
   const answers = ["a1", "a2", "a3", "b1"].map(echo);
-  await delay(1);
+  await settled();
   answers.push(echo("a4"), echo("b2"));
-  await delay(1);
+  await settled();
   expect(batches).toEqual([["a1", "a2"], ["b1"]]);
   arrivals[1]!();
-  await delay(1);
+  await settled();
   expect(batches.slice(2)).toEqual([["b2"]]);
   arrivals[0]!();
-  await delay(1);
+  await settled();
   expect(batches.slice(3)).toEqual([["a3", "a4"]]);
   for (const arrive of arrivals) arrive();
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "b1", "a4", "b2"]);
@@ -170,12 +206,14 @@ test("items that waited for a lock run after an item that needs no lock", async 
     },
   });
   const answers = ["a1", "a2", "a3", "a4", "b1"].map(echo);
-  await delay(1);
+  await settled();
   expect(batches).toEqual([["a1", "a2"]]);
   arrivals[0]!();
-  await expect.poll(() => batches[1]).toEqual(["b1", "a3"]);
+  await pass(5);
+  expect(batches[1]).toEqual(["b1", "a3"]);
   arrivals[1]!();
-  await expect.poll(() => batches[2]).toEqual(["a4"]);
+  await pass(5);
+  expect(batches[2]).toEqual(["a4"]);
   arrivals[2]!();
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "a4", "b1"]);
 });
@@ -191,7 +229,9 @@ test("a failed batch releases its locks for the next one", async () => {
       return items;
     },
   });
-  const outcomes = await Promise.allSettled(["a1", "a2"].map(echo));
+  const settling = Promise.allSettled(["a1", "a2"].map(echo));
+  await pass(10);
+  const outcomes = await settling;
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
 });
 
@@ -246,7 +286,7 @@ test.for([{ lockOf: undefined }, { lockOf: () => "one" }])(
       run: (items) => new Promise((resolve) => (finish = () => resolve(items))),
     });
     const first = stalled(0);
-    await delay(5);
+    await settled();
     const crowd = Array.from({ length: 5_001 }, (_, index) => stalled(index));
     await expect(crowd.at(-1)).rejects.toMatchObject({ code: "OVERLOADED", waiting: 5_000 });
     finish();
@@ -269,15 +309,15 @@ test("minItems applies to each kind separately: items and running batches of ano
     },
   });
   const answers = [echo("a1")];
-  await delay(1);
+  await settled();
   answers.push(echo("b1"), echo("a2"), echo("a3"));
-  await delay(5);
+  await pass(5);
   expect(batches).toEqual([["a1"], ["b1"]]);
   answers.push(echo("b2"), echo("a4"));
-  await delay(5);
+  await pass(5);
   expect(batches).toEqual([["a1"], ["b1"], ["a2", "a3", "a4"]]);
   arrivals[1]!();
-  await delay(5);
+  await pass(5);
   expect(batches.at(-1)).toEqual(["b2"]);
   for (const arrive of arrivals) arrive();
   expect(await Promise.all(answers)).toEqual(["a1", "b1", "a2", "a3", "b2", "a4"]);
@@ -299,9 +339,10 @@ test("items are processed while a batch of their kind takes longer than usual, a
     },
   });
   const first = [echo("a1"), echo("a2")];
-  await delay(120);
+  await pass(120);
   expect(await echo("a3")).toBe("a3");
   const others = Promise.all([echo("a4"), echo("b1")]);
+  await pass(100);
   expect(await Promise.all(first)).toEqual(["a1", "a2"]);
   expect(await others).toEqual(["a4", "b1"]);
   expect(await Promise.all([echo("a5"), echo("b2")])).toEqual(["a5", "b2"]);
@@ -346,6 +387,7 @@ test("up to maxLateUncounted late batches do not count towards maxUnderWay, so t
   });
   const answers = ["a1", "a2", "b1", "c1", "d1"].map(echo);
   // "a2" waits for "a1", because both are of kind "a". "c1" starts as a third batch once "a1" and "b1" are late.
+  await pass(100);
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1"]);
   arrivals.get("c1")!();
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1", "d1"]);

@@ -1,12 +1,27 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Starts a TCP proxy to PostgreSQL. `cut` breaks all connections and rejects new ones, until `mend` is called. */
-export async function cuttableWire(to: URL): Promise<{ url: string; cut(): void; mend(): void; close(): void }> {
+export interface CuttableWire {
+  readonly url: string;
+  /** Breaks all connections and rejects new ones, until `mend` is called. */
+  cut(): void;
+  mend(): void;
+  /** Resolves when a new connection is rejected. */
+  refused(): Promise<unknown>;
+  close(): void;
+}
+
+/** Starts a TCP proxy to PostgreSQL. */
+export async function cuttableWire(to: URL): Promise<CuttableWire> {
   const sockets = new Set<Socket>();
+  const refusals = new EventEmitter();
   let isCut = false;
   const server = createServer((near) => {
-    if (isCut) return void near.destroy();
+    if (isCut) {
+      near.destroy();
+      refusals.emit("refusal");
+      return;
+    }
     const far = connect(Number(to.port), to.hostname);
     for (const socket of [near, far]) {
       sockets.add(socket);
@@ -26,6 +41,7 @@ export async function cuttableWire(to: URL): Promise<{ url: string; cut(): void;
       for (const socket of sockets) socket.destroy();
     },
     mend: () => (isCut = false),
+    refused: () => once(refusals, "refusal"),
     close: () => void server.close(),
   };
 }

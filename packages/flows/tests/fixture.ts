@@ -47,6 +47,8 @@ export async function flowsDatabaseUrl(): Promise<string> {
 /** Opens a database again, as another process would, and closes it after the tests. */
 export async function openDatabase(url: string, options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const database = await createDatabase({ url, directUrl: directUrl(url), schemas: SCHEMAS, ...options });
+  // Many calls at once wait for a client of the pool, which takes long on a slow machine.
+  database.pool.options.connectionTimeoutMillis = 300_000;
   afterAll(() => database.close());
   return database;
 }

@@ -96,7 +96,7 @@ export async function linkStage(
     mailer,
     whatsapp: createWhatsApp({ baseUrl: whatsapp.url, outbound }),
     environment: ENVIRONMENT,
-    mintTimeoutMs: 5_000,
+    mintTimeoutMs: 300_000,
     ...changes,
   };
 

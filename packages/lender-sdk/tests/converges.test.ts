@@ -3,7 +3,7 @@ import { emptyDatabase } from "@collections/testing";
 import * as fc from "fast-check";
 import { readFile } from "node:fs/promises";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   type CaseSnapshot,
   createReceiver,
@@ -17,8 +17,6 @@ import {
 } from "../src/index.ts";
 import { MortalPool } from "./mortal-pool.ts";
 import { aState, anEvent, aWebhook, KEY_ID, SECRET } from "./signed-webhook.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const SCHEMA = await readFile(new URL("../sql/receiver.sql", import.meta.url), "utf8");
 const LOANS = 3;

@@ -4,12 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { CollectionsClient } from "../src/index.ts";
 import { parseExact } from "../src/exact-json.ts";
 import { KEY_ID, SECRET, startScriptedService } from "./scripted-service.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 interface Schema {
   readonly $ref?: string;

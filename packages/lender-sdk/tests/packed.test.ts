@@ -5,9 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { nodesOfThisMachine, packInto } from "@collections/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
+import { afterAll, beforeAll, expect, test } from "vitest";
 
 const PACKAGES = ["lender-sdk", "signing"].map((name) => fileURLToPath(new URL(`../../${name}`, import.meta.url)));
 /**

@@ -94,7 +94,7 @@ async function openGateway(answer: (response: ServerResponse) => void) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/send`;
   return {
     requests,
-    sms: (body: string, timeoutMs = 5_000) =>
+    sms: (body: string, timeoutMs = 300_000) =>
       createSmsGateway({ url, headers: { authorization: "Key secret" }, body, outbound, timeoutMs }),
     async [Symbol.asyncDispose]() {
       await outbound.close();

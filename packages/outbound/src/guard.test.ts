@@ -119,7 +119,7 @@ test("rejected URLs are not cached, because they may be long", async () => {
     const url = Buffer.alloc(1_000_000, `https://lender.example/${asked}`).toString("latin1");
     expect(await ask(outbound, url)).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS" });
   }
-  await expect.poll(async () => (await heldBytes()) - before, { timeout: 3_000 }).toBeLessThan(8_000_000);
+  await expect.poll(async () => (await heldBytes()) - before).toBeLessThan(8_000_000);
 });
 
 function resolved(address: string): ResolvedAddress {
@@ -165,5 +165,5 @@ function open(options: OutboundOptions): Outbound {
 }
 
 function ask(outbound: Outbound, url = "https://lender.example/") {
-  return outbound.request({ method: "POST", url, body: "{}", timeoutMs: 2_000 });
+  return outbound.request({ method: "POST", url, body: "{}", timeoutMs: 300_000 });
 }

@@ -76,5 +76,5 @@ function post(
   request: Partial<OutboundRequest> = {},
   outbound = open({ allow: `127.0.0.1:${origin.port}` }),
 ) {
-  return outbound.request({ method: "POST", url: `${origin.url}/hooks`, body: "{}", timeoutMs: 5_000, ...request });
+  return outbound.request({ method: "POST", url: `${origin.url}/hooks`, body: "{}", timeoutMs: 300_000, ...request });
 }

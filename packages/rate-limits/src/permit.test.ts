@@ -14,13 +14,14 @@ afterAll(async () => {
   await elsewhere.close();
 });
 
-const MINUTE = { windowMs: 60_000, aheadMs: 2_000, timeoutMs: 5_000 };
+/** Long times, so that no test depends on how fast this machine is: the tests make stored uses older. */
+const HOUR = { windowMs: 3_600_000, aheadMs: 600_000, timeoutMs: 300_000 };
 
 function aRequest(subject: string, fields: Partial<PermitRequest> = {}): PermitRequest {
   return { subject, limit: "confirm", quota: 6, need: 1, ahead: 0, unused: undefined, ...fields };
 }
 
-async function take(request: PermitRequest, on: Database = database, rules = MINUTE): Promise<PermitGrant> {
+async function take(request: PermitRequest, on: Database = database, rules = HOUR): Promise<PermitGrant> {
   const [grant] = await takePermits(on.em(), [request], rules);
   return grant!;
 }
@@ -34,24 +35,24 @@ async function pass(subject: string, ms: number): Promise<void> {
   ]);
 }
 
-test("takePermits grants exactly the quota, and more only a minute after the first use", async () => {
+test("takePermits grants exactly the quota, and more only an hour after the first use", async () => {
   for (const remaining of [5, 4, 3, 2, 1, 0]) {
     expect(await take(aRequest("six"))).toMatchObject({ granted: 1, ahead: 0, remaining });
-    await pass("six", 1_000);
+    await pass("six", 300_000);
   }
   expect(await take(aRequest("six", { need: 3 }))).toMatchObject({ granted: 0, remaining: 0 });
   const { freesInMs } = await take(aRequest("six"));
-  expect(freesInMs).toBeGreaterThan(53_000);
-  expect(freesInMs).toBeLessThanOrEqual(54_000);
-  await pass("six", freesInMs - 1_000);
+  expect(freesInMs).toBeGreaterThan(1_500_000);
+  expect(freesInMs).toBeLessThanOrEqual(1_800_000);
+  await pass("six", freesInMs - 200_000);
   expect(await take(aRequest("six"))).toMatchObject({ granted: 0 });
-  await pass("six", 1_000);
+  await pass("six", 200_000);
   expect(await take(aRequest("six", { need: 2 }))).toMatchObject({ granted: 1, remaining: 0 });
 });
 
 test("takePermits counts each subject and each limit separately", async () => {
   const requests = [aRequest("b", { need: 6 }), aRequest("a"), aRequest("b", { limit: "health" })];
-  const grants = await takePermits(database.em(), requests, MINUTE);
+  const grants = await takePermits(database.em(), requests, HOUR);
   expect(grants.map(({ granted, remaining }) => [granted, remaining])).toEqual([
     [6, 0],
     [1, 5],
@@ -59,15 +60,15 @@ test("takePermits counts each subject and each limit separately", async () => {
   ]);
 });
 
-test("a prefetched permit counts as used until it is given back, or until a minute after it expires", async () => {
+test("a prefetched permit counts as used until it is given back, or until an hour after it expires", async () => {
   const many = (fields: Partial<PermitRequest>) => aRequest("ahead", { quota: 6_000, ahead: 1_000, ...fields });
   const first = await take(many({}));
   expect(first).toMatchObject({ granted: 1, ahead: 59, remaining: 5_940 });
-  await pass("ahead", 59_900);
+  await pass("ahead", 3_300_000);
   expect(await take(many({ ahead: 0 }))).toMatchObject({ remaining: 5_939 });
-  await pass("ahead", 1_000);
+  await pass("ahead", 600_000);
   expect(await take(many({ ahead: 0 }))).toMatchObject({ remaining: 5_939 });
-  await pass("ahead", 1_200);
+  await pass("ahead", 600_000);
   expect(await take(many({ ahead: 0 }))).toMatchObject({ remaining: 5_997 });
 
   const second = await take(aRequest("returned", { quota: 6_000, ahead: 1_000 }));
@@ -78,9 +79,9 @@ test("a prefetched permit counts as used until it is given back, or until a minu
 test("permits given back too late, or after a crash of PostgreSQL, do not add to the quota", async () => {
   const { aheadAt } = await take(aRequest("late", { quota: 6_000, ahead: 1_000 }));
   const unused = { count: 59, aheadAt };
-  await pass("late", 62_100);
+  await pass("late", 4_200_100);
   expect(
-    await take(aRequest("late", { quota: 6_000, need: 0, unused: { ...unused, aheadAt: aheadAt - 62_100n } })),
+    await take(aRequest("late", { quota: 6_000, need: 0, unused: { ...unused, aheadAt: aheadAt - 4_200_100n } })),
   ).toEqual(expect.objectContaining({ remaining: 6_000 }));
   await database.pool.query("truncate rate_limits.permit_window");
   expect(await take(aRequest("late", { quota: 6_000, need: 0, unused }))).toMatchObject({ remaining: 6_000 });
@@ -95,19 +96,18 @@ test("a lowered quota grants nothing while the permits in use exceed it, and a r
 test("two processes that request the same limits in opposite orders do not deadlock", async () => {
   const requests = Array.from({ length: 20 }, (_, index) => aRequest(`crossed-${index}`, { quota: 1_000_000 }));
   const rounds = Array.from({ length: 50 }, (_, round) => [
-    takePermits(database.em(), requests, MINUTE),
-    takePermits(elsewhere.em(), requests.toReversed(), MINUTE),
+    takePermits(database.em(), requests, HOUR),
+    takePermits(elsewhere.em(), requests.toReversed(), HOUR),
     ...(round % 10 === 0 ? [forgetPermits(database.em(), 0)] : []),
   ]);
   await expect(Promise.all(rounds.flat())).resolves.toHaveLength(105);
 });
 
 test("no window has more uses than the quota while several clients take permits constantly", async () => {
-  const rules = { windowMs: 400, aheadMs: 20, timeoutMs: 5_000 };
+  const rules = { windowMs: 400, aheadMs: 20, timeoutMs: 300_000 };
   const uses: { from: number; to: number }[] = [];
-  const until = performance.now() + 1_300;
   async function greedy(on: Database, seed: number): Promise<void> {
-    for (let round = seed; performance.now() < until; round += 1) {
+    for (let round = seed; uses.length <= 60; round += 1) {
       const from = performance.now();
       const { granted } = await take(aRequest("greedy", { quota: 20, need: 1 + (round % 4) }), on, rules);
       for (let use = 0; use < granted; use += 1) uses.push({ from, to: performance.now() });
@@ -119,11 +119,10 @@ test("no window has more uses than the quota while several clients take permits 
     const certainlyInWindow = uses.filter((use) => use.from >= from && use.to < from + rules.windowMs);
     expect(certainlyInWindow.length).toBeLessThanOrEqual(20);
   }
-  expect(uses.length).toBeGreaterThan(40);
 });
 
 test("a window is never shorter than windowMs, not even by a fraction of a millisecond", async () => {
-  const rules = { windowMs: 20, aheadMs: 1, timeoutMs: 5_000 };
+  const rules = { windowMs: 20, aheadMs: 1, timeoutMs: 300_000 };
   const uses: { from: number; to: number }[] = [];
   while (uses.length < 50) {
     const from = performance.now();
@@ -138,9 +137,9 @@ test("forgetPermits deletes subjects without a request in the last two windows",
   await take(aRequest("gone"));
   await take(aRequest("here"));
   await database.pool.query(
-    "update rate_limits.permit_window set taken_at = now() - interval '121 s' where subject = 'gone'",
+    "update rate_limits.permit_window set taken_at = now() - interval '7201 s' where subject = 'gone'",
   );
-  await forgetPermits(database.em(), MINUTE.windowMs);
+  await forgetPermits(database.em(), HOUR.windowMs);
   const { rows } = await database.pool.query<{ subject: string }>(
     "select subject from rate_limits.permit_window where subject in ('gone', 'here')",
   );

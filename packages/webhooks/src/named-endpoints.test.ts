@@ -1,8 +1,9 @@
 import { newId, query, statement, transaction } from "@collections/database";
 import { createOutbound } from "@collections/outbound";
+import { until } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openReceiver, type Receiver } from "../tests/receiver.ts";
-import { eventsOn, KEY_ID, openTrial, SECRET, until } from "../tests/trial.ts";
+import { eventsOn, KEY_ID, openTrial, SECRET } from "../tests/trial.ts";
 import { addressOfNamed } from "./endpoint/address.ts";
 import {
   type AlertJob,
@@ -31,7 +32,7 @@ const em = () => database.em();
 const outbound = createOutbound({ allow: "127.0.0.1:*" });
 const SLOW = { suspendAfter: 20, probeIntervalMs: 900_000 };
 beforeAll(() => database.jobs.start());
-afterAll(() => Promise.all([database.jobs.stop(1_000), outbound.close()]));
+afterAll(() => Promise.all([database.jobs.stop(60_000), outbound.close()]));
 
 function register(tenantId: string, name: string, url: string | null, topics?: readonly string[]): Promise<void> {
   return transaction(em(), (tx) => upsertEndpoint(tx, { tenantId, name, url, topics }));
@@ -236,7 +237,7 @@ test("testEndpoint and recoverEndpoint affect only the named endpoint that they 
   const keysOf: (string | undefined)[] = [];
   const sender = {
     outbound,
-    timeoutMs: 10_000,
+    timeoutMs: 300_000,
     now: () => new Date(),
     signingKeyOf(_tenantId: string, endpoint?: string) {
       keysOf.push(endpoint);

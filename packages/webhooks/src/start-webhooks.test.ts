@@ -2,10 +2,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createOutbound } from "@collections/outbound";
 import { createDatabase, inSchema, migrate, newId, query, statement, transaction } from "@collections/database";
 import { sign } from "@collections/signing";
-import { directUrl, emptyDatabase } from "@collections/testing";
+import { directUrl, emptyDatabase, until } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openReceiver } from "../tests/receiver.ts";
-import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../tests/trial.ts";
+import { countIn, eventsOn, KEY_ID, openTrial, SECRET } from "../tests/trial.ts";
 import { raiseAlert } from "./endpoint/alert.ts";
 import { endpointOf } from "./endpoint/endpoint.ts";
 import { lease } from "./dispatch/lease.ts";
@@ -243,7 +243,6 @@ test("a delivery whose process died is attempted again after timeoutMs and lease
   const of = { lenderId, count: 1, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 100, beyondTimeoutMs: 300 };
   expect((await lease(database.em(), of)).deliveries).toHaveLength(1);
   await using _running = await start({ pollIntervalMs: 50 });
-  // With the default `leaseBeyondTimeoutMs` of 15 seconds, this wait would exceed its time limit.
   await receiver.arrived(1);
 });
 

@@ -24,6 +24,8 @@ const KEY = { keyId: KEY_ID, secret: SECRET };
 /** A log that writes nothing, for tests that cause errors. */
 export const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const POLL_INTERVAL_MS = 50;
+/** A receiver of a test has this much time to answer, so that a slow machine causes no failed attempts. */
+export const TIMEOUT_MS = 300_000;
 
 /** An event with its id, its number and the text of its body. */
 export interface NumberedEvent extends CheckedEvent {
@@ -63,6 +65,8 @@ export async function openTrial(): Promise<Trial> {
   });
   const database = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], works: true });
   const otherDatabase = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema] });
+  // Many calls at once wait for a client of the pool, which takes long on a slow machine.
+  for (const { pool } of [database, otherDatabase]) pool.options.connectionTimeoutMillis = TIMEOUT_MS;
   const outbound = createOutbound({ allow: "127.0.0.1:*" });
   afterAll(async () => {
     await outbound.close();
@@ -90,6 +94,7 @@ export async function openTrial(): Promise<Trial> {
         suspension,
         pollIntervalMs: POLL_INTERVAL_MS,
         log: NO_LOG,
+        timeoutMs: TIMEOUT_MS,
         onAttempt: (fact) => facts.push(fact),
         onProbe: (fact) => probes.push(fact),
         ...options,
@@ -114,6 +119,7 @@ export async function openTrial(): Promise<Trial> {
         outbound,
         signingKeyOf: () => KEY,
         log: NO_LOG,
+        timeoutMs: TIMEOUT_MS,
         onAttempt: (fact) => facts.push(fact),
         ...options,
       });
@@ -150,11 +156,6 @@ export function eventsOn(lenderId: string, loan: string, from: number, to: numbe
 function pingFor(lenderId: string): Ping {
   const eventId = newId();
   return { tenantId: lenderId, eventId, body: JSON.stringify({ eventId, loan: "ping", sequence: 0 }) };
-}
-
-/** Waits until `check` returns true. Calls it every few milliseconds. */
-export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** Counts the deliveries of a lender in a state. */

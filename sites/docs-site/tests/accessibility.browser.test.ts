@@ -4,8 +4,6 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type Page, PAGES } from "../src/contents.ts";
 import { serveDocumentation } from "./fixtures/serve-documentation.ts";
 
-/** The time limit of a test. It is long enough for three runs of axe-core on the longest page on a busy machine. */
-const BROWSER_TIMEOUT_MS = 180_000;
 /** The looks that differ from the light one in their colours only. */
 const OTHER_COLOURS = [
   { colorScheme: "dark", forcedColors: "none" },
@@ -27,7 +25,7 @@ const ON_PHONES = [...PAGES.filter((page) => !isOfPackage(page)), ...PAGES.filte
 describe.each([
   ["desktop", PAGES],
   ["phone", ON_PHONES],
-] as const)("on a %s", { timeout: BROWSER_TIMEOUT_MS }, (screen, pages) => {
+] as const)("on a %s", (screen, pages) => {
   let open: OpenPage;
 
   beforeAll(async () => {

@@ -4,8 +4,6 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CHAPTERS } from "../src/contents.ts";
 import { serveDocumentation } from "./fixtures/serve-documentation.ts";
 
-/** The time limit of a test. It is long enough for a real browser on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000;
 const DESKTOP_AND_PHONE: readonly Screen[] = ["desktop", "phone"];
 
 let origin: string;
@@ -16,7 +14,7 @@ beforeAll(async () => {
   afterFile(() => browser.close());
 });
 
-describe("the documentation in Chromium", { timeout: BROWSER_TIMEOUT_MS }, () => {
+describe("the documentation in Chromium", () => {
   describe.each([
     ["guide", "/docs"],
     ["errors", "/docs/errors"],

@@ -3,9 +3,6 @@ import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { serveDocumentation } from "./fixtures/serve-documentation.ts";
 
-/** The time limit of a test. It is long enough for a real browser on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000;
-
 let origin: string;
 let browser: Browser;
 
@@ -14,7 +11,7 @@ beforeAll(async () => {
   afterFile(() => browser.close());
 });
 
-describe("samples in several languages", { timeout: BROWSER_TIMEOUT_MS }, () => {
+describe("samples in several languages", () => {
   test("are tabs that arrow keys change, and the choice is kept on other pages", async () => {
     const { page } = await browser.open(`${origin}/docs/signing`);
     expect(await page.getByRole("tab").allTextContents()).toEqual([

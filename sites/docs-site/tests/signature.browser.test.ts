@@ -10,8 +10,6 @@ const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 const PATH = "/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm";
 const BODY = '{"amount":2500,"note":"आशा","link/id":1}';
 const TIMESTAMP = String(Date.now());
-/** The time limit of a test. It is long enough for a real browser on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000;
 const DESKTOP_AND_PHONE: readonly Screen[] = ["desktop", "phone"];
 
 let url: string;
@@ -55,7 +53,7 @@ async function causes({ page }: OpenPage): Promise<string[]> {
   return page.locator(".findings .cause").allTextContents();
 }
 
-describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
+describe("the debugger in the browser", () => {
   test("confirms a correct signature, and shows the text to sign", async () => {
     await ask(open, { Signature: signed({}) });
     expect(await verdict(open)).toBe("The signature is right");
@@ -123,7 +121,7 @@ describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
   });
 });
 
-describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
+describe("the secret", () => {
   test("never leaves the page: there is no request after loading", async () => {
     const fresh = await browser.open(url);
     const loaded = fresh.requests.length;
@@ -171,7 +169,7 @@ describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
   });
 });
 
-describe("the page", { timeout: BROWSER_TIMEOUT_MS }, () => {
+describe("the page", () => {
   test("fills the fields from a pasted curl command", async () => {
     const { page } = open;
     const signature = signed({ secret: `${SECRET}\n` });

@@ -20,7 +20,7 @@ const NO_NETWORK = [
   "--disable-background-networking",
   "--no-pings",
 ];
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 5 * 60_000;
 
 /**
  * Starts Chromium. Its sandbox is off, because root cannot use it, and the browser only opens our own pages. Throws

@@ -40,7 +40,7 @@ const SCREENSHOTS = fileURLToPath(new URL("../../../.data/screenshots", import.m
  * The time limit of an action on the page. It is shorter than a test's time limit, so that the test fails with
  * Playwright's message, which says what Playwright waited for.
  */
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 5 * 60_000;
 const SENDS_NO_REQUEST = /^(data|blob|about):/;
 
 /** Opens a URL and waits until everything has loaded. */

@@ -18,8 +18,8 @@ export interface UnitProcess {
   /** The address that the process prints when it is ready. */
   readonly url: string;
   log(): string;
-  /** Sends the signal. Returns the exit code and the time until the process ended. */
-  end(signal: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
+  /** Sends the signal. Returns the exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface Finished {
@@ -84,10 +84,9 @@ export class InstalledRelease {
       url,
       log: () => log,
       async end(signal) {
-        const since = performance.now();
         child.kill(signal);
         const [code] = await ended;
-        return { code, ms: performance.now() - since };
+        return code;
       },
     };
   }

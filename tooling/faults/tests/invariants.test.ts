@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Evidence } from "../src/invariants/evidence.ts";
 import { violationsIn } from "../src/invariants.ts";
 import { answersFair } from "../src/invariants/answers-fair.ts";
@@ -16,9 +16,6 @@ import { sequencesGapless } from "../src/invariants/sequences-gapless.ts";
 import { startOperator } from "../src/processes/service-process.ts";
 import { readVerification, reconcile, seenBy } from "../src/invariants/settle.ts";
 import { type SoundWorld, soundWorld } from "./sound-world.ts";
-
-// A process starts in a second, or in ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 let world: SoundWorld;
 let sound: Evidence;

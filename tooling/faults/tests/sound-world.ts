@@ -1,12 +1,11 @@
 import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
-import { afterFile, directUrl, emptyDatabase, testDatabase } from "@collections/testing";
+import { afterFile, directUrl, emptyDatabase, testDatabase, until } from "@collections/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { inject } from "vitest";
 import { copyBooks } from "../src/cluster/copy-books.ts";
-import { until } from "../src/deadline.ts";
 import { requestLinks } from "../src/traffic/link-traffic.ts";
 import { freePort } from "../src/processes/free-port.ts";
 import { importRow } from "../src/traffic/import-traffic.ts";
@@ -35,7 +34,6 @@ const SETTINGS: Settings = {
   LOG_LEVEL: "error",
 };
 const PAYMENTS = 3;
-const WITHIN_MS = 60_000;
 
 /**
  * Makes the database for tests: three loans, three payments of the first loan of which a part is reversed, and a link of
@@ -83,7 +81,7 @@ export async function soundWorld(): Promise<SoundWorld> {
   await askTwice(service.url, accessToken, model, rows, lender);
   const [linkId] = lender.links.keys();
   await pay(lender, model, "LN-1", "pay_by_link", linkId);
-  await until("no work is left", WITHIN_MS, async () => (await unsettled(rows)).length === 0, 50);
+  await until(async () => (await unsettled(rows)).length === 0);
   return { rows, books: inject("workerUrls").length > 0 ? await copyOf(rows) : rows, model, lender, settings };
 }
 
@@ -158,10 +156,11 @@ async function askTwice(
     random: Math.random,
     isOver: () => model.links.length === 2,
     isTooLate: () => false,
-    rest: () =>
-      until("the link is minted", WITHIN_MS, async () => {
+    async rest() {
+      await until(async function isMinted() {
         const { rows: open } = await rows.query("select from payment_links.payment_link where status = 'requested'");
         return open.length === 0 && lender.links.size === model.links.length;
-      }),
+      });
+    },
   });
 }

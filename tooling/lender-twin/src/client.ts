@@ -34,7 +34,7 @@ export interface CallOverrides {
    * client has set.
    */
   headers?: Record<string, string | string[] | null>;
-  /** The time limit for the complete answer; default 15 seconds. */
+  /** The time limit for the complete answer; default: the client's. */
   timeoutMs?: number;
 }
 
@@ -72,11 +72,14 @@ export class LenderClient {
   /** Every secret that this lender ever had, by key id: the service may still sign with an older key. */
   readonly secrets: Map<string, string> = new Map();
   readonly #now: () => number;
+  readonly #timeoutMs: number;
   readonly #agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   #connection: Partial<Connection> = {};
 
-  constructor(now: () => number = Date.now) {
+  /** @param timeoutMs the time limit for each complete answer; the default ends hung tests, also on a slow machine */
+  constructor(now: () => number = Date.now, timeoutMs: number = 5 * 60_000) {
     this.#now = now;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** Sets the service's URL and the key to sign with; omitted fields stay unchanged. */
@@ -120,7 +123,8 @@ export class LenderClient {
         typeof overrides.signature === "function" ? overrides.signature(right) : orElse(overrides.signature, right),
       ...overrides.headers,
     });
-    return this.#send<Body>(base, { method, path: target, headers, bytes, timeoutMs: overrides.timeoutMs ?? 15_000 });
+    const timeoutMs = overrides.timeoutMs ?? this.#timeoutMs;
+    return this.#send<Body>(base, { method, path: target, headers, bytes, timeoutMs });
   }
 
   /** Sends GET health, by which the service checks the API key, the secret and the clock of the lender. */

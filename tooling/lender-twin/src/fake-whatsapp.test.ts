@@ -94,7 +94,7 @@ test.each([
 
 test("with behaviour hang the server never answers", async () => {
   whatsApp.behaviour = "hang";
-  await expect(send(message(), { timeoutMs: 50 })).rejects.toThrow("timeout");
+  await expect(send(message(), { signal: AbortSignal.timeout(50) })).rejects.toThrow("timeout");
 });
 
 test("waitForMessages fails with the rejected requests in its message", async () => {
@@ -171,13 +171,13 @@ interface Sending {
   path?: string;
   method?: string;
   headers?: Record<string, string>;
-  timeoutMs?: number;
+  signal?: AbortSignal;
 }
 
-function send(body: object, { path = PATH, method = "POST", headers = {}, timeoutMs = 5_000 }: Sending = {}) {
+function send(body: object, { path = PATH, method = "POST", headers = {}, signal }: Sending = {}) {
   return fetch(whatsApp.url + path, {
     method,
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: signal ?? null,
     headers: { Authorization: "Bearer EAAG-token", "Content-Type": "application/json", ...headers },
     body: JSON.stringify(body),
   });

@@ -10,7 +10,7 @@ import {
   type MetaError,
   type TemplateMessage,
 } from "./template-message.ts";
-import { Waiting } from "./waiting.ts";
+import { WAIT_LIMIT_MS, Waiting } from "./waiting.ts";
 
 export interface FakeWhatsAppOptions {
   /** The access token that callers must send. */
@@ -122,7 +122,7 @@ export class FakeWhatsApp {
   /** Resolves with the messages when the condition is true for them. */
   async waitForMessages(
     condition: (messages: readonly WhatsAppMessage[]) => boolean,
-    timeoutMs = 10_000,
+    timeoutMs = WAIT_LIMIT_MS,
   ): Promise<readonly WhatsAppMessage[]> {
     await this.#waiting.until(
       () => condition(this.messages),

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import PostalMime from "postal-mime";
 import { SMTPServer, type SMTPServerDataStream } from "smtp-server";
-import { Waiting } from "./waiting.ts";
+import { WAIT_LIMIT_MS, Waiting } from "./waiting.ts";
 
 /** How the server answers: accepts the mail, rejects every recipient permanently, or never answers to the data. */
 export type MailBehaviour = "ok" | "reject" | "hang";
@@ -66,7 +66,7 @@ export class MailCatcher {
   }
 
   /** Resolves with the first mail that satisfies the condition, including earlier mails. */
-  async waitForMail(condition: (mail: CaughtMail) => boolean, timeoutMs = 10_000): Promise<CaughtMail> {
+  async waitForMail(condition: (mail: CaughtMail) => boolean, timeoutMs = WAIT_LIMIT_MS): Promise<CaughtMail> {
     let found: CaughtMail | undefined;
     await this.#waiting.until(
       () => (found = this.mails.find(condition)) !== undefined,

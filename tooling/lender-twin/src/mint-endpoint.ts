@@ -30,9 +30,13 @@ export interface MintedLink extends Omit<MintRequest, "amount"> {
   capturedMinor: bigint;
 }
 
-/** How the endpoint answers: correctly, with a wrong answer, or with a fault of the connection. */
+/**
+ * How the endpoint answers: correctly, with a wrong answer, or with a fault of the connection. `held` answers correctly
+ * after `answerHeld()`.
+ */
 export type MintBehaviour =
   | "ok"
+  | "held"
   | "refuse"
   | "garbage"
   | "noLinkId"
@@ -78,6 +82,7 @@ export class MintEndpoint {
   behaviour: MintBehaviour = "ok";
   readonly mints: MintRecord[] = [];
   readonly links: Map<string, MintedLink> = new Map();
+  readonly #held: (() => void)[] = [];
   readonly #linkIdByKey: Map<string, { rawBody: string; linkId: string }> = new Map();
   readonly #auth: MintAuth;
   readonly #secrets: ReadonlyMap<string, string>;
@@ -109,8 +114,14 @@ export class MintEndpoint {
     }
     const link = MINTS_NOTHING.has(record.behaviour.split(":", 1)[0] ?? "") ? null : this.#linkFor(record);
     if (link === null) answerWithout(record.behaviour, response);
+    else if (record.behaviour === "held") this.#held.push(() => answerWith("ok", link, response));
     else answerWith(record.behaviour, link, response);
     return record;
+  }
+
+  /** Answers the requests that arrived during the behaviour `held`. */
+  answerHeld(): void {
+    for (const answerNow of this.#held.splice(0)) answerNow();
   }
 
   #open({ headers, rawBody }: ReceivedRequest): MintRecord {

@@ -15,7 +15,7 @@ import {
   type RejectedDelivery,
 } from "./receiver.ts";
 import type { ReceivedRequest } from "./signer.ts";
-import { Waiting } from "./waiting.ts";
+import { WAIT_LIMIT_MS, Waiting } from "./waiting.ts";
 
 const MINT_PATH = "/mint-link";
 const CALLBACK_PATH = "/hooks/collections";
@@ -33,6 +33,8 @@ export interface LenderTwinOptions {
   now?: () => number;
   /** How long a payment's confirmation is retried; default 60 seconds. */
   confirmForMs?: number;
+  /** The time limit for the complete answer to a request; default 5 minutes. */
+  timeoutMs?: number;
   /** Called with one line of text for each thing that happens. */
   log?: (line: string) => void;
 }
@@ -66,7 +68,7 @@ export class LenderTwin extends LenderClient {
 
   constructor(server: Server, options: LenderTwinOptions) {
     const now = options.now ?? Date.now;
-    super(now);
+    super(now, options.timeoutMs);
     this.#server = server;
     this.#log = options.log ?? (() => {});
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -98,6 +100,11 @@ export class LenderTwin extends LenderClient {
 
   payUrl(linkId: string): string {
     return `${this.#publicUrl}/pay/${linkId}`;
+  }
+
+  /** Answers the mint requests that arrived during the behaviour `held`. */
+  answerHeldMints(): void {
+    this.#mint.answerHeld();
   }
 
   /** Every call of the mint endpoint, including rejected ones. */
@@ -201,7 +208,7 @@ export class LenderTwin extends LenderClient {
   /** Resolves with the events when the condition is true for them and all of them are applied to `loans`. */
   async waitForEvents(
     condition: (events: readonly ReceivedEvent[]) => boolean,
-    timeoutMs = 10_000,
+    timeoutMs = WAIT_LIMIT_MS,
   ): Promise<readonly ReceivedEvent[]> {
     await this.waitFor(() => condition(this.events), timeoutMs);
     await this.#receiver.settled();
@@ -209,7 +216,7 @@ export class LenderTwin extends LenderClient {
   }
 
   /** Resolves when the condition is true for the twin's records: mints, captures, loans, rejected … */
-  waitFor(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
+  waitFor(condition: () => boolean, timeoutMs = WAIT_LIMIT_MS): Promise<void> {
     return this.#waiting.until(condition, timeoutMs, () => this.#seen());
   }
 

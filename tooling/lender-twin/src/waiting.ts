@@ -1,3 +1,6 @@
+/** How long a caller waits by default. The limit ends hung tests, also on a slow machine. */
+export const WAIT_LIMIT_MS = 5 * 60_000;
+
 interface Waiter {
   isMet: () => boolean;
   resolve: () => void;

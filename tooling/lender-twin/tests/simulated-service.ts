@@ -80,7 +80,7 @@ export function post(
   url: string,
   body: object | string,
   headers: Record<string, string> = {},
-  forged: { timestamp?: string; secret?: string; sentBody?: string; timeoutMs?: number } = {},
+  forged: { timestamp?: string; secret?: string; sentBody?: string; signal?: AbortSignal } = {},
 ): Promise<Response> {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const timestamp = forged.timestamp ?? String(Date.now());
@@ -88,7 +88,7 @@ export function post(
   return fetch(url, {
     method: "POST",
     redirect: "manual",
-    signal: AbortSignal.timeout(forged.timeoutMs ?? 5_000),
+    signal: forged.signal ?? null,
     headers: {
       "Content-Type": "application/json",
       "X-Service-Timestamp": timestamp,

@@ -5,11 +5,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lintWithRedocly, lintWithSpectral } from "./lint.ts";
 import { ProgramError, runProgram } from "./program.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const DOCUMENT = fileURLToPath(new URL("../../../docs/openapi.json", import.meta.url));
 

@@ -15,7 +15,7 @@ export interface Pooler {
 }
 
 const NOBODY = 65534;
-const START_LIMIT_MS = 10_000;
+const START_LIMIT_MS = 120_000;
 const POLL_MS = 20;
 /** Where to look for pgbouncer. Debian installs it in a folder that only root's PATH contains. */
 const FOLDERS = ["", "/usr/sbin/", "/usr/local/sbin/"];

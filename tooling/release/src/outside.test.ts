@@ -4,14 +4,12 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { CommandError, run } from "./command.ts";
 import { EXAMPLES, copyExamples, exampleNames, importedBy, promisedOutputs, readManifest } from "./example.ts";
 import { HOST } from "./host-script.ts";
 import { HOST_OVERRIDES, installOutside, type Outside } from "./outside.ts";
 import { ROOT } from "./pack-all.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 

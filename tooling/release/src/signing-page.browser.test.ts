@@ -4,12 +4,10 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { copyExamples, EXAMPLES } from "./example.ts";
 import { npmInstall } from "./outside.ts";
 import { packAll } from "./pack-all.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 test("in a browser with the published files, the example's page signs and its worker verifies", async () => {
   const url = await servePage();

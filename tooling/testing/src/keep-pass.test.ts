@@ -1,43 +1,39 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { keepPass } from "./keep-pass.ts";
+import { keepPass, keptPass } from "./keep-pass.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "collections-passes-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const root = mkdtempSync(join(tmpdir(), "collections-passes-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const BEFORE = "fc0aab97f0043aa2";
 const AFTER = "0123456789abcdef";
 
-/**
- * Makes the files that turbo writes for a passed run: they are named by `hashes`, the hashes of the tree at the start
- * of the run. Pass no hashes for a failed run, for which turbo writes no files.
- */
-function runOf(name: string, ...hashes: string[]): { written: string; cache: string } {
-  const written = join(folder, name, "written");
-  mkdirSync(written, { recursive: true });
-  for (const hash of hashes) {
-    for (const ending of [".tar.zst", "-meta.json"]) writeFileSync(join(written, `${hash}${ending}`), name);
-  }
-  return { written, cache: join(folder, name, "cache") };
-}
-
-test("keepPass caches the result of a passed run if the tree has not changed since the start", () => {
-  const { written, cache } = runOf("same", BEFORE);
-  expect(keepPass(written, cache, BEFORE)).toBe(true);
-  expect(readdirSync(cache).toSorted()).toEqual([`${BEFORE}-meta.json`, `${BEFORE}.tar.zst`]);
+test("keepPass stores the report of a passed run for the unchanged tree", () => {
+  const folder = join(root, "same");
+  expect(keepPass(folder, BEFORE, BEFORE, ["a report", "2 passed, 0 failed"])).toBe(true);
+  expect(keptPass(folder, BEFORE)).toBe("a report\n2 passed, 0 failed\n");
 });
 
-test("keepPass does not cache the result of a passed run if the tree changed during the run", () => {
-  const { written, cache } = runOf("changed", BEFORE);
-  mkdirSync(cache);
-  expect(keepPass(written, cache, AFTER)).toBe(false);
-  expect(readdirSync(cache)).toEqual([]);
+test("keepPass stores nothing if the tree changed during the run", () => {
+  const folder = join(root, "changed");
+  expect(keepPass(folder, BEFORE, AFTER, ["2 passed, 0 failed"])).toBe(false);
+  expect(keptPass(folder, BEFORE)).toBeUndefined();
+  expect(keptPass(folder, AFTER)).toBeUndefined();
 });
 
-test("keepPass caches nothing of a failed run", () => {
-  const { written, cache } = runOf("failed");
-  expect(keepPass(written, cache, AFTER)).toBe(true);
-  expect(readdirSync(cache)).toEqual([]);
+test("keptPass returns nothing for a tree whose tests have not passed", () => {
+  const folder = join(root, "other");
+  keepPass(folder, BEFORE, BEFORE, ["2 passed, 0 failed"]);
+  expect(keptPass(folder, AFTER)).toBeUndefined();
+});
+
+test("keptPass ignores a report that a killed run left half written", () => {
+  const folder = join(root, "killed");
+  keepPass(folder, BEFORE, BEFORE, ["2 passed, 0 failed"]);
+  writeFileSync(join(folder, `${AFTER}.txt.part`), "2 passed");
+  expect(keptPass(folder, AFTER)).toBeUndefined();
+  expect(keepPass(folder, AFTER, AFTER, ["3 passed, 0 failed"])).toBe(true);
+  expect(keptPass(folder, AFTER)).toBe("3 passed, 0 failed\n");
 });

@@ -2,44 +2,54 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { delimiter, join } from "node:path";
 import { Client } from "pg";
-import { keepPass } from "./keep-pass.ts";
+import { keepPass, keptPass } from "./keep-pass.ts";
+import { LEFT_OUT_ON_CLUSTER } from "./left-out.ts";
+import { runTests } from "./run-tests.ts";
 
-const CACHE = ".turbo/cache";
-const ALL_TESTS = ["run", "all-tests"];
+/** Has the report of each passed run, under the hash of its tree. */
+const PASSES = ".turbo/passed-tests";
+/** The report of the last run of all tests, which .ci/run repeats at its end. */
+const REPORT = ".turbo/test-report.txt";
+/** Turbo leaves these variables out of the hash, so the tests do not get them. */
+const UNHASHED = /^(npm_|pnpm_|PNPM_)/;
 
 const [first, ...others] = process.argv.slice(2);
 
 if (first === undefined) {
-  await runAll();
+  await runAll(await tree());
 } else if (first === "--unless-passed" && others.length === 0) {
-  if ((await tree()).hasPassed) await run("turbo", [...ALL_TESTS, "--log-prefix=none", "--cache=local:r", inCache()]);
-  else await runAll();
+  const present = await tree();
+  const report = keptPass(PASSES, present.hash);
+  if (report === undefined) await runAll(present);
+  else process.stdout.write(`cache hit: all tests have passed on this tree. The report of that run:\n${report}`);
 } else {
-  await run("vitest", ["run", first, ...others]);
+  await vitest([first, ...others]);
 }
 
-/** Runs all tests. If they pass and the tree has not changed, caches the result. */
-async function runAll(): Promise<void> {
+/** Runs all tests. If they pass and the tree has not changed, keeps the report. */
+async function runAll(before: Tree): Promise<void> {
+  rmSync(REPORT, { force: true });
+  const hashed = Object.entries(process.env).filter(([name]) => !UNHASHED.test(name));
+  const { passed, report } = await runTests(process.cwd(), Object.fromEntries(hashed), LEFT_OUT_ON_CLUSTER);
   mkdirSync(".turbo", { recursive: true });
-  const written = mkdtempSync(".turbo/run-");
-  try {
-    await run("turbo", [...ALL_TESTS, "--log-prefix=none", "--force", `--cache-dir=${written}`]);
-    if (process.exitCode !== 0 || keepPass(written, CACHE, (await tree()).hash)) return;
-    process.stderr.write(
-      "The tree changed while the tests ran, so this result is not kept: pnpm verify will run them again.\n",
-    );
-  } finally {
-    rmSync(written, { recursive: true, force: true });
-  }
+  writeFileSync(REPORT, `${report.join("\n")}\n`);
+  process.exitCode = passed ? 0 : 1;
+  if (!passed) return;
+
+  const after = await tree();
+  if (keepPass(PASSES, before.hash, after.hash, report)) return;
+  process.stderr.write(
+    `The tree changed while the tests ran, so this result is not kept: pnpm verify will run them again. Changed: ${changes(before, after)}\n`,
+  );
 }
 
-/** Runs a tool of the repository in its root. The tool's exit code becomes this process's. */
-async function run(tool: string, args: string[]): Promise<void> {
-  const child = spawn(tool, args, { env: await environment(), stdio: "inherit", shell: isWindows() });
+/** Runs vitest in the root of the repository. Its exit code becomes this process's. */
+async function vitest(args: string[]): Promise<void> {
+  const child = spawn("vitest", ["run", ...args], { stdio: "inherit", shell: isWindows() });
   // Ignore the interrupt. The terminal sends it to the child too, and the child has to clean up before this process
   // ends.
   process.on("SIGINT", () => {});
@@ -47,27 +57,32 @@ async function run(tool: string, args: string[]): Promise<void> {
   process.exitCode = code ?? 1;
 }
 
-/** Returns the hash of the present files and environment, and whether the tests have already passed on them. */
-async function tree(): Promise<{ hash: string; hasPassed: boolean }> {
-  const options = { env: await environment(), encoding: "utf8", shell: isWindows(), maxBuffer: 1 << 28 } as const;
-  const { status, stdout, stderr } = spawnSync("turbo", [...ALL_TESTS, "--dry=json", inCache()], options);
-  if (status !== 0) throw new Error(`turbo failed to list the inputs of the tests: ${stderr}`);
-  const { tasks } = JSON.parse(stdout) as { tasks: { hash: string; cache: { status: string } }[] };
-  const [task] = tasks;
-  return { hash: task!.hash, hasPassed: task!.cache.status === "HIT" };
+interface Tree {
+  hash: string;
+  /** A hash of each file, by path. */
+  files: Readonly<Record<string, string>>;
 }
 
-function inCache(): string {
-  return `--cache-dir=${CACHE}`;
-}
-
-async function environment(): Promise<NodeJS.ProcessEnv> {
-  return {
+/** Returns the present files and environment, hashed by turbo. */
+async function tree(): Promise<Tree> {
+  const env = {
     ...process.env,
     TEST_SURROUNDINGS: await surroundings(),
     TURBO_TELEMETRY_DISABLED: "1",
     DO_NOT_TRACK: "1",
   };
+  const options = { env, encoding: "utf8", shell: isWindows(), maxBuffer: 1 << 28 } as const;
+  const { status, stdout, stderr } = spawnSync("turbo", ["run", "all-tests", "--dry=json"], options);
+  if (status !== 0) throw new Error(`turbo failed to list the inputs of the tests: ${stderr}`);
+  const { tasks } = JSON.parse(stdout) as { tasks: { hash: string; inputs: Record<string, string> }[] };
+  const [task] = tasks;
+  return { hash: task!.hash, files: task!.inputs };
+}
+
+/** Names the first files that differ. */
+function changes({ files: before }: Tree, { files: after }: Tree): string {
+  const names = Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
+  return names.slice(0, 10).join(", ") || "no file, but the environment or the programs in PATH.";
 }
 
 /**

@@ -43,7 +43,7 @@ beforeAll(async () => {
   );
   await database.pool.query("vacuum analyze cases.collection_case");
   await database.pool.query("vacuum analyze cases.promise");
-}, 120_000);
+});
 
 test.each<[string, Record<number, Value>]>([
   ["without a filter", {}],

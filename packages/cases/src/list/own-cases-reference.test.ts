@@ -63,7 +63,6 @@ describe.each(kinds)("in %s", (_kind, open) => {
         );
       }
     },
-    60_000,
   );
 
   test("openPromisesOf returns the open promise of each case of all lenders", async () => {

@@ -17,7 +17,7 @@ test("failedJobs lists a job that has failed for good and a job that is retried 
   await using opened = new AsyncDisposableStack();
   const database = await createDatabase({ url, schemas, works: true });
   opened.defer(() => database.close());
-  opened.defer(() => database.jobs.stop(1_000));
+  opened.defer(() => database.jobs.stop(60_000));
   expect(await failedJobs(database.em())).toEqual([]);
 
   await transaction(database.em(), async (tx) => {
@@ -32,7 +32,7 @@ test("failedJobs lists a job that has failed for good and a job that is retried 
     attempt === 1 ? Promise.reject(new Error("Busy.")) : Promise.resolve(),
   );
   await expect
-    .poll(() => failedJobs(database.em()), { timeout: 10_000, interval: 50 })
+    .poll(() => failedJobs(database.em()))
     .toEqual([
       {
         queue: "test.letters",

@@ -19,6 +19,17 @@ const spares = queue<Order>("test.spares", options);
 const queues = [orders, parcels, letters, calls, gifts, tools, spares];
 const schemas = [{ name: "test", entities: [], migrations: [], queues }];
 
+/**
+ * Postpones the jobs themselves by an hour, so that a head start on a slow machine comes first. The jobs without a head
+ * start are not postponed.
+ */
+const HOLD_BACK = `
+  create function hold_back() returns trigger language plpgsql as $$
+    begin new.start_after := new.start_after + interval '1 hour'; return new; end $$;
+  create trigger hold_back before insert on pgboss.job for each row
+    when (new.start_after > new.created_on) execute function hold_back()`;
+const MAKE_DUE = "update pgboss.job set start_after = now() where name = $1 and state = 'created'";
+
 let server: Database;
 let worker: Database;
 beforeAll(async () => {
@@ -27,9 +38,10 @@ beforeAll(async () => {
   server = await createDatabase({ url, schemas });
   worker = await createDatabase({ url, directUrl: directUrl(url), schemas, works: true });
   worker.signals.listen();
+  await server.pool.query(HOLD_BACK);
 });
 afterAll(async () => {
-  await worker.jobs.stop(1_000);
+  await worker.jobs.stop(60_000);
   await Promise.all([server.close(), worker.close()]);
 });
 
@@ -62,7 +74,14 @@ test("another process runs a job with a head start at once, and the job itself r
     .toBeGreaterThan(0);
   seen.length = 0;
   await order(orders, "milk");
-  await expect.poll(() => seen.filter((what) => what.startsWith("milk"))).toEqual(["milk 1 created", "milk 1 active"]);
+  const ofMilk = () => seen.filter((what) => what.startsWith("milk"));
+  await expect.poll(ofMilk).toEqual(["milk 1 created"]);
+  const { rows } = await server.pool.query(
+    "select extract(epoch from start_after - interval '1 hour' - created_on)::int as seconds from pgboss.job where data ->> 'item' = 'milk'",
+  );
+  expect(rows).toEqual([{ seconds: 1 }]);
+  await server.pool.query(MAKE_DUE, [orders.name]);
+  await expect.poll(ofMilk).toEqual(["milk 1 created", "milk 1 active"]);
 });
 
 test("after a head start that fails, the job itself still runs", async () => {
@@ -70,6 +89,8 @@ test("after a head start that fails, the job itself still runs", async () => {
     if (length === 1) throw new Error("The van has broken down.");
   });
   await order(parcels, "chair");
+  await expect.poll(() => seen).toEqual(["chair 1 created"]);
+  await server.pool.query(MAKE_DUE, [parcels.name]);
   await expect.poll(() => seen).toEqual(["chair 1 created", "chair 1 active"]);
 });
 
@@ -85,6 +106,7 @@ test("a job gets no head start while the worker is full, and runs when a slot is
   await order(calls, "third");
   await expect.poll(() => called).toContain("third 1 created");
   busy.resolve();
+  await server.pool.query(MAKE_DUE, [letters.name]);
   await expect.poll(() => seen.toSorted()).toEqual(["first 1 active", "first 1 created", "second 1 active"]);
 });
 
@@ -124,5 +146,7 @@ test("a rolled-back job gets no head start", async () => {
   });
   await expect(regretted).rejects.toThrow("change of mind");
   await order(gifts, "kept");
+  await expect.poll(() => seen).toEqual(["kept 1 created"]);
+  await server.pool.query(MAKE_DUE, [gifts.name]);
   await expect.poll(() => seen).toEqual(["kept 1 created", "kept 1 active"]);
 });

@@ -15,7 +15,7 @@ test("jobs run in a database whose package has a renamed schema, although the qu
     await enqueue(tx, reminders, { invoiceId: "INV-1" });
     await enqueueAll(tx, reminders, [{ data: { invoiceId: "INV-2" }, startAfter: new Date() }]);
   });
-  await expect.poll(() => reminded.toSorted(), { timeout: 5_000 }).toEqual(["INV-1", "INV-2"]);
-  await database.jobs.stop(1_000);
+  await expect.poll(() => reminded.toSorted()).toEqual(["INV-1", "INV-2"]);
+  await database.jobs.stop(60_000);
   await database.close();
 });

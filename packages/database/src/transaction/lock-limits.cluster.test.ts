@@ -1,6 +1,6 @@
 import { testDatabase } from "@collections/testing";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   createDatabase,
   type Database,
@@ -12,9 +12,6 @@ import {
   statement,
   transaction,
 } from "../index.ts";
-
-// A statement stops waiting for a lock after ten seconds.
-vi.setConfig({ testTimeout: 60_000 });
 
 const schema = {
   name: "held",

@@ -63,7 +63,7 @@ beforeAll(async () => {
           raise 'connection to the remote node failed' using errcode = '08006';
         end if;
         if (select silent from pg_dist_node n join reach.lender l on l.node = n.groupid where l.id = lender) then
-          perform pg_sleep(60);
+          perform pg_sleep(600);
         end if;
         return true;
       end $$;
@@ -142,7 +142,7 @@ test("queryReachable reads no rows when all nodes are down", async () => {
 
 test("after all nodes answer again, queryReachable reads all rows in one statement", async () => {
   await setAway();
-  await expect.poll(() => read(), { timeout: 10_000 }).toEqual([NEAR, FAR]);
+  await expect.poll(() => read()).toEqual([NEAR, FAR]);
   sent = [];
   expect(await read()).toEqual([NEAR, FAR]);
   expect(sent).toEqual(["reach.invoices"]);
@@ -158,9 +158,9 @@ test("after a transaction failed because a node is down, statements for the node
       ({ code }: { code?: string }) => code,
     );
   expect(await failure()).toBe("08006");
-  await expect.poll(failure, { timeout: 10_000 }).toBe("NODE_AWAY");
+  await expect.poll(failure).toBe("NODE_AWAY");
   await setAway();
-  await expect.poll(failure, { timeout: 10_000 }).toBeUndefined();
+  await expect.poll(failure).toBeUndefined();
 });
 
 test("connections that wait for a silent node are closed, so that statements for other lenders succeed", async () => {
@@ -178,7 +178,7 @@ test("connections that wait for a silent node are closed, so that statements for
   expect(await longOfOther).toEqual([{ slept: true }]);
   await expect(invoicesOf(FAR)).rejects.toMatchObject({ code: "NODE_AWAY" });
   await without.pool.query("update pg_dist_node set silent = false");
-  await expect.poll(() => invoicesOf(FAR).catch(() => []), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => invoicesOf(FAR).catch(() => [])).toHaveLength(1);
 });
 
 test("queryReachable throws the error of the query if the query fails while all nodes answer", async () => {

@@ -54,7 +54,7 @@ const insertNotes = statement(
 );
 const noteById = statement("trial.note-by-id", "select id, number from trial.note where id = $1");
 const insertAtCommit = statement("trial.insert-at-commit", "insert into trial.at_commit values (1)");
-const sleep = statement("trial.sleep", "select pg_sleep(30)");
+const sleep = statement("trial.sleep", "select pg_sleep(600)");
 
 let database: Database;
 let url: string;
@@ -302,10 +302,10 @@ describe("between processes", () => {
         database.jobs.work(jobs, { concurrency: 2 }, work),
         other.jobs.work(jobs, { concurrency: 2 }, work),
       ]);
-      await expect.poll(() => done.length, { timeout: 10_000 }).toBe(20);
+      await expect.poll(() => done.length).toBe(20);
       expect(new Set(done).size).toBe(20);
     } finally {
-      await other.jobs.stop(1_000);
+      await other.jobs.stop(60_000);
       await other.close();
     }
   });

@@ -29,7 +29,8 @@ async function until(): Promise<number> {
 }
 
 test("visibleUntil is shortly before the present if no transaction writes", async () => {
-  expect(await until()).toBeGreaterThan(now() - 100 * SECOND_MS);
+  const before = now();
+  expect(await until()).toBeGreaterThan(before - 100 * SECOND_MS);
   expect(await until()).toBeLessThan(now());
 });
 

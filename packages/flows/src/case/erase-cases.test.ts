@@ -2,7 +2,8 @@ import { type Case, visitOfFieldPartner } from "@collections/cases";
 import { newId, transaction } from "@collections/database";
 import type { FieldPartner } from "@collections/field-partners";
 import { type Lender, updateLender } from "@collections/lenders";
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { sessionsWaitingForLocks } from "@collections/testing";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   aCase,
   aFieldPartner,
@@ -200,15 +201,22 @@ describe("the erasure of ended cases", () => {
   });
 
   test("that is stopped ends after the present batch, and a later run erases the other cases", async () => {
+    // Erase the cases of the other tests, so that the present batch is one of this lender.
+    await eraseEndedCases(em(), inDays(366));
     for (let index = 0; index < 210; index++) await anEndedCase();
+    const holder = await database.pool.connect();
+    await holder.query("begin; lock table cases.visit in share mode");
     const stopping = new AbortController();
     const running = eraseEndedCases(em(), inDays(366), stopping.signal);
-    await vi.waitFor(async () => expect(await acts("cases.erased")).toHaveLength(1), { interval: 1 });
+    await expect.poll(() => sessionsWaitingForLocks(database.pool)).toBeGreaterThan(0);
     stopping.abort();
-    await running;
-    await eraseEndedCases(em(), inDays(366));
-    const cases = (await acts("cases.erased")).flatMap(({ data }) => data["cases"] as string[]);
-    expect(new Set(cases).size).toBe(210);
+    await holder.query("rollback");
+    holder.release();
+    expect(await running).toBe(200);
+    expect(await eraseEndedCases(em(), inDays(366))).toBe(10);
+    const batches = (await acts("cases.erased")).map(({ data }) => data["cases"] as string[]);
+    expect(batches.map(({ length }) => length)).toEqual([10, 200]);
+    expect(new Set(batches.flat()).size).toBe(210);
   });
 
   test("by two workers at once erases each case once", async () => {

@@ -29,5 +29,5 @@ test("a process that requests a link gets a signal when another process mints th
   expect(message).toMatchObject({ template: "payment_link" });
   await expect.poll(async () => (await link(requested)).status).toBe("sent");
   await expect.poll(() => seen).toContain(requested.id);
-  await worker.jobs.stop(1_000);
+  await worker.jobs.stop(60_000);
 });

@@ -63,12 +63,14 @@ describe("the answer to a mint call", () => {
     const behindWire = await openDatabase(wire.url);
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
-    twin.mintBehaviour = "slow:100";
+    twin.mintBehaviour = "held";
     const calls = twin.mints.length;
     const minting = mint(requested, { database: behindWire });
     await twin.waitFor(() => twin.mints.length > calls);
     wire.cut();
-    setTimeout(() => wire.mend(), 400);
+    twin.answerHeldMints();
+    await wire.refused();
+    wire.mend();
     await minting;
     wire.close();
     expect(await link(requested)).toMatchObject({ status: "minted", linkId: twin.mints.at(-1)!.linkId });
@@ -106,7 +108,7 @@ describe("a mint call of a worker that died after the claim", () => {
     const calls = twin.mints.length;
     await mint(requested);
     expect(await link(requested)).toMatchObject({ status: "requested" });
-    await sweepPaymentLinks(deps, new Date(Date.now() + 90_000));
+    await sweepPaymentLinks(deps, new Date(Date.now() + 400_000));
     await mint(requested);
     expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
     expect(twin.mints).toHaveLength(calls);

@@ -19,8 +19,8 @@ import { sweepPaymentLinks } from "./sweep-payment-links.ts";
 const database = await flowsDatabase();
 const { deps, lender, twin, visitedCase, request, link } = await linkStage(database);
 
-function sweepIn(seconds: number): Promise<void> {
-  return sweepPaymentLinks(deps, new Date(Date.now() + seconds * 1_000));
+function sweepIn(seconds: number, from: Date = new Date()): Promise<void> {
+  return sweepPaymentLinks(deps, new Date(from.getTime() + seconds * 1_000));
 }
 
 /** Deletes all jobs of this database. */
@@ -40,9 +40,9 @@ describe("a sweep", () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await loseJobs();
-    await sweepIn(25);
+    await sweepIn(25, requested.createdAt);
     expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
-    await sweepIn(35);
+    await sweepIn(35, requested.createdAt);
     const [job] = await jobsWith(database, mintPaymentLinkQueue, requested.id);
     await mintPaymentLink(deps, job!);
     expect(await link(requested)).toMatchObject({ status: "minted" });
@@ -54,12 +54,13 @@ describe("a sweep", () => {
   test("makes a link unavailable if its mint call has no recorded answer, and does not repeat the call", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
-    await claimMint(database.em(), { ...requested, now: new Date() });
+    const started = new Date();
+    await claimMint(database.em(), { ...requested, now: started });
     await loseJobs();
     const calls = twin.mints.length;
-    await sweepIn(60);
+    await sweepIn(359, started);
     expect(await link(requested)).toMatchObject({ status: "requested" });
-    await sweepIn(70);
+    await sweepIn(361, started);
     expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
     expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
     expect(twin.mints).toHaveLength(calls);
@@ -129,7 +130,7 @@ describe("a sweep", () => {
     await query(database.em(), moveToCase, [broken.id, newId(), "LN-NOBODY-KNOWS"]);
     const warnings: object[] = [];
     const log = { info: () => {}, warn: (facts: object) => void warnings.push(facts) };
-    await sweepPaymentLinks({ ...deps, log }, new Date(Date.now() + 130_000));
+    await sweepPaymentLinks({ ...deps, log }, new Date(Date.now() + 400_000));
     await query(database.em(), moveToCase, [broken.id, broken.caseId, broken.sourceLoanNumber]);
     expect(warnings).toEqual([{ lenderId: broken.lenderId, linkId: broken.id, error: expect.any(Error) }]);
     expect(await link(broken)).toMatchObject({ status: "requested" });

@@ -157,4 +157,4 @@ test("a process that dies at any statement has recorded the whole reversal or no
   }
   expect(sent).toBeGreaterThan(15);
   await expectBooksToHold();
-}, 60_000);
+});

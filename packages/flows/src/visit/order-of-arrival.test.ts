@@ -21,7 +21,6 @@ import { assignCase } from "../case/change-case.ts";
 import { verifyBooks } from "../books/verify-books.ts";
 
 const ORDERS = 4;
-const TIMEOUT_MS = 120_000;
 
 const database = await flowsDatabase();
 let fieldPartner: FieldPartner;
@@ -50,49 +49,41 @@ async function expectBooksToHold({ id: lenderId }: Lender): Promise<void> {
   expect((await verifyBooks(database.em(), { lenderId, now: new Date() })).problems).toEqual([]);
 }
 
-test(
-  "balances, confirmations, reversals and repeats give the same result in every order, if no payment clears the case",
-  async () => {
-    const stories = openHistory
-      .chain(withReversals)
-      .chain((facts) =>
-        fc.tuple(fc.constant(facts), fc.array(anyArrival(facts), { minLength: ORDERS, maxLength: ORDERS })),
-      );
-    const property = fc.asyncProperty(stories, async ([facts, arrivals]) => {
-      const lender = await aLenderOfItsOwn();
-      for (const arrival of arrivals) {
-        const loan = await play(lender, arrival);
-        expect(await currentCase(database, lender, loan)).toMatchObject({
-          cycle: 1,
-          outstandingMinor: 100n * BigInt(outstandingOf(facts)),
-          totalCollectedMinor: 100n * BigInt(collectedOf(facts)),
-          status: facts.some(({ kind }) => kind === "payment") ? "in_progress" : "assigned",
-        });
-      }
-      await expectBooksToHold(lender);
-    });
-    await fc.assert(property, { numRuns: 30 });
-  },
-  TIMEOUT_MS,
-);
+test("balances, confirmations, reversals and repeats give the same result in every order, if no payment clears the case", async () => {
+  const stories = openHistory
+    .chain(withReversals)
+    .chain((facts) =>
+      fc.tuple(fc.constant(facts), fc.array(anyArrival(facts), { minLength: ORDERS, maxLength: ORDERS })),
+    );
+  const property = fc.asyncProperty(stories, async ([facts, arrivals]) => {
+    const lender = await aLenderOfItsOwn();
+    for (const arrival of arrivals) {
+      const loan = await play(lender, arrival);
+      expect(await currentCase(database, lender, loan)).toMatchObject({
+        cycle: 1,
+        outstandingMinor: 100n * BigInt(outstandingOf(facts)),
+        totalCollectedMinor: 100n * BigInt(collectedOf(facts)),
+        status: facts.some(({ kind }) => kind === "payment") ? "in_progress" : "assigned",
+      });
+    }
+    await expectBooksToHold(lender);
+  });
+  await fc.assert(property, { numRuns: 30 });
+});
 
-test(
-  "repeats of balances and confirmations do not change the excess",
-  async () => {
-    const stories = openHistory.chain(anyRepeats);
-    const property = fc.asyncProperty(stories, async ({ order, withRepeats }) => {
-      const lender = await aLenderOfItsOwn();
-      for (const facts of [order, withRepeats]) {
-        const oneByOne = facts.map((fact) => [fact]);
-        const { excessMinor } = await currentCase(database, lender, await play(lender, oneByOne));
-        expect(excessMinor).toBe(100n * BigInt(excessOf(order)));
-      }
-      await expectBooksToHold(lender);
-    });
-    await fc.assert(property, { numRuns: 60 });
-  },
-  TIMEOUT_MS,
-);
+test("repeats of balances and confirmations do not change the excess", async () => {
+  const stories = openHistory.chain(anyRepeats);
+  const property = fc.asyncProperty(stories, async ({ order, withRepeats }) => {
+    const lender = await aLenderOfItsOwn();
+    for (const facts of [order, withRepeats]) {
+      const oneByOne = facts.map((fact) => [fact]);
+      const { excessMinor } = await currentCase(database, lender, await play(lender, oneByOne));
+      expect(excessMinor).toBe(100n * BigInt(excessOf(order)));
+    }
+    await expectBooksToHold(lender);
+  });
+  await fc.assert(property, { numRuns: 60 });
+});
 
 test("repeating a balance between two payments that it includes does not increase the applied part of the second payment", async () => {
   const lender = await aLenderOfItsOwn();
@@ -114,45 +105,37 @@ test("repeating a balance between two payments that it includes does not increas
   await expectBooksToHold(lender);
 });
 
-test(
-  "balances and confirmations in any order, even if they clear the case, leave consistent books and count each payment once",
-  async () => {
-    const stories = anyHistory.chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
-    const property = fc.asyncProperty(stories, async ([facts, arrival]) => {
-      const lender = await aLenderOfItsOwn();
-      const loan = await play(lender, arrival);
-      const cycles = await casesOfLoan(database.em(), lender.id, loan);
-      const collectedMinor = cycles.reduce((sum, { totalCollectedMinor }) => sum + totalCollectedMinor, 0n);
-      expect(collectedMinor).toBe(100n * BigInt(collectedOf(facts)));
-      for (const { status, outstandingMinor, closedAt } of cycles) {
-        expect([status, outstandingMinor === 0n]).toEqual([status, status === "collected" || status === "closed"]);
-        expect([status, closedAt !== null]).toEqual([status, outstandingMinor === 0n]);
-      }
-      await expectBooksToHold(lender);
-    });
-    await fc.assert(property, { numRuns: 60 });
-  },
-  TIMEOUT_MS,
-);
+test("balances and confirmations in any order, even if they clear the case, leave consistent books and count each payment once", async () => {
+  const stories = anyHistory.chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
+  const property = fc.asyncProperty(stories, async ([facts, arrival]) => {
+    const lender = await aLenderOfItsOwn();
+    const loan = await play(lender, arrival);
+    const cycles = await casesOfLoan(database.em(), lender.id, loan);
+    const collectedMinor = cycles.reduce((sum, { totalCollectedMinor }) => sum + totalCollectedMinor, 0n);
+    expect(collectedMinor).toBe(100n * BigInt(collectedOf(facts)));
+    for (const { status, outstandingMinor, closedAt } of cycles) {
+      expect([status, outstandingMinor === 0n]).toEqual([status, status === "collected" || status === "closed"]);
+      expect([status, closedAt !== null]).toEqual([status, outstandingMinor === 0n]);
+    }
+    await expectBooksToHold(lender);
+  });
+  await fc.assert(property, { numRuns: 60 });
+});
 
-test(
-  "payments and reversals in any order, even if they clear and reopen the case, leave consistent books and are counted once",
-  async () => {
-    const stories = anyHistory.chain(withReversals).chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
-    const property = fc.asyncProperty(stories, async ([facts, arrival]) => {
-      const lender = await aLenderOfItsOwn();
-      const loan = await play(lender, arrival);
-      const cycles = await casesOfLoan(database.em(), lender.id, loan);
-      const collectedMinor = cycles.reduce((sum, { totalCollectedMinor }) => sum + totalCollectedMinor, 0n);
-      expect(collectedMinor).toBe(100n * BigInt(collectedOf(facts)));
-      const current = cycles.filter(({ isCurrent, status }) => isCurrent && status === "collected");
-      expect(current.filter(({ outstandingMinor }) => outstandingMinor > 0n)).toEqual([]);
-      await expectBooksToHold(lender);
-    });
-    await fc.assert(property, { numRuns: 40 });
-  },
-  TIMEOUT_MS,
-);
+test("payments and reversals in any order, even if they clear and reopen the case, leave consistent books and are counted once", async () => {
+  const stories = anyHistory.chain(withReversals).chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
+  const property = fc.asyncProperty(stories, async ([facts, arrival]) => {
+    const lender = await aLenderOfItsOwn();
+    const loan = await play(lender, arrival);
+    const cycles = await casesOfLoan(database.em(), lender.id, loan);
+    const collectedMinor = cycles.reduce((sum, { totalCollectedMinor }) => sum + totalCollectedMinor, 0n);
+    expect(collectedMinor).toBe(100n * BigInt(collectedOf(facts)));
+    const current = cycles.filter(({ isCurrent, status }) => isCurrent && status === "collected");
+    expect(current.filter(({ outstandingMinor }) => outstandingMinor > 0n)).toEqual([]);
+    await expectBooksToHold(lender);
+  });
+  await fc.assert(property, { numRuns: 40 });
+});
 
 test("a balance and a confirmation that arrive at the same time give the same result in either order", async () => {
   const lender = await aLenderOfItsOwn();

@@ -1,6 +1,6 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
 import { sessionsWaitingForLocks, testDatabase } from "@collections/testing";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import {
   actsOn,
   commissionPlans,
@@ -167,7 +167,7 @@ test("an action waits for a concurrent action on the same lender, but not for on
   await transaction(database.em(), async (tx) => {
     await createKey(tx, vault, { lenderId: one.lender.id, environment: "sandbox" });
     second = aKey(one.lender.id).then(() => (isSecondDone = true));
-    await vi.waitUntil(async () => (await sessionsWaitingForLocks(database.pool)) > 0);
+    await expect.poll(() => sessionsWaitingForLocks(database.pool)).toBeGreaterThan(0);
     await aKey(other.lender.id);
     expect(isSecondDone).toBe(false);
   });
@@ -184,7 +184,7 @@ test(
     await older.query("begin");
     await older.query("select * from lenders.lender where id = $1 for update", [lender.id]);
     const updated = update(lender.id, { rateLimits: { confirm: 1 } });
-    await vi.waitUntil(async () => (await sessionsWaitingForLocks(database.pool)) > 0);
+    await expect.poll(() => sessionsWaitingForLocks(database.pool)).toBeGreaterThan(0);
     await older.query(`update lenders.lender set rate_limits = '{"import": 2}' where id = $1`, [lender.id]);
     await older.query("commit");
     older.release();

@@ -1,9 +1,9 @@
 import { createDatabase } from "@collections/database";
-import { directUrl } from "@collections/testing";
+import { directUrl, until } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { openReceiver } from "../../tests/receiver.ts";
 import type { DispatcherOptions } from "./dispatcher.ts";
-import { countIn, eventsOn, openTrial, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, openTrial } from "../../tests/trial.ts";
 import { webhooksSchema } from "../schema.ts";
 
 const MANY = 600;

@@ -1,9 +1,10 @@
+import { until } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import type { WebhookKey } from "../endpoint/webhook-key.ts";
 import { changeEndpoint, deliveryTotals, emit } from "../index.ts";
 import { openReceiver, type Received } from "../../tests/receiver.ts";
-import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, KEY_ID, openTrial, SECRET } from "../../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;
@@ -153,7 +154,7 @@ describe("a dispatcher that stops", () => {
     await using dispatcher = trial.dispatch({ maxPerEndpoint: 2 });
     await trial.publish(Array.from({ length: 8 }, (_, index) => eventsOn(lenderId, `LN-${index}`, 1, 1)).flat());
     await receiver.arrived(2);
-    const stopped = dispatcher.stop({ graceMs: 10_000 });
+    const stopped = dispatcher.stop({ graceMs: 300_000 });
     answerAll();
     await stopped;
     expect(receiver.received).toHaveLength(2);

@@ -1,8 +1,9 @@
 import { createOutbound } from "@collections/outbound";
 import { query, statement } from "@collections/database";
+import { until } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { openReceiver } from "../../tests/receiver.ts";
-import { countIn, eventsOn, KEY_ID, NO_LOG, openTrial, SECRET, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, KEY_ID, NO_LOG, openTrial, SECRET } from "../../tests/trial.ts";
 import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
 import type { AttemptFacts } from "./attempt-facts.ts";
 import { parseLadder } from "./ladder.ts";
@@ -26,7 +27,7 @@ function openLane(lenderId: string, options: Partial<LaneOptions> = {}) {
     sender: {
       outbound,
       signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
-      timeoutMs: 10_000,
+      timeoutMs: 300_000,
       now: () => new Date(),
     },
     slots: createSlots(8),

@@ -1,7 +1,7 @@
 import { newId, query, statement, transaction } from "@collections/database";
-import { sessionsWaitingForLocks } from "@collections/testing";
+import { sessionsWaitingForLocks, until } from "@collections/testing";
 import { expect, test } from "vitest";
-import { countIn, eventsOn, openTrial, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, openTrial } from "../../tests/trial.ts";
 import type { AttemptResult } from "../endpoint/attempt.ts";
 import { endpointOf } from "../endpoint/endpoint.ts";
 import { parseLadder } from "./ladder.ts";
@@ -102,7 +102,7 @@ function record(results: readonly DeliveredResults[]): Promise<Recorded[]> {
 async function deliveredResults(loans: readonly string[], events = 1): Promise<DeliveredResults> {
   const lenderId = await trial.addLender("https://example.com/");
   await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 1, events)));
-  const request = { lenderId, count: 10, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 1_000 };
+  const request = { lenderId, count: 10, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 600_000 };
   const { deliveries } = await lease(database.em(), request);
   const outcomes = deliveries.map((delivery) => outcomeOf(delivery, delivered(), parseLadder("0s"), Math.random));
   return { lenderId, outcomes };

@@ -15,7 +15,7 @@ afterAll(() => outbound.close());
 const sender: WebhookSender = {
   outbound,
   signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
-  timeoutMs: 300,
+  timeoutMs: 300_000,
   now: () => new Date(),
 };
 const body = '{ "eventId":"evt_1","loan":"LN-1","sequence":1,  "note":"₹" }';
@@ -74,9 +74,13 @@ describe("makeAttempt returns delivered", () => {
       response.writeHead(200);
       response.write("half of ");
     });
-    const { outcome, answer } = await makeAttempt(sender, attemptTo(receiver.url));
-    expect(outcome).toBe("delivered");
-    expect(answer?.body).toBe("half of ");
+    let result = await makeAttempt({ ...sender, timeoutMs: 300 }, attemptTo(receiver.url));
+    // On a busy machine, the status line may be late. Then an attempt with more time follows.
+    for (let timeoutMs = 1_200; result.error?.code === "TIMEOUT" && timeoutMs < 100_000; timeoutMs *= 4) {
+      result = await makeAttempt({ ...sender, timeoutMs }, attemptTo(receiver.url));
+    }
+    expect(result.outcome).toBe("delivered");
+    expect(result.answer?.body).toBe("half of ");
   });
 
   test("for a 2xx with a huge body, and keeps only the first 2 KB of the body", async () => {
@@ -104,7 +108,7 @@ describe("an attempt that delivers nothing", () => {
 
   test("to a receiver that does not answer fails with TIMEOUT", async () => {
     await using receiver = await openReceiver(() => {});
-    expect(await makeAttempt(sender, attemptTo(receiver.url))).toMatchObject({
+    expect(await makeAttempt({ ...sender, timeoutMs: 300 }, attemptTo(receiver.url))).toMatchObject({
       outcome: "failed",
       answer: null,
       error: { code: "TIMEOUT", detail: expect.stringContaining("300 ms") },

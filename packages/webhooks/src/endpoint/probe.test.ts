@@ -15,7 +15,7 @@ const prober: Prober = {
   sender: {
     outbound,
     signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
-    timeoutMs: 10_000,
+    timeoutMs: 300_000,
     now: () => new Date(),
   },
   pingOf(lenderId) {

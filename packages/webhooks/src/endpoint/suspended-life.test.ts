@@ -1,7 +1,8 @@
 import { query, statement, transaction } from "@collections/database";
+import { until } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { openReceiver, type Received } from "../../tests/receiver.ts";
-import { countIn, eventsOn, openTrial, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, openTrial } from "../../tests/trial.ts";
 import { changeEndpoint, deliveryTotals, endpointOf, parseLadder, recoverEndpoint, replayDelivery } from "../index.ts";
 
 const trial = await openTrial();

@@ -1,9 +1,10 @@
 import { publicId, query, statement } from "@collections/database";
 import { verify } from "@collections/signing";
+import { until } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { backlogs, lastFailedAttempt, oldestUndelivered, parseLadder, signedRequest } from "../index.ts";
 import { openReceiver } from "../../tests/receiver.ts";
-import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../../tests/trial.ts";
+import { countIn, eventsOn, KEY_ID, openTrial, SECRET } from "../../tests/trial.ts";
 
 const trial = await openTrial();
 const { database } = trial;

@@ -47,7 +47,7 @@ describe("the list of deliveries", () => {
     const [lenderId, otherId] = [await trial.addLender("https://example.com/"), await trial.addLender(null)];
     await trial.publish([...eventsOn(lenderId, "LN-1", 1, 2), ...eventsOn(lenderId, "LN/2", 1, 1)]);
     await trial.publish(eventsOn(otherId, "LN-1", 1, 1));
-    await lease(database.em(), { lenderId, count: 1, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 10_000 });
+    await lease(database.em(), { lenderId, count: 1, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 600_000 });
     const now = new Date();
     const list = async (filter: object) => {
       const { deliveries } = await listDeliveries(database.em(), { tenantId: lenderId, ...filter }, now);
@@ -161,7 +161,7 @@ describe("a test of the endpoint", () => {
   const sender = {
     outbound: createOutbound({ allow: "127.0.0.1:*" }),
     signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
-    timeoutMs: 1_000,
+    timeoutMs: 600_000,
     now: () => new Date(),
   };
 

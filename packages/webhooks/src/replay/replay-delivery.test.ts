@@ -1,4 +1,4 @@
-import { sessionsWaitingForLocks } from "@collections/testing";
+import { sessionsWaitingForLocks, until } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { deliveryById } from "../insight/delivery-log.ts";
@@ -6,7 +6,7 @@ import { lease } from "../dispatch/lease.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { type DeliveryRow, rowOf as rowIn, settleAs } from "../../tests/delivery-rows.ts";
 import { openReceiver } from "../../tests/receiver.ts";
-import { eventsOn, openTrial, until, type NumberedEvent } from "../../tests/trial.ts";
+import { eventsOn, openTrial, type NumberedEvent } from "../../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;
@@ -43,7 +43,7 @@ describe("the replay of one event", () => {
     const lenderId = await trial.addLender("http://127.0.0.1:9/");
     const [event] = await publish(lenderId, "LN-1", 1, 1);
     expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
-    await lease(database.em(), { lenderId, count: 1, afterLoan: "", timeoutMs: 1_000, firstAttemptsOnly: false });
+    await lease(database.em(), { lenderId, count: 1, afterLoan: "", timeoutMs: 600_000, firstAttemptsOnly: false });
     const before = await rowOf(lenderId, event!);
     expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "in_flight" });
     expect(await rowOf(lenderId, event!)).toEqual(before);

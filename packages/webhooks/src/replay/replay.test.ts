@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { sessionsWaitingForLocks } from "@collections/testing";
+import { sessionsWaitingForLocks, until } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { advanceReplays } from "./advance-replays.ts";
@@ -9,7 +9,7 @@ import { replayDelivery } from "./replay-delivery.ts";
 import { previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
 import { endRunningSession, rowOf, settleAs } from "../../tests/delivery-rows.ts";
 import { openReceiver } from "../../tests/receiver.ts";
-import { countIn, eventsOn, openTrial, until, type NumberedEvent } from "../../tests/trial.ts";
+import { countIn, eventsOn, openTrial, type NumberedEvent } from "../../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;

@@ -90,7 +90,7 @@ describe("partitions", () => {
           count: 8,
           afterLoan: "",
           firstAttemptsOnly: false,
-          timeoutMs: 1_000,
+          timeoutMs: 600_000,
         });
         for (const { deliveryId, body } of heads.deliveries) {
           expect(JSON.parse(body)).toMatchObject({ eventId: deliveryId });

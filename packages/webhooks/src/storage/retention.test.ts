@@ -50,7 +50,7 @@ describe("retention", () => {
       lenderId: run.lenderId,
       count: 5,
       afterLoan: "",
-      timeoutMs: 1_000,
+      timeoutMs: 600_000,
       firstAttemptsOnly: false,
     });
     expect(deliveries).toMatchObject([{ deliveryId: waiting, body: expect.stringContaining("LN-1") }]);

@@ -72,6 +72,7 @@ function readParts(
   // The client disconnected before its body was read, so no event will be emitted any more.
   if (request.destroyed) return Promise.reject(cutShort());
   return new Promise((resolve, reject) => {
+    const { socket } = request;
     let arrivedBytes = 0;
     function onData(part: Buffer): void {
       arrivedBytes += part.length;
@@ -96,9 +97,12 @@ function readParts(
     }
     function stop(): void {
       request.off("data", onData).off("end", onEnd).off("error", onCutShort).off("close", onCutShort);
+      socket.off("close", onCutShort);
     }
     if (held) held.onEvicted = fail;
     request.on("data", onData).on("end", onEnd).on("error", onCutShort).on("close", onCutShort);
+    // A request that `bodyPace` has answered emits no "close" when its connection is closed.
+    socket.on("close", onCutShort);
   });
 }
 

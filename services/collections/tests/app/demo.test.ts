@@ -12,94 +12,88 @@ import { expect, test } from "vitest";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 const DEMO = fileURLToPath(new URL("../../demo/app.ts", import.meta.url));
-/** A timeout that is long enough for a new database and thirty cases on a busy machine. */
-const TIMEOUT_MS = 300_000;
 
-test(
-  "pnpm demo:app shows thirty cases with a week of history, the sign-in code and the borrower's message, and stops on Ctrl-C",
-  async () => {
-    const demo = startDemo(["--port", "0"]);
-    await demo.printed(/(Ctrl-C)/);
-    const url = await demo.printed(/at +(http:\S+)\/app$/m);
-    const phone = await demo.printed(/phone +(\+\d+)/);
-    const app = new AppClient(url, await demo.printed(/token +(fpt_\S+)/));
-    expect((await fetch(`${url}/app`)).status).toBe(200);
+test("pnpm demo:app shows thirty cases with a week of history, the sign-in code and the borrower's message, and stops on Ctrl-C", async () => {
+  const demo = startDemo(["--port", "0"]);
+  await demo.printed(/(Ctrl-C)/);
+  const url = await demo.printed(/at +(http:\S+)\/app$/m);
+  const phone = await demo.printed(/phone +(\+\d+)/);
+  const app = new AppClient(url, await demo.printed(/token +(fpt_\S+)/));
+  expect((await fetch(`${url}/app`)).status).toBe(200);
 
-    // The thirty cases.
-    const cases = await readCases(app);
-    expect(Map.groupBy(cases, ({ lender }) => lender.code)).toMatchObject(
-      new Map([
-        ["ACME", { length: 14 }],
-        ["SHAKTI", { length: 10 }],
-        ["BETA", { length: 6 }],
-      ]),
-    );
-    expect(countBy(cases, ({ status }) => status)).toEqual({
-      ASSIGNED: 8,
-      IN_PROGRESS: 16,
-      ON_HOLD: 1,
-      COLLECTED: 3,
-      CLOSED: 1,
-      WITHDRAWN: 1,
-    });
-    expect(new Set(cases.map(({ bucket }) => bucket))).toEqual(new Set(["1-30", "31-60", "61-90", "90+"]));
-    expect(countBy(cases, ({ blockedReasonCode }) => String(blockedReasonCode))).toMatchObject({
-      ON_HOLD: 1,
-      DO_NOT_CONTACT: 1,
-    });
-    expect(cases.filter(({ borrower }) => /\p{Script=Devanagari}/u.test(borrower.displayName))).toHaveLength(8);
-    expect(cases.every(({ borrower }) => /, .+ 41\d{4}/.test(borrower.address))).toBe(true);
+  // The thirty cases.
+  const cases = await readCases(app);
+  expect(Map.groupBy(cases, ({ lender }) => lender.code)).toMatchObject(
+    new Map([
+      ["ACME", { length: 14 }],
+      ["SHAKTI", { length: 10 }],
+      ["BETA", { length: 6 }],
+    ]),
+  );
+  expect(countBy(cases, ({ status }) => status)).toEqual({
+    ASSIGNED: 8,
+    IN_PROGRESS: 16,
+    ON_HOLD: 1,
+    COLLECTED: 3,
+    CLOSED: 1,
+    WITHDRAWN: 1,
+  });
+  expect(new Set(cases.map(({ bucket }) => bucket))).toEqual(new Set(["1-30", "31-60", "61-90", "90+"]));
+  expect(countBy(cases, ({ blockedReasonCode }) => String(blockedReasonCode))).toMatchObject({
+    ON_HOLD: 1,
+    DO_NOT_CONTACT: 1,
+  });
+  expect(cases.filter(({ borrower }) => /\p{Script=Devanagari}/u.test(borrower.displayName))).toHaveLength(8);
+  expect(cases.every(({ borrower }) => /, .+ 41\d{4}/.test(borrower.address))).toBe(true);
 
-    // Two promises are due today, and one on each of the next three days. Promises of earlier days are kept or broken.
-    const today = dayIn("Asia/Kolkata", new Date());
-    const due = cases.flatMap(({ openPromise }) => (openPromise ? [daysBetween(today, openPromise.dueOn)] : []));
-    expect(due.toSorted((a, b) => a - b)).toEqual([0, 0, 1, 2, 3]);
+  // Two promises are due today, and one on each of the next three days. Promises of earlier days are kept or broken.
+  const today = dayIn("Asia/Kolkata", new Date());
+  const due = cases.flatMap(({ openPromise }) => (openPromise ? [daysBetween(today, openPromise.dueOn)] : []));
+  expect(due.toSorted((a, b) => a - b)).toEqual([0, 0, 1, 2, 3]);
 
-    // The visits, payments and earnings of the last week.
-    const vishnu = cases.find(({ loanTail }) => loanTail.endsWith("1003"))!;
-    expect(vishnu).toMatchObject({ totalCollected: { minor: "1000000" }, outstanding: { minor: "11500050" } });
-    expect(await dispositionsOf(app, vishnu.id)).toEqual(["CALLBACK_REQUESTED", "PROMISE_TO_PAY"]);
-    const { data } = await app.ask("{ earningLines(first: 20) { edges { node { status amount { minor } } } } }");
-    const lines = data!["earningLines"].edges.map(({ node }: { node: EarningLine }) => node);
-    const earned = countBy(lines as EarningLine[], ({ status }) => status);
-    expect(earned).toMatchObject({ PAID_OUT: 2, CREDITED: 1, PENDING: 2 });
-    expect(earned["REVERSED"]).toBeGreaterThan(0);
+  // The visits, payments and earnings of the last week.
+  const vishnu = cases.find(({ loanTail }) => loanTail.endsWith("1003"))!;
+  expect(vishnu).toMatchObject({ totalCollected: { minor: "1000000" }, outstanding: { minor: "11500050" } });
+  expect(await dispositionsOf(app, vishnu.id)).toEqual(["CALLBACK_REQUESTED", "PROMISE_TO_PAY"]);
+  const { data } = await app.ask("{ earningLines(first: 20) { edges { node { status amount { minor } } } } }");
+  const lines = data!["earningLines"].edges.map(({ node }: { node: EarningLine }) => node);
+  const earned = countBy(lines as EarningLine[], ({ status }) => status);
+  expect(earned).toMatchObject({ PAID_OUT: 2, CREDITED: 1, PENDING: 2 });
+  expect(earned["REVERSED"]).toBeGreaterThan(0);
 
-    // A link that is requested now reaches the borrower by WhatsApp, in the borrower's language.
-    const { id } = await linkOf(app, cases, { tail: "1001", minor: "250000" });
-    expect(await demo.printed(/WhatsApp to \+\d+:\n +(Dear .+)$/m)).toMatch(
-      /^Dear Ravi Kumar, Acme Finance asks you to pay ₹2,500\.00\. You can pay here: http:\S+$/,
-    );
-    const status = async () => {
-      const query = "query ($id: ID!) { paymentLink(id: $id) { status deliveries { channel status } } }";
-      return (await app.ask(query, { id })).data!["paymentLink"];
-    };
-    await expect
-      .poll(status, { timeout: 30_000, interval: 500 })
-      .toMatchObject({ status: "SENT", deliveries: expect.arrayContaining([{ channel: "WHATSAPP", status: "READ" }]) });
+  // A link that is requested now reaches the borrower by WhatsApp, in the borrower's language.
+  const { id } = await linkOf(app, cases, { tail: "1001", minor: "250000" });
+  expect(await demo.printed(/WhatsApp to \+\d+:\n +(Dear .+)$/m)).toMatch(
+    /^Dear Ravi Kumar, Acme Finance asks you to pay ₹2,500\.00\. You can pay here: http:\S+$/,
+  );
+  const status = async () => {
+    const query = "query ($id: ID!) { paymentLink(id: $id) { status deliveries { channel status } } }";
+    return (await app.ask(query, { id })).data!["paymentLink"];
+  };
+  await expect
+    .poll(status, { interval: 500 })
+    .toMatchObject({ status: "SENT", deliveries: expect.arrayContaining([{ channel: "WHATSAPP", status: "READ" }]) });
 
-    await linkOf(app, cases, { tail: "1013", minor: "62000" });
-    expect(await demo.printed(/WhatsApp to \+\d+:\n +(नमस्ते .+)$/m)).toMatch(
-      /^नमस्ते रेखा गायकवाड, Acme Finance का अनुरोध है कि आप ₹620\.00 का भुगतान करें। यहाँ भुगतान करें: http:\S+$/,
-    );
-    // Shakti Microfinance has no WhatsApp account, so its link comes by e-mail.
-    await linkOf(app, cases, { tail: "2001", minor: "300000" });
-    expect(await demo.printed(/E-mail to kavita\.jadhav@example\.com:\n +(.+)$/m)).toBe(
-      "Shakti Microfinance को ₹3,000.00 का भुगतान",
-    );
+  await linkOf(app, cases, { tail: "1013", minor: "62000" });
+  expect(await demo.printed(/WhatsApp to \+\d+:\n +(नमस्ते .+)$/m)).toMatch(
+    /^नमस्ते रेखा गायकवाड, Acme Finance का अनुरोध है कि आप ₹620\.00 का भुगतान करें। यहाँ भुगतान करें: http:\S+$/,
+  );
+  // Shakti Microfinance has no WhatsApp account, so its link comes by e-mail.
+  await linkOf(app, cases, { tail: "2001", minor: "300000" });
+  expect(await demo.printed(/E-mail to kavita\.jadhav@example\.com:\n +(.+)$/m)).toBe(
+    "Shakti Microfinance को ₹3,000.00 का भुगतान",
+  );
 
-    const stranger = new AppClient(url);
-    const { otpId } = await stranger.mutate("requestOtp", { phone }, "otpId");
-    const code = await demo.printed(/Code to sign in: (\d{6})/);
-    expect(await stranger.mutate("verifyOtp", { otpId, code }, "tokens { accessToken }")).toMatchObject({
-      __typename: "VerifyOtpPayload",
-    });
+  const stranger = new AppClient(url);
+  const { otpId } = await stranger.mutate("requestOtp", { phone }, "otpId");
+  const code = await demo.printed(/Code to sign in: (\d{6})/);
+  expect(await stranger.mutate("verifyOtp", { otpId, code }, "tokens { accessToken }")).toMatchObject({
+    __typename: "VerifyOtpPayload",
+  });
 
-    demo.process.kill("SIGINT");
-    expect(await demo.ended).toEqual([0, null]);
-  },
-  TIMEOUT_MS,
-);
+  demo.process.kill("SIGINT");
+  expect(await demo.ended).toEqual([0, null]);
+});
 
 test.runIf(process.platform === "linux")(
   "pnpm demo:app that is interrupted during its start ends every process and deletes its database",
@@ -107,34 +101,29 @@ test.runIf(process.platform === "linux")(
     const demo = startDemo(["--port", "0"]);
     const pid = demo.process.pid!;
     const dataDir = async () => (await descendantsOf(pid)).flatMap(({ command }) => DATA_DIR.exec(command) ?? []).at(0);
-    await expect.poll(dataDir, { timeout: 0.5 * TIMEOUT_MS }).toEqual(expect.any(String));
+    await expect.poll(dataDir).toEqual(expect.any(String));
     const [folder, processes] = [(await dataDir())!, await descendantsOf(pid)];
     demo.process.kill("SIGINT");
     expect(await demo.ended).toEqual([0, null]);
     expect(demo.output()).toContain("Stopped.");
     expect(demo.output()).not.toContain("/app");
-    await expect.poll(() => processes.filter(({ pid }) => existsSync(`/proc/${pid}`)), { timeout: 30_000 }).toEqual([]);
-    await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => processes.filter(({ pid }) => existsSync(`/proc/${pid}`))).toEqual([]);
+    await expect.poll(() => existsSync(folder)).toBe(false);
   },
-  TIMEOUT_MS,
 );
 
-test(
-  "pnpm demo:app names the port that is in use and the option for another port",
-  async () => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
-    const demo = startDemo(["--port", String(port)]);
-    expect(await demo.ended).toEqual([2, null]);
-    other.close();
-    expect(demo.output()).toBe(
-      `Port ${port} is in use, maybe by another pnpm demo:app. ` +
-        `Stop that program, or choose another port: pnpm demo:app --port ${port + 1}\n`,
-    );
-  },
-  TIMEOUT_MS,
-);
+test("pnpm demo:app names the port that is in use and the option for another port", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const demo = startDemo(["--port", String(port)]);
+  expect(await demo.ended).toEqual([2, null]);
+  other.close();
+  expect(demo.output()).toBe(
+    `Port ${port} is in use, maybe by another pnpm demo:app. ` +
+      `Stop that program, or choose another port: pnpm demo:app --port ${port + 1}\n`,
+  );
+});
 
 test.each([
   [["--port", "http"], "--port http is not a port. Expected a number from 0 to 65535"],
@@ -206,7 +195,7 @@ function startDemo(argv: readonly string[], env: Record<string, string> = {}): R
     output: () => output,
     async printed(pattern) {
       const found = () => (hasEnded ? "" : pattern.exec(output)?.[1]);
-      await expect.poll(found, { timeout: 0.5 * TIMEOUT_MS }).toEqual(expect.any(String));
+      await expect.poll(found).toEqual(expect.any(String));
       const text = found();
       if (!text) throw new Error(`The demo ended. It has printed:\n${output}`);
       return text;

@@ -1,12 +1,10 @@
 import { userInfo } from "node:os";
 import { newId, publicId } from "@collections/database";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 interface Listed {
   readonly entries: readonly (Record<string, unknown> & {

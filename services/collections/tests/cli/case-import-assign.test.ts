@@ -3,12 +3,10 @@ import { afterFile, sessionsWaitingForLocks } from "@collections/testing";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aRelay, type Cli } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "collections-cli-assign-"));
 afterFile(() => rmSync(folder, { recursive: true, force: true }));
@@ -118,7 +116,7 @@ describe("a file with the column assignTo", () => {
     await holder.query("begin");
     await holder.query("select from cases.collection_case where source_loan_number = 'P-1' for no key update");
     const running = commandsInProcess({ DATABASE_URL: relay.url })(...importArgs(path, "--yes", "--json"));
-    await expect.poll(() => sessionsWaitingForLocks(pool), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => sessionsWaitingForLocks(pool)).toBe(1);
     relay.loseNextCommit();
     await holder.query("rollback");
     holder.release();

@@ -8,12 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aRelay, type Cli, withDirectUrl } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const CLI_MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "collections-cli-import-"));
@@ -83,7 +81,7 @@ async function lockLoan(loan: string): Promise<Client> {
 }
 
 async function waitForBlockedSession(): Promise<void> {
-  await expect.poll(() => sessionsWaitingForLocks(service.app.database.pool), { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => sessionsWaitingForLocks(service.app.database.pool)).toBe(1);
 }
 
 async function rollBackAndClose(holder: Client): Promise<void> {
@@ -263,7 +261,7 @@ describe("a file import whose process was killed", () => {
     const holder = await lockLoan("K-2100");
     const env = processEnv(service.databaseUrl);
     const victim = spawn(process.execPath, [CLI_MAIN, ...importArgs(path, "--yes")], { env, stdio: "ignore" });
-    await expect.poll(() => eventsOf("K"), { timeout: 60_000 }).toBe(1_998);
+    await expect.poll(() => eventsOf("K")).toBe(1_998);
     await waitForBlockedSession();
     victim.kill("SIGKILL");
     await once(victim, "exit");

@@ -1,12 +1,10 @@
 import { publicId } from "@collections/database";
 import { actsOn, lenderByCode } from "@collections/lenders";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { visitSetup, type VisitSetup } from "../fixtures/visit-setup.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const DAY_MS = 86_400_000;
 

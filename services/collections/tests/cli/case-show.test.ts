@@ -1,12 +1,10 @@
 import { parsePublicId, publicId } from "@collections/database";
 import { actsOnLoan, lenderByCode } from "@collections/lenders";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { dayFromNow, visitSetup, type VisitSetup } from "../fixtures/visit-setup.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const ADDRESS = { line1: "4 Lake Road", city: "Pune", latitude: 18.52, longitude: 73.85 };
 /** About 1,112 metres north of ADDRESS. */

@@ -1,14 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { actsOnFieldPartner } from "@collections/field-partners";
 import { Client } from "pg";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { aCaseHolder } from "../fixtures/case-holder.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import { aRegisteredFieldPartner, type Cli } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;

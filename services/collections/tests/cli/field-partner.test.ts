@@ -1,12 +1,10 @@
 import { parsePublicId, publicId } from "@collections/database";
 import { actsOnFieldPartner } from "@collections/field-partners";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { visitSetup, type VisitSetup } from "../fixtures/visit-setup.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let service: TestService;
 let cli: Cli;

@@ -1,11 +1,10 @@
+import { until } from "@collections/testing";
 import { parsePublicId, publicId } from "@collections/database";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { visitSetup, type VisitSetup } from "../fixtures/visit-setup.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 interface ShownFinding extends Record<string, unknown> {
   readonly kind: string;
@@ -41,16 +40,14 @@ beforeAll(async () => {
   await other.confirm("LN 'O' 9", { amount: 500, reference: "UTR1", paidAt: PAID_AT, mode: "cash" });
   const reversal = { reference: "UTR1", reversalReference: "RV1", reversedAt: PAID_AT, amount: 400, reason: "bounced" };
   await setup.lender.reverse(loan, reversal);
-  linkId = await vi.waitFor(async () => {
+  linkId = await until(async () => {
     const shown = (await cli.json("case", "show", code, loan)) as {
       caseId: string;
       links: { linkId: string | null }[];
     };
     ({ caseId } = shown);
-    const [link] = shown.links;
-    if (!link?.linkId) throw new Error("The link is not minted yet.");
-    return link.linkId;
-  }, 20_000);
+    return shown.links[0]?.linkId;
+  });
 });
 
 async function find(...args: string[]): Promise<readonly ShownFinding[]> {

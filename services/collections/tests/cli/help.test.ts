@@ -3,12 +3,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
 import { explain } from "../../src/cli/terminal/refusal.ts";
 import { operatorsCli } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /**
  * No database listens at this URL, and none is needed: a wrong command line is reported before the database is used.

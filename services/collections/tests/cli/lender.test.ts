@@ -3,12 +3,10 @@ import { fileURLToPath } from "node:url";
 import { createDatabase, migrate } from "@collections/database";
 import { createVault, lenderByCode, mintRegistration, whatsappAccount } from "@collections/lenders";
 import { testDatabase } from "@collections/testing";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { type Cli, secretFile, withDirectUrl } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const OLD_KEY = "a".repeat(64);
 const NEW_KEY = "b".repeat(64);

@@ -68,7 +68,7 @@ describe("collections migrate", () => {
     const waits = cli("migrate", "--json");
     const waiting =
       "select from pg_stat_activity where query like 'set lock_timeout = 0;%' and wait_event_type = 'Lock'";
-    await expect.poll(async () => (await holder.query(waiting)).rowCount, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await holder.query(waiting)).rowCount).toBe(1);
     await holder.end();
     const { code, stdout, stderr } = await waits;
     expect({ code, answer: JSON.parse(stdout) as unknown }).toEqual({ code: 0, answer: { applied: [], unknown: [] } });

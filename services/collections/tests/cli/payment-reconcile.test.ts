@@ -5,15 +5,12 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { type Cli, withDirectUrl } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const CLI_MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "collections-cli-reconcile-"));
@@ -113,7 +110,7 @@ async function killWhileWaiting(...given: string[]): Promise<void> {
     ...withDirectUrl({ DATABASE_URL: service.databaseUrl }),
   };
   const victim = spawn(process.execPath, [CLI_MAIN, ...given], { env, stdio: "ignore" });
-  await expect.poll(() => sessionsWaitingForLocks(service.app.database.pool), { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => sessionsWaitingForLocks(service.app.database.pool)).toBe(1);
   victim.kill("SIGKILL");
   await once(victim, "exit");
 }
@@ -353,7 +350,9 @@ test("`payment reconcile` waits until another reconciliation of the lender has e
     [await lenderId()],
   );
   const ended = cli(...args(path, "--json"));
-  await delay(2_000);
+  // `commandsInProcess` replaces `write` by a mock.
+  const printed = () => (vi.isMockFunction(process.stderr.write) ? process.stderr.write.mock.calls.join("") : "");
+  await expect.poll(printed).toContain("Waiting until it has ended.");
   expect(await stored()).toMatchObject({ runs: 0 });
   await running.rollBack();
   const { code, stderr } = await ended;
@@ -369,7 +368,7 @@ test("`payment reconcile` leaves no rows of its run if it is killed", async () =
   const locks = await holdLocks("lock table ledger.reconciliation_difference in exclusive mode");
   await killWhileWaiting(...args(path));
   await locks.rollBack();
-  await expect.poll(stored, { timeout: 10_000 }).toMatchObject({ runs: 0, differences: 0, staged: 0, bookings: 3 });
+  await expect.poll(stored).toMatchObject({ runs: 0, differences: 0, staged: 0, bookings: 3 });
   expect((await reconcile(path)).answer).toMatchObject({ counts: { matched: 3, onlyYours: 1 } });
 });
 

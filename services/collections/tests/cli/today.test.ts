@@ -1,11 +1,9 @@
 import { dayIn } from "@collections/local-time";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { visitSetup, type VisitSetup } from "../fixtures/visit-setup.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const ZONE = "Asia/Kolkata";
 

@@ -1,3 +1,4 @@
+import { until } from "@collections/testing";
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -6,12 +7,10 @@ import { sign } from "@collections/lender-twin";
 import { actsOn, CREDENTIAL_MAX_AGE_MS, lenderByCode } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { deliveryTotals } from "@collections/webhooks";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { type Cli, operatorsCli } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 const REASON = `it's "बंद" for $(good)\nor \`not\``;
@@ -30,7 +29,7 @@ beforeAll(async () => {
   cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
   lender.receiverBehaviour = "status:503";
   await lender.importCases([aRow("LN-1"), aRow("LN-2")]);
-  await vi.waitUntil(async () => (await totals()).parked === 2, { timeout: 10_000 });
+  await until(async () => (await totals()).parked === 2);
   await lender.importCases([aRow("LN-3"), aRow("LN-4")]);
   const page = await cli.json(
     ..."delivery list --state parked --since 1h --kind case.created --lender".split(" "),

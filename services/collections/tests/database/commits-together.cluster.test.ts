@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import { migrate } from "@collections/database";
 import { afterFile, testDatabase } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, expect, inject, test, vi } from "vitest";
+import { beforeAll, expect, inject, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { aFaultyRelay, type Fault, type FaultyRelay } from "./fixtures/faulty-relay.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService } from "../fixtures/fixture.ts";
@@ -13,7 +12,6 @@ import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 // at each message of a mutation: they break the connection or terminate the coordinator's process. They do so for
 // messages from the service to the coordinator, and from the coordinator to a worker node, including PREPARE
 // TRANSACTION and COMMIT PREPARED.
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
 
 /**
  * A limit above the number of messages that a mutation sends on the connection from the service to the coordinator, or
@@ -113,17 +111,18 @@ const STORIES: Readonly<Record<Mutation, Story>> = {
 
 let ended = 0;
 
+/** A session that waits for the held message cannot end before that message is delivered. */
+const END_LIMIT_MS = 2_000;
+
 /**
  * Terminates the service's PostgreSQL processes on the coordinator. Citus' own processes continue, because they commit
- * or roll back prepared transactions.
+ * or roll back prepared transactions. Waits until the terminated sessions have ended, before the next message is
+ * delivered. Otherwise a session could still execute a COMMIT, which nothing undoes.
  */
 async function endProcessesOfTheService(): Promise<void> {
-  const { rowCount } = await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+  const { rowCount } = await admin.query(`select pg_terminate_backend(pid, ${END_LIMIT_MS}) from pg_stat_activity
     where datname = current_database() and application_name = 'collections-all'`);
   ended += rowCount!;
-  // Give the terminated sessions time to end before the next message is delivered. Otherwise a session could still
-  // execute a COMMIT, which nothing undoes.
-  await pause(20);
 }
 
 const FAULTS: Readonly<Record<string, Fault>> = {

@@ -3,12 +3,9 @@ import { firstIdAt, migrate, namedStatements, newId } from "@collections/databas
 import "@collections/flows";
 import { directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { execute, type PlanMode, prepare, type Scan } from "./fixtures/unanalysed-plans.ts";
-
-// The tests of this file take seconds, and much longer on a busy machine.
-vi.setConfig({ hookTimeout: 120_000 });
 
 const DAYS = 10;
 /** The number of payments, links, visits, promises and cases of each day. LENDER has 99 of 100 rows. */

@@ -1,8 +1,8 @@
 /** @module-tag one-node-plan */
 import { migrate } from "@collections/database";
-import { afterFile, directUrl, testDatabase } from "@collections/testing";
+import { afterFile, directUrl, testDatabase, until } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { growTables } from "./fixtures/grown-tables.ts";
 import { lendersNamed, locksManyLenders } from "./fixtures/lender-in-statement.ts";
@@ -60,12 +60,12 @@ beforeAll(async () => {
     lender.receiverBehaviour = () => ((refused += 1) === 1 ? "error500" : "ok");
     await importLoans({ lender, loans: ["LN-1", "LN-9"] });
     await payAll(story, await requestLink(story, "LN-1"));
-    await vi.waitUntil(() => SENT_EACH_SECOND.every((name) => sentSoFar.has(name)), 10_000);
+    await until(() => SENT_EACH_SECOND.every((name) => sentSoFar.has(name)));
     // Credentials are cached for a second. The test repeats requests until they are read again.
-    await vi.waitUntil(async () => {
+    await until(async () => {
       await importLoans({ lender, loans: ["LN-1", "LN-9"] });
       return sentSoFar.has("lenders.keys-by-id");
-    }, 10_000);
+    });
   });
   grown = await connected(story.service.databaseUrl);
   await growTables(grown);
@@ -77,7 +77,7 @@ beforeAll(async () => {
     [schemas.map(({ name }) => name)],
   );
   lenderTables = new Set(rows.map(({ name }) => name));
-}, 120_000);
+});
 
 describe("an SQL query of the hot paths", () => {
   test("is recorded during a confirmation, a delivery, an import, a mint call and a list of own cases", () => {

@@ -2,12 +2,11 @@ import { readFileSync } from "node:fs";
 import { distribute, migrate, type PackageSchema } from "@collections/database";
 import { emptyClusterDatabase } from "@collections/testing";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 
 // Migrates and distributes a cluster as the last release did, and adds rows. Then migrates and distributes it again
 // with the current code.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const released = Object.keys(
   JSON.parse(readFileSync(new URL("../../migrations.released.json", import.meta.url), "utf8")) as object,

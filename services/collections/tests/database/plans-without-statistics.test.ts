@@ -1,9 +1,9 @@
 /** @module-tag own-server */
 import { migrate } from "@collections/database";
 import { type Postgres, startPostgres, temporaryDataDir } from "@collections/postgres";
-import { afterFile } from "@collections/testing";
+import { afterFile, until } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { dropChecks, growTables } from "./fixtures/grown-tables.ts";
 import { queriesDuring, type SentQuery } from "./fixtures/sent-statements.ts";
@@ -58,7 +58,7 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
     const copies = (rows: number, table: string) =>
       Math.ceil((LARGE.has(table) ? ROWS : OTHER_ROWS) / Math.max(rows, 1));
     await growTables(filled, { copies, lenders: undefined, analyze: false });
-  }, 300_000);
+  });
 
   test("the test's requests cause SQL queries of confirmations, imports, case lists, links and deliveries", () => {
     expect(hot.map(({ name }) => name)).toEqual(
@@ -110,7 +110,7 @@ async function hotQueries(url: string): Promise<SentQuery[]> {
     await importLoans({ lender: story.lender, loans: ["LN-1", "LN-9"] });
     await payAll(story, await requestLink(story, "LN-1"));
     await lendersPayAtOnce(story);
-    await vi.waitUntil(() => sentSoFar.some(({ name }) => name === "webhooks.record-results"), 10_000);
+    await until(() => sentSoFar.some(({ name }) => name === "webhooks.record-results"));
   });
   const byName = new Map(sent.filter(isHot).map((query) => [query.name, query]));
   return [...byName.values()];

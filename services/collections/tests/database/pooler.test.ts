@@ -11,13 +11,11 @@ import {
 import { startPooler } from "@collections/postgres";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client, Pool } from "pg";
-import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { runService } from "../fixtures/processes.ts";
 import { aStory, requestLink, importLoans, payAll } from "./fixtures/service-story.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /**
  * The number of the pooler's sessions. It is lower than the number of the service's connections, so that consecutive

@@ -4,9 +4,9 @@ import { createDatabase, migrate, newId, transaction, type Tx } from "@collectio
 import { createFieldPartner, resumeFieldPartner, suspendFieldPartner } from "@collections/field-partners";
 import { FieldPartnerEntity } from "@collections/field-partners/schema";
 import { type Postgres, startPostgres, temporaryDataDir } from "@collections/postgres";
-import { afterFile } from "@collections/testing";
+import { afterFile, until } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   admin = new Client({ connectionString: postgres.url });
   await admin.connect();
   afterFile(() => admin.end());
-}, 120_000);
+});
 
 function aPerson() {
   return { displayName: NAME, phone: PHONE, timeZone: "Asia/Kolkata", state: "active" as const, createdAt: new Date() };
@@ -112,7 +112,7 @@ test("registering the phone of a suspended field partner who is being resumed le
 /** Resolves once a session waits for another session's lock. */
 async function waitForBlockedSession(): Promise<void> {
   const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-  await vi.waitUntil(async () => (await admin.query(waiting)).rowCount === 1, { timeout: 10_000 });
+  await until(async () => (await admin.query(waiting)).rowCount === 1);
 }
 
 test("PostgreSQL logs the values of a rejected row, unless log_error_verbosity is terse", async () => {

@@ -1,9 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { startTestService } from "../fixtures/fixture.ts";
 import { type KnownSeries, seriesOf, unknownIn } from "./fixtures/metric-names.ts";
-
-vi.setConfig({ hookTimeout: 60_000 });
 
 const [alerts, dashboardText, runbook] = await Promise.all(
   ["deploy/prometheus/alerts.yaml", "deploy/grafana/collections.json", "docs/operations.md"].map((path) =>

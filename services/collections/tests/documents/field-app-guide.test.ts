@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { migrate } from "@collections/database";
 import { type LenderTwin, startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile, testDatabase } from "@collections/testing";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { CLIENT_ERROR_CODES } from "../../src/graphql/plumbing/client-error.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { REFUSAL_CODES } from "../../src/mutation-results/refusal.ts";
@@ -32,9 +32,6 @@ import {
   startProcess,
   withDirectUrl,
 } from "../fixtures/processes.ts";
-
-// Starting a process takes a second, and up to ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const WHATSAPP = { token: "EAAG-token", phoneNumberId: "106540352242922" };

@@ -5,13 +5,11 @@ import { createFieldPartner } from "@collections/field-partners";
 import { startMailCatcher } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { buildSchema, parse, print, separateOperations, validate } from "graphql";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { anAssignedCase } from "../fixtures/assigned-case.ts";
 import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
 import { startSmsGateway } from "../fixtures/sms-gateway.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const ROOT = new URL("../../../../", import.meta.url);
 const document = parse(readFileSync(new URL("docs/field-app/operations.graphql", ROOT), "utf8"));

@@ -2,15 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { dayIn, instantOf } from "@collections/local-time";
-import { afterFile } from "@collections/testing";
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterFile, until } from "@collections/testing";
+import { beforeAll, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aRow, startTestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const ZONE = "Asia/Calcutta";
 const DAY_MS = 86_400_000;
@@ -98,10 +96,8 @@ beforeAll(async () => {
   await cli.json("lender", "update", "ACME", "--commission-percent", "3");
   lender.receiverBehaviour = "error500";
   await pay("LN-1004", "UTR4713");
-  await vi.waitFor(async () => {
-    const { stdout } = await cli("delivery", "list", "--lender", "ACME", "--state", "retrying");
-    if (!stdout.includes("retrying")) throw new Error("No delivery has failed yet.");
-  }, 20_000);
+  const retrying = () => cli("delivery", "list", "--lender", "ACME", "--state", "retrying");
+  await until(async () => (await retrying()).stdout.includes("retrying"));
 
   const folder = mkdtempSync(join(tmpdir(), "fifteen-calls-"));
   afterFile(() => rmSync(folder, { recursive: true }));
@@ -131,7 +127,7 @@ async function paidByLink(app: AppClient): Promise<void> {
   const { visitId } = await aVisit(app);
   const amount = { minor: "500000", currency: "INR" };
   await app.mutate("requestPaymentLink", { visitId, amount }, "paymentLink { id }");
-  await setup.lender.waitFor(() => setup.lender.links.size === 1, 20_000);
+  await setup.lender.waitFor(() => setup.lender.links.size === 1);
   const [linkId] = setup.lender.links.keys();
   const paid = { amount: 5_000, reference: "UTR4710", paidAt: now(), mode: "payment_link", linkId: linkId! };
   expect((await setup.lender.confirm("LN-1000", paid)).status).toBe(200);

@@ -4,12 +4,10 @@ import { subscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
 import { operationIdOf } from "../fixtures/documented.ts";
 import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
 
 const LENDERS = new URL("../../../../docs/lenders/", import.meta.url);
 const PAGE = await readFile(new URL("sdk.md", LENDERS), "utf8");

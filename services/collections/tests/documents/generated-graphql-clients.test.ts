@@ -2,12 +2,10 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type AppProject, createAppProject } from "@collections/graphql-clients";
 import { afterFile } from "@collections/testing";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { anAssignedCase } from "../fixtures/assigned-case.ts";
 import { aFieldPartner, aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const PAGE = readFileSync(new URL("../../../../docs/field-app/codegen.md", import.meta.url), "utf8");

@@ -98,7 +98,7 @@ beforeAll(async () => {
     LENDER_URL: lender.found,
     MINT_TOKEN,
   });
-}, 180_000);
+});
 
 afterAll(async () => {
   await Promise.all(

@@ -58,7 +58,6 @@ afterAll(async () => {
 
 test.for(LANGUAGES)(
   "the lender sample in $name signs and verifies as the contract says",
-  { timeout: 60_000 },
   async ({ needs, ...language }, { skip }) => {
     const missing = await missingPackages(needs);
     // Skip a language that is not installed: developers need not install eight languages to run the tests. Do not skip

@@ -8,10 +8,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestService } from "../fixtures/fixture.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const PAGES = ["sdk.md", "lists.md"].map((page) =>
   readFile(new URL(`../../../../docs/lenders/${page}`, import.meta.url), "utf8"),
@@ -141,12 +139,8 @@ function start(file: string, env: Record<string, string>): Program {
   return {
     lines: () => output.trim().split("\n"),
     async found(pattern) {
-      const look = (): string => {
-        const [, found] = pattern.exec(output) ?? [];
-        if (found === undefined) throw new Error(`${file} has not printed ${String(pattern)}, but: ${output}`);
-        return found;
-      };
-      return vi.waitFor(look, { timeout: 30_000 });
+      await expect.poll(() => output, { message: `the output of ${file}` }).toMatch(pattern);
+      return pattern.exec(output)![1]!;
     },
     async ended() {
       if (child.exitCode === null) await once(child, "close");

@@ -75,30 +75,26 @@ function rowsOfAllCodes(site: string) {
   return PROBLEM_CODES.map((code) => ({ code, url: `${site}/docs/errors#${code}`, isAnchor: true }));
 }
 
-describe(
-  "the type of every problem code leads to the row of the code in the page of errors",
-  { timeout: 30_000 },
-  () => {
-    test("at the service itself, without any setting", async () => {
-      expect(await pagesOfAllCodes(service, `${service.url}/api/v1/partner/cases/LN-1`)).toEqual(
-        rowsOfAllCodes(service.url),
-      );
-    });
+describe("the type of every problem code leads to the row of the code in the page of errors", () => {
+  test("at the service itself, without any setting", async () => {
+    expect(await pagesOfAllCodes(service, `${service.url}/api/v1/partner/cases/LN-1`)).toEqual(
+      rowsOfAllCodes(service.url),
+    );
+  });
 
-    test("behind a proxy that removes PUBLIC_BASE_PATH", async () => {
-      const behind = await serviceWith({ PUBLIC_BASE_PATH: BASE_PATH });
-      const proxy = await proxyOf(behind.url);
-      expect(await pagesOfAllCodes(behind, `${proxy}/api/v1/partner/cases/LN-1`)).toEqual(rowsOfAllCodes(proxy));
-    });
+  test("behind a proxy that removes PUBLIC_BASE_PATH", async () => {
+    const behind = await serviceWith({ PUBLIC_BASE_PATH: BASE_PATH });
+    const proxy = await proxyOf(behind.url);
+    expect(await pagesOfAllCodes(behind, `${proxy}/api/v1/partner/cases/LN-1`)).toEqual(rowsOfAllCodes(proxy));
+  });
 
-    test("below DOCUMENTATION_URL, if it is set", async () => {
-      const elsewhere = await serviceWith({ DOCUMENTATION_URL: `${service.url}/` });
-      expect(await pagesOfAllCodes(elsewhere, `${elsewhere.url}/api/v1/partner/cases/LN-1`)).toEqual(
-        rowsOfAllCodes(service.url),
-      );
-    });
-  },
-);
+  test("below DOCUMENTATION_URL, if it is set", async () => {
+    const elsewhere = await serviceWith({ DOCUMENTATION_URL: `${service.url}/` });
+    expect(await pagesOfAllCodes(elsewhere, `${elsewhere.url}/api/v1/partner/cases/LN-1`)).toEqual(
+      rowsOfAllCodes(service.url),
+    );
+  });
+});
 
 describe("with DOCUMENTATION_URL, the type is an absolute URL", () => {
   const DOCUMENTATION_URL = "https://docs.lender.example/collections";

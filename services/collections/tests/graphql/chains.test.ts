@@ -91,7 +91,7 @@ test(`the requests of ${VISITS} visits have the same effects when sent once in o
   expect(await stateOf(inAnyOrder)).toEqual(expected);
   expect(await cameOutOfOrder(inAnyOrder)).toBeGreaterThan(VISITS / 10);
   expect(await cameOutOfOrder(inOrder)).toBe(0);
-}, 300_000);
+});
 
 const PAYLOADS = ["CompleteVisitPayload", "RequestPaymentLinkPayload", "StartVisitPayload"];
 

@@ -3,8 +3,8 @@ import { connect } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import { encodeId } from "../../src/graphql/plumbing/global-id.ts";
 import { schema } from "../../src/graphql/schema.ts";
-import { HTTP_TIMES, startHttpServer } from "../../src/start/http-server.ts";
-import { aFieldPartner, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { startHttpServer } from "../../src/start/http-server.ts";
+import { aFieldPartner, startTestService, type TestService, GENEROUS_TIMES } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import { answerTo } from "../fixtures/raw-socket.ts";
 
@@ -211,7 +211,7 @@ describe("an unexpected error", () => {
 });
 
 test("an operation over its time limit gets 503, and works again when the database is unblocked", async () => {
-  const server = await startHttpServer(service.app, { ...HTTP_TIMES, operationMs: 200 });
+  const server = await startHttpServer(service.app, { ...GENEROUS_TIMES, operationMs: 1_000 });
   const hurried = new AppClient(server.url, accessToken);
   const client = await service.app.database.pool.connect();
   await client.query("begin; lock table cases.collection_case in access exclusive mode");

@@ -2,21 +2,18 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterFile } from "@collections/testing";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { afterFile, until } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { type VisitSetup, visitSetup, type StartedVisit } from "../fixtures/visit-setup.ts";
 import { aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const REFUSED = {
   __typename: "CaseNotWorkable",
   code: "LENDER_SUSPENDED",
   message: "The lender is suspended: do not contact the borrower.",
 };
-const WAIT = { timeout: 20_000, interval: 50 };
 const HOUR_MS = 3_600_000;
 
 let service: TestService;
@@ -46,13 +43,13 @@ beforeAll(async () => {
   visited = await setup.visit();
   const worker = await startTestService({ settings: { DATABASE_URL: service.databaseUrl } });
   liveLinkId = (await setup.request(visited.visitId, { channels: [] }))["paymentLink"].id;
-  await vi.waitUntil(async () => (await setup.link(liveLinkId))["status"] === "MINTED", WAIT);
-  await worker.worker!.stop(2_000);
+  await until(async () => (await setup.link(liveLinkId))["status"] === "MINTED");
+  await worker.worker!.stop(300_000);
   const other = await setup.visit();
   queuedLinkId = (await setup.request(other.visitId, { channels: ["EMAIL"] }))["paymentLink"].id;
   unvisited = await setup.visit();
   await cli.json("lender", "suspend", setup.lender.code, "--reason", "the contract ended");
-  await vi.waitUntil(async () => (await setup.lender.importCases([aRow("LN-POLL")])).status === 403, WAIT);
+  await until(async () => (await setup.lender.importCases([aRow("LN-POLL")])).status === 403);
 });
 
 describe("while the lender is suspended", () => {
@@ -133,12 +130,12 @@ describe("while the lender is suspended", () => {
   test("events are delivered, and a link that waited for its mint call becomes unavailable without the call", async () => {
     const calls = setup.lender.mints.length;
     const worker = await startTestService({ settings: { DATABASE_URL: service.databaseUrl } });
-    await expect.poll(async () => (await setup.link(queuedLinkId))["status"], { timeout: 20_000 }).toBe("UNAVAILABLE");
+    await expect.poll(async () => (await setup.link(queuedLinkId))["status"]).toBe("UNAVAILABLE");
     const kinds = () => setup.lender.deliveries.map(({ kind }) => kind);
-    await expect.poll(kinds, { timeout: 20_000 }).toContain("payment.collected");
-    await expect.poll(kinds, { timeout: 20_000 }).toContain("payment_link.unavailable");
+    await expect.poll(kinds).toContain("payment.collected");
+    await expect.poll(kinds).toContain("payment_link.unavailable");
     expect(setup.lender.mints).toHaveLength(calls);
-    await worker.worker!.stop(2_000);
+    await worker.worker!.stop(300_000);
   });
 });
 
@@ -155,8 +152,6 @@ test("`lender suspend` says what stops, what continues, and how to revoke a leak
 
 test("after `lender resume` imports and visits work again", async () => {
   await cli.json("lender", "resume", setup.lender.code, "--reason", "a new contract");
-  await expect
-    .poll(async () => (await setup.lender.importCases([aRow("LN-AGAIN")])).status, { timeout: 5_000 })
-    .toBe(200);
+  await expect.poll(async () => (await setup.lender.importCases([aRow("LN-AGAIN")])).status).toBe(200);
   expect(await startVisit(visited.caseId)).toMatchObject({ __typename: "StartVisitPayload" });
 });

@@ -3,14 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { FakeWhatsApp } from "@collections/lender-twin";
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type StartedVisit, type VisitSetup, whatsappSetup } from "../fixtures/visit-setup.ts";
 import { aFieldPartner, assign, type TestService } from "../fixtures/fixture.ts";
 import { AppClient, allUpdates } from "../fixtures/graphql-client.ts";
 import { startProcess } from "../fixtures/processes.ts";
-
-// Starting a process takes a second, and up to ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { id status } }";
 const AGAIN = "paymentLink { id status deliveries { channel status failureCode } }";
@@ -32,7 +29,7 @@ async function aLiveLink(channels: string[] = [], fields = {}): Promise<StartedV
   const visit = await setup.visit(fields);
   const { paymentLink } = await setup.request(visit.visitId, { channels });
   const status = channels.includes("WHATSAPP") ? "SENT" : "MINTED";
-  await expect.poll(async () => (await setup.link(paymentLink.id)).status, { timeout: 10_000 }).toBe(status);
+  await expect.poll(async () => (await setup.link(paymentLink.id)).status).toBe(status);
   const { url } = await setup.link(paymentLink.id);
   return { ...visit, id: paymentLink.id, url };
 }
@@ -50,7 +47,7 @@ describe("resendPaymentLink", () => {
     const { id, url } = await aLiveLink(["WHATSAPP"]);
     for (const sent of [2, 3]) {
       expect(await resend(id, { channels: undefined })).toMatchObject({ __typename: "ResendPaymentLinkPayload" });
-      await expect.poll(() => messagesOf(url), { timeout: 10_000 }).toBe(sent);
+      await expect.poll(() => messagesOf(url)).toBe(sent);
     }
     expect(await resend(id)).toEqual({
       __typename: "ResendLimitReached",
@@ -78,7 +75,7 @@ describe("resendPaymentLink", () => {
     const idempotencyKey = randomUUID();
     const answers = await Promise.all(Array.from({ length: 10 }, () => resend(id, { idempotencyKey })));
     expect(answers.every(({ __typename }) => __typename === "ResendPaymentLinkPayload")).toBe(true);
-    await expect.poll(async () => (await setup.link(id)).status, { timeout: 10_000 }).toBe("SENT");
+    await expect.poll(async () => (await setup.link(id)).status).toBe("SENT");
     expect((await setup.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "SENT", failureCode: null }]);
     expect(messagesOf(url)).toBe(1);
     expect(await resend(id, { idempotencyKey, channels: ["EMAIL"] })).toMatchObject({ code: "IDEMPOTENCY_CONFLICT" });

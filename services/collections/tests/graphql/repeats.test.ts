@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { getNamedType, type GraphQLNamedOutputType, isLeafType, isObjectType, isUnionType } from "graphql";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -14,8 +14,6 @@ import {
 } from "./fixtures/mutation-stories.ts";
 import { startSmsGateway } from "../fixtures/sms-gateway.ts";
 import { allRows } from "../fixtures/table-rows.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
 
 const MUTATIONS = Object.keys(schema.getMutationType()!.getFields());
 const AT_ONCE = 8;
@@ -56,7 +54,7 @@ beforeAll(async () => {
     };
   }
   // Stop the worker, so that from here on only the mutations change rows.
-  await service.worker!.stop(5_000);
+  await service.worker!.stop(300_000);
 
   async function aContext() {
     return { service, gateway, setup: await visitSetup(service) };

@@ -1,12 +1,10 @@
 import { publicId } from "@collections/database";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { visitSetup, type VisitSetup } from "../fixtures/visit-setup.ts";
 import { SyncedPhone } from "./fixtures/synced-phone.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const MONEY = "{ minor decimal display }";
 const REVERSAL = `{ reversalReference reference amount ${MONEY} payment { decimal } reason reversedAt }`;

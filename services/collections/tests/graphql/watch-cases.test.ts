@@ -1,14 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aRow, assign, signOut, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient, type GraphqlAnswer } from "../fixtures/graphql-client.ts";
 import { type Cli, startProcess } from "../fixtures/processes.ts";
 import { visitSetup, type VisitSetup } from "../fixtures/visit-setup.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const WATCH = "subscription { caseChanged { kind caseId case { status totalCollected { minor } } } }";
 const SYNC = { kind: "SYNC", caseId: null, case: null };

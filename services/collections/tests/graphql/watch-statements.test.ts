@@ -17,8 +17,6 @@ import {
 } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
-
 const WATCHERS = 50;
 const PEOPLE = 5;
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { status } }";
@@ -95,7 +93,7 @@ test("a poll of the watched links that fails in the database ends no watcher's s
     await holder.query("begin; lock table payment_links.payment_link in access exclusive mode");
     const cut = `select pg_terminate_backend(pid) from pg_locks where not granted and locktype = 'relation'
       and database = (select oid from pg_database where datname = current_database())`;
-    await expect.poll(async () => (await pool.query(cut)).rowCount, { timeout: 30_000 }).toBe(1);
+    await expect.poll(async () => (await pool.query(cut)).rowCount).toBe(1);
   } finally {
     await holder.query("rollback");
     holder.release();
@@ -127,7 +125,8 @@ test("a field partner who watches another field partner's link gets nothing, eve
 async function queriesOfAPoll(): Promise<string[]> {
   queries.length = 0;
   startPoll();
-  await expect.poll(() => queries.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(POLL.length);
+  // `expect.poll` would let the replaced time pass, and so start another poll.
+  while (queries.length < POLL.length) await pause(10);
   await pause(500);
   return queries.toSorted();
 }

@@ -2,11 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { migrate } from "@collections/database";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { runService, type ServiceProcess, type Settings, startProcess } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 async function settingsWithDatabase(settings: Settings = {}): Promise<Settings> {
   const { url } = await testDatabase("service", async (at) => {

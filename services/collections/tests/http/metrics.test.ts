@@ -1,12 +1,11 @@
+import { until } from "@collections/testing";
 import { readFile } from "node:fs/promises";
 import { type EntityManager, query, statement, transaction } from "@collections/database";
 import { mintPaymentLinkQueue } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { changeEndpoint } from "@collections/webhooks";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 test("a worker's metrics count attempts, deliveries, probes, the backlog and deliveries in flight", async () => {
   const service = await startTestService({
@@ -25,9 +24,9 @@ test("a worker's metrics count attempts, deliveries, probes, the backlog and del
   await well.waitForEvents((events) => events.length === 2);
   await hanging.waitFor(() => hanging.deliveries.length === 1);
   const brokenId = (await lenderByCode(em(), broken.code))!.id;
-  await vi.waitUntil(async () => (await query(em(), isSuspended, [brokenId])).length > 0, { timeout: 10_000 });
+  await until(async () => (await query(em(), isSuspended, [brokenId])).length > 0);
   await query(em(), probeNow, [brokenId]);
-  await vi.waitUntil(async () => (await query(em(), isProbed, [brokenId])).length > 0, { timeout: 10_000 });
+  await until(async () => (await query(em(), isProbed, [brokenId])).length > 0);
 
   const metrics = await scrape(service.url);
   expect(metrics.get(`attempts_total{outcome="delivered",cause="NONE"}`)).toBe(2);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
 import { EXIT } from "../../src/cli/terminal/refusal.ts";
 import {
@@ -11,9 +11,6 @@ import {
   REVERSAL_REFERENCE,
   type World,
 } from "./fixtures/isolation-world.ts";
-
-// The tests of this file take seconds, and much longer on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /**
  * A command line with lender A's code and something that belongs to lender B, such as a loan number or an event id. The

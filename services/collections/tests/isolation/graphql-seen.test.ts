@@ -1,6 +1,6 @@
 import { extendSchema, type GraphQLField, type GraphQLFieldResolver, parse } from "graphql";
 import { fieldPartnerById } from "@collections/field-partners";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/graphql/plumbing/context.ts";
 import { createReads } from "../../src/graphql/plumbing/reads.ts";
 import { schema } from "../../src/graphql/schema.ts";
@@ -13,9 +13,6 @@ import {
 } from "./fixtures/matrix-findings.ts";
 import { NoValueError, operationsOf } from "./fixtures/matrix-operations.ts";
 import { matrixWorld, type World } from "./fixtures/matrix-world.ts";
-
-// The tests of this file take seconds, and much longer on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 type Field = GraphQLField<unknown, Context>;
 

@@ -1,6 +1,6 @@
 import { transaction } from "@collections/database";
 import { issueAccessToken, suspendFieldPartner } from "@collections/field-partners";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { aFieldPartner, signOut } from "../fixtures/fixture.ts";
 import {
@@ -15,9 +15,6 @@ import {
 } from "./fixtures/matrix-findings.ts";
 import { fieldsOf, type Operation, operationsOf, valuesSeenIn } from "./fixtures/matrix-operations.ts";
 import { matrixWorld, unusedPhone, namesWithOneForeign, type World } from "./fixtures/matrix-world.ts";
-
-// The tests of this file take seconds, and much longer on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let world: World;
 let seen: Set<string>;

@@ -4,7 +4,7 @@ import { lenderById } from "@collections/lenders";
 import { afterFile } from "@collections/testing";
 import express from "express";
 import type { ClientBase } from "pg";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
 import type { App } from "../../src/app.ts";
 import type { Endpoint } from "../../src/rest/endpoint/endpoint.ts";
@@ -14,9 +14,6 @@ import { testApp } from "../fixtures/fixture.ts";
 import { asText, type Caller, findingsOf, send } from "./fixtures/isolation-findings.ts";
 import { ownCalls, trialsOf } from "./fixtures/isolation-requests.ts";
 import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isolation-world.ts";
-
-// The tests of this file take seconds, and much longer on a busy machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const document = openApiDocument();
 const OF_LENDER = /((?:"?\w+"?\.)?"?lender_id"?) = (\$\d+|'[0-9a-f-]{36}')/g;

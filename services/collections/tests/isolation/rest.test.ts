@@ -1,12 +1,9 @@
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
 import { ENDPOINTS } from "../../src/rest/v1/endpoints.ts";
 import { asText, bothAnswers, type Caller, differences, findingsOf, send } from "./fixtures/isolation-findings.ts";
 import { type Call, NoValueError, ownCalls, trialsOf } from "./fixtures/isolation-requests.ts";
 import { changesAtB, isolationWorld, leaksIn, withReusableLoans, type World } from "./fixtures/isolation-world.ts";
-
-// The tests of this file take seconds, and much longer on a busy machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const document = openApiDocument();
 let world: World;

@@ -38,4 +38,4 @@ test("a server that runs the bundle does not load Node's own copy of undici, and
   };
   expect(await loads()).toBe(false);
   expect(await loads(fileURLToPath(new URL("../../src/main.ts", import.meta.url)))).toBe(true);
-}, 60_000);
+});

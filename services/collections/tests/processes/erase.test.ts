@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type LenderTwin, startFakeWhatsApp, startMailCatcher } from "@collections/lender-twin";
 import { afterFile, emptyDatabase } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import type { AppClient } from "../fixtures/graphql-client.ts";
 import {
@@ -13,8 +13,6 @@ import {
   type ServiceProcess,
   startProcess,
 } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** The personal data of the borrower, each with a text that nothing else in the database contains. */
 const PERSONAL = {

@@ -5,7 +5,7 @@ import { transaction } from "@collections/database";
 import { createFieldPartner } from "@collections/field-partners";
 import type { Crew } from "@collections/faults";
 import { afterFile } from "@collections/testing";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { App } from "../../src/app.ts";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
 import { PARTIAL_EFFECTS } from "./fixtures/partial-effects.ts";
@@ -15,9 +15,6 @@ import type { Selected } from "../fixtures/graphql-client.ts";
 import { RetryingPhone, type PhoneRequest, phoneRequest } from "./fixtures/retrying-phone.ts";
 import { type ServiceProcess, type Settings, startCrew, startProcess } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
-
-// Starting a process takes a second, and up to ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const SEED = seedOfRun();
 const SERVERS = 3;

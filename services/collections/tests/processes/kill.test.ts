@@ -1,14 +1,11 @@
 /** @module-tag own-server */
 import { type Answer, isBooked, LenderClient, type LenderTwin } from "@collections/lender-twin";
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLoan, aRegisteredFieldPartner, aRegisteredLender, startCrew } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
-
-// Starting a process takes a second, and up to ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 300_000 });
 
 const SEED = seedOfRun();
 const CLIENTS = 24;
@@ -176,7 +173,7 @@ async function expectEveryEvent(lender: LenderTwin, loans: string[]): Promise<vo
   for (const loan of loans) {
     const { body } = await lender.getCase(loan);
     const last = body["sequence"] as number;
-    await lender.waitFor(() => lender.loans.get(loan)?.sequence === last, 40_000);
+    await lender.waitFor(() => lender.loans.get(loan)?.sequence === last);
     const arrived = lender.events.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
     expect(arrived.map(({ sequence }) => sequence)).toEqual(Array.from({ length: last }, (_, index) => index + 1));
   }

@@ -1,10 +1,8 @@
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { Client } from "pg";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { runService, type Settings, startProcess } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const RIGHT = "1".repeat(64);
 const WRONG = "2".repeat(64);

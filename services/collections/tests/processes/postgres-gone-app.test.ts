@@ -2,16 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterFile } from "@collections/testing";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aLender, aRow, assign, testApp } from "../fixtures/fixture.ts";
 import { PARTIAL_EFFECTS } from "./fixtures/partial-effects.ts";
 import { RetryingPhone, phoneRequest } from "./fixtures/retrying-phone.ts";
 import { startProcess } from "../fixtures/processes.ts";
-
-// Starting a process takes a second, and up to ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 300_000 });
 
 const PEOPLE = 4;
 const AWAY_MS = 5_000;

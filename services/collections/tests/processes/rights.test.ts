@@ -2,7 +2,7 @@ import { startFakeWhatsApp, startMailCatcher } from "@collections/lender-twin";
 import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
 import { randomBytes } from "node:crypto";
 import { Client, DatabaseError } from "pg";
-import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import type { AppClient } from "../fixtures/graphql-client.ts";
@@ -20,8 +20,6 @@ import {
   type Settings,
   startProcess,
 } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
 
 const BORROWER_EMAIL = "ravi.kumar@example.com";
 const TECHNICAL_CONTACT = "dev@acme.example";

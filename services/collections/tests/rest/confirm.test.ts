@@ -279,10 +279,10 @@ test("after all confirmations of this file the books are correct, and every even
   expect(verdict.problems).toEqual([]);
   expect(verdict.ok).toBe(true);
   const loans = ["LN-1", "LN-2", "LN-3", "RACE-1", "RACE-2", "RACE-3"];
-  await lender.waitFor(() => loans.every((loan) => lender.loans.has(loan)), 10_000);
+  await lender.waitFor(() => loans.every((loan) => lender.loans.has(loan)));
   for (const loan of loans) {
     const theCase = (await caseByLoan(em, await lenderId(), loan))!;
-    await lender.waitFor(() => lender.loans.get(loan)?.sequence === Number(theCase.sequence), 10_000);
+    await lender.waitFor(() => lender.loans.get(loan)?.sequence === Number(theCase.sequence));
     const sequences = lender.events.filter((event) => event.sourceLoanNumber === loan).map(({ sequence }) => sequence);
     expect(sequences).toEqual(Array.from({ length: Number(theCase.sequence) }, (_, index) => index + 1));
     const [statement] = await statementOf(em, { lenderId: theCase.lenderId, caseIds: [theCase.id] });

@@ -3,11 +3,19 @@ import { transaction } from "@collections/database";
 import { lenderByCode, revokeKey, suspendLender } from "@collections/lenders";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
-import { HTTP_TIMES, startHttpServer } from "../../src/start/http-server.ts";
+import { startHttpServer } from "../../src/start/http-server.ts";
 import { type ProblemCode, PROBLEM_CODES, problemBody, Problem } from "../../src/http/problem.ts";
 import { aRelay } from "../fixtures/processes.ts";
 import { answerTo } from "../fixtures/raw-socket.ts";
-import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import {
+  aFieldPartner,
+  aLender,
+  aRow,
+  assign,
+  startTestService,
+  type TestService,
+  GENEROUS_TIMES,
+} from "../fixtures/fixture.ts";
 
 type Lender = Awaited<ReturnType<typeof aLender>>;
 
@@ -62,7 +70,7 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   MALFORMED_HTTP: () => answerTo(service.url, "GET /api/v1/partner/health HTTP/1.1\r\n\r\n"),
   HEADERS_TOO_LARGE: () => answerTo(service.url, `GET / HTTP/1.1\r\nHost: service\r\nX: ${"x".repeat(17_000)}\r\n\r\n`),
   REQUEST_TIMEOUT: async () => {
-    const impatient = await startHttpServer(service.app, { ...HTTP_TIMES, headersMs: 50, checkEveryMs: 20 });
+    const impatient = await startHttpServer(service.app, { ...GENEROUS_TIMES, headersMs: 50, checkEveryMs: 20 });
     afterFile(() => impatient.stop(0));
     return answerTo(impatient.url, "GET /api/v1/partner/health HTTP/1.1\r\nHost: se");
   },

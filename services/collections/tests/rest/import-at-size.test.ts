@@ -2,11 +2,9 @@ import { verifyBooks } from "@collections/flows";
 import { LenderClient, type LenderTwin } from "@collections/lender-twin";
 import { afterFile, sessionsWaitingForLocks } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { startProcess } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const MOST_ROWS = 1_000;
 

@@ -71,7 +71,7 @@ describe("a rate limit of six requests a minute", () => {
     const { status, body, headers } = await lender.testWebhook();
     expect({ status, body }).toMatchObject({ status: 429, body: { code: "RATE_LIMITED", retryable: true } });
     const seconds = Number(headers["retry-after"]);
-    expect(seconds).toBeGreaterThan(30);
+    expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(60);
     expect(body["detail"]).toBe(`This key may send 6 requests a minute here; wait ${seconds} s.`);
     expect(headers["ratelimit-policy"]).toBe('"webhooks-test";q=6;w=60');
@@ -154,7 +154,7 @@ describe("the limit on failed authentications of an address", () => {
     expect(statusesOf(answers)).toEqual({ 401: 60, 429: 40 });
     const refused = answers.find(({ status }) => status === 429)!;
     expect(refused.body).toMatchObject({ code: "RATE_LIMITED", detail: expect.stringContaining("address") as string });
-    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(30);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
     expect(await lender.call("GET", HEALTH, "", from)).toMatchObject({ status: 200 });
     expect(await failing(lender, "203.0.113.8")).toMatchObject({ status: 401 });
     await pass("203.0.113.7", 60_000);

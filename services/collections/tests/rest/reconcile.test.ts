@@ -2,10 +2,8 @@ import { verifyBooks } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { withoutTriggers } from "@collections/testing";
 import * as fc from "fast-check";
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const PATH = "/api/v1/partner/payments/reconcile";
 const DAY = { from: "2026-11-20T18:30:00Z", to: "2026-11-21T18:30:00Z" };
@@ -441,6 +439,6 @@ test("a reconciliation while payments are confirmed finds each row booked or mis
 test("a suspended lender may reconcile", async () => {
   await confirmed(1);
   await service.app.database.pool.query("update lenders.lender set state = 'suspended' where code = $1", [lender.code]);
-  await expect.poll(async () => (await lender.importCases([aRow("X")])).status, { timeout: 10_000 }).toBe(403);
+  await expect.poll(async () => (await lender.importCases([aRow("X")])).status).toBe(403);
   expect((await reconcile([])).counts).toMatchObject({ onlyOurs: 1 });
 });

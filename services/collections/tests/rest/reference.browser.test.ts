@@ -4,9 +4,6 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
-/** A timeout that is long enough for a real browser on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000;
-
 let service: TestService;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let browser: Browser;
@@ -38,10 +35,10 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("the API reference", { timeout: BROWSER_TIMEOUT_MS }, () => {
+describe("the API reference", () => {
   beforeAll(async () => {
     open = await browser.open(`${service.url}/docs/reference/health`);
-  }, BROWSER_TIMEOUT_MS);
+  });
 
   test("has a Content-Security-Policy that lets pages with endpoints connect to this origin only", async () => {
     const policies = await Promise.all(

@@ -5,11 +5,8 @@ import { listCases } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { directUrl } from "@collections/testing";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-
-// The tests of this file take seconds, and much longer on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 type Lender = Awaited<ReturnType<typeof aLender>> & { readonly id: string };
 type Item = Record<string, unknown> & { sourceLoanNumber: string; caseId: string; reference: string };

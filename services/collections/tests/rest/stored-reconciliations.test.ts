@@ -1,9 +1,7 @@
 import { parsePublicId } from "@collections/database";
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { forgetOldReconciliations } from "../../src/worker/worker.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const DAY = { from: "2026-11-20T18:30:00Z", to: "2026-11-21T18:30:00Z" };
 const NOON = "2026-11-21T06:30:00.000Z";

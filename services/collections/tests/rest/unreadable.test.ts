@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { HTTP_TIMES, startHttpServer } from "../../src/start/http-server.ts";
+import { startHttpServer } from "../../src/start/http-server.ts";
 import { type ProblemCode, problemBody, Problem } from "../../src/http/problem.ts";
-import { startTestService, type TestService } from "../fixtures/fixture.ts";
+import { startTestService, type TestService, GENEROUS_TIMES } from "../fixtures/fixture.ts";
 import { answersIn, answerTo, receiveUntilClosed } from "../fixtures/raw-socket.ts";
 
 const HOST = "Host: service\r\n";
@@ -66,7 +66,7 @@ describe("bytes that are not a readable HTTP request get a problem as JSON:", ()
 
   test("a body that arrives too slowly", async () => {
     const pace = { everyMs: 50, minBytes: 1_000 };
-    const impatient = await startHttpServer(service.app, { ...HTTP_TIMES, pace });
+    const impatient = await startHttpServer(service.app, { ...GENEROUS_TIMES, pace });
     afterFile(() => impatient.stop(0));
     const text = `POST /api/v1/partner/cases HTTP/1.1\r\n${HOST}Authorization: Bearer lk_1\r\nX-Service-Timestamp: ${Date.now()}\r\nX-Service-Signature: 00\r\nContent-Length: 9\r\n\r\n{`;
     const answer = await answerTo(impatient.url, text);

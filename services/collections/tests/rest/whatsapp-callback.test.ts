@@ -127,7 +127,7 @@ describe("a WhatsApp message with a payment link", () => {
         return (await setup.request(visitId, { channels: ["WHATSAPP"] })).paymentLink.id as string;
       }),
     );
-    for (const id of links) await expect.poll(() => statusOf(id), { timeout: 5_000 }).toBe("DELIVERED");
+    for (const id of links) await expect.poll(() => statusOf(id)).toBe("DELIVERED");
     whatsapp.statusAfterMs = 50;
   });
 });

@@ -34,5 +34,5 @@ test("a worker erases the personal data of cases that ended longer ago than the 
     return Object.fromEntries(rows.map(({ loan, name }) => [loan, name]));
   };
   await expect.poll(names).toEqual({ "LN-NEW": "Ravi Kumar", "LN-OLD": "", "LN-OPEN": "Ravi Kumar" });
-  await worker.stop(1_000);
+  await worker.stop(300_000);
 });

@@ -2,16 +2,14 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterFile, withoutTriggers } from "@collections/testing";
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterFile, withoutTriggers, until } from "@collections/testing";
+import { beforeAll, expect, test } from "vitest";
 import { anchorChains } from "../../src/anchors/chains.ts";
 import { extendChains } from "../../src/worker/worker.ts";
 import { startAnchorStore } from "./fixtures/anchor-store.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { type Cli, startProcess } from "../fixtures/processes.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const folder = await mkdtemp(join(tmpdir(), "anchors-"));
 afterFile(() => rm(folder, { recursive: true }));
@@ -52,13 +50,11 @@ async function anchorsIn(path: string): Promise<Anchored[]> {
  */
 async function waitUntilAnchored(place = file): Promise<void> {
   await extendChains(service.app);
-  await vi.waitUntil(
-    async () => {
-      const { stdout } = await cli("ledger", "verify", "--json", "--anchor", place);
-      return (JSON.parse(stdout) as Partial<Report>).notProven?.length === 0;
-    },
-    { timeout: 40_000, interval: 500 },
-  );
+  const notProven = async () => {
+    const { stdout } = await cli("ledger", "verify", "--json", "--anchor", place);
+    return (JSON.parse(stdout) as Partial<Report>).notProven;
+  };
+  await expect.poll(notProven, { interval: 500 }).toEqual([]);
 }
 
 interface Report {
@@ -120,7 +116,7 @@ test("an anchor is written again if its worker was killed after writing and befo
     ...SHORT_INTERVAL,
   };
   const worker = await startProcess(settings);
-  await vi.waitUntil(async () => (await anchorsIn(own).catch(() => [])).length === 1, { timeout: 30_000 });
+  await until(async () => (await anchorsIn(own).catch(() => [])).length === 1);
   worker.send("SIGKILL");
   await worker.ended;
   // Terminate the killed worker's session: otherwise PostgreSQL would still finish its query, which waits for the lock.
@@ -131,7 +127,7 @@ test("an anchor is written again if its worker was killed after writing and befo
   client.release();
 
   await startProcess(settings);
-  await vi.waitUntil(async () => (await anchorsIn(own)).length === 2, { timeout: 30_000 });
+  await until(async () => (await anchorsIn(own)).length === 2);
   const [first, second] = await anchorsIn(own);
   expect(second!.heads).toEqual(first!.heads);
   const { code } = await commandsInProcess({ DATABASE_URL: otherService.databaseUrl })(
@@ -152,7 +148,7 @@ test("an anchor store that was unavailable gets the newest chain head, and `ledg
   const header = { LEDGER_ANCHOR_HEADER: "Authorization: Bearer s3cr3t-token" };
   const settings = { DATABASE_URL: otherService.databaseUrl, LEDGER_ANCHOR: store.url, ...header, ...SHORT_INTERVAL };
   const process = await startProcess({ ...settings, ROLE: "worker", LOG_LEVEL: "info" });
-  await vi.waitUntil(() => store.objects.size > 0, { timeout: 30_000 });
+  await until(() => store.objects.size > 0);
   expect([...store.objects.keys()]).toEqual([
     expect.stringMatching(/^\/anchors\/\d{4}-\d\d-\d\dT[\d-]+Z-[0-9a-f]{16}\.json\?sig=s3cr3t$/),
   ]);
@@ -219,7 +215,7 @@ test("anchors that were signed before a rotation of the master key are verified 
   const other = await aLender(otherService);
   await other.importCases([aRow("LN-1")]);
   await extendChains(otherService.app);
-  await vi.waitUntil(async () => (await anchorsIn(own).catch(() => [])).length > 0, { timeout: 30_000 });
+  await until(async () => (await anchorsIn(own).catch(() => [])).length > 0);
   const [oldKey, newKey] = [{ MASTER_KEY: "a".repeat(64) }, { MASTER_KEY: "b".repeat(64) }];
   const DATABASE_URL = otherService.databaseUrl;
   const during = commandsInProcess({ DATABASE_URL, ...newKey, MASTER_KEY_PREVIOUS: oldKey.MASTER_KEY });

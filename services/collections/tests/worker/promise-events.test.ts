@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { dayIn } from "@collections/local-time";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { aCaseHolder } from "../fixtures/case-holder.ts";
 import { aLender, startTestService } from "../fixtures/fixture.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const TIME_ZONE = "Asia/Kolkata";
 const DAY_MS = 24 * 3_600_000;

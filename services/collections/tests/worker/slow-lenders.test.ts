@@ -1,8 +1,5 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
-
-// The imports for all lenders take a while. This file does not test speed.
-vi.setConfig({ testTimeout: 60_000 });
 
 const HANGING_LENDERS = 12;
 const WARM_UP_LOANS = 60;

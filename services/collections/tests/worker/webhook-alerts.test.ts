@@ -1,8 +1,8 @@
 import { type CaughtMail, type LenderTwin, type MailCatcher, startMailCatcher } from "@collections/lender-twin";
 import { lenderByCode } from "@collections/lenders";
-import { afterFile } from "@collections/testing";
+import { afterFile, until } from "@collections/testing";
 import { endpointOf } from "@collections/webhooks";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, expect, test } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 const CONTACTS = ["ops@acme.example", "asha@acme.example"];
@@ -76,7 +76,7 @@ test("a lender gets a mail about a parked event, and an hour later a mail about 
   const lender = await aLenderWith(1, "error500");
   await mailsTo(lender, "A webhook is parked");
   await lender.importCases([aRow("LN/8"), aRow("LN/9")]);
-  await vi.waitUntil(async () => (await endpoint(lender)).parked === 3, { timeout: 10_000 });
+  await until(async () => (await endpoint(lender)).parked === 3);
   const parked = await mailsTo(lender, "A webhook is parked");
   expect(parked).toHaveLength(2);
   const eventId = lender.deliveries[0]?.eventId;
@@ -88,7 +88,7 @@ test("a lender gets a mail about a parked event, and an hour later a mail about 
   await startTestService({ settings });
   const later = await mails.waitForMail(({ text }) => text.includes(`(${lender.code})`) && text.includes("(3 now)"));
   expect(later.messageId).not.toBe(parked[0]?.messageId);
-  await vi.waitUntil(async () => (await mailsTo(lender, "A webhook is parked")).length === 4, { timeout: 10_000 });
+  await until(async () => (await mailsTo(lender, "A webhook is parked")).length === 4);
 });
 
 test("a lender gets a mail when its callback answers 410, while the event is still being retried", async () => {
@@ -103,7 +103,7 @@ test("a lender gets a mail when its callback answers 410, while the event is sti
 test("a mail server that hangs does not delay webhooks", async () => {
   mails.behaviour = "hang";
   const lender = await aLenderWith(1, "status:410");
-  await vi.waitUntil(async () => (await endpoint(lender)).parked === 1, { timeout: 10_000 });
+  await until(async () => (await endpoint(lender)).parked === 1);
   lender.receiverBehaviour = "ok";
   await lender.importCases([aRow("LN/9")]);
   const events = await lender.waitForEvents(({ length }) => length === 1);

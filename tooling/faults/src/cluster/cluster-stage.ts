@@ -19,7 +19,7 @@ import { type Random, seededRandom, seedOf } from "../traffic/seeded-random.ts";
 import { operator, type Settings, startOperator } from "../processes/service-process.ts";
 import { readVerification, seenBy } from "../invariants/settle.ts";
 import type { Scene } from "../traffic/pace.ts";
-import { TrafficEnd } from "../traffic/traffic-end.ts";
+import { ANSWERED_WITHIN_MS, TrafficEnd } from "../traffic/traffic-end.ts";
 import { unsettled } from "../invariants/unsettled.ts";
 
 /** A lender whose rows are on one node of the cluster. */
@@ -146,7 +146,7 @@ async function aLender(
     onClose: OnClose;
   },
 ): Promise<ClusterLender> {
-  const twin = await startLenderTwin({ mintAuth: MINT_AUTH });
+  const twin = await startLenderTwin({ mintAuth: MINT_AUTH, timeoutMs: ANSWERED_WITHIN_MS });
   of.onClose(() => twin.close());
   const created = await operator(
     of.settings,
@@ -189,7 +189,7 @@ async function aLender(
       return true;
     },
     client() {
-      const client = new LenderClient();
+      const client = new LenderClient(Date.now, ANSWERED_WITHIN_MS);
       client.connect(connection);
       return client;
     },

@@ -9,6 +9,7 @@ import { OwnPostgres } from "../processes/own-postgres.ts";
 import { Relay } from "../processes/relay.ts";
 import { type OnClose, openInFolder, STAGE_SETTINGS } from "./open.ts";
 import { type Random, seededRandom } from "../traffic/seeded-random.ts";
+import { ANSWERED_WITHIN_MS } from "../traffic/traffic-end.ts";
 import type { Settings } from "../processes/service-process.ts";
 
 /** The options of a fault for the processes that are started for it. */
@@ -97,7 +98,7 @@ async function setUp(
   const workers = new Crew({ ...settings, ROLE: "worker" }, { logFile: join(folder, "workers.log") });
   onClose(() => Promise.all([servers.killAll(), workers.killAll()]));
 
-  const twin = await startLenderTwin({ mintAuth: MINT_AUTH });
+  const twin = await startLenderTwin({ mintAuth: MINT_AUTH, timeoutMs: ANSWERED_WITHIN_MS });
   onClose(() => twin.close());
   const front = await options.front?.(twin.url);
   onClose(() => front?.close());
@@ -124,7 +125,7 @@ async function setUp(
     mayRefuse: (answer) => isUnavailable(answer) || options.mayRefuse?.(answer) === true,
     postgres,
     client() {
-      const client = new LenderClient();
+      const client = new LenderClient(Date.now, ANSWERED_WITHIN_MS);
       client.connect(connection);
       return client;
     },

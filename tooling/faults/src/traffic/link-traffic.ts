@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { oneOf } from "./seeded-random.ts";
 import type { Pace, Scene } from "./pace.ts";
-import { UnansweredError } from "./traffic-end.ts";
+import { ANSWERED_WITHIN_MS, UnansweredError } from "./traffic-end.ts";
 
 const RETRY_AFTER_MS = 200;
-const ANSWERED_WITHIN_MS = 15_000;
 const LARGEST_MINOR = 100_000;
 const CASES_AT_A_TIME = 12;
 

@@ -3,7 +3,9 @@ import type { Model } from "./model.ts";
 
 /** How long open requests are still repeated after the end of the traffic. */
 const PATIENCE_MS = 20_000;
-/** How long the last repeat of each request may take. Each request has its own timeout, which is shorter. */
+/** The time limit of each request of the traffic. */
+export const ANSWERED_WITHIN_MS = 15_000;
+/** How long the last repeat of each request may take. It is longer than the time limit of a request. */
 const LAST_REQUEST_MS = 20_000;
 
 /** The traffic has ended, but a request never got an answer: the service has not recovered. */

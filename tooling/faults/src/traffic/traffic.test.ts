@@ -3,7 +3,6 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
 import { isUnavailable } from "./confirm-traffic.ts";
-import { until } from "../deadline.ts";
 import { queryUntilAnswered } from "./link-traffic.ts";
 import { readLists } from "./list-traffic.ts";
 import { Model } from "./model.ts";
@@ -11,6 +10,8 @@ import type { Scene } from "./pace.ts";
 import { startTraffic } from "./traffic.ts";
 
 const closings: (() => void)[] = [];
+/** A request of each kind of traffic. */
+const ASKED = ["/api/v1/partner/cases/LN/payments/confirm", "/api/v1/partner/cases", "/graphql"];
 afterAll(() => closings.forEach((close) => close()));
 
 /** Starts a service that answers every request with `answers`, and returns its URL. */
@@ -44,15 +45,18 @@ function sceneAt(serviceUrl: string): Scene {
 }
 
 test("traffic ends even if the service never recovers, and each unanswered request is reported", async () => {
+  const asked = new Set<string>();
   const scene = sceneAt(
-    await serviceThat((_, answer) => {
+    await serviceThat(({ url = "" }, answer) => {
+      asked.add(url.replace(/LN-\d/, "LN"));
       answer.writeHead(503, { "content-type": "application/json", "retry-after": "1" });
       answer.end('{"code":"UNAVAILABLE"}');
     }),
   );
   const options = { clients: 3, restMs: 1, linkRestMs: 1, importRestMs: 1, patienceMs: 300 };
   const traffic = startTraffic(scene, options);
-  await until("more than ten requests were answered 503", 10_000, () => scene.model.counts.refused > 10);
+  await expect.poll(() => scene.model.counts.refused).toBeGreaterThan(10);
+  await expect.poll(() => [...asked]).toEqual(expect.arrayContaining(ASKED));
   await traffic.stop();
   const oddities = scene.model.oddities.join("\n");
   // Some payments are given up on purpose before the end, so not every client has an open payment at the end.
