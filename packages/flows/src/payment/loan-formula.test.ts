@@ -26,7 +26,7 @@ import { reversePayment } from "./reverse-payment.ts";
 /** `LOAN_STORIES=100000 pnpm test loan-formula` plays a hundred thousand stories. */
 const STORIES = Number(process.env["LOAN_STORIES"] ?? 2_000);
 /** The stories that are played at once: a fact of each, then the next fact of each. */
-const AT_ONCE = 250;
+const AT_ONCE = 100;
 const SEED = Number(process.env["SEED"] ?? randomInt(1e9));
 const FIRST_DAY = Date.parse("2026-01-01T12:00:00Z");
 const DAY_MS = 24 * 60 * 60_000;
@@ -206,14 +206,16 @@ async function owed(lender: Lender, loan: string): Promise<number> {
 }
 
 describe.each([
-  ["in any order", datedStory, STORIES],
-  ["with some balances without a date", anyStory, Math.ceil(STORIES / 4)],
+  ["in any order", datedStory, STORIES * 0.8],
+  ["with some balances without a date", anyStory, STORIES * 0.2],
 ] as const)("balances, payments and reversals %s", (_, story, count) => {
-  test("end with the outstanding amount of the formula, whatever clears the case", async () => {
-    const stories = fc.sample(story, { numRuns: count, seed: SEED });
-    for (let from = 0; from < stories.length; from += AT_ONCE) {
+  const groups = Array.from({ length: Math.ceil(count / AT_ONCE) }, (__, index) => index);
+  test.each(groups)(
+    "end with the outstanding amount of the formula, whatever clears the case: group %i",
+    async (group) => {
+      const stories = fc.sample(story, { numRuns: AT_ONCE, seed: SEED + group });
       const { lender } = await aLender(database, { commissionPercent: "2.5" });
-      const loans = new Map(stories.slice(from, from + AT_ONCE).map((one) => [`LN-${newId()}`, one]));
+      const loans = new Map(stories.map((one) => [`LN-${newId()}`, one]));
       await play(lender, loans);
       const wrong: unknown[] = [];
       for (const [loan, facts] of loans) {
@@ -222,6 +224,6 @@ describe.each([
       }
       expect(wrong, `SEED=${SEED}`).toEqual([]);
       await expectCorrectBooks(database, lender);
-    }
-  });
+    },
+  );
 });
