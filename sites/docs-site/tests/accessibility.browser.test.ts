@@ -1,4 +1,10 @@
-import { accessibilityFindings, type Browser, contrastFindings, type OpenPage, startBrowser } from "@collections/browser";
+import {
+  accessibilityFindings,
+  type Browser,
+  contrastFindings,
+  type OpenPage,
+  startBrowser,
+} from "@collections/browser";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Page, PAGES } from "../src/contents.ts";
