@@ -121,7 +121,16 @@ test.each([
   "the types compile in a strict project with %s modules and %s resolution, without Node's types",
   async (module, how) => {
     const options = ["--module", module, "--moduleResolution", how, "--target", "es2022", "--lib", "es2022,dom"];
-    const checks = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false", "--types", "", "--noEmit"];
+    const checks = [
+      "--strict",
+      "--exactOptionalPropertyTypes",
+      "--skipLibCheck",
+      "false",
+      "--types",
+      "",
+      "--noEmit",
+      "--singleThreaded",
+    ];
     const { stdout } = await run(process.execPath, [TSC, ...options, ...checks, "typed.ts"], { cwd: folder }).catch(
       (error: { stdout: string }) => error,
     );

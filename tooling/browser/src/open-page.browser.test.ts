@@ -3,7 +3,14 @@ import { stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accessibilityFindings, type Browser, ChromiumMissingError, SCREENS, startBrowser } from "./index.ts";
+import {
+  accessibilityFindings,
+  type Browser,
+  ChromiumMissingError,
+  contrastFindings,
+  SCREENS,
+  startBrowser,
+} from "./index.ts";
 import { findChromium } from "./executable.ts";
 
 const PAGES: Record<string, string> = {
@@ -102,6 +109,34 @@ test("axe finds the faults of a page under a strict content security policy, and
   const [clean, faulty] = await Promise.all([browser.open(`${origin}/clean`), browser.open(`${origin}/faulty`)]);
   expect(await accessibilityFindings(clean.page)).toEqual([]);
   const findings = await accessibilityFindings(faulty.page);
+  expect(findings.find((finding) => finding.startsWith("image-alt: img"))).toBeDefined();
+  expect(findings.find((finding) => finding.startsWith("color-contrast: font"))).toBeDefined();
+});
+
+test("`contrastFindings` checks again only the colours that have not passed", async () => {
+  const { page } = await browser.open(`${origin}/clean`);
+  const passed = new Set<string>();
+  expect(await contrastFindings(page, passed)).toEqual([]);
+  // The heading and the text have the same colours, but only the heading is large.
+  expect(passed.size).toBe(2);
+  const text = "document.querySelector('p').style";
+  for (const change of ["color = '#888'", "backgroundColor = '#666'", "opacity = '0.5'"]) {
+    await page.evaluate(`${text}.cssText = ''; ${text}.${change}`);
+    const findings = [expect.stringMatching(/^color-contrast: p: /)];
+    expect(await contrastFindings(page, passed), change).toEqual(findings);
+    expect(await accessibilityFindings(page, passed), change).toEqual(findings);
+  }
+  await page.evaluate(`${text}.cssText = 'color: #888; font-size: 24px'`);
+  expect(await contrastFindings(page, passed)).toEqual([]);
+  expect(passed.size).toBe(3);
+  await page.evaluate(`${text}.cssText = 'color: #888'; document.querySelector("main").style.fontSize = "24px"`);
+  expect(await contrastFindings(page, passed)).toEqual([]);
+  expect(passed.size).toBe(3);
+});
+
+test("`accessibilityFindings` with passed colours still runs the other rules", async () => {
+  const { page } = await browser.open(`${origin}/faulty`);
+  const findings = await accessibilityFindings(page, new Set());
   expect(findings.find((finding) => finding.startsWith("image-alt: img"))).toBeDefined();
   expect(findings.find((finding) => finding.startsWith("color-contrast: font"))).toBeDefined();
 });

@@ -126,7 +126,7 @@ describe("outside of the workspace", () => {
     const written = (await readdir(join(outside.app, "examples"), { recursive: true })).filter(isTypeScript);
     const files = ["typed.ts", ...written.map((file) => join("examples", file))];
     const language = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext", "--types", "node"];
-    const options = [...language, "--noEmit", "--allowImportingTsExtensions"];
+    const options = [...language, "--noEmit", "--singleThreaded", "--allowImportingTsExtensions"];
     const checks = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
     // Write one intentional error, which proves that the compiler reached the file.
     const wrong = "export const wrong: string = 1;";
@@ -142,7 +142,15 @@ describe("outside of the workspace", () => {
     const file = await script("dependencies.ts", lines.join("\n"));
     const faultyWith = async (lib: string): Promise<string[]> => {
       const options = ["--module", "nodenext", "--target", "es2024", "--lib", lib, "--types", "node", "--noEmit"];
-      const output = await compilerSays([TSC, ...options, "--strict", "--skipLibCheck", "false", file]);
+      const output = await compilerSays([
+        TSC,
+        ...options,
+        "--singleThreaded",
+        "--strict",
+        "--skipLibCheck",
+        "false",
+        file,
+      ]);
       const faults = output.matchAll(/^node_modules\/([^/]+)\/.*: error /gm);
       return Array.from(faults, ([, name]) => name!).toSorted((a, b) => a.localeCompare(b));
     };

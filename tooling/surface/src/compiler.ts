@@ -68,7 +68,7 @@ export function checkFiles(packages: readonly WorkspacePackage[], files: Readonl
       await symlink(join(ROOT, packageFolder, "node_modules"), join(folder, packageFolder, "node_modules"));
     }
     for (const [path, text] of files) await writeFile(join(folder, path), text);
-    const compilerOptions = { noEmit: true, typeRoots: [TYPES], paths: sourcePaths(packages) };
+    const compilerOptions = { noEmit: true, singleThreaded: true, typeRoots: [TYPES], paths: sourcePaths(packages) };
     const project = join(folder, "tsconfig.json");
     const checked = [...files.keys()].map((path) => join(folder, path));
     await writeFile(

@@ -62,7 +62,7 @@ test("--help prints to stdout and exits with 0", async () => {
 });
 
 test("a command whose output is no longer read ends without an error", async () => {
-  const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../bin/collections.mjs", import.meta.url));
   const child = spawn(process.execPath, ["--no-warnings", main, "--help"], { stdio: ["ignore", "pipe", "pipe"] });
   child.stdout.destroy();
   const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close") as Promise<[number]>]);

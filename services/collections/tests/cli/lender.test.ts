@@ -111,7 +111,7 @@ test("`lender update --payment-link-host` sets several hosts, replaces the whole
 });
 
 describe("an option of `lender update` that takes a secret", () => {
-  const CLI_MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+  const CLI_MAIN = fileURLToPath(new URL("../../bin/collections.mjs", import.meta.url));
   const update = ["lender", "update", "ACME", "--json"];
 
   async function registered(): Promise<{ header: unknown; account: unknown }> {

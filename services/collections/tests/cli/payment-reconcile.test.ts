@@ -12,7 +12,7 @@ import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { type Cli, withDirectUrl } from "../fixtures/processes.ts";
 
-const CLI_MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const CLI_MAIN = fileURLToPath(new URL("../../bin/collections.mjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "collections-cli-reconcile-"));
 afterFile(() => rmSync(folder, { recursive: true, force: true }));
 

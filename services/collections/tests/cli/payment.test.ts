@@ -82,7 +82,7 @@ async function acts(act: string, loan: string) {
 
 /** Runs a command in a process of its own, with this answer to its question. */
 async function answered(typed: string, ...args: string[]) {
-  const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../bin/collections.mjs", import.meta.url));
   const settings = { DATABASE_URL: service.databaseUrl, MASTER_KEY: "a".repeat(64), OUTBOUND_ALLOW: "127.0.0.1:*" };
   const env = { ...process.env, ...settings, DATABASE_DIRECT_URL: directUrl(service.databaseUrl) };
   const child = spawn(process.execPath, ["--no-warnings", main, ...args], { env });
