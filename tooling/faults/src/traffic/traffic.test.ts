@@ -48,7 +48,7 @@ test("traffic ends even if the service never recovers, and each unanswered reque
   const asked = new Set<string>();
   const scene = sceneAt(
     await serviceThat(({ url = "" }, answer) => {
-      asked.add(url.replace(/LN-\d/, "LN"));
+      asked.add(url.replace(/\?.*$/, "").replace(/LN-\d/, "LN"));
       answer.writeHead(503, { "content-type": "application/json", "retry-after": "1" });
       answer.end('{"code":"UNAVAILABLE"}');
     }),
