@@ -21,7 +21,7 @@ export interface CapturedPayment {
   readonly reference: string;
   /** ISO 8601 with `Z` or an offset, or a Date. */
   readonly paidAt: string | Date;
-  /** `upi`, `card`, `neft` … or a word of your choice. */
+  /** `upi`, `card`, `neft` … or a text of your choice, at most 64 characters. */
   readonly mode: string;
   /** The payment link that the borrower paid by, if any. */
   readonly linkId?: string | null;

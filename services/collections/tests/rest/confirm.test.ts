@@ -149,6 +149,35 @@ describe("a payment confirmation", () => {
     ]);
   });
 
+  test("with a mode of several words is booked as other", async () => {
+    await lender.importCases([aRow("LN-9")]);
+    for (const mode of ["UPI Collect", "Net Banking", "<script>", "x".repeat(64)]) {
+      const sent = payment({ mode: ` ${mode}`, amount: 1, reference: mode });
+      const answer = await lender.confirm("LN-9", sent);
+      expect([mode, answer.status]).toEqual([mode, 200]);
+      const detail = `The mode ${mode} is unknown and is booked as other; the text that was sent is stored too.`;
+      expect(answer.body["warnings"]).toEqual([{ code: "UNKNOWN_MODE", pointer: "/mode", detail }]);
+      expect((await lender.confirm("LN-9", sent)).body).toMatchObject({ matches: true, original: { mode: "other" } });
+      const another = await lender.confirm("LN-9", { ...sent, mode: "UPI Intent" });
+      expect(another.body).toMatchObject({ matches: false, differences: ["mode"] });
+    }
+    const stored = "select raw_mode from ledger.payment_booking where source_loan_number = 'LN-9' order by id";
+    const { rows } = await service.app.database.pool.query<{ raw_mode: string }>(stored);
+    expect(rows.map(({ raw_mode }) => raw_mode)).toEqual(["UPI Collect", "Net Banking", "<script>", "x".repeat(64)]);
+  });
+
+  test.each([
+    ["", "REQUIRED"],
+    [" ", "REQUIRED"],
+    ["x".repeat(65), "TOO_LONG"],
+    ["a\u0000b", "INVALID_TEXT"],
+    ["UPI\nCollect", "INVALID_TEXT"],
+    ["\ud800", "INVALID_TEXT"],
+  ])("with the mode %j is refused as %s", async (mode, code) => {
+    const answer = await lender.confirm("LN-1", payment({ mode, reference: "odd mode" }));
+    expect(answer.body).toMatchObject({ status: 422, code, errors: [{ pointer: "/mode" }] });
+  });
+
   test("with an impossible linkId is booked with a warning", async () => {
     await lender.importCases([aRow("LN-7")]);
     const blank = await lender.confirm("LN-7", payment({ linkId: " " }));

@@ -119,7 +119,7 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   INVALID_DATE: () => confirm({ paidAt: "yesterday" }),
   NOT_UTC: () => confirm({ paidAt: "2026-11-20T09:40:55" }),
   INVALID_CURRENCY: () => importRow({ currency: "RUPEES" }),
-  INVALID_ENUM: () => confirm({ mode: "<script>" }),
+  INVALID_ENUM: () => reverse({ reason: "odd" }),
   DUPLICATE_IN_REQUEST: () => lender.importCases([aRow("LN-8"), aRow("LN-8")]),
   STALE_SNAPSHOT: () =>
     lender.importCases([aRow("PAID", { outstandingAmount: 5, outstandingAsOf: "2020-01-01T00:00:00Z" })]),

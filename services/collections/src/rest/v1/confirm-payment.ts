@@ -1,7 +1,13 @@
 import type { Booking } from "@collections/bookings";
 import { CASE_STATUSES } from "@collections/cases";
 import { publicId } from "@collections/database";
-import { type Confirmation, type ConfirmationOutcome, PAYMENT_MODES, paymentMode } from "@collections/flows";
+import {
+  type Confirmation,
+  type ConfirmationOutcome,
+  PAYMENT_MODE_CHARACTERS,
+  PAYMENT_MODES,
+  paymentMode,
+} from "@collections/flows";
 import { AmountLiteral, toWire } from "@collections/money";
 import { z } from "zod";
 import type { App } from "../../app.ts";
@@ -40,7 +46,9 @@ const confirmationBody = z.object({
       "characters, and is compared and stored in Unicode NFC.",
   }),
   paidAt: instant().meta({ description: "When the payment was captured: ISO 8601 with Z or an offset." }),
-  mode: text(40).meta({ description: `The payment mode: ${PAYMENT_MODES.join(", ")}, or a word of your own.` }),
+  mode: text(PAYMENT_MODE_CHARACTERS).meta({
+    description: `The payment mode: ${PAYMENT_MODES.join(", ")}, or a text of your own, which is booked as other.`,
+  }),
   linkId: z
     .string({ error: "takes a string" })
     .nullish()
@@ -167,13 +175,11 @@ function readConfirmation(request: SignedRequest): Confirmation {
   const body = jsonObject(request, AMOUNT_KEYS);
   const parsed = confirmationBody.safeParse(body);
   const warnings: Warning[] = unknownFieldWarnings(body, Object.keys(confirmationBody.shape));
-  const mode = typeof body["mode"] === "string" ? paymentMode(body["mode"]) : undefined;
-  const faults = parsed.success ? [] : fieldFaults(parsed.error, body);
-  if (parsed.success && mode === undefined) {
-    const detail = `mode: takes a word such as upi, card or neft; got ${JSON.stringify(parsed.data.mode)}.`;
-    faults.push({ code: "INVALID_ENUM", pointer: "/mode", detail });
+  if (!parsed.success) {
+    throw validationProblem(fieldFaults(parsed.error, body), warnings.length > 0 ? { warnings } : {});
   }
-  if (!parsed.success || mode === undefined) throw validationProblem(faults, warnings.length > 0 ? { warnings } : {});
+  const mode = paymentMode(parsed.data.mode);
+  if (!mode) throw new Error(`The mode ${JSON.stringify(parsed.data.mode)} passed the schema but cannot be read.`);
   const { amount, reference, paidAt, amountIsMajorUnits } = parsed.data;
   const link = readLinkId(parsed.data.linkId);
   return {
