@@ -25,7 +25,7 @@ export interface CapturedPayment {
   readonly mode: string;
   /** The payment link that the borrower paid by, if any. */
   readonly linkId?: string | null;
-  /** Set this to true to confirm that an amount of 100 times the outstanding amount is correct and in major units. */
+  /** Set this to true to confirm that the amount is in major units, although it looks like minor units. */
   readonly amountIsMajorUnits?: boolean;
 }
 

@@ -1,4 +1,5 @@
 import { statementOf } from "@collections/bookings";
+import type { Answer } from "@collections/lender-twin";
 import { lenderByCode } from "@collections/lenders";
 import { caseByLoan } from "@collections/cases";
 import { verifyBooks } from "@collections/flows";
@@ -16,6 +17,25 @@ beforeAll(async () => {
 
 function payment(fields: object = {}) {
   return { amount: 2500, reference: "pay_1", paidAt: "2026-11-20T09:40:55Z", mode: "upi", ...fields };
+}
+
+function codesOf({ body }: Answer): string[] {
+  return (body["warnings"] as { code: string }[]).map(({ code }) => code);
+}
+
+/** Assigns a loan, and stores a minted link for its case. */
+async function aLinkOf(loan: string, { linkId, amountMinor }: { linkId: string; amountMinor: number }): Promise<void> {
+  const { id } = (await caseByLoan(service.app.database.em(), await lenderId(), loan))!;
+  const { id: fieldPartnerId } = await aFieldPartner(service);
+  await assign(service, lender.code, loan, fieldPartnerId);
+  const values = [await lenderId(), id, loan, amountMinor, linkId, fieldPartnerId];
+  await service.app.database.pool.query(
+    `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
+       amount_minor, currency, status, link_id, url, mint_key, mint_started_at, minted_at, channels, created_at, updated_at)
+     values ($1, gen_random_uuid(), $2, $3, gen_random_uuid(), $6, $4, 'INR', 'minted', $5,
+       'https://pay.example/1', gen_random_uuid(), now(), now(), '{}', now(), now())`,
+    values,
+  );
 }
 
 async function lenderId(): Promise<string> {
@@ -137,6 +157,44 @@ describe("a payment confirmation", () => {
     expect(doubtful.body).toMatchObject({ code: "AMOUNT_LOOKS_LIKE_MINOR_UNITS" });
     const meant = await lender.confirm("LN-5", payment({ amountIsMajorUnits: true }));
     expect(meant.body).toMatchObject({ status: "collected", excessAmount: 2475 });
+  });
+
+  test("of 2,500 sent as 250000 on a loan of 5,000 is booked with two warnings", async () => {
+    await lender.importCases([aRow("LN-10")]);
+    const sent = payment({ amount: 250_000 });
+    const answer = await lender.confirm("LN-10", sent);
+    expect(answer).toMatchObject({ status: 200, body: { status: "collected", excessAmount: 245_000 } });
+    expect(codesOf(answer)).toEqual(["AMOUNT_ABOVE_OUTSTANDING", "AMOUNT_LOOKS_LIKE_MINOR_UNITS"]);
+    const { warnings } = answer.body;
+    expect((await lender.confirm("LN-10", sent)).body).toMatchObject({ original: { warnings } });
+
+    // The warning says how to correct the booking.
+    const path = "/api/v1/partner/cases/LN-10/payments/reverse";
+    const rest = { amount: 247_500, reason: "entered_by_mistake", reversedAt: new Date().toISOString() };
+    expect(warnings).toMatchObject([{}, { detail: expect.stringContaining("reverse 247500.00 INR") as string }]);
+    const corrected = await lender.call("POST", path, { reference: "pay_1", reversalReference: "fix_1", ...rest });
+    expect(corrected.body).toMatchObject({ totalCollected: 2500, outstandingAfter: 2500, excessAmount: 0 });
+  });
+
+  test("by a link warns about another amount and about a second payment", async () => {
+    await lender.importCases([aRow("LN-11")]);
+    await aLinkOf("LN-11", { linkId: "plink_11", amountMinor: 200_000 });
+    const pay = async (reference: string, amount: number) =>
+      codesOf(await lender.confirm("LN-11", payment({ reference, amount, linkId: "plink_11" })));
+    expect(await pay("first", 2000)).toEqual([]);
+    expect(await pay("second", 100)).toEqual(["AMOUNT_DIFFERS_FROM_LINK", "LINK_ALREADY_PAID"]);
+
+    await aLinkOf("LN-11", { linkId: "plink_12", amountMinor: 10_000 });
+    const again = (reference: string) =>
+      lender.confirm("LN-11", payment({ reference, amount: 100, linkId: "plink_12" }));
+    expect(codesOf(await again("bounces"))).toEqual([]);
+    await lender.call("POST", "/api/v1/partner/cases/LN-11/payments/reverse", {
+      reference: "bounces",
+      reversalReference: "return_1",
+      reversedAt: new Date().toISOString(),
+      reason: "bounced",
+    });
+    expect(codesOf(await again("paid again"))).toEqual([]);
   });
 
   test("with an unknown mode or a misspelt field is booked with a warning", async () => {

@@ -60,7 +60,7 @@ const confirmationBody = z.object({
   amountIsMajorUnits: z
     .boolean({ error: "takes true or false" })
     .nullish()
-    .meta({ description: "True confirms the amount if it is exactly 100 times the outstanding amount." }),
+    .meta({ description: "True confirms that the amount is in major units, although it looks like minor units." }),
 });
 
 /** The answer to the first confirmation of a payment (contract: Payment confirmation response). */
