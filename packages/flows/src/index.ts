@@ -42,6 +42,7 @@ export {
   type SearchedCases,
   type SearchPage,
 } from "./read/search-cases.ts";
+export { reversalBody } from "./read/payment-body.ts";
 export { type StablePage } from "./read/stable-page.ts";
 export {
   assignCases,

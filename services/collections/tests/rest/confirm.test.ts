@@ -129,7 +129,55 @@ describe("a payment confirmation", () => {
       original: { ...first.body, amount: 2500, mode: "upi", paidAt: "2026-11-20T09:40:55.000Z", linkId: "unknown" },
     });
     const changed = await lender.confirm("LN-3", payment({ amount: 10, linkId: "unknown", reference: " pay_1 " }));
-    expect(changed.body).toMatchObject({ matches: false, differences: ["amount"], original: same.body["original"] });
+    expect(changed.body).toMatchObject({
+      matches: false,
+      detail:
+        "This reference is booked already, with another amount; the first booking remains valid. Nothing new was booked: " +
+        "a payment of its own needs another reference.",
+      differences: ["amount"],
+      original: same.body["original"],
+    });
+  });
+
+  test("that repeats a reversed payment gets 409 with its reversals", async () => {
+    await lender.importCases([aRow("LN-12")]);
+    await lender.confirm("LN-12", payment());
+    const { body: unreversed } = await lender.confirm("LN-12", payment());
+    expect(unreversed).toMatchObject({ reversedAmount: 0, reversals: [] });
+    const path = "/api/v1/partner/cases/LN-12/payments/reverse";
+    const reversedAt = "2026-11-21T09:00:00.000Z";
+    const reverse = (reversalReference: string, amount?: number) =>
+      lender.call("POST", path, { reference: "pay_1", reversalReference, amount, reversedAt, reason: "bounced" });
+
+    await reverse("return_1", 500);
+    const part = await lender.confirm("LN-12", payment());
+    expect(part.body).toMatchObject({
+      matches: true,
+      detail: "This payment is booked already. 500.00 INR of it was reversed later.",
+      reversedAmount: 500,
+    });
+
+    await reverse("return_2");
+    const whole = await lender.confirm("LN-12", payment());
+    expect(whole).toMatchObject({ status: 409, body: { matches: true, original: unreversed["original"] } });
+    expect(whole.body).toMatchObject({
+      detail:
+        "This payment was booked and later reversed in full, so it is not booked now. To book it again, confirm it with " +
+        "another reference.",
+      reversedAmount: 2500,
+      reversals: [
+        { reversalReference: "return_1", amount: 500, reason: "bounced", reversedAt },
+        { reversalReference: "return_2", amount: 2000, reason: "bounced", reversedAt },
+      ],
+    });
+    expect((await lender.confirm("LN-12", payment({ mode: "card" }))).body).toMatchObject({
+      matches: false,
+      detail: expect.stringContaining("with another mode, was booked and later reversed in full") as string,
+      reversedAmount: 2500,
+    });
+    const again = await lender.confirm("LN-12", payment({ reference: "pay_2" }));
+    expect(again).toMatchObject({ status: 200, body: { totalCollected: 2500, outstandingAfter: 2500 } });
+    expect((await lender.confirm("LN-12", payment({ reference: "pay_2" }))).body).toMatchObject({ reversals: [] });
   });
 
   test("reads every JSON notation of an amount exactly, and rejects amounts that are not valid", async () => {

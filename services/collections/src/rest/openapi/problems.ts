@@ -73,7 +73,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   UNSUPPORTED_MEDIA_TYPE: ["Send Content-Type: application/json; got text/plain."],
   DUPLICATE_CONFIRMATION: [
     "This payment is booked already; treat this answer as success.",
-    { matches: true, differences: [], original: originalExample },
+    { matches: true, differences: [], original: originalExample, reversedAmount: 0, reversals: [] },
   ],
   DUPLICATE_REVERSAL: [
     "This reversal is recorded already; treat this answer as success.",
