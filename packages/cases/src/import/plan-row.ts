@@ -13,6 +13,7 @@ import { withPeak } from "../case/peak.ts";
 import { withoutPersonalData } from "../case/personal-data.ts";
 import { numberEvents, transition } from "../case/transitions.ts";
 import type { RowWarning } from "../fields/row-fault.ts";
+import { withAsOfWarning } from "./as-of-warning.ts";
 import { endOf } from "./ended-case.ts";
 import { planControl } from "./plan-control.ts";
 import type { CaseRow, UpsertRow } from "./row.ts";
@@ -33,7 +34,7 @@ import { type PlanFacts, type PlannedEvent, rejected, type RowPlan, unchanged, w
  */
 export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   if (row.action !== "upsert") return planControl(row, current, facts);
-  return withReasonWarning(row, planUpsert(row, current, facts));
+  return withAsOfWarning(row, current, withReasonWarning(row, planUpsert(row, current, facts)));
 }
 
 function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
