@@ -114,6 +114,7 @@ export {
   type ReconciliationFault,
   recordDifferences,
 } from "./reconciliation/difference.ts";
+export { type MinorUnitsFinding, minorUnitsIn, minorUnitsText } from "./reconciliation/minor-units.ts";
 export {
   paymentsElsewhere,
   type PossibleBooking,

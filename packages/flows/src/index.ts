@@ -13,7 +13,13 @@ export { type ConfirmationEffects, type MoveOutcome, movePayment, type PaymentMo
 export { paymentHistory, type PaymentHistory } from "./payment/payment-history.ts";
 export { type EventOrigin, pingBody } from "./case/event.ts";
 export { hasInvisible } from "./payment/reference.ts";
-export { PAYMENT_MODES, type PaymentMode, paymentMode, type PaymentModeReading } from "./payment/payment-mode.ts";
+export {
+  PAYMENT_MODE_CHARACTERS,
+  PAYMENT_MODES,
+  type PaymentMode,
+  paymentMode,
+  type PaymentModeReading,
+} from "./payment/payment-mode.ts";
 export { type AuditSearch, listAudit, type ListedAct } from "./read/audit.ts";
 export { caseHistory, type CaseHistory, type HolderChange, type VisitOfCase } from "./read/case-history.ts";
 export { caseSnapshot, type CaseSnapshot } from "./read/case-snapshot.ts";
@@ -36,6 +42,7 @@ export {
   type SearchedCases,
   type SearchPage,
 } from "./read/search-cases.ts";
+export { reversalBody } from "./read/payment-body.ts";
 export { type StablePage } from "./read/stable-page.ts";
 export {
   assignCases,

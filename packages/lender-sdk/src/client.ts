@@ -123,14 +123,14 @@ export class CollectionsClient {
 
   /**
    * Confirms a captured payment exactly once: call it again with the same arguments until it resolves. `repeated` is
-   * true if the payment had been booked before. Throws ReferenceConflictError if another payment is booked under this
-   * reference.
+   * true if the payment had been booked before, and `reversals` has what was reversed since. Throws ReferenceConflictError
+   * if another payment is booked under this reference.
    */
   async confirmPayment(loan: string, payment: CapturedPayment, options?: CallOptions): Promise<Booking> {
     const path = `${casePath(loan)}/payments/confirm`;
     try {
       const booking = await this.#post<Booking>(path, bodyOfPayment(payment), options);
-      return { ...booking, repeated: false };
+      return { ...booking, repeated: false, reversals: [] };
     } catch (error) {
       if (error instanceof ProblemError && error.code === "DUPLICATE_CONFIRMATION") return repeatedBooking(error);
       throw error;

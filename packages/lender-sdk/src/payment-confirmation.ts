@@ -1,7 +1,7 @@
 import { type Amount, AmountLiteral } from "./amount.ts";
 import type { Answer, Warning } from "./answer.ts";
 import { type Problem, ProblemError } from "./call-error.ts";
-import type { CaseStatus } from "./case-snapshot.ts";
+import type { CaseStatus, PaymentReversal } from "./case-snapshot.ts";
 
 /**
  * A captured payment. contract: Payment confirmation request
@@ -21,11 +21,11 @@ export interface CapturedPayment {
   readonly reference: string;
   /** ISO 8601 with `Z` or an offset, or a Date. */
   readonly paidAt: string | Date;
-  /** `upi`, `card`, `neft` … or a word of your choice. */
+  /** `upi`, `card`, `neft` … or a text of your choice, at most 64 characters. */
   readonly mode: string;
   /** The payment link that the borrower paid by, if any. */
   readonly linkId?: string | null;
-  /** Set this to true to confirm that an amount of 100 times the outstanding amount is correct and in major units. */
+  /** Set this to true to confirm that the amount is in major units, although it looks like minor units. */
   readonly amountIsMajorUnits?: boolean;
 }
 
@@ -49,10 +49,15 @@ export interface Booking extends Answer {
   readonly warnings: readonly Warning[];
   /** True if an earlier call had booked the payment, perhaps one whose answer was lost. */
   readonly repeated: boolean;
+  /**
+   * The reversals of the payment, if it was booked before; otherwise empty. If they add up to its amount, the payment is
+   * not booked now. To book it again, confirm it with another reference.
+   */
+  readonly reversals: readonly PaymentReversal[];
 }
 
 /** A booking together with the fields of the confirmation that made it. */
-export interface OriginalBooking extends Omit<Booking, "requestId" | "repeated"> {
+export interface OriginalBooking extends Omit<Booking, "requestId" | "repeated" | "reversals"> {
   readonly amount: Amount;
   readonly mode: string;
   readonly paidAt: string;
@@ -74,11 +79,14 @@ export class ReferenceConflictError extends ProblemError {
   override readonly name = "ReferenceConflictError";
   readonly original: OriginalBooking;
   readonly differences: readonly string[];
+  /** The reversals of the first booking. */
+  readonly reversals: readonly PaymentReversal[];
 
   constructor(problem: Problem) {
     super(problem);
     this.original = problem["original"] as OriginalBooking;
     this.differences = problem["differences"] as readonly string[];
+    this.reversals = reversalsIn(problem);
   }
 }
 
@@ -93,5 +101,15 @@ export function repeatedBooking(conflict: ProblemError): Booking {
   const { original, matches } = conflict.problem as { original?: OriginalBooking; matches?: boolean };
   if (original === undefined) throw conflict;
   if (matches !== true) throw new ReferenceConflictError(conflict.problem);
-  return { ...original, repeated: true, requestId: conflict.problem.requestId };
+  return {
+    ...original,
+    repeated: true,
+    reversals: reversalsIn(conflict.problem),
+    requestId: conflict.problem.requestId,
+  };
+}
+
+/** Returns the reversals that a 409 names. A service of an earlier version names none. */
+function reversalsIn(problem: Problem): readonly PaymentReversal[] {
+  return (problem["reversals"] ?? []) as readonly PaymentReversal[];
 }

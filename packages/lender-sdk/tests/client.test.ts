@@ -172,6 +172,7 @@ describe("confirmPayment", () => {
       outstandingAfter: "0.10",
       totalCollected: "90071992547409.93",
       repeated: false,
+      reversals: [],
       requestId: "req_1",
     });
   });
@@ -180,6 +181,23 @@ describe("confirmPayment", () => {
     service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", { matches: true, differences: [], original: ORIGINAL }));
     const booking = await aClient().confirmPayment("LN-1", PAYMENT);
     expect(booking).toMatchObject({ caseId: "case_1", outstandingAfter: "1800", repeated: true, requestId: "req_1" });
+    expect(booking.reversals).toEqual([]);
+  });
+
+  test("returns the reversals of a payment that is booked already", async () => {
+    const reversal = {
+      reversalReference: "rev_1",
+      amount: 2500.5,
+      reason: "bounced",
+      reversedAt: "…",
+      recordedAt: "…",
+    };
+    const members = { differences: [], original: ORIGINAL, reversedAmount: 2500.5, reversals: [reversal] };
+    const expected = [{ ...reversal, amount: "2500.5" }];
+    service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", { ...members, matches: true }));
+    expect((await aClient().confirmPayment("LN-1", PAYMENT)).reversals).toEqual(expected);
+    service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", { ...members, matches: false }));
+    expect(await errorOf(aClient().confirmPayment("LN-1", PAYMENT))).toMatchObject({ reversals: expected });
   });
 
   test("throws an error with the original booking and the differences if another payment is booked under the reference", async () => {

@@ -41,7 +41,7 @@ const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["ListedCase", "ListedCase"],
   ["Payments", "PaymentPage", "requestId"],
   ["ListedPayment", "ListedPayment"],
-  ["Booking", "Booking", "requestId repeated"],
+  ["Booking", "Booking", "requestId repeated reversals"],
   ["OriginalBooking", "OriginalBooking"],
   ["WebhookTestResult", "WebhookTest", "requestId"],
   ["Deliveries", "DeliveryPage", "requestId"],

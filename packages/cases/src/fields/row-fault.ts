@@ -24,6 +24,7 @@ export type RowWarningCode =
   | "REVERSAL_AFTER_SNAPSHOT"
   | "STALE_SNAPSHOT"
   | "AS_OF_IN_FUTURE"
+  | "BALANCE_WITHOUT_AS_OF"
   | "CASE_ENDED";
 
 /**

@@ -14,6 +14,7 @@ import { withPeak } from "../case/peak.ts";
 import { withoutPersonalData } from "../case/personal-data.ts";
 import { numberEvents, transition } from "../case/transitions.ts";
 import type { RowWarning } from "../fields/row-fault.ts";
+import { withAsOfWarning } from "./as-of-warning.ts";
 import { planControl } from "./plan-control.ts";
 import type { CaseRow, UpsertRow } from "./row.ts";
 import { type PlanFacts, type PlannedEvent, rejected, type RowPlan, unchanged, warningOf } from "./row-plan.ts";
@@ -34,7 +35,7 @@ import { type PlanFacts, type PlannedEvent, rejected, type RowPlan, unchanged, w
  */
 export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   if (row.action !== "upsert") return planControl(row, current, facts);
-  return withReasonWarning(row, planUpsert(row, current, facts));
+  return withAsOfWarning(row, current, withReasonWarning(row, planUpsert(row, current, facts)));
 }
 
 function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {

@@ -82,7 +82,9 @@ function aLink(theCase: LockedCase): PaidLink {
     visitId: newId(),
     fieldPartnerId: newId(),
     amountMinor: 250_000n,
+    currency: theCase.currency,
     status: "sent",
+    reversedAt: null,
   };
 }
 
@@ -126,6 +128,18 @@ test("a payment with a linkId that links of two loans share is attributed to the
   const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation({ linkId: own.linkId })], SURROUNDINGS);
   expect(bookingOf(outcomes[0])).toMatchObject({ visitId: own.visitId });
   expect(toWrite.paidLinks.map(({ id }) => id)).toEqual([own.id]);
+});
+
+test("warns about the second payment by a link of the same batch", () => {
+  const theCase = aCase();
+  const link = aLink(theCase);
+  const set = loaded({ lockedCases: [theCase], links: [link] });
+  const twice = ["pay_1", "pay_2"].map((reference) => aConfirmation({ reference, linkId: link.linkId }));
+  const { outcomes } = foldConfirmations(set, twice, SURROUNDINGS);
+  expect(outcomes.map((outcome) => bookingOf(outcome).warnings.map(({ code }) => code))).toEqual([
+    [],
+    ["LINK_ALREADY_PAID"],
+  ]);
 });
 
 test("a payment on an unassigned case is booked and earns nothing", () => {

@@ -20,6 +20,7 @@ import {
 } from "./confirmation.ts";
 import { creditedPostings } from "../case/credit-ended.ts";
 import { type CaseEvent, caseEvent } from "../case/event.ts";
+import { bookingWarnings, type Unwarned } from "./booking-warnings.ts";
 import { bookedReference, possibleReferences } from "./reference.ts";
 
 /** The data that were read for a batch of confirmations, before any is booked. The cases are locked. */
@@ -59,6 +60,8 @@ interface Fold {
   /** The stored pending earnings by case id. It has an entry for each case that may end. */
   readonly pending: Map<string, Earning[]>;
   readonly changed: Set<string>;
+  /** The links that payments of this fold have paid. */
+  readonly paidLinkIds: Set<string>;
   readonly written: {
     bookings: Booking[];
     postings: Posting[];
@@ -115,6 +118,7 @@ function startFold(loaded: LoadedSet, confirmations: readonly Confirmation[]): F
     plans,
     pending: new Map(casesThatMayEnd(lockedCases, confirmations).map(({ id }) => [id, pending.get(id) ?? []])),
     changed: new Set(),
+    paidLinkIds: new Set(),
     written: { bookings: [], postings: [], earnings: [], creditedEarnings: [], paidLinks: [], events: [] },
   };
 }
@@ -155,7 +159,7 @@ function book(
   const attribution = attributionOf(lockedCase, payment, link);
   const [collected] = events;
   if (!collected) throw new Error("A payment emitted no event.");
-  const booking: Booking = {
+  const unwarned: Unwarned = {
     lenderId: lender.id,
     id: newId(),
     sourceLoanNumber: loan,
@@ -175,12 +179,14 @@ function book(
     totalCollectedAfterMinor: caseAfter.totalCollectedMinor,
     statusAfter: caseAfter.status === "collected" ? "collected" : "in_progress",
     sequence: collected.sequence,
-    warnings: [...payment.warnings, ...linkWarnings(payment.linkId, link), ...balanceWarnings(includedAsOf)],
     recordedAt: now,
     inBalanceMinor: includedAsOf === null ? null : appliedMinor,
     partOf: null,
     commissionPercent: attribution.fieldPartnerId === null ? null : (fold.plans.get(lender.id) ?? null),
   };
+  const isLinkPaid = links.some((one) => isPaid(one) || fold.paidLinkIds.has(one.id));
+  const warned = bookingWarnings(unwarned, { ...payment, links, isLinkPaid, includedAsOf });
+  const booking: Booking = { ...unwarned, warnings: [...payment.warnings, ...warned] };
   const origin = { lenderCode: lender.code, environment, now };
   for (const { kind, sequence } of events) {
     const data = kind === "payment.collected" ? paymentData(booking) : closingData(booking);
@@ -194,6 +200,7 @@ function book(
   if (includedAsOf !== null) fold.written.postings.push(...includedInBalance(booking, includedAsOf));
   fold.written.postings.push(...paymentPostings(booking));
   fold.written.paidLinks.push(...links.map(({ lenderId, id }) => ({ lenderId, id, paidAt: payment.paidAt })));
+  for (const { id } of links) fold.paidLinkIds.add(id);
   earn(fold, booking, now);
   if (caseAfter.closedAt !== null) credit(fold, caseAfter.id, now);
   return booking;
@@ -217,17 +224,9 @@ function attributionOf(
   return { attribution: "none", fieldPartnerId: null, visitId: null };
 }
 
-function linkWarnings(linkId: string | null, link: PaidLink | undefined): Booking["warnings"] {
-  if (linkId === null || link) return [];
-  const detail = "The service knows no link with this id; the payment is booked without its visit.";
-  return [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }];
-}
-
-function balanceWarnings(includedAsOf: Date | null): Booking["warnings"] {
-  if (includedAsOf === null) return [];
-  const asOf = includedAsOf.toISOString();
-  const detail = `The balance as of ${asOf} includes this payment already; the outstanding amount stays as it is.`;
-  return [{ code: "PAYMENT_IN_BALANCE", pointer: "/paidAt", detail }];
+/** Tells whether a payment has paid the link. After a reversal, the borrower may pay by the link again. */
+function isPaid({ status, reversedAt }: PaidLink): boolean {
+  return status === "paid" && reversedAt === null;
 }
 
 function closingData({ reference, currency, inBalanceMinor }: Booking): object {

@@ -37,21 +37,33 @@ export interface PaymentModeReading {
   readonly warnings: readonly { code: string; pointer: string; detail: string }[];
 }
 
-const TOKEN = /^[a-z][a-z0-9_.-]{0,39}$/;
+/**
+ * The maximum length of a mode, in characters (contract: Payment confirmation request).
+ *
+ * @example
+ * const isTooLong = Array.from(mode).length > PAYMENT_MODE_CHARACTERS;
+ */
+export const PAYMENT_MODE_CHARACTERS = 64;
 
 /**
- * Reads a payment mode, case-insensitively. An unknown word becomes `other`, with a warning: a captured payment is
- * never refused because of an unknown value. Returns undefined for a text that is not a word.
+ * Reads a payment mode, case-insensitively. An unknown text such as `UPI Collect` becomes `other`, with a warning: a
+ * captured payment is never refused because of an unknown value. Returns undefined for a text that is empty or too long,
+ * or has characters that are not stored.
  *
  * @example
  * paymentMode("NEFT"); // { mode: "neft", rawMode: "NEFT", warnings: [] }
  */
 export function paymentMode(text: string): PaymentModeReading | undefined {
   const rawMode = text.trim();
-  const token = rawMode.toLowerCase();
-  if (!TOKEN.test(token)) return undefined;
-  const known = PAYMENT_MODES.find((mode) => mode === token);
+  if (!isStorable(rawMode)) return undefined;
+  const lowerCase = rawMode.toLowerCase();
+  const known = PAYMENT_MODES.find((mode) => mode === lowerCase);
   if (known) return { mode: known, rawMode, warnings: [] };
   const detail = `The mode ${rawMode} is unknown and is booked as other; the text that was sent is stored too.`;
   return { mode: "other", rawMode, warnings: [{ code: "UNKNOWN_MODE", pointer: "/mode", detail }] };
+}
+
+function isStorable(rawMode: string): boolean {
+  const length = Array.from(rawMode).length;
+  return length > 0 && length <= PAYMENT_MODE_CHARACTERS && !/\p{Cc}/u.test(rawMode) && rawMode.isWellFormed();
 }

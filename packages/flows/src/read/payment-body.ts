@@ -10,6 +10,20 @@ export function paymentBody(
   return { reference, amount, mode, paidAt, linkId, recordedAt, reversals: reversals.map(reversalBody) };
 }
 
-function reversalBody({ reversalReference, amountMinor, currency, reason, reversedAt, recordedAt }: Reversal): object {
+/**
+ * Returns a reversal of a payment as answers show it beside the payment.
+ *
+ * @example
+ * const ofLoan = await reversalsOf(em, lender.id, "LN-2026-00417");
+ * const shown = ofLoan.map(reversalBody);
+ */
+export function reversalBody({
+  reversalReference,
+  amountMinor,
+  currency,
+  reason,
+  reversedAt,
+  recordedAt,
+}: Reversal): object {
   return { reversalReference, amount: toWire(amountMinor, currency), reason, reversedAt, recordedAt };
 }

@@ -34,7 +34,9 @@ describe("linksByLenderLinkId", () => {
         visitId: link.visitId,
         fieldPartnerId: link.fieldPartnerId,
         amountMinor: 250_000n,
+        currency: "INR",
         status: "minted",
+        reversedAt: null,
       },
     ]);
   });

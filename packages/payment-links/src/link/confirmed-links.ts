@@ -17,7 +17,8 @@ export interface LenderLinkKey {
 }
 
 /**
- * The part of a link that a confirmation needs: field partner and visit for the attribution, and the requested amount.
+ * The part of a link that a confirmation needs: field partner and visit for the attribution, and the requested amount and
+ * the status for warnings.
  */
 export type PaidLink = LenderLinkKey & Pick<PaymentLink, (typeof PAID_LINK)[number]>;
 
@@ -83,7 +84,9 @@ const PAID_LINK = [
   "visitId",
   "fieldPartnerId",
   "amountMinor",
+  "currency",
   "status",
+  "reversedAt",
 ] as const;
 
 // LATERAL with LIMIT makes one index probe for each key, even in a plan that was made while the table was empty.

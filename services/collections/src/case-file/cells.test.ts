@@ -119,6 +119,13 @@ test("reads a day without a time as the --as-of moment, or as the lender's balan
   expect(readMomentCell("20/11/2026", "dmy", india, asOf)).toEqual({ value: asOf });
   expect(readMomentCell("20/11/2026 09:00", "dmy", india, asOf)).toEqual({ value: "2026-11-20T03:30:00.000Z" });
   expect(readMomentCell("40/11/2026", "dmy", india, asOf)).toHaveProperty("fault");
+  // 20:00 UTC is already the next day in India.
+  expect(readMomentCell("21/11/2026", "dmy", india, "2026-11-20T20:00:00.000Z")).toHaveProperty("value");
+  expect(readMomentCell("20/11/2026", "dmy", india, "2026-11-20T20:00:00.000Z")).toEqual({
+    fault:
+      '"20/11/2026" is 2026-11-20, but --as-of is on 2026-11-21. ' +
+      "Give the time of this day with --as-of, or write 20/11/2026 18:00.",
+  });
   const skipped = { timeZone: "Europe/Berlin", balanceCutoff: "02:30" };
   expect(readMomentCell("2026-03-29", "dmy", skipped)).toEqual({ value: "2026-03-29T01:30:00.000Z" });
 });

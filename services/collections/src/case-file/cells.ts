@@ -1,5 +1,5 @@
 import type { Lender } from "@collections/lenders";
-import { instantOf } from "@collections/local-time";
+import { dayIn, instantOf } from "@collections/local-time";
 import { AmountLiteral, type CurrencyCode } from "@collections/money";
 
 /** The value of a cell, or a sentence that says what is wrong with the cell. */
@@ -65,8 +65,8 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
 /**
  * Reads the moment of a balance, up to which captured payments are included in the balance. Text without a time zone is
  * in the lender's local time. A day without a time does not say which payments of that day are included. Such a day is
- * therefore read as `asOf` (the moment of the whole file) or, without `asOf`, as the lender's balance cut-off on that
- * day.
+ * therefore read as `asOf` (the moment of the whole file), which must be on the same local day. Without `asOf` it is
+ * read as the lender's balance cut-off on that day.
  */
 export function readMomentCell(
   text: string,
@@ -79,7 +79,7 @@ export function readMomentCell(
   if (match === null) {
     const day = readDayCell(text, order);
     if ("fault" in day) return day;
-    if (asOf !== undefined) return { value: asOf };
+    if (asOf !== undefined) return onSameDay(text, day.value, { asOf, timeZone });
     if (balanceCutoff !== null) return { value: instantOf(day.value, balanceCutoff, timeZone).toISOString() };
     const why = "has no time of day, and payments of that day may be in the balance or not";
     const instead = "give the time of the file's balances with --as-of, or register the lender's --balance-cutoff";
@@ -94,6 +94,18 @@ export function readMomentCell(
   }
   const time = `${String(hour).padStart(2, "0")}:${minutes}:${seconds}`;
   return { value: instantOf(day.value, time, timeZone).toISOString() };
+}
+
+/** Returns `asOf` if it is on this local day. A file of another day would count as newer or older than it is. */
+function onSameDay(
+  text: string,
+  day: string,
+  { asOf, timeZone }: { readonly asOf: string; readonly timeZone: string },
+): CellReading<string> {
+  const given = dayIn(timeZone, new Date(asOf));
+  if (given === day) return { value: asOf };
+  const instead = `Give the time of this day with --as-of, or write ${text} 18:00`;
+  return { fault: `${shown(text)} is ${day}, but --as-of is on ${given}. ${instead}.` };
 }
 
 /** Reads yes or no. */

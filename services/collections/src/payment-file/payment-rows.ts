@@ -93,7 +93,7 @@ function readCell(
     case "paidAt":
       return readPaidAt(text, { timeZone: lender.timeZone, dateOrder, paidTime });
     case "mode":
-      // The comparison ignores the mode. A text that no confirmation accepts, such as "Google Pay", is booked as `other`.
+      // The comparison ignores the mode. A text that no confirmation accepts counts as absent, and is booked as `other`.
       return { value: paymentMode(text) === undefined ? null : text };
   }
 }

@@ -253,6 +253,25 @@ describe("a file of cases", () => {
   });
 });
 
+describe("a file without a column for the moment of its balances", () => {
+  const line = /No column says up to when the balances include payments, .*: give this moment with --as-of\./;
+
+  test("is imported with one line about it, and with a warning for each raised balance", async () => {
+    await cli.json(...importArgs(aFile(HEADER, ...rowsOf("N", 2)), "--yes"));
+    await lender.confirm("N-1", { amount: 100, reference: "p", paidAt: new Date().toISOString(), mode: "upi" });
+    const { stdout, stderr } = await cli(...importArgs(aFile(HEADER, ...rowsOf("N", 2)), "--yes"));
+    expect(stderr).toMatch(line);
+    expect(stdout).toContain("Warnings: BALANCE_WITHOUT_AS_OF in 1 rows.");
+  });
+
+  test("needs no such line with --as-of, or without balances", async () => {
+    const withAsOf = await cli(...importArgs(aFile(HEADER, ...rowsOf("N", 2)), "--dry-run", "--as-of", "09:00"));
+    const withoutBalances = await cli(...importArgs(aFile("LAN;Action;Reason", "N-0;Hold;dispute"), "--dry-run"));
+    expect([withAsOf.code, withoutBalances.code]).toEqual([0, 0]);
+    expect(withAsOf.stderr + withoutBalances.stderr).not.toMatch(line);
+  });
+});
+
 describe("a file import whose process was killed", () => {
   test("continues with --resume where it stopped, and applies or rejects every row once", async () => {
     const rows = rowsOf("K", 2_500);
@@ -376,10 +395,20 @@ describe("an imported balance whose as-of column has a day without a time", () =
 
   test("gets the time in --as-of if the command has that option, even if the lender has a cut-off", async () => {
     const file = aFile(header, aRowOf("CUT-4", "20/11/2026"), aRowOf("CUT-5", "20/11/2026 18:00"));
-    const asOf = ["--as-of", "2026-11-21 09:00"];
+    const asOf = ["--as-of", "2026-11-20 09:00"];
     expect(await cli(...importArgs(file, ...asOf, ...columns))).toMatchObject({ code: 0 });
-    expect(await storedAsOf("CUT-4")).toBe("2026-11-21T03:30:00.000Z");
+    expect(await storedAsOf("CUT-4")).toBe("2026-11-20T03:30:00.000Z");
     expect(await storedAsOf("CUT-5")).toBe("2026-11-20T12:30:00.000Z");
+  });
+
+  test("is rejected with both dates if --as-of is on another day", async () => {
+    const file = aFile(header, aRowOf("CUT-6", "27/11/2026"), aRowOf("CUT-7", "28/11/2026"));
+    const { code, stdout } = await cli(...importArgs(file, "--as-of", "2026-11-28 00:30", ...columns));
+    expect(code).toBe(6);
+    expect(JSON.parse(stdout)).toMatchObject({ summary: { created: 1, rejected: 1 } });
+    expect(stdout).toContain("is 2026-11-27, but --as-of is on 2026-11-28.");
+    expect(await storedAsOf("CUT-6")).toBeUndefined();
+    expect(await storedAsOf("CUT-7")).toBeDefined();
   });
 });
 

@@ -1,4 +1,5 @@
 import { statementOf } from "@collections/bookings";
+import type { Answer } from "@collections/lender-twin";
 import { lenderByCode } from "@collections/lenders";
 import { caseByLoan } from "@collections/cases";
 import { verifyBooks } from "@collections/flows";
@@ -16,6 +17,25 @@ beforeAll(async () => {
 
 function payment(fields: object = {}) {
   return { amount: 2500, reference: "pay_1", paidAt: "2026-11-20T09:40:55Z", mode: "upi", ...fields };
+}
+
+function codesOf({ body }: Answer): string[] {
+  return (body["warnings"] as { code: string }[]).map(({ code }) => code);
+}
+
+/** Assigns a loan, and stores a minted link for its case. */
+async function aLinkOf(loan: string, { linkId, amountMinor }: { linkId: string; amountMinor: number }): Promise<void> {
+  const { id } = (await caseByLoan(service.app.database.em(), await lenderId(), loan))!;
+  const { id: fieldPartnerId } = await aFieldPartner(service);
+  await assign(service, lender.code, loan, fieldPartnerId);
+  const values = [await lenderId(), id, loan, amountMinor, linkId, fieldPartnerId];
+  await service.app.database.pool.query(
+    `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
+       amount_minor, currency, status, link_id, url, mint_key, mint_started_at, minted_at, channels, created_at, updated_at)
+     values ($1, gen_random_uuid(), $2, $3, gen_random_uuid(), $6, $4, 'INR', 'minted', $5,
+       'https://pay.example/1', gen_random_uuid(), now(), now(), '{}', now(), now())`,
+    values,
+  );
 }
 
 async function lenderId(): Promise<string> {
@@ -109,7 +129,55 @@ describe("a payment confirmation", () => {
       original: { ...first.body, amount: 2500, mode: "upi", paidAt: "2026-11-20T09:40:55.000Z", linkId: "unknown" },
     });
     const changed = await lender.confirm("LN-3", payment({ amount: 10, linkId: "unknown", reference: " pay_1 " }));
-    expect(changed.body).toMatchObject({ matches: false, differences: ["amount"], original: same.body["original"] });
+    expect(changed.body).toMatchObject({
+      matches: false,
+      detail:
+        "This reference is booked already, with another amount; the first booking remains valid. Nothing new was booked: " +
+        "a payment of its own needs another reference.",
+      differences: ["amount"],
+      original: same.body["original"],
+    });
+  });
+
+  test("that repeats a reversed payment gets 409 with its reversals", async () => {
+    await lender.importCases([aRow("LN-12")]);
+    await lender.confirm("LN-12", payment());
+    const { body: unreversed } = await lender.confirm("LN-12", payment());
+    expect(unreversed).toMatchObject({ reversedAmount: 0, reversals: [] });
+    const path = "/api/v1/partner/cases/LN-12/payments/reverse";
+    const reversedAt = "2026-11-21T09:00:00.000Z";
+    const reverse = (reversalReference: string, amount?: number) =>
+      lender.call("POST", path, { reference: "pay_1", reversalReference, amount, reversedAt, reason: "bounced" });
+
+    await reverse("return_1", 500);
+    const part = await lender.confirm("LN-12", payment());
+    expect(part.body).toMatchObject({
+      matches: true,
+      detail: "This payment is booked already. 500.00 INR of it was reversed later.",
+      reversedAmount: 500,
+    });
+
+    await reverse("return_2");
+    const whole = await lender.confirm("LN-12", payment());
+    expect(whole).toMatchObject({ status: 409, body: { matches: true, original: unreversed["original"] } });
+    expect(whole.body).toMatchObject({
+      detail:
+        "This payment was booked and later reversed in full, so it is not booked now. To book it again, confirm it with " +
+        "another reference.",
+      reversedAmount: 2500,
+      reversals: [
+        { reversalReference: "return_1", amount: 500, reason: "bounced", reversedAt },
+        { reversalReference: "return_2", amount: 2000, reason: "bounced", reversedAt },
+      ],
+    });
+    expect((await lender.confirm("LN-12", payment({ mode: "card" }))).body).toMatchObject({
+      matches: false,
+      detail: expect.stringContaining("with another mode, was booked and later reversed in full") as string,
+      reversedAmount: 2500,
+    });
+    const again = await lender.confirm("LN-12", payment({ reference: "pay_2" }));
+    expect(again).toMatchObject({ status: 200, body: { totalCollected: 2500, outstandingAfter: 2500 } });
+    expect((await lender.confirm("LN-12", payment({ reference: "pay_2" }))).body).toMatchObject({ reversals: [] });
   });
 
   test("reads every JSON notation of an amount exactly, and rejects amounts that are not valid", async () => {
@@ -139,6 +207,44 @@ describe("a payment confirmation", () => {
     expect(meant.body).toMatchObject({ status: "collected", excessAmount: 2475 });
   });
 
+  test("of 2,500 sent as 250000 on a loan of 5,000 is booked with two warnings", async () => {
+    await lender.importCases([aRow("LN-10")]);
+    const sent = payment({ amount: 250_000 });
+    const answer = await lender.confirm("LN-10", sent);
+    expect(answer).toMatchObject({ status: 200, body: { status: "collected", excessAmount: 245_000 } });
+    expect(codesOf(answer)).toEqual(["AMOUNT_ABOVE_OUTSTANDING", "AMOUNT_LOOKS_LIKE_MINOR_UNITS"]);
+    const { warnings } = answer.body;
+    expect((await lender.confirm("LN-10", sent)).body).toMatchObject({ original: { warnings } });
+
+    // The warning says how to correct the booking.
+    const path = "/api/v1/partner/cases/LN-10/payments/reverse";
+    const rest = { amount: 247_500, reason: "entered_by_mistake", reversedAt: new Date().toISOString() };
+    expect(warnings).toMatchObject([{}, { detail: expect.stringContaining("reverse 247500.00 INR") as string }]);
+    const corrected = await lender.call("POST", path, { reference: "pay_1", reversalReference: "fix_1", ...rest });
+    expect(corrected.body).toMatchObject({ totalCollected: 2500, outstandingAfter: 2500, excessAmount: 0 });
+  });
+
+  test("by a link warns about another amount and about a second payment", async () => {
+    await lender.importCases([aRow("LN-11")]);
+    await aLinkOf("LN-11", { linkId: "plink_11", amountMinor: 200_000 });
+    const pay = async (reference: string, amount: number) =>
+      codesOf(await lender.confirm("LN-11", payment({ reference, amount, linkId: "plink_11" })));
+    expect(await pay("first", 2000)).toEqual([]);
+    expect(await pay("second", 100)).toEqual(["AMOUNT_DIFFERS_FROM_LINK", "LINK_ALREADY_PAID"]);
+
+    await aLinkOf("LN-11", { linkId: "plink_12", amountMinor: 10_000 });
+    const again = (reference: string) =>
+      lender.confirm("LN-11", payment({ reference, amount: 100, linkId: "plink_12" }));
+    expect(codesOf(await again("bounces"))).toEqual([]);
+    await lender.call("POST", "/api/v1/partner/cases/LN-11/payments/reverse", {
+      reference: "bounces",
+      reversalReference: "return_1",
+      reversedAt: new Date().toISOString(),
+      reason: "bounced",
+    });
+    expect(codesOf(await again("paid again"))).toEqual([]);
+  });
+
   test("with an unknown mode or a misspelt field is booked with a warning", async () => {
     await lender.importCases([aRow("LN-6")]);
     const answer = await lender.confirm("LN-6", payment({ mode: "Barter", linkID: "x" }));
@@ -147,6 +253,35 @@ describe("a payment confirmation", () => {
       { code: "UNKNOWN_FIELD", pointer: "/linkID", detail: expect.stringContaining("linkId") as string },
       { code: "UNKNOWN_MODE", pointer: "/mode" },
     ]);
+  });
+
+  test("with a mode of several words is booked as other", async () => {
+    await lender.importCases([aRow("LN-9")]);
+    for (const mode of ["UPI Collect", "Net Banking", "<script>", "x".repeat(64)]) {
+      const sent = payment({ mode: ` ${mode}`, amount: 1, reference: mode });
+      const answer = await lender.confirm("LN-9", sent);
+      expect([mode, answer.status]).toEqual([mode, 200]);
+      const detail = `The mode ${mode} is unknown and is booked as other; the text that was sent is stored too.`;
+      expect(answer.body["warnings"]).toEqual([{ code: "UNKNOWN_MODE", pointer: "/mode", detail }]);
+      expect((await lender.confirm("LN-9", sent)).body).toMatchObject({ matches: true, original: { mode: "other" } });
+      const another = await lender.confirm("LN-9", { ...sent, mode: "UPI Intent" });
+      expect(another.body).toMatchObject({ matches: false, differences: ["mode"] });
+    }
+    const stored = "select raw_mode from ledger.payment_booking where source_loan_number = 'LN-9' order by id";
+    const { rows } = await service.app.database.pool.query<{ raw_mode: string }>(stored);
+    expect(rows.map(({ raw_mode }) => raw_mode)).toEqual(["UPI Collect", "Net Banking", "<script>", "x".repeat(64)]);
+  });
+
+  test.each([
+    ["", "REQUIRED"],
+    [" ", "REQUIRED"],
+    ["x".repeat(65), "TOO_LONG"],
+    ["a\u0000b", "INVALID_TEXT"],
+    ["UPI\nCollect", "INVALID_TEXT"],
+    ["\ud800", "INVALID_TEXT"],
+  ])("with the mode %j is refused as %s", async (mode, code) => {
+    const answer = await lender.confirm("LN-1", payment({ mode, reference: "odd mode" }));
+    expect(answer.body).toMatchObject({ status: 422, code, errors: [{ pointer: "/mode" }] });
   });
 
   test("with an impossible linkId is booked with a warning", async () => {

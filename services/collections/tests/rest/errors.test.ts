@@ -127,7 +127,7 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   INVALID_DATE: () => confirm({ paidAt: "yesterday" }),
   NOT_UTC: () => confirm({ paidAt: "2026-11-20T09:40:55" }),
   INVALID_CURRENCY: () => importRow({ currency: "RUPEES" }),
-  INVALID_ENUM: () => confirm({ mode: "<script>" }),
+  INVALID_ENUM: () => reverse({ reason: "odd" }),
   DUPLICATE_IN_REQUEST: () => lender.importCases([aRow("LN-8"), aRow("LN-8")]),
   AMOUNT_PRECISION: () => lender.call("POST", CONFIRM, JSON.stringify(payment()).replace("2500", "2500.123")),
   AMOUNT_OUT_OF_RANGE: () => confirm({ amount: -5 }),

@@ -442,3 +442,25 @@ test("a suspended lender may reconcile", async () => {
   await expect.poll(async () => (await lender.importCases([aRow("X")])).status).toBe(403);
   expect((await reconcile([])).counts).toMatchObject({ onlyOurs: 1 });
 });
+
+test("rows in paise are named once, if nine of ten differing rows are exactly 100 times their booking", async () => {
+  const rows = (await confirmed(11)) as { amount: number }[];
+  const inPaise = rows.map((row, index) => ({ ...row, amount: index === 0 ? row.amount : row.amount * 100 }));
+  const answer = (await reconcile(inPaise)) as unknown as { counts: object; runId: string; warnings: object[] };
+  expect(answer.counts).toMatchObject({ matched: 1, amountDiffers: 10 });
+  const warnings = [
+    {
+      code: "AMOUNT_LOOKS_LIKE_MINOR_UNITS",
+      pointer: "/rows",
+      detail:
+        "In 10 of 10 payments with another amount, the row is exactly 100 times the booking (by the factor of the " +
+        "currency): probably the rows have minor units.",
+    },
+  ];
+  expect(answer.warnings).toEqual(warnings);
+  const stored = await lender.call("GET", `/api/v1/partner/payments/reconciliations/${answer.runId}`);
+  expect(stored.body).toMatchObject({ warnings });
+
+  const twoOthers = inPaise.map((row, index) => (index < 3 ? { ...row, amount: row.amount + 7 } : row));
+  expect(await reconcile(twoOthers)).not.toHaveProperty("warnings");
+});

@@ -23,6 +23,16 @@ export function columnsText({ rows, encoding, separator }: CaseFile, { used, unk
   ].join("\n");
 }
 
+/**
+ * Returns a line that asks for the moment of the balances, if neither a column nor the option has it. Undefined if it is
+ * known, or if the file has no balances.
+ */
+export function missingAsOfText({ used }: Columns, asOf: string | undefined): string | undefined {
+  const has = (field: string) => used.some(({ target }) => target === field);
+  if (asOf !== undefined || has("outstandingAsOf") || !has("outstandingAmount")) return undefined;
+  return "No column says up to when the balances include payments, so they replace payments that are booked: give this moment with --as-of.";
+}
+
 /** Describes the changes that the file makes or has made, as text: counts, and some examples of each kind. */
 export function differenceText(
   { tally, rejectedPath }: FileOutcome,

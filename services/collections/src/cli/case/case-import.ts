@@ -8,7 +8,7 @@ import type { DateOrder } from "../../case-file/cells.ts";
 import { type CaseFile, inspectFile } from "../../case-file/file-records.ts";
 import { type Encoding, ENCODINGS } from "../../case-file/file-text.ts";
 import { fileKeyOf, type FileOutcome, importFile } from "../../case-file/import-file.ts";
-import { columnsText, differenceText, shownDifference } from "./case-import-words.ts";
+import { columnsText, differenceText, missingAsOfText, shownDifference } from "./case-import-words.ts";
 import { startProgress } from "./import-progress.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { type LocalMoment, readPoint, readReason } from "../terminal/read-options.ts";
@@ -114,6 +114,8 @@ async function importInspected(inspected: Inspected): Promise<void> {
   const from = options.resume ? earlier : undefined;
   const say = (text: string) => void (process.argv.includes("--json") || tell(text));
   say(columnsText(file, reading.columns));
+  const missingAsOf = missingAsOfText(reading.columns, reading.asOf);
+  if (missingAsOf !== undefined) say(missingAsOf);
   if (earlier) say(earlierText(earlier, file.rows, { resumes: options.resume ?? false, timeZone: lender.timeZone }));
   if (options.yes) return finish(inspected, await runImport(inspected, { from, dryRun: false }), false);
 

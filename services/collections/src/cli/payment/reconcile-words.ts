@@ -1,6 +1,8 @@
 import {
   DIFFERENCE_LISTS,
   type DifferenceList,
+  minorUnitsIn,
+  minorUnitsText,
   type ReconciliationDifference,
   type ReconciliationRun,
 } from "@collections/bookings";
@@ -41,6 +43,7 @@ export function reconciliationText({ code, timeZone }: Lender, { run, difference
   const { totals } = run;
   const sums = [...sumLines("file", totals.yours), ...sumLines("booked", totals.ours)];
   const counts = DIFFERENCE_LISTS.map((list) => [list, totals.lists[list].toLocaleString("en"), MEANINGS[list]]);
+  const finding = minorUnitsIn(differences.amountDiffers);
   const lists = DIFFERENCE_LISTS.flatMap((list) => listText(list, totals.lists[list], differences[list], timeZone));
   return [
     `Payments of ${code} from ${momentText(run.windowFrom, timeZone)} to ${momentText(run.windowTo, timeZone)}:`,
@@ -48,6 +51,7 @@ export function reconciliationText({ code, timeZone }: Lender, { run, difference
     "",
     table([["matched", totals.matched.toLocaleString("en")], ...counts]),
     ...lists,
+    ...(finding ? ["", minorUnitsText(finding)] : []),
     ...(gone === null ? [] : ["", goneText(gone)]),
     "",
     `Stored as ${publicId("rec", run.id)}.`,
@@ -87,8 +91,10 @@ export function shownRun({ code }: Lender, run: ReconciliationRun): object {
 /** Returns the result of a run as JSON. */
 export function shownReconciliation(lender: Lender, { run, differences, gone }: Reconciliation): object {
   const { previousRunId } = run;
+  const minorUnits = minorUnitsIn(differences.amountDiffers) ?? null;
   return {
     ...shownRun(lender, run),
+    minorUnits,
     ...Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, inOrder(differences[list]).map(shownDifference)])),
     previous: previousRunId && {
       runId: publicId("rec", previousRunId),

@@ -29,8 +29,10 @@ export const warningAnswer = z
   .object({
     code: z.string().meta({
       description:
-        "UNKNOWN_FIELD, UNKNOWN_PARAMETER, UNKNOWN_MODE or LINK_NOT_RECOGNISED. New codes may be added at any " +
-        "time.",
+        "UNKNOWN_FIELD or UNKNOWN_PARAMETER; for a confirmation also UNKNOWN_MODE, LINK_NOT_RECOGNISED, " +
+        "LINK_ALREADY_PAID, AMOUNT_DIFFERS_FROM_LINK, AMOUNT_ABOVE_OUTSTANDING, AMOUNT_LOOKS_LIKE_MINOR_UNITS or " +
+        "PAYMENT_IN_BALANCE; for a reversal also REVERSAL_IN_BALANCE; for a " +
+        "reconciliation also AMOUNT_LOOKS_LIKE_MINOR_UNITS. New codes may be added at any time.",
     }),
     pointer: z.string().meta({ description: "The JSON pointer (RFC 6901) of the field; empty for a query parameter." }),
     detail: z.string().meta({ description: "The reason for the warning, in words." }),

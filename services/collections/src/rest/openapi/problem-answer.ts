@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { instantAnswer, warningsAnswer } from "../endpoint/answer-parts.ts";
 import { PROBLEM_CODES, type ProblemCode } from "../../http/problem.ts";
+import { amountAnswer } from "../endpoint/answer-parts.ts";
+import { reversalOfPayment } from "../v1/captured-payment.ts";
 import { originalAnswer } from "../v1/confirm-payment.ts";
 import { canonicalSha256Answer, findingAnswer } from "../v1/debug-signature.ts";
 import { importOutcome } from "../v1/import-answer.ts";
@@ -78,8 +80,19 @@ export const PROBLEM_ANSWERS = {
         .array(z.enum(["amount", "mode", "paidAt", "linkId"]))
         .meta({ description: "The fields in which the repeat differs. The first booking remains valid." }),
       original: originalAnswer,
+      reversedAmount: amountAnswer(
+        "How much of the booked payment was reversed since. If this is the whole amount, nothing of the payment is " +
+          "booked now: to book it again, confirm it with another reference.",
+      ),
+      reversals: z
+        .array(reversalOfPayment)
+        .meta({ description: "The reversals of the booked payment, in the order in which they were recorded." }),
     })
-    .meta({ description: "The payment was already booked. Treat this answer as success." }),
+    .meta({
+      description:
+        "The reference was already booked. If `matches` is true, treat this answer as success. If it is false, the " +
+        "repeat is another payment, and nothing new was booked: confirm it with a reference of its own.",
+    }),
   DuplicateReversalProblem: problemAnswer
     .extend({
       matches: z.boolean().meta({ description: "Whether the repeat has the same content as the recorded reversal." }),

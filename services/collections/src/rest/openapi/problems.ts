@@ -73,7 +73,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   UNSUPPORTED_MEDIA_TYPE: ["Send Content-Type: application/json; got text/plain."],
   DUPLICATE_CONFIRMATION: [
     "This payment is booked already; treat this answer as success.",
-    { matches: true, differences: [], original: originalExample },
+    { matches: true, differences: [], original: originalExample, reversedAmount: 0, reversals: [] },
   ],
   DUPLICATE_REVERSAL: [
     "This reversal is recorded already; treat this answer as success.",
@@ -98,7 +98,10 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   INVALID_DATE: field("/paidAt", "paidAt: there is no such day."),
   NOT_UTC: field("/paidAt", "paidAt: has no zone; add Z or an offset."),
   INVALID_CURRENCY: field("/rows/0/currency", "Expected an active ISO 4217 code such as INR."),
-  INVALID_ENUM: field("/mode", 'mode: takes a word such as upi, card or neft; got "?".'),
+  INVALID_ENUM: field(
+    "/reason",
+    "reason: takes one of bank_reversed, chargeback, bounced, duplicate, wrong_loan, entered_by_mistake, other.",
+  ),
   DUPLICATE_IN_REQUEST: field("/rows/1/sourceLoanNumber", "Row 0 is about the same loan; send one row for each loan."),
   AMOUNT_PRECISION: field("/amount", "INR takes at most 2 decimals; got 1200.125."),
   AMOUNT_OUT_OF_RANGE: field("/amount", "Expected an amount above 0; got 0."),

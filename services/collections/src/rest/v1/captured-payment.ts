@@ -20,7 +20,8 @@ export const capturedPaymentAnswer = {
   linkId: z.string().nullable().meta({ description: "The `linkId` in the confirmation, or null." }),
 };
 
-const reversalOfPayment = z
+/** A reversal, as answers show it beside its payment. */
+export const reversalOfPayment = z
   .object({
     reversalReference: paymentReversalAnswer.reversalReference,
     amount: paymentReversalAnswer.amount,

@@ -1,8 +1,15 @@
-import type { Booking } from "@collections/bookings";
+import { type Booking, type Reversal, reversalsOf } from "@collections/bookings";
 import { CASE_STATUSES } from "@collections/cases";
 import { publicId } from "@collections/database";
-import { type Confirmation, type ConfirmationOutcome, PAYMENT_MODES, paymentMode } from "@collections/flows";
-import { AmountLiteral, toWire } from "@collections/money";
+import {
+  type Confirmation,
+  type ConfirmationOutcome,
+  PAYMENT_MODE_CHARACTERS,
+  PAYMENT_MODES,
+  paymentMode,
+  reversalBody,
+} from "@collections/flows";
+import { AmountLiteral, toDecimal, toWire } from "@collections/money";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
@@ -40,7 +47,9 @@ const confirmationBody = z.object({
       "characters, and is compared and stored in Unicode NFC.",
   }),
   paidAt: instant().meta({ description: "When the payment was captured: ISO 8601 with Z or an offset." }),
-  mode: text(40).meta({ description: `The payment mode: ${PAYMENT_MODES.join(", ")}, or a word of your own.` }),
+  mode: text(PAYMENT_MODE_CHARACTERS).meta({
+    description: `The payment mode: ${PAYMENT_MODES.join(", ")}, or a text of your own, which is booked as other.`,
+  }),
   linkId: z
     .string({ error: "takes a string" })
     .nullish()
@@ -52,7 +61,7 @@ const confirmationBody = z.object({
   amountIsMajorUnits: z
     .boolean({ error: "takes true or false" })
     .nullish()
-    .meta({ description: "True confirms the amount if it is exactly 100 times the outstanding amount." }),
+    .meta({ description: "True confirms that the amount is in major units, although it looks like minor units." }),
 });
 
 /** The answer to the first confirmation of a payment (contract: Payment confirmation response). */
@@ -113,7 +122,8 @@ export const confirmPayment: SignedEndpoint = {
     summary: "Book a captured payment, exactly once",
     description: [
       "The lender, the loan and the `reference` are the idempotency key, which never expires. Send the same bytes until the",
-      "answer is 200 or 409. A repeat is answered with 409 and the first booking: this means that the payment is booked.",
+      "answer is 200 or 409. A repeat is answered with 409 and the first booking. With `matches: true` the payment is booked;",
+      "with `matches: false` another payment has this reference, and nothing new is booked.",
     ].join("\n"),
     parameters: [LOAN],
     request: {
@@ -156,7 +166,7 @@ async function book(request: SignedRequest, app: App): Promise<Answer> {
     case "booked":
       return { status: 200, body: bookingBody(outcome.booking) };
     case "duplicate":
-      throw duplicate(outcome);
+      throw duplicate(outcome, await reversalsOfBooking(outcome.original, app));
     case "refused":
       if (outcome.pointer === undefined) throw new Problem(outcome.code, outcome.detail);
       throw validationProblem([{ code: outcome.code, pointer: outcome.pointer, detail: outcome.detail }]);
@@ -167,13 +177,11 @@ function readConfirmation(request: SignedRequest): Confirmation {
   const body = jsonObject(request, AMOUNT_KEYS);
   const parsed = confirmationBody.safeParse(body);
   const warnings: Warning[] = unknownFieldWarnings(body, Object.keys(confirmationBody.shape));
-  const mode = typeof body["mode"] === "string" ? paymentMode(body["mode"]) : undefined;
-  const faults = parsed.success ? [] : fieldFaults(parsed.error, body);
-  if (parsed.success && mode === undefined) {
-    const detail = `mode: takes a word such as upi, card or neft; got ${JSON.stringify(parsed.data.mode)}.`;
-    faults.push({ code: "INVALID_ENUM", pointer: "/mode", detail });
+  if (!parsed.success) {
+    throw validationProblem(fieldFaults(parsed.error, body), warnings.length > 0 ? { warnings } : {});
   }
-  if (!parsed.success || mode === undefined) throw validationProblem(faults, warnings.length > 0 ? { warnings } : {});
+  const mode = paymentMode(parsed.data.mode);
+  if (!mode) throw new Error(`The mode ${JSON.stringify(parsed.data.mode)} passed the schema but cannot be read.`);
   const { amount, reference, paidAt, amountIsMajorUnits } = parsed.data;
   const link = readLinkId(parsed.data.linkId);
   return {
@@ -222,12 +230,16 @@ function bookingBody(booking: Booking): object {
   };
 }
 
-function duplicate({ original, differences }: Extract<ConfirmationOutcome, { kind: "duplicate" }>): Problem {
-  const detail =
-    differences.length === 0
-      ? "This payment is booked already; treat this answer as success."
-      : `This reference is booked already, with another ${differences.join(", ")}; the first booking remains valid.`;
-  return new Problem("DUPLICATE_CONFIRMATION", detail, {
+async function reversalsOfBooking({ lenderId, sourceLoanNumber, id }: Booking, app: App): Promise<Reversal[]> {
+  const ofLoan = await reversalsOf(app.database.em(), lenderId, sourceLoanNumber);
+  return ofLoan.filter(({ bookingId }) => bookingId === id);
+}
+
+type Duplicate = Extract<ConfirmationOutcome, { kind: "duplicate" }>;
+
+function duplicate({ original, differences }: Duplicate, reversals: readonly Reversal[]): Problem {
+  const reversedMinor = reversals.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+  return new Problem("DUPLICATE_CONFIRMATION", duplicateDetail({ original, differences }, reversedMinor), {
     matches: differences.length === 0,
     differences,
     original: {
@@ -237,5 +249,22 @@ function duplicate({ original, differences }: Extract<ConfirmationOutcome, { kin
       paidAt: original.paidAt.toISOString(),
       linkId: original.linkId,
     },
+    reversedAmount: toWire(reversedMinor, original.currency),
+    reversals: reversals.map(reversalBody),
   });
+}
+
+function duplicateDetail({ original, differences }: Omit<Duplicate, "kind">, reversedMinor: bigint): string {
+  const matches = differences.length === 0;
+  const different = `This reference is booked already, with another ${differences.join(", ")}; the first booking remains valid.`;
+  const advice = "Nothing new was booked: a payment of its own needs another reference.";
+  if (reversedMinor === 0n) {
+    return matches ? "This payment is booked already; treat this answer as success." : `${different} ${advice}`;
+  }
+  if (reversedMinor < original.amountMinor) {
+    const reversed = `${toDecimal(reversedMinor, original.currency)} ${original.currency} of it was reversed later.`;
+    return matches ? `This payment is booked already. ${reversed}` : `${different} ${reversed} ${advice}`;
+  }
+  const booked = matches ? "This payment" : `This reference, with another ${differences.join(", ")},`;
+  return `${booked} was booked and later reversed in full, so it is not booked now. To book it again, confirm it with another reference.`;
 }

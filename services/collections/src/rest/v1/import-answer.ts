@@ -35,6 +35,7 @@ const ROW_WARNINGS = {
   REVERSAL_AFTER_SNAPSHOT: true,
   STALE_SNAPSHOT: true,
   AS_OF_IN_FUTURE: true,
+  BALANCE_WITHOUT_AS_OF: true,
   CASE_ENDED: true,
 } satisfies Record<RowWarningCode, true>;
 

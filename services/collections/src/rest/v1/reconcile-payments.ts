@@ -117,24 +117,24 @@ async function answerReconciliation(request: SignedRequest, { database }: App): 
   });
   const result = await reconciliationOf(database.em(), run, MAX_RECONCILED_ROWS);
   assert.ok(result, "The run is stored, and runs are deleted only after 400 days.");
-  return { status: 200, body: { ...reconciliationBody(result), ...warnings } };
+  return { status: 200, body: reconciliationBody(result, warnings) };
 }
 
 function readReconciliation(request: SignedRequest) {
   const body = jsonObject(request, AMOUNT_KEYS);
   const parsed = reconciliationBodySchema.safeParse(body);
-  const found = [
+  const warnings = [
     ...unknownFieldWarnings(body, Object.keys(reconciliationBodySchema.shape)),
     ...unknownRowFieldWarnings(body["rows"]),
   ];
-  const warnings = found.length > 0 ? { warnings: found } : {};
-  if (!parsed.success) throw validationProblem(fieldFaults(parsed.error, body), warnings);
+  const extra = warnings.length > 0 ? { warnings } : {};
+  if (!parsed.success) throw validationProblem(fieldFaults(parsed.error, body), extra);
   const { from, to, rows } = parsed.data;
   const fault = windowFault(from, to);
-  if (fault) throw validationProblem([fault], warnings);
+  if (fault) throw validationProblem([fault], extra);
   if (rows.length > MAX_RECONCILED_ROWS) {
     const detail = `Send at most ${MAX_RECONCILED_ROWS} rows at a time, and divide a longer day by time; got ${rows.length}.`;
-    throw new Problem("TOO_MANY_ROWS", detail, warnings);
+    throw new Problem("TOO_MANY_ROWS", detail, extra);
   }
   return { window: { from, to }, rows, warnings };
 }

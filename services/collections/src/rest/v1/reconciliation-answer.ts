@@ -1,4 +1,10 @@
-import type { DifferenceList, ReconciliationDifference, ReconciliationRun } from "@collections/bookings";
+import {
+  type DifferenceList,
+  minorUnitsIn,
+  minorUnitsText,
+  type ReconciliationDifference,
+  type ReconciliationRun,
+} from "@collections/bookings";
 import { publicId } from "@collections/database";
 import type { Reconciliation } from "@collections/flows";
 import { type CurrencyCode, toWire } from "@collections/money";
@@ -11,6 +17,7 @@ import {
   successAnswer,
   warningsAnswer,
 } from "../endpoint/answer-parts.ts";
+import type { Warning } from "../reading/field-faults.ts";
 
 const currencyAnswer = z.string().meta({ description: "The currency, ISO 4217." });
 const referenceAnswer = z.string().meta({ description: "The reference of the payment, trimmed and in NFC." });
@@ -186,9 +193,13 @@ export function runBody({ id, totals, windowFrom, windowTo, startedAt, requested
   };
 }
 
-/** Returns the stored result of a run as the body of an answer. */
-export function reconciliationBody({ run, differences, gone }: Reconciliation): object {
+/** Returns the stored result of a run as the body of an answer, with the warnings about the request before its own. */
+export function reconciliationBody(
+  { run, differences, gone }: Reconciliation,
+  requestWarnings: readonly Warning[] = [],
+): object {
   const { previousRunId } = run;
+  const warnings = [...requestWarnings, ...minorUnitsWarnings(differences.amountDiffers)];
   const listed = (["amountDiffers", "onOtherLoan", "otherDay", "reversed"] as const).map(
     (list) => [list, differences[list].map(pairBody)] as const,
   );
@@ -210,7 +221,14 @@ export function reconciliationBody({ run, differences, gone }: Reconciliation): 
       goneCount: gone?.count ?? null,
       gone: gone?.differences.map((one) => ({ list: one.list, ...keyBody(one) })) ?? [],
     },
+    ...(warnings.length > 0 && { warnings }),
   };
+}
+
+function minorUnitsWarnings(differing: readonly ReconciliationDifference[]): Warning[] {
+  const finding = minorUnitsIn(differing);
+  if (!finding) return [];
+  return [{ code: "AMOUNT_LOOKS_LIKE_MINOR_UNITS", pointer: "/rows", detail: minorUnitsText(finding) }];
 }
 
 function pairBody(difference: ReconciliationDifference): object {
