@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { applyPayment } from "../case/apply-payment.ts";
 import type { ImportedCase } from "../case/locked-case.ts";
 import { exampleCase } from "../../tests/example-case.ts";
-import { applied, EARLIER, NOW, paid, planOf } from "../../tests/plan-example.ts";
+import { applied, EARLIER, later, NOW, paid, planOf } from "../../tests/plan-example.ts";
 
 /** A case of 5,000 after a payment. */
 function paidCase(amountMinor: bigint, fields: Partial<ImportedCase> = {}): ImportedCase {
@@ -58,6 +58,6 @@ test("a balance with an outstandingAsOf does not warn about payments that it inc
   const row = { outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() };
   expect(codesOf(applied(row, paidCase(200_000n)))).toEqual([]);
   const earlier = { outstandingAmount: "6000", outstandingAsOf: new Date(EARLIER.getTime() - 1).toISOString() };
-  const laterPayments = [paid(200_000n, "UTR1", EARLIER)];
-  expect(codesOf(applied(earlier, paidCase(200_000n), { laterPayments }))).toEqual(["PAYMENT_AFTER_SNAPSHOT"]);
+  const more = later([paid(200_000n, "UTR1", EARLIER)]);
+  expect(codesOf(applied(earlier, paidCase(200_000n), more))).toEqual(["PAYMENT_AFTER_SNAPSHOT"]);
 });
