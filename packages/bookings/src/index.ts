@@ -35,6 +35,14 @@ export {
   paymentsOf,
   paymentsWithExcess,
 } from "./books/booking.ts";
+export {
+  type AppliedPayment,
+  appliedPayments,
+  earningBalanceDigests,
+  type EarningBalancesDigest,
+  type EarningBalanceText,
+  earningBalanceTexts,
+} from "./books/earning-balances.ts";
 export { paymentsByReference, type ReferenceSearch, reversalsByReference } from "./books/by-reference.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export {
@@ -136,5 +144,6 @@ export {
   transfersOfBookings,
 } from "./books/transfer.ts";
 export type { BookingProblemCode } from "./verification/booking-checks.ts";
+export type { CommissionProblemCode } from "./verification/commission-checks.ts";
 export type { ReversalProblemCode } from "./verification/reversal-checks.ts";
 export { collectionsLedger } from "./verification/collections-ledger.ts";

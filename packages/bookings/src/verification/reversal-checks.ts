@@ -9,10 +9,15 @@ export type ReversalProblemCode =
   | "REVERSAL_TOTAL_MISMATCH"
   | "REVERSED_EARNING_OUT_OF_STEP";
 
-/** Selects the bookings of the lender $1 whose earnings a reversal may have changed. */
+/**
+ * Selects the bookings of the lender $1 whose earnings may have changed after the payment: by a reversal, or because
+ * excess of the payment was applied later.
+ */
 export const REVERSED_BOOKINGS = `select booking_id from ledger.payment_reversal where lender_id = $1
          union select (h.held->>'bookingId')::uuid
-         from ledger.payment_reversal r cross join lateral jsonb_array_elements(r.reapplied) h (held) where r.lender_id = $1`;
+         from ledger.payment_reversal r cross join lateral jsonb_array_elements(r.reapplied) h (held) where r.lender_id = $1
+         union select booking_id from ledger.transfer where lender_id = $1 and kind = 'correction'
+           and debit_account like 'excess/%' and credit_account like 'receivable/%'`;
 
 /**
  * The checks of a lender's reversals. A correction that returns money of a payment must have a reversal. Other corrections

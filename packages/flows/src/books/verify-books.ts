@@ -6,6 +6,7 @@ import type { TrialBalance, VerifyOptions } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
 import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "@collections/webhooks";
 import { verifyBookingEvents } from "./verify-booking-events.ts";
+import { verifyCommissions } from "./verify-commissions.ts";
 import { verifyPayouts } from "./verify-payouts.ts";
 import { verifyReversals } from "./verify-reversals.ts";
 
@@ -60,8 +61,9 @@ const MAX_PROBLEMS = 1_000;
 
 /**
  * Verifies the ledger, and then compares it with the other domains: the amounts of each case with its ledger lines, the
- * earnings and payouts of field partners, the sequence of each loan with its events, every booking with its
- * `payment.collected` event, every reversal with its `payment.reversed` event and with the earnings, and every event with its delivery. It only reads.
+ * earnings and payouts of field partners, the earnings on each booking with the booking and with its transfers, the
+ * sequence of each loan with its events, every booking with its `payment.collected` event, every reversal with its
+ * `payment.reversed` event and with the earnings, and every event with its delivery. It only reads.
  *
  * @example
  * const { ok, problems, totalProblems } = await verifyBooks(em, { now: new Date() });
@@ -98,6 +100,10 @@ export async function verifyBooks(em: EntityManager, options: VerifyBooksOptions
     } while (after !== undefined);
     reportProgress("earnings");
     problems.push(...(await readSnapshot(em, (tx) => checkEarnings(tx, lenderId))));
+    reportProgress("commissions");
+    const commissions = await verifyCommissions(em, lenderId);
+    problems.push(...commissions.problems);
+    unlisted += BigInt(commissions.total - commissions.problems.length);
     reportProgress("payouts");
     problems.push(...(await verifyPayouts(em, lenderId)));
     reportProgress("events of bookings");
