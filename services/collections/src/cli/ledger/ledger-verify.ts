@@ -12,6 +12,7 @@ import { listLenders } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
 import type { Config } from "../../settings/config.ts";
 import { machineTimeZone, momentText } from "../terminal/local-time.ts";
+import { ANCHOR_LATE_MS } from "../service/doctor-words.ts";
 import { anchorLines } from "./anchor-lines.ts";
 import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
@@ -98,8 +99,10 @@ async function verify(
   });
   endProgress();
   const ofLender = lender && { book: lender.id };
+  const recordedAfterMs = config.ledgerAnchorIntervalMs + ANCHOR_LATE_MS;
   const anchors =
-    places && (await collectionsLedger.verifyAnchors(em(), anchorLines(places, config), { keys, ...ofLender }));
+    places &&
+    (await collectionsLedger.verifyAnchors(em(), anchorLines(places, config), { keys, ...ofLender, recordedAfterMs }));
   const codes = new Map((await listLenders(em())).map((one) => [one.id, one.code]));
   const report = reportOf(verdict, anchors, codes, config);
   answer(report.json, report.text);

@@ -150,7 +150,7 @@ type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
  * How late an anchor may be, in addition to LEDGER_ANCHOR_INTERVAL. This process reads its own LEDGER_ANCHOR_INTERVAL,
  * so the workers must have the same value.
  */
-const ANCHOR_LATE_MS = 15 * 60_000;
+export const ANCHOR_LATE_MS = 15 * 60_000;
 
 /** Returns a problem if the hash chains are not anchored outside the database, or were anchored too long ago. */
 export function problemsOfAnchors(
