@@ -172,7 +172,7 @@ function rowsOfChain({ schema, chained }: LedgerTables): LedgerCheck {
        from found where digest is null
        union all
        select 'ROW_OUTSIDE_CHAIN', source, id::text,
-         format('Recorded at %s and in no block: extend the chain over everything.', recorded_at at time zone 'UTC')
+         format('Recorded at %s and in no block: find out who wrote it, then extend the chain over everything.', recorded_at at time zone 'UTC')
        from found where number is null and recorded_at < $2
        union all
        select 'BLOCK_MISMATCH', 'chain_block', b.number::text, 'Its rows are not those that it was made of.'

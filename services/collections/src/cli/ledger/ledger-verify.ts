@@ -133,12 +133,28 @@ function reportOf(
     totalProblems,
     anchors: anchors ? { anchors: anchors.anchors, tornLines: anchors.tornLines, proven } : null,
     notProven,
+    next: nextSteps(problems, codes),
   };
   const verdict = json.ok
     ? [`The books are correct: ${checked}.`]
     : [`${totalProblems} problems in ${checked}:`, ...found];
-  const lines = [...verdict, ...anchorText(anchors, proven), ...notProven.map((what) => `Not proven: ${what}`)];
+  const lines = [
+    ...verdict,
+    ...anchorText(anchors, proven),
+    ...notProven.map((what) => `Not proven: ${what}`),
+    ...json.next,
+  ];
   return { json, text: lines.join("\n") };
+}
+
+/** Returns the commands to run next, as sentences. */
+function nextSteps(problems: readonly ShownProblem[], codes: ReadonlyMap<string, string>): string[] {
+  const outside = problems.filter(({ code }) => code === "ROW_OUTSIDE_CHAIN");
+  const lenders = new Set(outside.map(({ lenderId }) => codes.get(lenderId ?? "")));
+  return [...lenders].map((code) => {
+    const option = code === undefined ? "" : ` --lender ${code}`;
+    return `Next: find out where the rows of ROW_OUTSIDE_CHAIN come from. Then add them: ledger extend${option} --reason "<why>".`;
+  });
 }
 
 /**
