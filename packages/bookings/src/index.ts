@@ -58,6 +58,7 @@ export {
   payoutMemo,
   placement,
 } from "./books/postings.ts";
+export { type RebookedPayments, rebookedWithoutFieldPartner } from "./books/rebooked.ts";
 export {
   type PaymentSum,
   paymentSums,

@@ -58,5 +58,7 @@ export {
   type PayoutMismatch,
   payoutMismatches,
   payoutsOfFieldPartner,
+  type TakenBackSum,
+  takenBackSums,
 } from "./read-payouts.ts";
 export type { EarningRow } from "./schema.ts";
