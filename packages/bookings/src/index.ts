@@ -40,6 +40,14 @@ export {
   excessAppliedByBalances,
   excessPostings,
 } from "./books/applied-excess.ts";
+export {
+  type AppliedPayment,
+  appliedPayments,
+  earningBalanceDigests,
+  type EarningBalancesDigest,
+  type EarningBalanceText,
+  earningBalanceTexts,
+} from "./books/earning-balances.ts";
 export { paymentsByReference, type ReferenceSearch, reversalsByReference } from "./books/by-reference.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export {
@@ -55,6 +63,7 @@ export {
   payoutMemo,
   placement,
 } from "./books/postings.ts";
+export { type RebookedPayments, rebookedWithoutFieldPartner } from "./books/rebooked.ts";
 export {
   type PaymentSum,
   paymentSums,
@@ -145,5 +154,6 @@ export {
   transfersOfBookings,
 } from "./books/transfer.ts";
 export type { BookingProblemCode } from "./verification/booking-checks.ts";
+export type { CommissionProblemCode } from "./verification/commission-checks.ts";
 export type { ReversalProblemCode } from "./verification/reversal-checks.ts";
 export { collectionsLedger } from "./verification/collections-ledger.ts";

@@ -1,5 +1,5 @@
 import { type Database, newId, transaction } from "@collections/database";
-import { currency } from "@collections/money";
+import { currency, type Percent } from "@collections/money";
 import {
   adjustment,
   type Booking,
@@ -23,6 +23,14 @@ import {
 
 export const INR = currency("INR");
 export const NOW = new Date("2026-11-20T09:41:07.512Z");
+
+/** A payment of a sample. `percent` is the rate of its booking, `isAttributed` whether it has a field partner. */
+interface SamplePayment {
+  readonly reference: string;
+  readonly earnedMinor: bigint;
+  readonly percent?: Percent | null;
+  readonly isAttributed?: boolean;
+}
 
 /**
  * One case for this package's tests. It keeps the amounts that a flow would keep in the case's row, and collects the
@@ -62,10 +70,10 @@ export class SampleCase {
   }
 
   /** Adds a payment with a commission of `earnedMinor`. The commission is credited at once if the payment ends the case. */
-  pay(amountMinor: bigint, { reference = newId(), earnedMinor = 0n } = {}): this {
+  pay(amountMinor: bigint, { reference = newId(), earnedMinor = 0n, ...given }: Partial<SamplePayment> = {}): this {
     const appliedMinor = amountMinor < this.outstandingMinor ? amountMinor : this.outstandingMinor;
     this.outstandingMinor -= appliedMinor;
-    return this.#book({ amountMinor, appliedMinor, inBalanceMinor: null }, { reference, earnedMinor });
+    return this.#book({ amountMinor, appliedMinor, inBalanceMinor: null }, { reference, earnedMinor, ...given });
   }
 
   /**
@@ -120,7 +128,7 @@ export class SampleCase {
 
   #book(
     { amountMinor, appliedMinor, inBalanceMinor }: Pick<Booking, "amountMinor" | "appliedMinor" | "inBalanceMinor">,
-    { reference, earnedMinor }: { reference: string; earnedMinor: bigint },
+    { reference, earnedMinor, percent = null, isAttributed = true }: SamplePayment,
   ): this {
     this.excessMinor += amountMinor - appliedMinor;
     this.collectedMinor += amountMinor;
@@ -139,8 +147,8 @@ export class SampleCase {
       paidAt: NOW,
       linkId: "plink_77",
       visitId: newId(),
-      fieldPartnerId: this.fieldPartnerId,
-      attribution: "exact",
+      fieldPartnerId: isAttributed ? this.fieldPartnerId : null,
+      attribution: isAttributed ? "exact" : "none",
       appliedMinor,
       excessMinor: amountMinor - appliedMinor,
       outstandingAfterMinor: this.outstandingMinor,
@@ -151,7 +159,7 @@ export class SampleCase {
       recordedAt: NOW,
       inBalanceMinor,
       partOf: null,
-      commissionPercent: null,
+      commissionPercent: percent,
     };
     const earning = {
       ...booking,

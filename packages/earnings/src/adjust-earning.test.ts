@@ -134,3 +134,23 @@ test("after any changes, ends and payouts, the lines add up to the commission, a
   });
   fc.assert(property, { numRuns: 500 });
 });
+
+describe("the percentage of an adjusted earning", () => {
+  const change = { reversalId: newId(), appliedBeforeMinor: 10_000n, caseHasEnded: false, commission: COMMISSION };
+  const rise = (lines: readonly Earning[], commissionPercent: bigint | null) =>
+    adjustEarning(
+      lines,
+      { ...payment, appliedMinor: 20_000n, commissionPercent: commissionPercent as Percent | null },
+      change,
+      LATER,
+    ).added;
+
+  test.each<[string, readonly Earning[], bigint | null, bigint | undefined]>([
+    ["is the booking's, even if a line has another", [{ ...pending, percent: 990_000n as Percent }], 25_000n, 250n],
+    ["is 0 if the booking's is 0", [], 0n, undefined],
+    ["is the line's if the booking has none", [{ ...pending, percent: 50_000n as Percent }], null, 750n],
+    ["is the lender's if there is no line either", [], null, 500n],
+  ])("%s", (_, lines, commissionPercent, amountMinor) => {
+    expect(rise(lines, commissionPercent)?.amountMinor).toBe(amountMinor);
+  });
+});

@@ -11,7 +11,7 @@ export interface AppliedChange {
   readonly appliedBeforeMinor: bigint;
   /** Whether the case has ended after the change. An increase is then credited at once. */
   readonly caseHasEnded: boolean;
-  /** The rate of the payment's booking. On bookings of older versions, which have none: the lender's commission. */
+  /** The lender's commission. It counts only if the booking has no rate, and there is no earning that has one. */
   readonly commission: Percent;
 }
 
@@ -28,9 +28,10 @@ export interface EarningAdjustment {
 
 /**
  * Returns how the earnings on a payment change if the applied part of the payment changes. They then add up to the
- * commission on the applied part again. `lines` are all earnings on its booking, locked. A decrease is taken from the
- * pending lines first, then from the credited ones, and then from those that were paid out. For this last part, a
- * credited line with a negative amount is added, and the next payout deducts it.
+ * commission on the applied part again, at the rate of the booking. The rate of a line counts only on bookings without
+ * one, because a line can be changed later and a booking cannot. `lines` are all earnings on its booking, locked. A
+ * decrease is taken from the pending lines first, then from the credited ones, and then from those that were paid out.
+ * For this last part, a credited line with a negative amount is added, and the next payout deducts it.
  *
  * @example
  * const lines = await lockEarningsOfBookings(tx, lenderId, [bookingId]);
@@ -45,7 +46,7 @@ export function adjustEarning(
   change: AppliedChange,
   now: Date,
 ): EarningAdjustment {
-  const percent = lines[0]?.percent ?? change.commission;
+  const percent = payment.commissionPercent ?? lines[0]?.percent ?? change.commission;
   const changeMinor = commissionOn(payment.appliedMinor, percent) - sumOf(lines.filter(isCounted));
   const blank = { added: undefined, reversed: [], pendingChangeMinor: 0n, creditedChangeMinor: 0n };
   if (payment.fieldPartnerId === null || changeMinor === 0n) return blank;

@@ -52,6 +52,8 @@ export interface AttributedPayment {
   readonly fieldPartnerId: string | null;
   readonly currency: CurrencyCode;
   readonly appliedMinor: bigint;
+  /** The rate in the payment's booking. Null or absent if the booking has none, because an older version made it. */
+  readonly commissionPercent?: Percent | null;
 }
 
 /**

@@ -4,6 +4,14 @@ export { commissionOn, formula } from "./commission.ts";
 export { InvalidCursorError } from "./cursor.ts";
 export { type AttributedPayment, credited, type Earning, earningOn, type EarningStatus } from "./earning.ts";
 export {
+  earningDigests,
+  earningsByBooking,
+  type EarningsDigest,
+  type EarningsOfBooking,
+  type EarningText,
+  earningTexts,
+} from "./earnings-by-booking.ts";
+export {
   addEarnings,
   type CaseKey,
   creditEarnings,
@@ -50,5 +58,7 @@ export {
   type PayoutMismatch,
   payoutMismatches,
   payoutsOfFieldPartner,
+  type TakenBackSum,
+  takenBackSums,
 } from "./read-payouts.ts";
 export type { EarningRow } from "./schema.ts";

@@ -85,6 +85,32 @@ export async function owedSums(em: EntityManager, lenderId: string, before: Date
 }
 
 /**
+ * The commissions in one currency that reversals have taken back from field partners after they had been paid out, and
+ * that no payout has deducted yet.
+ */
+export interface TakenBackSum {
+  readonly currency: CurrencyCode;
+  /** In minor units, above 0. */
+  readonly takenBackMinor: bigint;
+  readonly payments: number;
+  /** The field partners whose next payouts deduct these amounts. The one with the largest amount comes first. */
+  readonly fieldPartnerIds: readonly string[];
+  /** When the oldest of these commissions was taken back. */
+  readonly since: Date;
+}
+
+/**
+ * Returns the commissions of a lender's payments that were taken back after they had been paid out, and not deducted yet,
+ * by currency. Reads all earnings of the lender that are not paid out.
+ *
+ * @example
+ * for (const { takenBackMinor, payments } of await takenBackSums(em, lenderId)) console.log(takenBackMinor, payments);
+ */
+export async function takenBackSums(em: EntityManager, lenderId: string): Promise<TakenBackSum[]> {
+  return query(em, selectTakenBack, [lenderId]);
+}
+
+/**
  * Returns the payout with this id (a UUID) and the parts of all lenders, or undefined if there is none.
  *
  * @example
@@ -259,6 +285,26 @@ const selectOwedSums = statement(
    ) owed
    where owed.since < $2
    group by owed.currency order by owed.currency`,
+);
+
+// A line below 0 of a booking without a paid line only lowers what was credited, so nothing was paid too much.
+const selectTakenBack = statement(
+  "earnings.taken-back-sums",
+  `select taken.currency, sum(taken.amount)::bigint as "takenBackMinor", sum(taken.payments)::integer as payments,
+     array_agg(taken.field_partner_id order by taken.amount desc, taken.field_partner_id) as "fieldPartnerIds",
+     min(taken.since) as since
+   from (
+     select e.field_partner_id, e.currency::text as currency, -sum(e.amount_minor) as amount,
+       count(distinct e.booking_id) as payments, min(e.credited_at) as since
+     from earnings.earning e
+     where e.lender_id = $1 and e.status = 'credited' and e.amount_minor < 0
+       and exists (
+         select from earnings.earning p
+         where p.lender_id = $1 and p.booking_id = e.booking_id and p.status = 'paid_out' and p.amount_minor > 0
+       )
+     group by e.field_partner_id, e.currency::text
+   ) taken
+   group by taken.currency order by taken.currency`,
 );
 
 const selectMismatches = statement(

@@ -32,11 +32,12 @@ export type {
   VerifyAnchorsOptions,
 } from "./verification/verify-anchors.ts";
 export { ledgerCheck, type LedgerCheck, type ProblemCode } from "./verification/verify-checks.ts";
-export type {
-  LedgerCounts,
-  LedgerProblem,
-  LedgerVerification,
-  TrialBalance,
-  VerifyOptions,
-  VerifyProgress,
+export {
+  type LedgerCounts,
+  type LedgerProblem,
+  type LedgerVerification,
+  liftVerificationLimits,
+  type TrialBalance,
+  type VerifyOptions,
+  type VerifyProgress,
 } from "./verification/verify.ts";

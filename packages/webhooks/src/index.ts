@@ -47,7 +47,15 @@ export { type EndpointHealth, endpointHealth } from "./endpoint/endpoint-health.
 export { changeEndpoint, registerEndpoint, removeEndpoint, upsertEndpoint } from "./endpoint/register-endpoint.ts";
 export { type EndpointFault, InvalidEndpointError } from "./endpoint/endpoint-input.ts";
 export { eventsOf, type StreamEvent } from "./storage/event.ts";
-export { eventPage, eventsAt, eventsKeptFrom, type StoredEvent } from "./insight/event-pages.ts";
+export {
+  eventPage,
+  eventsAt,
+  eventsKeptFrom,
+  type KindedEvent,
+  type LastEvents,
+  lastEvents,
+  type StoredEvent,
+} from "./insight/event-pages.ts";
 export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./dispatch/ladder.ts";
 export { ConflictingNamesError } from "./endpoint/old-names.ts";
 export { type ProbeFacts } from "./endpoint/probe.ts";

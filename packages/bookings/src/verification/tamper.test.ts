@@ -2,7 +2,12 @@ import { newId } from "@collections/database";
 import type { LedgerProblem } from "@collections/ledger";
 import { withoutTriggers } from "@collections/testing";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type BookingProblemCode, collectionsLedger, type ReversalProblemCode } from "../index.ts";
+import {
+  type BookingProblemCode,
+  collectionsLedger,
+  type CommissionProblemCode,
+  type ReversalProblemCode,
+} from "../index.ts";
 import { bookingsDatabase } from "../../tests/bookings-database.ts";
 import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
 
@@ -35,7 +40,7 @@ afterEach(async () => {
   }
 });
 
-type Problem = LedgerProblem<BookingProblemCode | ReversalProblemCode>;
+type Problem = LedgerProblem<BookingProblemCode | CommissionProblemCode | ReversalProblemCode>;
 
 async function problems(): Promise<Problem[]> {
   const { ok, problems, totalProblems } = await collectionsLedger.verify(database.em(), { now: NOW });

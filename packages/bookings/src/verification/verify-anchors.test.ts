@@ -44,8 +44,9 @@ async function* anchorLines(texts: readonly string[]): AsyncGenerator<AnchorLine
 const verifyLines = (texts: readonly string[] = lines, trusted = keys.publicKeys) =>
   collectionsLedger.verifyAnchors(database.em(), anchorLines(texts), { keys: trusted, book: sample.lenderId });
 
-async function ledgerIsConsistent(): Promise<boolean> {
-  return (await collectionsLedger.verify(database.em(), { now: NOW, book: sample.lenderId })).ok;
+async function ledgerProblems(): Promise<string[]> {
+  const { problems } = await collectionsLedger.verify(database.em(), { now: NOW, book: sample.lenderId });
+  return problems.map(({ code, table, id, detail }) => `${code} ${table} ${id}: ${detail}`);
 }
 
 /** Runs queries as a superuser with triggers disabled. */
@@ -59,7 +60,7 @@ const BOOKING_COLUMNS = `lender_id, id, source_loan_number, reference, case_id, 
   raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor,
   outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at`;
 
-/** Changes a booking, then recomputes its digest and every block. */
+/** Changes a booking, then recomputes its digest, every block and the record of the anchor. */
 async function forgeBookingAndChain(sequence: bigint): Promise<void> {
   const { rows } = await database.pool.query<{ number: string }>(
     "select number::text from ledger.chain_block where lender_id = $1 order by number",
@@ -85,6 +86,8 @@ async function forgeBookingAndChain(sequence: bigint): Promise<void> {
        ) p
        where b.lender_id = $1 and b.number = ${number}`,
     ),
+    `update ledger.anchor a set hash = b.hash from ledger.chain_block b
+     where a.lender_id = $1 and b.lender_id = $1 and b.number = a.number`,
   );
 }
 
@@ -155,7 +158,7 @@ test("workers that anchor concurrently append the same valid head", async () => 
 test("a changed booking is found only by the anchors if the chain was recomputed", async () => {
   for (let block = 1; block <= 4; block += 1) await payAndAnchor();
   await forgeBookingAndChain(4n);
-  expect(await ledgerIsConsistent()).toBe(true);
+  expect(await ledgerProblems()).toEqual([]);
   const { ok, problems, proven } = await verifyLines();
   expect(ok).toBe(false);
   expect(problems).toEqual([
@@ -191,7 +194,11 @@ describe("a chain that is shorter than its anchors", () => {
       `delete from ledger.payment_booking where lender_id = $1 and sequence = 3`,
       `delete from ledger.chain_block where lender_id = $1 and number = 2`,
     );
-    expect(await ledgerIsConsistent()).toBe(true);
+    expect(await ledgerProblems()).toEqual([
+      expect.stringMatching(/^ANCHORED_BLOCK_CHANGED chain_block 2: It was anchored at .* not there any more\.$/),
+    ]);
+    await forge(`delete from ledger.anchor where lender_id = $1`);
+    expect(await ledgerProblems()).toEqual([]);
     const { problems } = await verifyLines();
     expect(problems).toMatchObject([
       {
@@ -292,6 +299,67 @@ describe("verifyAnchors", () => {
     expect(ok).toBe(false);
     expect(problems.map(({ code }) => code)).toEqual(["ANCHORS_MISSING", "ANCHORS_MISSING"]);
     expect(proven).toMatchObject([{ block: null, unprovenRows: 7n }]);
+  });
+});
+
+describe("the record of the anchors in the database", () => {
+  beforeEach(async () => {
+    for (let block = 1; block <= 3; block += 1) await payAndAnchor();
+  });
+
+  test("is reported if it was emptied with the service's database role", async () => {
+    await database.pool.query("delete from ledger.anchor where lender_id = $1", [sample.lenderId]);
+    const { ok, problems, proven } = await verifyLines();
+    expect(ok).toBe(false);
+    expect(problems).toEqual([
+      {
+        code: "ANCHOR_NOT_RECORDED",
+        table: "anchor",
+        id: "anchors.jsonl:3",
+        book: sample.lenderId,
+        detail: expect.stringMatching(
+          /^Block 3 was anchored at 2026-.* but the database records no anchor of this book: /,
+        ),
+      },
+    ]);
+    expect(proven).toMatchObject([{ block: 3n }]);
+  });
+
+  test("is reported if it was set back to an earlier block", async () => {
+    await database.pool.query(
+      `update ledger.anchor a set number = 2, hash = b.hash from ledger.chain_block b
+       where a.lender_id = $1 and b.lender_id = $1 and b.number = 2`,
+      [sample.lenderId],
+    );
+    expect((await verifyLines()).problems).toMatchObject([
+      { code: "ANCHOR_NOT_RECORDED", detail: expect.stringContaining("records only block 2, anchored at 2026-") },
+    ]);
+    expect((await verifyLines(lines.slice(0, 2))).problems).toEqual([]);
+  });
+
+  test("may lack an anchor that was made a moment ago", async () => {
+    await database.pool.query("delete from ledger.anchor where lender_id = $1", [sample.lenderId]);
+    const verifyAt = (now: Date, recordedAfterMs?: number) =>
+      collectionsLedger.verifyAnchors(database.em(), anchorLines(lines), {
+        keys: keys.publicKeys,
+        book: sample.lenderId,
+        now,
+        ...(recordedAfterMs === undefined ? {} : { recordedAfterMs }),
+      });
+    const [soon, later] = [14, 16].map((minutes) => new Date(NOW.getTime() + minutes * 60_000));
+    expect((await verifyAt(soon!)).problems).toEqual([]);
+    expect((await verifyAt(later!)).problems).toMatchObject([{ code: "ANCHOR_NOT_RECORDED" }]);
+    expect((await verifyAt(later!, 3_600_000)).problems).toEqual([]);
+  });
+
+  test("is compared with the blocks, also without anchors", async () => {
+    expect(await ledgerProblems()).toEqual([]);
+    await forge(`update ledger.anchor set hash = sha256('forged') where lender_id = $1`);
+    expect(await ledgerProblems()).toEqual([
+      expect.stringMatching(
+        /^ANCHORED_BLOCK_CHANGED chain_block 3: .* with hash [0-9a-f]{64}; its hash is [0-9a-f]{64} now\.$/,
+      ),
+    ]);
   });
 });
 

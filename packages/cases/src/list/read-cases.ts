@@ -43,7 +43,8 @@ export async function currenciesOfLoans(
 }
 
 /**
- * The amounts and the sequence of a case, for checks against the ledger and the webhooks. Amounts are in minor units.
+ * The amounts, the sequence, the status and the holder of a case, for checks against the ledger and the webhooks. Amounts
+ * are in minor units.
  */
 export type CaseTotals = Pick<Case, (typeof TOTALS)[number]>;
 
@@ -57,6 +58,8 @@ const TOTALS = [
   "totalReversedMinor",
   "excessMinor",
   "sequence",
+  "status",
+  "assignedFieldPartnerId",
 ] as const;
 
 /**

@@ -1,11 +1,12 @@
-import { type CaseBalance, collectionsLedger, fieldPartnerBalances, receivableBalances } from "@collections/bookings";
-import { caseTotals, type CaseTotals } from "@collections/cases";
+import { collectionsLedger, fieldPartnerBalances } from "@collections/bookings";
 import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
 import { earningsTotals } from "@collections/earnings";
 import type { TrialBalance, VerifyOptions } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
-import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "@collections/webhooks";
+import { deliveryTotals, holdEvents, sequenceProblems } from "@collections/webhooks";
 import { verifyBookingEvents } from "./verify-booking-events.ts";
+import { verifyCases } from "./verify-cases.ts";
+import { verifyCommissions } from "./verify-commissions.ts";
 import { verifyPayouts } from "./verify-payouts.ts";
 import { verifyReversals } from "./verify-reversals.ts";
 
@@ -55,13 +56,14 @@ export interface BooksVerification {
   readonly totalProblems: bigint;
 }
 
-const PAGE = 1_000;
 const MAX_PROBLEMS = 1_000;
 
 /**
- * Verifies the ledger, and then compares it with the other domains: the amounts of each case with its ledger lines, the
- * earnings and payouts of field partners, the sequence of each loan with its events, every booking with its
- * `payment.collected` event, every reversal with its `payment.reversed` event and with the earnings, and every event with its delivery. It only reads.
+ * Verifies the ledger, and then compares it with the other domains: the amounts of each case with its ledger lines, its
+ * status and field partner with its last events, the
+ * earnings and payouts of field partners, the earnings on each booking with the booking and with its transfers, the
+ * sequence of each loan with its events, every booking with its `payment.collected` event, every reversal with its
+ * `payment.reversed` event and with the earnings, and every event with its delivery. It only reads.
  *
  * @example
  * const { ok, problems, totalProblems } = await verifyBooks(em, { now: new Date() });
@@ -89,15 +91,15 @@ export async function verifyBooks(em: EntityManager, options: VerifyBooksOptions
         totalProblems: BigInt(problems.length) + unlisted,
       });
     reportProgress("cases");
-    let after: string | undefined;
-    do {
-      const page = await readSnapshot(em, (tx) => checkCases(tx, lenderId, after));
-      problems.push(...page.problems);
-      cases += page.count;
-      after = page.last;
-    } while (after !== undefined);
+    const compared = await verifyCases(em, lenderId);
+    problems.push(...compared.problems);
+    cases += compared.count;
     reportProgress("earnings");
     problems.push(...(await readSnapshot(em, (tx) => checkEarnings(tx, lenderId))));
+    reportProgress("commissions");
+    const commissions = await verifyCommissions(em, lenderId);
+    problems.push(...commissions.problems);
+    unlisted += BigInt(commissions.total - commissions.problems.length);
     reportProgress("payouts");
     problems.push(...(await verifyPayouts(em, lenderId)));
     reportProgress("events of bookings");
@@ -132,54 +134,6 @@ function ledgerOptions({ lenderId, onProgress, ...others }: VerifyBooksOptions):
         onProgress({ lenderId: book, lendersDone: booksDone, lenders: books, ...rest }),
     }),
   };
-}
-
-async function checkCases(
-  tx: Tx,
-  lenderId: string,
-  after: string | undefined,
-): Promise<{ problems: BooksProblem[]; count: number; last: string | undefined }> {
-  await holdEvents(tx);
-  const page = await caseTotals(tx, lenderId, after, PAGE);
-  const last = page.length === PAGE ? page.at(-1)?.id : undefined;
-  const balances = new Map((await receivableBalances(tx, lenderId, after, PAGE)).map((one) => [one.caseId, one]));
-  const current = page.filter(({ isCurrent }) => isCurrent);
-  const sequences = await lastSequences(
-    tx,
-    lenderId,
-    current.map(({ sourceLoanNumber }) => sourceLoanNumber),
-  );
-  const problems = page.flatMap((theCase) => {
-    const lastSequence = theCase.isCurrent ? (sequences.get(theCase.sourceLoanNumber) ?? 0n) : theCase.sequence;
-    const details = [...moneyFaults(theCase, balances.get(theCase.id)), ...sequenceFaults(theCase, lastSequence)];
-    return details.map((detail) => ({
-      code: "CASE_MISMATCH",
-      table: "collection_case",
-      id: theCase.id,
-      lenderId,
-      detail: `${theCase.sourceLoanNumber}: ${detail}`,
-    }));
-  });
-  return { problems, count: page.length, last };
-}
-
-/** Compares the amounts of a case with its ledger lines. A case without lines must have no amounts. */
-function moneyFaults(theCase: CaseTotals, balance: CaseBalance | undefined): string[] {
-  const pairs = [
-    ["outstanding", theCase.outstandingMinor, balance?.outstandingMinor ?? 0n],
-    ["total collected", theCase.totalCollectedMinor, balance?.collectedMinor ?? 0n],
-    ["total reversed", theCase.totalReversedMinor, balance?.reversedMinor ?? 0n],
-    ["excess", theCase.excessMinor, balance?.excessMinor ?? 0n],
-  ] as const;
-  return pairs.flatMap(([what, said, booked]) =>
-    said === booked ? [] : [`The case has ${what} ${said}, but its lines add up to ${booked} (minor units).`],
-  );
-}
-
-function sequenceFaults({ sequence }: CaseTotals, lastSequence: bigint): string[] {
-  return sequence === lastSequence
-    ? []
-    : [`The case is at sequence ${sequence}, its last event has sequence ${lastSequence}.`];
 }
 
 /** Checks that the earning lines of each field partner add up to the amounts in the books. */

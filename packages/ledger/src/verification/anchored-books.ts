@@ -1,7 +1,7 @@
-import { type EntityManager, query, send, statement, type Statement, transaction } from "@collections/database";
+import { type EntityManager, query, statement, type Statement, transaction } from "@collections/database";
 import type { LedgerTables } from "../tables/ledger-tables.ts";
 import { statementName } from "../tables/statement-name.ts";
-import { type BookList, booksIn, setVerificationLimits, VERIFICATION_TIMEOUT } from "./verify.ts";
+import { type BookList, booksIn, liftVerificationLimits, VERIFICATION_TIMEOUT } from "./verify.ts";
 
 /** A head from an anchor, with the place of the anchor's line. */
 export interface HeadToCompare {
@@ -83,7 +83,7 @@ export async function chainCoverages(
   provenBlocks: ReadonlyMap<string, bigint>,
 ): Promise<ChainCoverage[]> {
   return transaction(em, async (tx) => {
-    send(tx, setVerificationLimits, []);
+    liftVerificationLimits(tx);
     const inLedger = onlyBook === undefined ? await booksIn(listBooks, tx) : [onlyBook];
     const coverages: ChainCoverage[] = [];
     for (const book of new Set([...inLedger, ...provenBlocks.keys()])) {

@@ -25,6 +25,7 @@ export type AnchorProblemCode =
   | "ANCHOR_BEYOND_CHAIN"
   | "ANCHOR_FORGED"
   | "ANCHOR_KEY_UNKNOWN"
+  | "ANCHOR_NOT_RECORDED"
   | "ANCHOR_UNREADABLE"
   | "ANCHORS_MISSING";
 
@@ -74,8 +75,16 @@ export interface VerifyAnchorsOptions {
   readonly keys: AnchorPublicKeys;
   /** Verify this book only. Default: all books. */
   readonly book?: string;
+  /** The time from which `recordedAfterMs` counts back. Default: the time of the call. */
+  readonly now?: Date;
+  /**
+   * The database must have recorded the anchors that were made longer ago than this. Default: 15 minutes. If workers make
+   * anchors less often, add their interval: a worker that was killed before it recorded an anchor repeats the anchor.
+   */
+  readonly recordedAfterMs?: number;
 }
 
+const RECORDED_AFTER_MS = 15 * 60_000;
 const MAX_PROBLEMS = 1_000;
 /** The number of chain heads in one batch. Each batch is compared in one SQL query. */
 const BATCH_HEADS = 5_000;
@@ -85,9 +94,9 @@ export async function verifyAnchors(
   ledger: AnchoredLedger,
   em: EntityManager,
   lines: AsyncIterable<AnchorLine>,
-  { keys, book }: VerifyAnchorsOptions,
+  { keys, book, now = new Date(), recordedAfterMs = RECORDED_AFTER_MS }: VerifyAnchorsOptions,
 ): Promise<AnchorVerification> {
-  const findings = new AnchorFindings();
+  const findings = new AnchorFindings(new Date(now.getTime() - recordedAfterMs));
   // The recorded anchors are read before the lines, so that no anchor is reported as missing by mistake. An anchor that
   // a worker makes between the two reads is then only among the lines, which is no problem. If the lines were read
   // first, this anchor would be recorded without a line.
@@ -105,12 +114,16 @@ export async function verifyAnchors(
   findings.compare(batch, await blocksAt(ledger, em, batch));
   const provenBlocks = new Map([...recorded.keys()].map((id) => [id, 0n]));
   for (const [id, { newestMatch }] of findings.books) provenBlocks.set(id, newestMatch?.number ?? 0n);
-  return findings.verdict(await chainCoverages(ledger, em, book, provenBlocks), recorded);
+  const coverages = await chainCoverages(ledger, em, book, provenBlocks);
+  // The records are read again, because a worker may have recorded an anchor after the first read.
+  return findings.verdict(coverages, recorded, await recordedAnchors(ledger, em, book));
 }
 
 /** A summary of the anchors of one book. Its size does not depend on the number of anchors. */
 interface BookAnchors {
   newestNumber: bigint;
+  /** The anchor with the highest block number among those that the database must have recorded. */
+  newestRecordable?: HeadToCompare;
   /** The newest matching anchor with a lower block number than `firstMismatch`. */
   newestMatch?: HeadToCompare & { readonly chainedAt: Date | null };
   /** The anchor with the lowest block number whose hash differs from the block's. `found` is the block's hash. */
@@ -125,6 +138,12 @@ class AnchorFindings {
   #totalProblems = 0n;
   readonly #problems: AnchorProblem[] = [];
   readonly #unknownKeys = new Map<string, { place: string; lines: number }>();
+  readonly #recordedUntil: Date;
+
+  /** `recordedUntil`: the database must have recorded the anchors that were made before this time. */
+  constructor(recordedUntil: Date) {
+    this.#recordedUntil = recordedUntil;
+  }
 
   /** Returns the anchor of a line if its signature is valid; otherwise adds a problem or counts an incomplete line. */
   takeLine(place: string, text: string, keys: AnchorPublicKeys): Anchor | undefined {
@@ -173,6 +192,8 @@ class AnchorFindings {
       const book: BookAnchors = this.books.get(head.book) ?? { newestNumber: 0n, mismatches: 0 };
       this.books.set(head.book, book);
       if (head.number > book.newestNumber) book.newestNumber = head.number;
+      const isRecordable = head.at < this.#recordedUntil && head.number > (book.newestRecordable?.number ?? 0n);
+      if (isRecordable) book.newestRecordable = head;
       if (found === head.hash) {
         const isBelowMismatch = book.firstMismatch === undefined || head.number < book.firstMismatch.number;
         const isNewest = head.number >= (book.newestMatch?.number ?? 0n);
@@ -186,7 +207,12 @@ class AnchorFindings {
     }
   }
 
-  verdict(coverages: readonly ChainCoverage[], recorded: ReadonlyMap<string, RecordedAnchor>): AnchorVerification {
+  /** `recordedBefore` and `recordedAfter` are the records of the database before and after the lines were read. */
+  verdict(
+    coverages: readonly ChainCoverage[],
+    recordedBefore: ReadonlyMap<string, RecordedAnchor>,
+    recordedAfter: ReadonlyMap<string, RecordedAnchor>,
+  ): AnchorVerification {
     for (const [keyId, { place, lines }] of this.#unknownKeys) {
       const detail =
         `This line and ${lines - 1} later lines are signed with the unknown key ${keyId}. Give the public key of the ` +
@@ -196,7 +222,10 @@ class AnchorFindings {
     if (this.#anchors === 0) {
       this.#add("ANCHORS_MISSING", "-", null, "No anchor with a valid signature was given, so nothing is proven.");
     }
-    for (const coverage of coverages) this.#addProblemsOf(coverage, recorded.get(coverage.book));
+    for (const coverage of coverages) {
+      this.#addProblemsOf(coverage, recordedBefore.get(coverage.book));
+      this.#addUnrecorded(coverage.book, recordedAfter.get(coverage.book));
+    }
     return {
       ok: this.#totalProblems === 0n,
       anchors: this.#anchors,
@@ -249,6 +278,20 @@ class AnchorFindings {
         "Give all anchor files, or find out who removed lines.";
       this.#add("ANCHORS_MISSING", "-", book, detail);
     }
+  }
+
+  /**
+   * Reports that the database does not know an anchor of this book. A restored database has lost the anchored blocks too,
+   * which is reported as a mismatch.
+   */
+  #addUnrecorded(book: string, recorded: RecordedAnchor | undefined): void {
+    const { newestRecordable: newest, firstMismatch } = this.books.get(book) ?? {};
+    if (newest === undefined || firstMismatch !== undefined || newest.number <= (recorded?.number ?? 0n)) return;
+    const known = recorded ? `only block ${recorded.number}, anchored at ${iso(recorded.anchoredAt)}` : "no anchor";
+    const detail =
+      `Block ${newest.number} was anchored at ${newest.at.toISOString()}, but the database records ${known} of this book: ` +
+      "somebody changed or emptied the record of the anchors, or the worker was stopped before it recorded this anchor.";
+    this.#add("ANCHOR_NOT_RECORDED", newest.place, book, detail);
   }
 
   #add(code: AnchorProblemCode, id: string, book: string | null, detail: string): void {

@@ -1,4 +1,4 @@
-import { type Statement, statement } from "@collections/database";
+import { type Statement, statement, tableOf } from "@collections/database";
 import type { ChainedTable, LedgerTables } from "../tables/ledger-tables.ts";
 import { statementName } from "../tables/statement-name.ts";
 import { asInFirst, GENESIS, ROW_DIGESTS, sourceOf } from "./chain.ts";
@@ -13,7 +13,8 @@ export type ProblemCode =
   | "CHAIN_BROKEN"
   | "BLOCK_MISMATCH"
   | "ROW_MISSING"
-  | "ROW_OUTSIDE_CHAIN";
+  | "ROW_OUTSIDE_CHAIN"
+  | "ANCHORED_BLOCK_CHANGED";
 
 /** One check of a book: the query `problemsOf`, and optionally a cheaper query that runs before it. */
 export interface LedgerCheck {
@@ -56,7 +57,7 @@ export interface GeneralChecks {
 
 /** Builds the checks that `verify` makes of every ledger. Each query reads one consistent state of the database. */
 export function generalChecks(tables: LedgerTables): GeneralChecks {
-  const { schema, chained } = tables;
+  const { schema, chained, anchor } = tables;
   const check = (name: string, what: string, text: string) =>
     ledgerCheck(name, statementName(schema, `verify-${what}`), text);
   return {
@@ -109,6 +110,17 @@ export function generalChecks(tables: LedgerTables): GeneralChecks {
        ) b
        where number <> expected_number or previous_hash <> expected_previous or hash <> expected`,
       ),
+      check(
+        "anchored block",
+        "anchored-block",
+        `select 'ANCHORED_BLOCK_CHANGED' as code, 'chain_block' as "table", a.number::text as id,
+         case when b.number is null then format('It was anchored at %s, and it is not there any more.', a.anchored_at at time zone 'UTC')
+           else format('It was anchored at %s with hash %s; its hash is %s now.', a.anchored_at at time zone 'UTC',
+             encode(a.hash, 'hex'), encode(b.hash, 'hex')) end as detail
+       from ${tableOf(anchor).name} a
+       left join ${schema}.chain_block b on b.lender_id = $1 and b.number = a.number
+       where a.lender_id = $1 and (b.number is null or b.hash <> a.hash)`,
+      ),
       rowsOfChain(tables),
     ],
   };
@@ -160,7 +172,7 @@ function rowsOfChain({ schema, chained }: LedgerTables): LedgerCheck {
        from found where digest is null
        union all
        select 'ROW_OUTSIDE_CHAIN', source, id::text,
-         format('Recorded at %s and in no block: extend the chain over everything.', recorded_at at time zone 'UTC')
+         format('Recorded at %s and in no block: find out who wrote it, then extend the chain over everything.', recorded_at at time zone 'UTC')
        from found where number is null and recorded_at < $2
        union all
        select 'BLOCK_MISMATCH', 'chain_block', b.number::text, 'Its rows are not those that it was made of.'

@@ -112,7 +112,7 @@ export async function verify(
   const { now = new Date(), unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
   const chainedUntil = new Date(now.getTime() - unchainedAfterMs).toISOString();
   return transaction(em, async (tx) => {
-    send(tx, setVerificationLimits, []);
+    liftVerificationLimits(tx);
     const books = options.book === undefined ? await booksIn(listBooks, tx) : [options.book];
     const findings = new Findings(books.length, countNames);
     for (const [booksDone, book] of books.entries()) {
@@ -246,6 +246,17 @@ export const setVerificationLimits = statement(
      set_config('work_mem', '128MB', true), set_config('plan_cache_mode', 'force_custom_plan', true),
      set_config('jit', 'off', true), set_config('parallel_tuple_cost', '0', true)`,
 );
+
+/**
+ * Makes a transaction read-only, and lifts its limits as `verify` does: a check may then read many rows. Call it first in
+ * the transaction.
+ *
+ * @example
+ * liftVerificationLimits(tx);
+ */
+export function liftVerificationLimits(tx: Tx): void {
+  send(tx, setVerificationLimits, []);
+}
 
 /** Builds the statements that list the books of a ledger. */
 export function bookListOf({ schema, chained }: LedgerTables): BookList {

@@ -79,6 +79,42 @@ export async function eventsAt(
   }));
 }
 
+/** An event with its kind. */
+export type KindedEvent = StoredEvent & { readonly kind: string };
+
+/** The last events of a stream that retention has kept. */
+export interface LastEvents {
+  /** The last event of any kind; undefined if retention has deleted it. */
+  readonly last: KindedEvent | undefined;
+  /** The last event of the requested kinds; undefined if there is none, or if retention has deleted it. */
+  readonly lastOfKinds: KindedEvent | undefined;
+}
+
+/**
+ * Returns the last event of each stream, and the last one of some kinds, by stream. A stream without events is absent.
+ * Call `holdEvents` before it in the same transaction.
+ *
+ * @example
+ * const found = await lastEvents(em, tenantId, ["INV-2026-00417"], ["invoice.paid", "invoice.voided"]);
+ * const isPaid = found.get("INV-2026-00417")?.lastOfKinds?.kind === "invoice.paid";
+ */
+export async function lastEvents(
+  em: EntityManager,
+  recipient: EndpointRef,
+  streams: readonly string[],
+  kinds: readonly string[],
+): Promise<Map<string, LastEvents>> {
+  if (streams.length === 0) return new Map();
+  const rows = await query<LastRow>(em, selectLast, [addressOf(recipient), [...streams], [...kinds]]);
+  const byStream = new Map<string, LastEvents>();
+  for (const { loan, ofKinds, ...event } of rows) {
+    const found = { ...event, ...streamNames(loan) };
+    const { last, lastOfKinds } = byStream.get(loan) ?? { last: undefined, lastOfKinds: undefined };
+    byStream.set(loan, ofKinds ? { last, lastOfKinds: found } : { last: found, lastOfKinds });
+  }
+  return byStream;
+}
+
 /**
  * Returns the id below which retention deletes events. An event with a lower id may be deleted although a row of
  * another domain still refers to it.
@@ -93,6 +129,12 @@ export async function eventsKeptFrom(em: EntityManager): Promise<string> {
 
 /** An event of any kind. The body is null unless the event is of the requested kind. */
 type PageRow = Omit<StoredEvent, "body" | keyof StreamNames> & { readonly loan: string; readonly body: string | null };
+
+type LastRow = Omit<KindedEvent, keyof StreamNames> & {
+  readonly loan: string;
+  /** Whether the row is the last event of the requested kinds, and not the last one of all kinds. */
+  readonly ofKinds: boolean;
+};
 
 interface FoundRow {
   readonly eventId: string | null;
@@ -118,6 +160,23 @@ const selectAt = statement(
    ) e on true
    left join webhooks.let_go l on l.lender_id = $1 and l.loan = k.loan
    order by k.place`,
+);
+
+// LATERAL with a LIMIT reads the events of each stream backwards in the index, in every plan.
+const selectLast = statement(
+  "webhooks.last-events",
+  `select k.loan, e.id as "eventId", e.sequence, e.kind, e.body, e."ofKinds"
+   from unnest($2::text[]) as k (loan)
+   left join webhooks.let_go l on l.lender_id = $1 and l.loan = k.loan
+   cross join lateral (
+     (select id, sequence, kind, body, false as "ofKinds" from webhooks.event
+      where source_loan_number = k.loan and lender_id = $1 and sequence > coalesce(l.sequence, 0)
+      order by sequence desc limit 1)
+     union all
+     (select id, sequence, kind, body, true from webhooks.event
+      where source_loan_number = k.loan and lender_id = $1 and sequence > coalesce(l.sequence, 0) and kind = any ($3::text[])
+      order by sequence desc limit 1)
+   ) e`,
 );
 
 const selectKeptFrom = statement(

@@ -12,6 +12,7 @@ import {
   eventsAt,
   eventsKeptFrom,
   eventsOf,
+  lastEvents,
   listDeliveries,
   sequenceProblems,
   testEndpoint,
@@ -147,6 +148,40 @@ describe("the reading of events for verification", () => {
     const keptFrom = await eventsKeptFrom(database.em());
     expect(keptFrom < first[0]!.eventId).toBe(true);
   });
+});
+
+test("lastEvents returns the last event of each stream, and of some kinds", async () => {
+  const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
+  const [first, second, third] = eventsOn(lenderId, "LN-1", 1, 3);
+  const closed = { ...second!, kind: "case.closed" };
+  await trial.publish([
+    first!,
+    closed,
+    third!,
+    ...eventsOn(lenderId, "LN-2", 1, 1),
+    ...eventsOn(otherId, "LN-1", 1, 4),
+  ]);
+  const found = () => lastEvents(database.em(), lenderId, ["LN-1", "LN-2", "LN-3"], ["case.closed"]);
+  const sequences = async () => {
+    const events = await found();
+    return ["LN-1", "LN-2", "LN-3"].map((loan) => {
+      const { last, lastOfKinds } = events.get(loan) ?? {};
+      return [last?.sequence, lastOfKinds?.sequence];
+    });
+  };
+  expect(await sequences()).toEqual([
+    [3n, 2n],
+    [1n, undefined],
+    [undefined, undefined],
+  ]);
+  expect((await found()).get("LN-1")?.lastOfKinds).toMatchObject({ kind: "case.closed", body: closed.body });
+  await query(database.em(), letGoFirstTwo, [lenderId]);
+  expect(await sequences()).toEqual([
+    [3n, undefined],
+    [1n, undefined],
+    [undefined, undefined],
+  ]);
+  expect(await lastEvents(database.em(), lenderId, [], ["case.closed"])).toEqual(new Map());
 });
 
 describe("a lender without an endpoint", () => {

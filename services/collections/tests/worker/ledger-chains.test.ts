@@ -36,7 +36,7 @@ test("a lender whose hash chain cannot be extended is logged and does not delay 
   }
 });
 
-test("`ledger extend` adds an old row that no worker adds, and records the reason", async () => {
+test("`ledger extend`, which `ledger verify` names, adds an old row that no worker adds", async () => {
   const service = await startTestService({ hasWorker: false });
   const { database } = service.app;
   const lender = await aLender(service);
@@ -44,14 +44,25 @@ test("`ledger extend` adds an old row that no worker adds, and records the reaso
   await extendChains({ database, log: service.app.log });
   await database.pool.query(
     `insert into ledger.transfer
-     select (jsonb_populate_record(t, jsonb_build_object('id', '01900000' || right(t.id::text, 28), 'digest', null))).*
+     select (jsonb_populate_record(t, jsonb_build_object('id', '01900000' || right(t.id::text, 28), 'digest', null,
+       'recorded_at', now() - interval '1 hour'))).*
      from ledger.transfer t`,
   );
   await extendChains({ database, log: service.app.log });
   const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+  const verified = async () => {
+    const { stdout } = await cli("ledger", "verify", "--lender", lender.code, "--json");
+    const { problems, next } = JSON.parse(stdout) as { problems: { code: string; detail: string }[]; next: string[] };
+    return { outside: problems.filter(({ code }) => code === "ROW_OUTSIDE_CHAIN"), next };
+  };
+  const { outside, next } = await verified();
+  expect(outside).toMatchObject([{ detail: expect.stringContaining("extend the chain over everything") as string }]);
+  expect(next).toEqual([expect.stringContaining(`Then add them: ledger extend --lender ${lender.code} --reason`)]);
+  expect((await cli("ledger", "verify", "--lender", lender.code)).stdout).toContain(next[0]);
   const extend = () => cli.json("ledger", "extend", "--lender", lender.code, "--reason", "row of a backup");
   expect(await extend()).toEqual({ chains: [{ lenderCode: lender.code, blocks: 1, rows: 1, head: "2" }] });
   expect(await extend()).toEqual({ chains: [{ lenderCode: lender.code, blocks: 0, rows: 0, head: "2" }] });
+  expect(await verified()).toEqual({ outside: [], next: [] });
   const { id } = (await lenderByCode(database.em(), lender.code))!;
   const [act, earlier] = await actsOn(database.em(), id);
   expect(act).toMatchObject({ act: "ledger.extended", reason: "row of a backup", data: { blocks: 1, rows: 1 } });

@@ -12,6 +12,7 @@ import { listLenders } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
 import type { Config } from "../../settings/config.ts";
 import { machineTimeZone, momentText } from "../terminal/local-time.ts";
+import { ANCHOR_LATE_MS } from "../service/doctor-words.ts";
 import { anchorLines } from "./anchor-lines.ts";
 import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
@@ -98,8 +99,10 @@ async function verify(
   });
   endProgress();
   const ofLender = lender && { book: lender.id };
+  const recordedAfterMs = config.ledgerAnchorIntervalMs + ANCHOR_LATE_MS;
   const anchors =
-    places && (await collectionsLedger.verifyAnchors(em(), anchorLines(places, config), { keys, ...ofLender }));
+    places &&
+    (await collectionsLedger.verifyAnchors(em(), anchorLines(places, config), { keys, ...ofLender, recordedAfterMs }));
   const codes = new Map((await listLenders(em())).map((one) => [one.id, one.code]));
   const report = reportOf(verdict, anchors, codes, config);
   answer(report.json, report.text);
@@ -130,12 +133,28 @@ function reportOf(
     totalProblems,
     anchors: anchors ? { anchors: anchors.anchors, tornLines: anchors.tornLines, proven } : null,
     notProven,
+    next: nextSteps(problems, codes),
   };
   const verdict = json.ok
     ? [`The books are correct: ${checked}.`]
     : [`${totalProblems} problems in ${checked}:`, ...found];
-  const lines = [...verdict, ...anchorText(anchors, proven), ...notProven.map((what) => `Not proven: ${what}`)];
+  const lines = [
+    ...verdict,
+    ...anchorText(anchors, proven),
+    ...notProven.map((what) => `Not proven: ${what}`),
+    ...json.next,
+  ];
   return { json, text: lines.join("\n") };
+}
+
+/** Returns the commands to run next, as sentences. */
+function nextSteps(problems: readonly ShownProblem[], codes: ReadonlyMap<string, string>): string[] {
+  const outside = problems.filter(({ code }) => code === "ROW_OUTSIDE_CHAIN");
+  const lenders = new Set(outside.map(({ lenderId }) => codes.get(lenderId ?? "")));
+  return [...lenders].map((code) => {
+    const option = code === undefined ? "" : ` --lender ${code}`;
+    return `Next: find out where the rows of ROW_OUTSIDE_CHAIN come from. Then add them: ledger extend${option} --reason "<why>".`;
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type ClusterHealth, type FailedJobs, publicId } from "@collections/database";
-import type { OwedSum } from "@collections/earnings";
+import type { RebookedPayments } from "@collections/bookings";
+import type { OwedSum, TakenBackSum } from "@collections/earnings";
 import type { AnchorState } from "@collections/ledger";
 import type { SecretKind, UnreadableSecret } from "@collections/lenders";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
@@ -17,6 +18,8 @@ export interface DoctorProblem {
     | "JOBS_FAILED"
     | "JOBS_RETRYING"
     | "DEDUCTIONS_OWED"
+    | "COMMISSIONS_TAKEN_BACK"
+    | "REBOOKED_WITHOUT_FIELD_PARTNER"
     | "SECRET_UNREADABLE";
   /** Null if the problem is not about one lender. */
   readonly lenderCode: string | null;
@@ -53,15 +56,47 @@ export function problemOfOwed(
   { currency, owedMinor, fieldPartnerIds, since }: OwedSum,
   lenderCode: string,
 ): DoctorProblem {
-  const named = fieldPartnerIds.slice(0, MOST_NAMED).map((id) => publicId("fp", id));
-  const more = fieldPartnerIds.length > named.length ? ` and ${fieldPartnerIds.length - named.length} more` : "";
   const detail =
     `Payments were reversed after their earnings had been paid out, and too little has been credited since: ` +
-    `${toDecimal(owedMinor, currency)} ${currency} are owed by ${counted(fieldPartnerIds.length, "field partner")} (${named.join(", ")}${more}).`;
+    `${toDecimal(owedMinor, currency)} ${currency} are owed by ${namedFieldPartners(fieldPartnerIds)}.`;
   const remedy =
     "The next payouts to these field partners deduct the amounts automatically. collections payout preview <id> shows the amount of one person. If a person no longer works for the lender, agree on a repayment outside the service.";
   const count = fieldPartnerIds.length;
   return { severity: "warning", code: "DEDUCTIONS_OWED", lenderCode, detail, remedy, count, since };
+}
+
+/** Returns the problem to report if commissions were taken back after they had been paid out, and not deducted yet. */
+export function problemOfTakenBack(
+  { currency, takenBackMinor, payments, fieldPartnerIds, since }: TakenBackSum,
+  lenderCode: string,
+): DoctorProblem {
+  const detail =
+    `Reversals have taken back commissions of ${counted(payments, "payment")} after they had been paid out: ` +
+    `${toDecimal(takenBackMinor, currency)} ${currency} of ${namedFieldPartners(fieldPartnerIds)} are not deducted yet.`;
+  const remedy = `The next payouts deduct the amounts automatically. If the lender reverses many payments that were paid out, ask it why: collections payment show ${lenderCode} <loan> <reference> shows the reversals of a payment.`;
+  const about = { severity: "warning", code: "COMMISSIONS_TAKEN_BACK", lenderCode } as const;
+  return { ...about, detail, remedy, count: payments, since };
+}
+
+/** Returns the problem to report if payments of field partners were reversed and booked again without a field partner. */
+export function problemOfRebooked(
+  { currency, payments, amountMinor, names, since }: RebookedPayments,
+  lenderCode: string,
+): DoctorProblem {
+  const more = payments > names.length ? ` and ${payments - names.length} more` : "";
+  const detail =
+    `Payments of field partners were reversed as wrong_loan or entered_by_mistake, and booked again without a field partner: ` +
+    `${counted(payments, "payment")} of ${toDecimal(amountMinor, currency)} ${currency} in total, which earn no commission (${names.join(", ")}${more}).`;
+  const remedy = `Ask the lender whether a field partner collected the money. If so, assign the loan, reverse the new booking, and confirm the payment again under another reference.`;
+  const about = { severity: "warning", code: "REBOOKED_WITHOUT_FIELD_PARTNER", lenderCode } as const;
+  return { ...about, detail, remedy, count: payments, since };
+}
+
+/** Returns the number of field partners and the public ids of the first ones. */
+function namedFieldPartners(ids: readonly string[]): string {
+  const named = ids.slice(0, MOST_NAMED).map((id) => publicId("fp", id));
+  const more = ids.length > named.length ? ` and ${ids.length - named.length} more` : "";
+  return `${counted(ids.length, "field partner")} (${named.join(", ")}${more})`;
 }
 
 /** Returns the problem to report for a secret that cannot be opened. `codes` maps lender ids to lender codes. */
@@ -150,7 +185,7 @@ type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
  * How late an anchor may be, in addition to LEDGER_ANCHOR_INTERVAL. This process reads its own LEDGER_ANCHOR_INTERVAL,
  * so the workers must have the same value.
  */
-const ANCHOR_LATE_MS = 15 * 60_000;
+export const ANCHOR_LATE_MS = 15 * 60_000;
 
 /** Returns a problem if the hash chains are not anchored outside the database, or were anchored too long ago. */
 export function problemsOfAnchors(
@@ -216,6 +251,8 @@ export const PROBLEM_CODES: readonly string[] = [
   "JOBS_FAILED",
   "JOBS_RETRYING",
   "DEDUCTIONS_OWED",
+  "COMMISSIONS_TAKEN_BACK",
+  "REBOOKED_WITHOUT_FIELD_PARTNER",
   "SECRET_UNREADABLE",
   "ANCHORS_NOT_SET",
   "ANCHORS_OVERDUE",

@@ -1,6 +1,6 @@
-import { collectionsLedger } from "@collections/bookings";
+import { collectionsLedger, rebookedWithoutFieldPartner } from "@collections/bookings";
 import { clusterHealth, distribute, failedJobs, NotDistributableError, publicId } from "@collections/database";
-import { owedSums } from "@collections/earnings";
+import { owedSums, takenBackSums } from "@collections/earnings";
 import { onOneLine } from "@collections/flows";
 import { listLenders, unreadableSecrets } from "@collections/lenders";
 import { checkWebhooks, type TenantWebhooks } from "@collections/webhooks";
@@ -10,7 +10,9 @@ import {
   type DoctorProblem,
   problemOfJobs,
   problemOfOwed,
+  problemOfRebooked,
   problemOfSecret,
+  problemOfTakenBack,
   problemOfWebhooks,
   problemsOfAnchors,
   problemsOfCluster,
@@ -24,6 +26,8 @@ import { answer, lenderNamed, type Operator, table, withDatabase } from "../term
 
 /** How long field partners may owe a lender money before doctor reports it. */
 const OWED_FOR_MS = 30 * 86_400_000;
+/** How long doctor reports a payment that was reversed and booked again without a field partner. */
+const REBOOKED_FOR_MS = 30 * 86_400_000;
 
 /** `doctor`: finds problems with events, workers, secrets, deductions, anchors and the nodes of a cluster. */
 export function doctorCommand(): Command {
@@ -61,11 +65,9 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   endProgress();
   const jobs = one ? [] : await failedJobs(em());
   const anchors = await collectionsLedger.anchorState(em(), [...codes.keys()]);
-  const owed: DoctorProblem[] = [];
-  const before = new Date(report.at.getTime() - OWED_FOR_MS);
+  const commissions: DoctorProblem[] = [];
   for (const [lenderId, lenderCode] of codes) {
-    const sums = await owedSums(em(), lenderId, before);
-    owed.push(...sums.map((sum) => problemOfOwed(sum, lenderCode)));
+    commissions.push(...(await problemsOfCommissions(operator, { lenderId, lenderCode }, report.at)));
   }
   const unreadable = await unreadableSecrets(em(), vault, one?.id);
   const found = [
@@ -74,11 +76,28 @@ async function check(operator: Operator, code: string | undefined): Promise<void
     ...unreadable.map((secret) => problemOfSecret(secret, codes)),
     ...report.problems.map((problem) => problemOfWebhooks(problem, codes)),
     ...jobs.map(problemOfJobs),
-    ...owed,
+    ...commissions,
     ...problemsOfAnchors(anchors, config, report.at),
   ];
   const lenders = report.tenants.map((lender) => shownLender(lender, codes.get(lender.tenantId) ?? lender.tenantId));
   answerFound(found, { at: report.at, lenders });
+}
+
+/** Returns the warnings about a lender's commissions that its reversals have changed. */
+async function problemsOfCommissions(
+  { em }: Operator,
+  { lenderId, lenderCode }: { readonly lenderId: string; readonly lenderCode: string },
+  now: Date,
+): Promise<DoctorProblem[]> {
+  const [owedBefore, rebookedSince] = [OWED_FOR_MS, REBOOKED_FOR_MS].map((ms) => new Date(now.getTime() - ms));
+  const owed = await owedSums(em(), lenderId, owedBefore!);
+  const takenBack = await takenBackSums(em(), lenderId);
+  const rebooked = await rebookedWithoutFieldPartner(em(), lenderId, rebookedSince!);
+  return [
+    ...owed.map((sum) => problemOfOwed(sum, lenderCode)),
+    ...takenBack.map((sum) => problemOfTakenBack(sum, lenderCode)),
+    ...rebooked.map((sum) => problemOfRebooked(sum, lenderCode)),
+  ];
 }
 
 const NOT_CHECKED = "Nothing else was checked: run doctor again when all nodes answer.";
