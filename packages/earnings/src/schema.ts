@@ -15,7 +15,14 @@ export const EarningEntity = defineEntity({
     { name: "earning_pending", properties: ["lenderId", "caseId"], where: "status = 'pending'" },
     { name: "earning_field_partner", properties: ["fieldPartnerId", "earnedAt", "id"] },
   ],
-  uniques: [{ name: "earning_of_reversal", properties: ["lenderId", "bookingId", "reversalId"] }],
+  uniques: [
+    { name: "earning_of_payment", properties: ["lenderId", "bookingId"], where: "base_before_minor is null" },
+    {
+      name: "earning_of_one_reversal",
+      properties: ["lenderId", "bookingId", "reversalId"],
+      where: "reversal_id is not null",
+    },
+  ],
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),

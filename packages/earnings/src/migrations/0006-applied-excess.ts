@@ -1,8 +1,15 @@
 /**
- * Allows a line without a reversal that raises the commission: a balance may apply excess of a payment. The function keeps
- * its parameters, so the constraint stays as it is.
+ * Allows further lines without a reversal that raise the commission: balances may apply excess of a payment. The function
+ * keeps its parameters, so the constraint stays as it is.
  */
 export const migration0006: readonly string[] = [
+  // One line for the payment itself, and one for each reversal. Operators of large databases create both indexes
+  // CONCURRENTLY before the release.
+  `create unique index if not exists earning_of_payment on earnings.earning (lender_id, booking_id)
+     where base_before_minor is null`,
+  `create unique index if not exists earning_of_one_reversal on earnings.earning (lender_id, booking_id, reversal_id)
+     where reversal_id is not null`,
+  "drop index earnings.earning_of_reversal",
   `create or replace function earnings.valid_earning(currency text, base_minor bigint, percent bigint, amount_minor bigint,
      status text, credited_at timestamptz, paid_out_at timestamptz, payout_id uuid, reversal_id uuid,
      base_before_minor bigint, reversed_at timestamptz, reversed_by_id uuid)

@@ -156,6 +156,9 @@ async function play(lender: Lender, stories: ReadonlyMap<string, Story>): Promis
     if (step === 0) {
       const assign = (loan: string) => ({ lender, loan, reason: null, fieldPartnerId: fieldPartner.id });
       for (const loan of stories.keys()) await assignCase(database.em(), assign(loan), ENVIRONMENT);
+      // The payments were captured months ago, and only those who held the case then earn a commission.
+      const since = "update cases.collection_case set assigned_since = '2025-12-01' where lender_id = $1";
+      await database.pool.query(since, [lender.id]);
     }
     await confirmAll(
       lender,
