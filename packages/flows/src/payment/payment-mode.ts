@@ -41,7 +41,7 @@ export interface PaymentModeReading {
  * The maximum length of a mode, in characters (contract: Payment confirmation request).
  *
  * @example
- * const isTooLong = Array.from(mode).length > PAYMENT_MODE_CHARACTERS;
+ * const isTooLong = Array.from("UPI Collect").length > PAYMENT_MODE_CHARACTERS; // false
  */
 export const PAYMENT_MODE_CHARACTERS = 64;
 

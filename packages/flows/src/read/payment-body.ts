@@ -14,8 +14,8 @@ export function paymentBody(
  * Returns a reversal of a payment as answers show it beside the payment.
  *
  * @example
- * const ofLoan = await reversalsOf(em, lender.id, "LN-2026-00417");
- * const shown = ofLoan.map(reversalBody);
+ * const outcome = await reversePayment(em, request, "live");
+ * if (outcome.kind === "reversed") console.log(reversalBody(outcome.reversal));
  */
 export function reversalBody({
   reversalReference,
