@@ -34,7 +34,6 @@ export {
   type LaterMoney,
   type LaterPayment,
   type LaterReversal,
-  type LoanBalance,
   NO_LATER_MONEY,
   signedDifference,
 } from "./case/loan-balance.ts";
@@ -92,7 +91,7 @@ export {
 } from "./case/lock-cases.ts";
 export { type AssignedWork, assignedWorkOf, type CaseCount, caseCountsOf } from "./list/assigned-work.ts";
 export { countUnassignedCases, type UnassignedCases } from "./list/unassigned-cases.ts";
-export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./case/locked-case.ts";
+export type { LoanBalance, CaseKey, ImportedCase, LoanKey, LockedCase } from "./case/locked-case.ts";
 export {
   type CasesAfter,
   type LenderCase,

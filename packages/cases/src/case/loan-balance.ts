@@ -1,17 +1,4 @@
-import type { ImportedCase } from "./locked-case.ts";
-
-/** The lender's newest balance of a loan, as the row said it. Amounts are in minor units of the case's currency. */
-export interface LoanBalance {
-  /** Null if no row has set the balance since this column exists. */
-  readonly balanceMinor: bigint | null;
-  /** The `outstandingAsOf` of the row. Null if the row had none: see `balanceSequence`. */
-  readonly balanceAsOf: Date | null;
-  /**
-   * The number of the loan's last event before or with the row. A balance without a date includes everything that was
-   * recorded up to this event.
-   */
-  readonly balanceSequence: bigint | null;
-}
+import type { LoanBalance, LockedCase } from "./locked-case.ts";
 
 /** A payment or a reversal of the loan. */
 export interface DatedFact {
@@ -52,10 +39,7 @@ export interface LaterMoney {
 /** Nothing was paid or reversed after the balance. */
 export const NO_LATER_MONEY: LaterMoney = { payments: [], reversals: [] };
 
-type BalancedCase = Pick<
-  ImportedCase,
-  "balanceMinor" | "balanceAsOf" | "balanceSequence" | "outstandingAsOf" | "outstandingMinor"
->;
+type BalancedCase = LoanBalance & Pick<LockedCase, "outstandingAsOf" | "outstandingMinor">;
 
 /**
  * Tells whether the newest balance of a case leaves a payment or a reversal out. A balance with a date leaves out what

@@ -1,6 +1,5 @@
 import type { CurrencyCode } from "@collections/money";
 import type { CaseDetails } from "./case-details.ts";
-import type { LoanBalance } from "./loan-balance.ts";
 import type { CaseState } from "./transitions.ts";
 import type { Disposition } from "./disposition.ts";
 
@@ -48,6 +47,19 @@ export interface LockedCase extends CaseState {
   readonly doNotContactUntil: string | null;
   /** When the borrower's personal data were erased. Null if the case has them. */
   readonly erasedAt: Date | null;
+}
+
+/** The lender's newest balance of a loan, as the row said it. Amounts are in minor units of the case's currency. */
+export interface LoanBalance {
+  /** Null if no row has set the balance since this column exists. */
+  readonly balanceMinor: bigint | null;
+  /** The `outstandingAsOf` of the row. Null if the row had none: see `balanceSequence`. */
+  readonly balanceAsOf: Date | null;
+  /**
+   * The number of the loan's last event before or with the row. A balance without a date includes everything that was
+   * recorded up to this event.
+   */
+  readonly balanceSequence: bigint | null;
 }
 
 /**

@@ -8,15 +8,7 @@ import type { Lender } from "@collections/lenders";
 import { AmountLiteral, parseJson } from "@collections/money";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import {
-  aConfirmation,
-  aFieldPartner,
-  aLender,
-  BORROWER,
-  ENVIRONMENT,
-  flowsDatabase,
-  importRow,
-} from "../../tests/fixture.ts";
+import { aConfirmation, aFieldPartner, aLender, BORROWER, ENVIRONMENT, flowsDatabase } from "../../tests/fixture.ts";
 import { aReversal, expectCorrectBooks } from "../../tests/reversals.ts";
 import { assignCase } from "../case/change-case.ts";
 import { importCases } from "../case/import-cases.ts";

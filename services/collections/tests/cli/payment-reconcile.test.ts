@@ -351,7 +351,8 @@ test("`payment reconcile` waits until another reconciliation of the lender has e
   );
   const ended = cli(...args(path, "--json"));
   // `commandsInProcess` replaces `write` by a mock.
-  const printed = () => (vi.isMockFunction(process.stderr.write) ? vi.mocked(process.stderr.write).mock.calls.join("") : "");
+  const printed = () =>
+    vi.isMockFunction(process.stderr.write) ? vi.mocked(process.stderr.write).mock.calls.join("") : "";
   await expect.poll(printed).toContain("Waiting until it has ended.");
   expect(await stored()).toMatchObject({ runs: 0 });
   await running.rollBack();
