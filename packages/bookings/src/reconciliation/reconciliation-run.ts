@@ -57,14 +57,13 @@ export interface ReconciliationRun extends Omit<StoredRun, "totals"> {
 export type NewReconciliationRun = Omit<ReconciliationRun, "totals" | "previousRunId">;
 
 /**
- * Locks a run until the transaction ends, and waits for another transaction that has locked the same run. Then tries to
- * lock all reconciliations of the lender. Returns false, without waiting, if another run has this lock.
+ * Tries to lock all reconciliations of a lender until the transaction ends. Returns false, without waiting, if another
+ * run has this lock.
  *
  * @example
- * if (!(await lockReconciliations(tx, { lenderId, runId }))) throw new Error("Another reconciliation is running.");
+ * if (!(await lockReconciliations(tx, lenderId))) throw new Error("Another reconciliation is running.");
  */
-export async function lockReconciliations(tx: Tx, { lenderId, runId }: RunKey): Promise<boolean> {
-  send(tx, lockRun, [lenderId, runId]);
+export async function lockReconciliations(tx: Tx, lenderId: string): Promise<boolean> {
   const [lock] = await query<{ isLocked: boolean }>(tx, tryLock, [lenderId]);
   return lock!.isLocked;
 }
@@ -183,11 +182,6 @@ const ENDED = ["totals", "previousRunId"] as const;
 const NO_TOTALS = {} as StoredTotals;
 /** The number of differences of each list that every run of an earlier version has stored. */
 const STORED_BY_EARLIER_VERSIONS = 10_000;
-
-const lockRun = statement(
-  "ledger.lock-reconciliation",
-  "select pg_advisory_xact_lock(hashtextextended('ledger.reconciliation/' || $1::uuid::text || '/' || $2::uuid::text, 0))",
-);
 
 const tryLock = statement(
   "ledger.lock-reconciliations",

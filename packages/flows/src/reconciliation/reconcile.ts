@@ -157,10 +157,10 @@ async function goneSince(
 
 async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<void> {
   const { window, requestedBy, fileName, mostPerList, onProgress } = request;
-  const isLocked = await lockReconciliations(tx, key);
-  // A concurrent repeat of this request may have stored the run.
+  // Do not wait for the lock: a waiting run would occupy a connection.
+  if (!(await lockReconciliations(tx, key.lenderId))) throw new ReconciliationRunningError();
+  // A repeat of this request may have stored the run meanwhile.
   if (await reconciliationRun(tx, key)) return;
-  if (!isLocked) throw new ReconciliationRunningError();
   await beginRun(tx, {
     lenderId: key.lenderId,
     id: key.runId,

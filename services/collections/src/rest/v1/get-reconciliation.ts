@@ -24,7 +24,11 @@ export const getReconciliation: SignedEndpoint = {
     id: "getReconciliation",
     tag: "Payments",
     summary: "Read a stored reconciliation",
-    description: "Returns the same answer as the call that made the reconciliation. A run is kept for 400 days.",
+    description: [
+      "Returns the same answer as the call that made the reconciliation. A run is kept for 400 days. One call of a lender",
+      "runs at a time: a call beside it is answered with 429 `RATE_LIMITED`. While the calls of other lenders use all",
+      "places, the answer is 503 `SERVICE_UNAVAILABLE`.",
+    ].join("\n"),
     parameters: [RUN_ID],
     answers: {
       200: {
@@ -38,7 +42,17 @@ export const getReconciliation: SignedEndpoint = {
   handle: answerReconciliation,
 };
 
-async function answerReconciliation({ params, lender }: SignedRequest, { database }: App): Promise<Answer> {
+async function answerReconciliation(request: SignedRequest, app: App): Promise<Answer> {
+  // An answer may have tens of thousands of differences.
+  const leave = app.reconciliationSlots.read.enter(request.lender.id);
+  try {
+    return await stored(request, app);
+  } finally {
+    leave();
+  }
+}
+
+async function stored({ params, lender }: SignedRequest, { database }: App): Promise<Answer> {
   const runId = parsePublicId("rec", params["runId"] ?? "");
   const key = { lenderId: lender.id, runId: runId ?? "" };
   const result = runId === undefined ? undefined : await reconciliationOf(database.em(), key, MAX_RECONCILED_ROWS);

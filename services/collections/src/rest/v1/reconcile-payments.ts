@@ -80,7 +80,8 @@ export const reconcilePayments: SignedEndpoint = {
       "and lists every difference. Each row and each payment of the window matches, or is in exactly one list. The call",
       "changes no payment. The result is stored as a run. A request with the same signature gets the same run again. A later",
       "run of the same window also lists the differences that no longer exist. One call of a lender runs at a time: a",
-      "call beside it is answered with 429 `RATE_LIMITED`.",
+      "call beside it, also a repeat, is answered with 429 `RATE_LIMITED`. While the calls of other lenders use all places,",
+      "the answer is 503 `SERVICE_UNAVAILABLE`. Send the same bytes again after `Retry-After` seconds.",
     ].join("\n"),
     request: {
       schemas: { ReconciliationRequest: bodyWithRows, PaymentToReconcile: paymentToReconcile },
@@ -99,7 +100,17 @@ export const reconcilePayments: SignedEndpoint = {
   handle: answerReconciliation,
 };
 
-async function answerReconciliation(request: SignedRequest, { database }: App): Promise<Answer> {
+async function answerReconciliation(request: SignedRequest, app: App): Promise<Answer> {
+  // Take the slot before the body is parsed, so that a refusal costs little.
+  const leave = app.reconciliationSlots.compare.enter(request.lender.id);
+  try {
+    return await compared(request, app);
+  } finally {
+    leave();
+  }
+}
+
+async function compared(request: SignedRequest, { database }: App): Promise<Answer> {
   const { window, rows, warnings } = readReconciliation(request);
   const checked = await inTurns(rows, checkPaymentRow);
   const { lender, keyId } = request;

@@ -1,0 +1,143 @@
+import { lenderByCode } from "@collections/lenders";
+import { directUrl } from "@collections/testing";
+import { setTimeout as delay } from "node:timers/promises";
+import { Client } from "pg";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const DAY = { from: "2026-11-20T18:30:00Z", to: "2026-11-21T18:30:00Z" };
+const NOON = "2026-11-21T06:30:00.000Z";
+const RUNS = "/api/v1/partner/payments/reconciliations";
+const BOOKINGS = 2_000;
+
+type TestLender = Awaited<ReturnType<typeof aLender>>;
+
+let service: TestService;
+let attacker: TestLender;
+let victim: TestLender;
+
+beforeAll(async () => {
+  service = await startTestService({ hasWorker: false });
+});
+
+beforeEach(async () => {
+  attacker = await aLender(service);
+  victim = await aLender(service);
+  await victim.importCases([aRow("LN-1"), aRow("LN-2")]);
+});
+
+async function confirmAll(count: number): Promise<number[]> {
+  const answers = Array.from({ length: count }, (_, index) =>
+    victim.confirm(`LN-${(index % 2) + 1}`, { amount: 1, reference: `utr_${index}`, paidAt: NOON, mode: "upi" }),
+  );
+  return (await Promise.all(answers)).map(({ status }) => status);
+}
+
+/** Holds a lock on a table while `work` runs: every statement that needs the table waits. */
+async function withLockedTable<Result>(table: string, work: () => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: directUrl(service.databaseUrl) });
+  await client.connect();
+  try {
+    await client.query(`begin; lock table ${table} in access exclusive mode`);
+    return await work();
+  } finally {
+    await client.query("rollback");
+    await client.end();
+  }
+}
+
+/** Waits until this many statements wait for a lock. */
+async function waitingForLock(count: number): Promise<void> {
+  const client = new Client({ connectionString: directUrl(service.databaseUrl) });
+  await client.connect();
+  const waiting = async () => {
+    const { rows } = await client.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows[0]!.count;
+  };
+  await expect.poll(waiting, { timeout: 8_000 }).toBeGreaterThanOrEqual(count);
+  await client.end();
+}
+
+describe("while another lender's runs make no progress", () => {
+  test("confirmations are answered 200", async () => {
+    const sent = await withLockedTable("ledger.reconciliation_run", async () => {
+      const attack = Array.from({ length: 24 }, () => attacker.reconcile({ ...DAY, rows: [] }));
+      const lists = Array.from({ length: 24 }, () => attacker.call("GET", RUNS));
+      await waitingForLock(2);
+      expect(new Set(await confirmAll(40))).toEqual(new Set([200]));
+      return [attack, lists];
+    });
+    await Promise.all(sent.flat());
+  });
+
+  test("a second run is 429 and a third lender's run 503, at once", async () => {
+    const third = await aLender(service);
+    const running = await withLockedTable("ledger.reconciliation_run", async () => {
+      const begun = [attacker.reconcile({ ...DAY, rows: [] }), victim.reconcile({ ...DAY, rows: [] })];
+      await waitingForLock(2);
+      expect(await attacker.reconcile({ ...DAY, rows: [] })).toMatchObject({
+        status: 429,
+        body: { code: "RATE_LIMITED", retryable: true },
+        headers: { "retry-after": "2" },
+      });
+      expect(await third.reconcile({ ...DAY, rows: [] })).toMatchObject({
+        status: 503,
+        body: { code: "SERVICE_UNAVAILABLE", retryable: true },
+        headers: { "retry-after": "2" },
+      });
+      return begun;
+    });
+    for (const { status } of await Promise.all(running)) expect(status).toBe(200);
+    expect(await third.reconcile({ ...DAY, rows: [] })).toMatchObject({ status: 200 });
+  });
+
+  test("a second reading of a stored run is 429", async () => {
+    const { body } = await attacker.reconcile<{ runId: string }>({ ...DAY, rows: [] });
+    const path = `${RUNS}/${body.runId}`;
+    const reading = await withLockedTable("ledger.reconciliation_run", async () => {
+      const first = attacker.call("GET", path);
+      await waitingForLock(1);
+      expect(await attacker.call("GET", path)).toMatchObject({ status: 429, body: { code: "RATE_LIMITED" } });
+      return [first];
+    });
+    expect(await Promise.all(reading)).toMatchObject([{ status: 200 }]);
+  });
+});
+
+test("confirmations beside a lender that only reconciles are answered 200", async () => {
+  await attacker.importCases([aRow("LN-1")]);
+  const { id } = (await lenderByCode(service.app.database.em(), attacker.code))!;
+  await service.app.database.pool.query(
+    `insert into ledger.payment_booking (lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor,
+       currency, mode, raw_mode, paid_at, attribution, applied_minor, excess_minor, outstanding_after_minor,
+       total_collected_after_minor, status_after, sequence, warnings, recorded_at)
+     select c.lender_id, ('019ac000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, c.source_loan_number, 'utr-' || i, c.id, 1, 100, 'INR', 'upi', 'UPI', $2, 'none', 100, 0, 1, 100,
+       'in_progress', 1 + i, '[]', now()
+     from cases.collection_case c cross join generate_series(1, $3::int) i where c.lender_id = $1`,
+    [id, NOON, BOOKINGS],
+  );
+  let isOver = false;
+  const statuses = new Map<number, number>();
+  const attack = Array.from({ length: 12 }, async (_, index) => {
+    while (!isOver) {
+      const rows = index % 2 === 0 ? [] : [{ loan: "LN-1", reference: "utr-1", amount: 1, paidAt: NOON }];
+      const { status } = await attacker.reconcile({ ...DAY, rows });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      // A faster loop would measure how much processor time is left for the requests of this test.
+      if (status !== 200) await delay(50);
+    }
+  });
+  try {
+    await expect.poll(() => statuses.get(200) ?? 0, { timeout: 60_000 }).toBeGreaterThan(0);
+    expect(new Set(await confirmAll(100))).toEqual(new Set([200]));
+  } finally {
+    isOver = true;
+    await Promise.all(attack);
+  }
+  expect([...statuses.keys()].toSorted()).toEqual([200, 429]);
+});
