@@ -101,11 +101,20 @@ export {
 } from "./reconciliation/comparison.ts";
 export {
   differencesOf,
-  goneDifferences,
   type ReconciliationDifference,
   type ReconciliationFault,
   recordDifferences,
 } from "./reconciliation/difference.ts";
+export {
+  type GoneDifference,
+  goneDifferences,
+  GoneFinder,
+  markFound,
+  markPrevious,
+  marksOf,
+  type ReconciliationMark,
+  recordGone,
+} from "./reconciliation/gone.ts";
 export {
   paymentsElsewhere,
   type PossibleBooking,
@@ -116,14 +125,14 @@ export {
   stageRows,
 } from "./reconciliation/reconciliation-row.ts";
 export {
-  beginRun,
-  endRun,
   forgetReconciliations,
+  lastRunOf,
   listReconciliations,
   lockReconciliations,
   type NewReconciliationRun,
   type ReconciliationRun,
   reconciliationRun,
+  recordRun,
   type RunTotals,
 } from "./reconciliation/reconciliation-run.ts";
 export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./books/statement.ts";

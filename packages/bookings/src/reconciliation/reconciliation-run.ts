@@ -1,6 +1,6 @@
 import { type EntityManager, query, send, statement, tableOf, transaction, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { ComparisonTotals, CurrencyTotal, DifferenceList } from "./comparison.ts";
+import type { ComparisonTotals, CurrencyTotal, DifferenceList, ReconciliationWindow } from "./comparison.ts";
 import type { RunKey } from "./reconciliation-row.ts";
 
 /** The counts and sums of a run. */
@@ -9,14 +9,17 @@ export interface RunTotals extends ComparisonTotals {
   readonly lists: Readonly<Record<DifferenceList, number>>;
   /** Whether all differences are stored. */
   readonly isComplete: boolean;
+  /**
+   * The number of differences of the previous run that this run no longer found. Null without a previous run, or if the
+   * previous run has not stored all its differences.
+   */
+  readonly gone: number | null;
 }
 
 /** Counts and sums as JSON stores them: amounts are digits of minor units. */
-interface StoredTotals extends Omit<RunTotals, "yours" | "ours" | "isComplete"> {
+interface StoredTotals extends Omit<RunTotals, "yours" | "ours"> {
   readonly yours: readonly StoredTotal[];
   readonly ours: readonly StoredTotal[];
-  /** Absent in runs of earlier versions. */
-  readonly isComplete?: boolean;
 }
 
 interface StoredTotal extends Omit<CurrencyTotal, "amountMinor"> {
@@ -53,8 +56,8 @@ export interface ReconciliationRun extends Omit<StoredRun, "totals"> {
   readonly totals: RunTotals;
 }
 
-/** The run to begin. */
-export type NewReconciliationRun = Omit<ReconciliationRun, "totals" | "previousRunId">;
+/** A run whose comparison has ended. */
+export type NewReconciliationRun = ReconciliationRun;
 
 /**
  * Tries to lock all reconciliations of a lender until the transaction ends. Returns false, without waiting, if another
@@ -69,32 +72,33 @@ export async function lockReconciliations(tx: Tx, lenderId: string): Promise<boo
 }
 
 /**
- * Begins a run. Waits for a concurrent transaction that has begun a run with the same id. If such a run exists, the
- * statement fails with a unique violation.
+ * Returns the last run of a window, or undefined if there is none.
  *
  * @example
- * await beginRun(tx, { ...run, startedAt: new Date() });
+ * const previous = await lastRunOf(tx, lenderId, window);
  */
-export async function beginRun(tx: Tx, run: NewReconciliationRun): Promise<void> {
-  await query(tx, insertRun, table.values({ ...run, totals: NO_TOTALS, previousRunId: null }, table.properties));
+export async function lastRunOf(
+  tx: Tx,
+  lenderId: string,
+  { from, to }: ReconciliationWindow,
+): Promise<{ readonly id: string; readonly isComplete: boolean } | undefined> {
+  const [last] = await query<{ id: string; isComplete: boolean }>(tx, selectLast, [
+    lenderId,
+    from.toISOString(),
+    to.toISOString(),
+  ]);
+  return last;
 }
 
 /**
- * Stores the totals of a run, in the transaction that began it, and the last earlier run of the same window.
+ * Stores a run whose comparison has ended, in the transaction that has stored its differences.
  *
  * @example
  * const lists = { onlyYours: 1, onlyOurs: 0, amountDiffers: 0, onOtherLoan: 0, otherDay: 0, reversed: 0, rejected: 0 };
- * await endRun(tx, { lenderId, runId, window }, { ...comparison.totals(), lists, isComplete: true });
+ * recordRun(tx, { ...run, totals: { ...comparison.totals(), lists, isComplete: true, gone: null } });
  */
-export async function endRun(
-  tx: Tx,
-  { lenderId, runId, window }: RunKey & { readonly window: { readonly from: Date; readonly to: Date } },
-  totals: RunTotals,
-): Promise<void> {
-  const values = [lenderId, runId, window.from.toISOString(), window.to.toISOString()];
-  const [previous] = await query<{ id: string }>(tx, selectPrevious, values);
-  const ended = { totals: storedTotals(totals), previousRunId: previous?.id ?? null };
-  send(tx, updateRun, [lenderId, runId, ...table.values(ended, ENDED)]);
+export function recordRun(tx: Tx, run: NewReconciliationRun): void {
+  send(tx, insertRun, table.values({ ...run, totals: storedTotals(run.totals) }, table.properties));
 }
 
 /**
@@ -167,21 +171,12 @@ function storedTotals({ yours, ours, ...totals }: RunTotals): StoredTotals {
   return { ...totals, yours: stored(yours), ours: stored(ours) };
 }
 
-function readTotals({ yours, ours, isComplete, ...totals }: StoredTotals): RunTotals {
+function readTotals({ yours, ours, ...totals }: StoredTotals): RunTotals {
   const read = (sums: readonly StoredTotal[]) => sums.map((sum) => ({ ...sum, amountMinor: BigInt(sum.amountMinor) }));
-  return {
-    ...totals,
-    yours: read(yours),
-    ours: read(ours),
-    isComplete: isComplete ?? Object.values(totals.lists).every((count) => count <= STORED_BY_EARLIER_VERSIONS),
-  };
+  return { ...totals, yours: read(yours), ours: read(ours) };
 }
 
 const table = tableOf(ReconciliationRunEntity);
-const ENDED = ["totals", "previousRunId"] as const;
-const NO_TOTALS = {} as StoredTotals;
-/** The number of differences of each list that every run of an earlier version has stored. */
-const STORED_BY_EARLIER_VERSIONS = 10_000;
 
 const tryLock = statement(
   "ledger.lock-reconciliations",
@@ -189,7 +184,7 @@ const tryLock = statement(
 );
 
 const insertRun = statement(
-  "ledger.begin-reconciliation",
+  "ledger.record-reconciliation",
   `insert into ${table.name} (${table.columnList(table.properties)}) values (${table.parameterList(table.properties)})`,
 );
 
@@ -207,14 +202,9 @@ const deleteRun = statement(
   `delete from ${table.name} where lender_id = $1 and id = $2`,
 );
 
-const selectPrevious = statement(
-  "ledger.previous-reconciliation",
-  `select id from ${table.name}
-   where lender_id = $1 and id <> $2 and window_from = $3 and window_to = $4
+const selectLast = statement(
+  "ledger.last-reconciliation",
+  `select id, (totals ->> 'isComplete')::boolean as "isComplete" from ${table.name}
+   where lender_id = $1 and window_from = $2 and window_to = $3
    order by started_at desc, id desc limit 1`,
-);
-
-const updateRun = statement(
-  "ledger.end-reconciliation",
-  `update ${table.name} set ${table.assignParameters(ENDED, 3)} where lender_id = $1 and id = $2`,
 );

@@ -43,15 +43,23 @@ export function divideConnections(
     }
   }
 
+  async function giveTo(callback: ConnectCallback, share: Share): Promise<void> {
+    let client: PoolClient;
+    try {
+      client = await take(share);
+    } catch (error) {
+      callback(error as Error, undefined, () => {});
+      return;
+    }
+    callback(undefined, client, client.release);
+  }
+
   /** Makes a `connect` for a share, with the two signatures of `Pool.connect`. */
   function connectIn(most: number): Pool["connect"] {
     const share: Share = { most, used: 0, waiting: [] };
     const connectShare = (callback?: ConnectCallback): Promise<PoolClient> | void => {
       if (!callback) return take(share);
-      void take(share).then(
-        (client) => callback(undefined, client, client.release),
-        (error: Error) => callback(error, undefined, () => {}),
-      );
+      void giveTo(callback, share);
     };
     return connectShare as Pool["connect"];
   }

@@ -1,8 +1,8 @@
-import { lenderByCode } from "@collections/lenders";
 import { directUrl } from "@collections/testing";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { addBookings } from "./fixtures/add-bookings.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -111,33 +111,24 @@ describe("while another lender's runs make no progress", () => {
 
 test("confirmations beside a lender that only reconciles are answered 200", async () => {
   await attacker.importCases([aRow("LN-1")]);
-  const { id } = (await lenderByCode(service.app.database.em(), attacker.code))!;
-  await service.app.database.pool.query(
-    `insert into ledger.payment_booking (lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor,
-       currency, mode, raw_mode, paid_at, attribution, applied_minor, excess_minor, outstanding_after_minor,
-       total_collected_after_minor, status_after, sequence, warnings, recorded_at)
-     select c.lender_id, ('019ac000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, c.source_loan_number, 'utr-' || i, c.id, 1, 100, 'INR', 'upi', 'UPI', $2, 'none', 100, 0, 1, 100,
-       'in_progress', 1 + i, '[]', now()
-     from cases.collection_case c cross join generate_series(1, $3::int) i where c.lender_id = $1`,
-    [id, NOON, BOOKINGS],
-  );
+  await addBookings(service, attacker, BOOKINGS);
   let isOver = false;
   const statuses = new Map<number, number>();
-  const attack = Array.from({ length: 12 }, async (_, index) => {
+  const attack = Array.from({ length: 6 }, async (_, index) => {
     while (!isOver) {
-      const rows = index % 2 === 0 ? [] : [{ loan: "LN-1", reference: "utr-1", amount: 1, paidAt: NOON }];
+      const rows = index % 2 === 0 ? [] : [{ loan: "LN-1", reference: "sql-1", amount: 1, paidAt: NOON }];
       const { status } = await attacker.reconcile({ ...DAY, rows });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       // A faster loop would measure how much processor time is left for the requests of this test.
-      if (status !== 200) await delay(50);
+      if (status !== 200) await delay(200);
     }
   });
   try {
     await expect.poll(() => statuses.get(200) ?? 0, { timeout: 60_000 }).toBeGreaterThan(0);
-    expect(new Set(await confirmAll(100))).toEqual(new Set([200]));
+    expect(new Set(await confirmAll(40))).toEqual(new Set([200]));
   } finally {
     isOver = true;
     await Promise.all(attack);
   }
-  expect([...statuses.keys()].toSorted()).toEqual([200, 429]);
+  expect(new Set(statuses.keys())).toEqual(new Set([200, 429]));
 });

@@ -1,6 +1,8 @@
 import { parsePublicId } from "@collections/database";
+import { withoutTriggers } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { forgetOldReconciliations } from "../../src/worker/worker.ts";
+import { addBookings } from "./fixtures/add-bookings.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -110,7 +112,7 @@ describe("a stored run", () => {
     expect(await lender.call("GET", `${RUNS}/${old.runId}`)).toMatchObject({ status: 404 });
     expect(await lender.call("GET", `${RUNS}/${recent.runId}`)).toMatchObject({
       status: 200,
-      body: { previous: { runId: old.runId, goneCount: null, gone: [] } },
+      body: { previous: { runId: old.runId, goneCount: 1, gone: [{ reference: "utr_2" }] } },
     });
     expect((await lender.call("GET", RUNS)).body).toMatchObject({ reconciliations: [{ runId: recent.runId }] });
     const { rows } = await app.database.pool.query("select from ledger.reconciliation_difference where run_id = $1", [
@@ -139,14 +141,35 @@ describe("a later run of the same window", () => {
     expect(later).toMatchObject({ counts: { matched: 1, rejected: 1 }, previous: { goneCount: 1 } });
   });
 
-  test("does not say what is gone if one of the runs has not stored all its differences", async () => {
-    await reconcile([reported("A", "utr_1", 10)]);
-    const { pool } = service.app.database;
-    await pool.query("update ledger.reconciliation_run set totals = jsonb_set(totals, '{isComplete}', 'false')");
-    expect(await reconcile([])).toMatchObject({ previous: { goneCount: null, gone: [] } });
-    await pool.query(
-      "update ledger.reconciliation_run set totals = jsonb_set(totals #- '{isComplete}', '{lists,onlyOurs}', '10001')",
+  test("lists what is gone without a count if the previous run has not stored all its differences", async () => {
+    const { runId } = await reconcile([reported("A", "utr_1", 10)]);
+    await withoutTriggers(service.app.database.pool, (client) =>
+      client.query(
+        "update ledger.reconciliation_run set totals = jsonb_set(totals, '{isComplete}', 'false') where id = $1",
+        [parsePublicId("rec", runId)],
+      ),
     );
-    expect(await reconcile([])).toMatchObject({ previous: { goneCount: null, gone: [] } });
+    expect(await reconcile([])).toMatchObject({
+      previous: { goneCount: null, gone: [{ list: "onlyYours", loan: "A", reference: "utr_1" }] },
+    });
+  });
+
+  test("counts what is gone, although it has more differences than are stored", async () => {
+    await lender.importCases([aRow("A")]);
+    await reconcile([reported("A", "utr_1", 10), reported("A", "utr_2", 20)]);
+    await addBookings(service, lender, 10_050);
+    expect(await reconcile([reported("A", "utr_2", 20)])).toMatchObject({
+      counts: { onlyOurs: 10_050, onlyYours: 1 },
+      previous: { goneCount: 1, gone: [{ list: "onlyYours", loan: "A", reference: "utr_1" }] },
+    });
+  });
+
+  test("compares thousands of differences with those of the previous run", async () => {
+    const rows = Array.from({ length: 4_000 }, (_, index) => reported(`LN-${index}`, `utr_${index}`, 5));
+    await reconcile(rows);
+    expect(await reconcile(rows)).toMatchObject({ counts: { onlyYours: 4_000 }, previous: { goneCount: 0 } });
+    const third = await reconcile(rows.slice(0, 1_500));
+    expect(third).toMatchObject({ counts: { onlyYours: 1_500 }, previous: { goneCount: 2_500 } });
+    expect((await lender.call("GET", `/api/v1/partner/payments/reconciliations/${third.runId}`)).body).toEqual(third);
   });
 });
