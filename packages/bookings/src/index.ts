@@ -105,6 +105,8 @@ export {
   type ReconciliationFault,
   recordDifferences,
 } from "./reconciliation/difference.ts";
+export { type ReconciliationCosts, reconciliationCosts } from "./reconciliation/allowance.ts";
+export { RunDigest, storedDigest } from "./reconciliation/run-digest.ts";
 export {
   type GoneDifference,
   goneDifferences,
@@ -125,12 +127,12 @@ export {
   stageRows,
 } from "./reconciliation/reconciliation-row.ts";
 export {
-  forgetReconciliations,
   lastRunOf,
   listReconciliations,
   lockReconciliations,
   type NewReconciliationRun,
   type ReconciliationRun,
+  pruneReconciliations,
   reconciliationRun,
   recordRun,
   type RunTotals,

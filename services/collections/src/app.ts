@@ -16,6 +16,7 @@ import type { Mailer, WhatsApp } from "@collections/messaging";
 import type { Outbound } from "@collections/outbound";
 import type { EndpointStatus, Ping, TestedDelivery, WebhookSender } from "@collections/webhooks";
 import type { Logger } from "pino";
+import type { Answer } from "./http/answer.ts";
 import type { BodyMemory } from "./http/body-memory.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { RateLimiter } from "./http/rate-limiter.ts";
@@ -39,7 +40,7 @@ export interface App {
   readonly rateLimiter: RateLimiter;
   readonly bodyMemory: BodyMemory;
   /** Slots for requests that compare payments, and for requests that read a stored comparison. */
-  readonly reconciliationSlots: { readonly compare: LenderSlots; readonly read: LenderSlots };
+  readonly reconciliationSlots: { readonly compare: LenderSlots<Answer>; readonly read: LenderSlots<Answer> };
   readonly outbound: Outbound;
   readonly webhookSender: WebhookSender;
   readonly mailer: Mailer;

@@ -47,17 +47,26 @@ export const ReconciliationRunEntity = defineEntity({
     /** The last run of the same window before this run. */
     previousRunId: p.uuid().strictNullable(),
     startedAt: p.datetime().columnType("timestamptz"),
+    digest: p.blob().strictNullable(),
+    /** The number of rows and bookings that the run read. */
+    compared: p.bigint(),
+    /** The number of stored differences. */
+    stored: p.bigint(),
+    /** When the run was stored, by the clock of PostgreSQL. */
+    recordedAt: p.datetime().columnType("timestamptz"),
   },
 });
 type StoredRun = InferEntity<typeof ReconciliationRunEntity>;
 
 /** A run of a reconciliation: who compared which window, when, and with which result. */
-export interface ReconciliationRun extends Omit<StoredRun, "totals"> {
+export interface ReconciliationRun extends Omit<StoredRun, "totals" | "digest"> {
   readonly totals: RunTotals;
+  /** The SHA-256 of the stored differences (RunDigest). Null in a run of an earlier version. */
+  readonly digest: Buffer | null;
 }
 
 /** A run whose comparison has ended. */
-export type NewReconciliationRun = ReconciliationRun;
+export type NewReconciliationRun = Omit<ReconciliationRun, "recordedAt">;
 
 /**
  * Tries to lock all reconciliations of a lender until the transaction ends. Returns false, without waiting, if another
@@ -98,7 +107,7 @@ export async function lastRunOf(
  * recordRun(tx, { ...run, totals: { ...comparison.totals(), lists, isComplete: true, gone: null } });
  */
 export function recordRun(tx: Tx, run: NewReconciliationRun): void {
-  send(tx, insertRun, table.values({ ...run, totals: storedTotals(run.totals) }, table.properties));
+  send(tx, insertRun, table.values({ ...run, totals: storedTotals(run.totals) }, INSERTED));
 }
 
 /**
@@ -112,7 +121,7 @@ export async function reconciliationRun(
   { lenderId, runId }: RunKey,
 ): Promise<ReconciliationRun | undefined> {
   const run = await em.findOne(ReconciliationRunEntity, { lenderId, id: runId }, { disableIdentityMap: true });
-  return run ? { ...run, totals: readTotals(run.totals) } : undefined;
+  return run ? readRun(run) : undefined;
 }
 
 /**
@@ -136,33 +145,39 @@ export async function listReconciliations(
   const orderBy = { startedAt: "desc", id: "desc" } as const;
   const options = { orderBy, limit, disableIdentityMap: true };
   const runs = await em.find(ReconciliationRunEntity, { lenderId, ...earlier }, options);
-  return runs.map((run) => ({ ...run, totals: readTotals(run.totals) }));
+  return runs.map(readRun);
 }
 
 /** The maximum number of differences that one transaction deletes. */
 const DELETED_AT_A_TIME = 10_000;
 
 /**
- * Deletes the runs of a lender that were started before a time, with their differences. Many short transactions are
- * made; if the call ends early, the next call deletes the rest. Returns the number of deleted runs.
+ * Deletes the runs of a lender that were recorded before a time, with their differences. Runs of the last 90 days are not
+ * deleted, whatever the time. Many short transactions are made; if the call ends early, the next call deletes the rest.
+ * Returns the number of deleted runs.
  *
  * @example
- * const aYearAgo = new Date("2025-11-21T00:00:00Z");
- * const deleted = await forgetReconciliations(em, lenderId, aYearAgo);
+ * const before = new Date(Date.now() - 90 * 86_400_000);
+ * const deleted = await pruneReconciliations(em, lenderId, before);
  */
-export async function forgetReconciliations(em: EntityManager, lenderId: string, before: Date): Promise<number> {
-  const old = await em.find(
-    ReconciliationRunEntity,
-    { lenderId, startedAt: { $lt: before } },
-    { fields: ["id"], disableIdentityMap: true },
-  );
-  for (const { id } of old) {
-    const values = [lenderId, id, DELETED_AT_A_TIME];
-    const deleteSome = () => transaction(em, (tx) => query(tx, deleteDifferences, values));
-    while ((await deleteSome()).length === DELETED_AT_A_TIME);
-    await transaction(em, (tx) => query(tx, deleteRun, [lenderId, id]));
+export async function pruneReconciliations(em: EntityManager, lenderId: string, before: Date): Promise<number> {
+  const old = await query<{ id: string; stored: bigint }>(em, selectOld, [lenderId, before.toISOString()]);
+  let deleted = 0;
+  for (const { id, stored } of old) {
+    // A call may leave differences only if the run has as many as one call deletes.
+    const calls = Number(stored) / DELETED_AT_A_TIME + 1;
+    for (let call = 0; call < calls; call += 1) {
+      const values = [lenderId, id, DELETED_AT_A_TIME];
+      const [pruned] = await transaction(em, (tx) => query<{ isDeleted: boolean }>(tx, pruneRun, values));
+      if (pruned!.isDeleted) deleted += 1;
+      if (pruned!.isDeleted) break;
+    }
   }
-  return old.length;
+  return deleted;
+}
+
+function readRun({ digest, totals, ...run }: StoredRun): ReconciliationRun {
+  return { ...run, digest: digest && Buffer.from(digest), totals: readTotals(totals) };
 }
 
 function storedTotals({ yours, ours, ...totals }: RunTotals): StoredTotals {
@@ -177,6 +192,7 @@ function readTotals({ yours, ours, ...totals }: StoredTotals): RunTotals {
 }
 
 const table = tableOf(ReconciliationRunEntity);
+const INSERTED = table.properties.filter((property) => property !== "recordedAt");
 
 const tryLock = statement(
   "ledger.lock-reconciliations",
@@ -185,21 +201,17 @@ const tryLock = statement(
 
 const insertRun = statement(
   "ledger.record-reconciliation",
-  `insert into ${table.name} (${table.columnList(table.properties)}) values (${table.parameterList(table.properties)})`,
+  `insert into ${table.name} (${table.columnList(INSERTED)}) values (${table.parameterList(INSERTED)})`,
 );
 
-const deleteDifferences = statement(
-  "ledger.delete-differences",
-  `delete from ledger.reconciliation_difference d
-   where d.lender_id = $1 and d.run_id = $2 and d.place = any (array(
-     select p.place from ledger.reconciliation_difference p
-     where p.lender_id = $1 and p.run_id = $2 order by p.place limit $3::bigint))
-   returning d.place`,
+const selectOld = statement(
+  "ledger.old-reconciliations",
+  `select r.id, r.stored from ${table.name} r where r.lender_id = $1 and r.recorded_at < $2 order by r.recorded_at`,
 );
 
-const deleteRun = statement(
-  "ledger.delete-reconciliation",
-  `delete from ${table.name} where lender_id = $1 and id = $2`,
+const pruneRun = statement(
+  "ledger.prune-reconciliation",
+  `select ledger.prune_reconciliation($1::uuid, $2::uuid, $3::integer) as "isDeleted"`,
 );
 
 const selectLast = statement(

@@ -22,6 +22,7 @@ import {
   recordGone,
   recordRun,
   type ReportedPayment,
+  RunDigest,
   type RunKey,
   type RunTotals,
   stageDistantPayments,
@@ -179,7 +180,7 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     onProgress?.(rowsRead);
   }
   await staging;
-  await stagePayments(tx, key, window);
+  let compared = rowsRead + (await stagePayments(tx, key, window));
 
   // Compare them page by page.
   const comparison = new Comparison(window);
@@ -187,9 +188,13 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     await gone.add(found);
     await store.add(found);
   };
-  for await (const items of stagedItems(tx, key)) await add(items.flatMap((item) => comparison.add(item)));
+  for await (const items of stagedItems(tx, key)) {
+    compared += items.length;
+    await add(items.flatMap((item) => comparison.add(item)));
+  }
   await add(comparison.end());
   const goneCount = await gone.end();
+  const { totals, stored, digest } = await store.end();
   recordRun(tx, {
     lenderId: key.lenderId,
     id: key.runId,
@@ -199,11 +204,14 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     fileName,
     totals: {
       ...comparison.totals(),
-      ...(await store.end()),
+      ...totals,
       gone: previous?.isComplete ? goneCount : null,
     },
     previousRunId: previous?.id ?? null,
     startedAt,
+    digest,
+    compared: BigInt(compared),
+    stored: BigInt(stored),
   });
 }
 
@@ -275,6 +283,13 @@ class GoneStore {
   }
 }
 
+/** The result of storing the differences of a run. */
+interface StoredDifferences {
+  readonly totals: Pick<RunTotals, "lists" | "isComplete">;
+  readonly stored: number;
+  readonly digest: Buffer;
+}
+
 /** Counts and numbers the differences of a run, and stores the first ones of each list. */
 class DifferenceStore {
   readonly #tx: Tx;
@@ -289,6 +304,7 @@ class DifferenceStore {
    */
   #missing: FoundDifference[] = [];
   #place = 0;
+  readonly #digest: RunDigest;
 
   constructor(
     tx: Tx,
@@ -304,6 +320,7 @@ class DifferenceStore {
     this.#window = window;
     this.#mostPerList = mostPerList;
     this.#noun = isFile ? "Line" : "Row";
+    this.#digest = new RunDigest(key);
   }
 
   addRejected(rows: readonly FaultyPaymentRow[]): void {
@@ -328,11 +345,11 @@ class DifferenceStore {
     if (this.#missing.length >= MISSING_ROWS_A_PAGE) await this.#endMissing();
   }
 
-  /** Stores the last differences. Returns the number of differences of each list, and whether all are stored. */
-  async end(): Promise<Pick<RunTotals, "lists" | "isComplete">> {
+  /** Stores the last differences. Returns their numbers by list, whether all are stored, and their digest. */
+  async end(): Promise<StoredDifferences> {
     await this.#endMissing();
     const isComplete = Object.values(this.#lists).every((count) => count <= this.#mostPerList);
-    return { lists: { ...this.#lists }, isComplete };
+    return { totals: { lists: { ...this.#lists }, isComplete }, stored: this.#place, digest: this.#digest.end() };
   }
 
   async #endMissing(): Promise<void> {
@@ -346,6 +363,7 @@ class DifferenceStore {
     const kept = differences.filter(({ list }) => (this.#lists[list] += 1) <= this.#mostPerList);
     const numbered = kept.map((difference) => ({ ...difference, place: this.#place++ }));
     recordDifferences(this.#tx, this.#key, numbered);
+    this.#digest.add(numbered);
   }
 
   #differenceOf({ list, row, payment, duplicateOf }: FoundDifference): ReconciliationDifference {

@@ -1,20 +1,34 @@
 import { Problem } from "../../http/problem.ts";
 
 /** Limits how many costly requests run at a time in this process: one of each lender, and a few of all lenders. */
-export interface LenderSlots {
+export interface LenderSlots<Result> {
   /**
-   * Takes a slot at once, or refuses. The caller must call the returned function at the end, even after an error.
-   * @throws Problem RATE_LIMITED if a request of this lender runs, SERVICE_UNAVAILABLE if too many other requests run
+   * Runs `work` in a slot, or refuses at once. A repeat of the running request shares its result.
+   * @throws Problem RATE_LIMITED if another request of this lender runs, SERVICE_UNAVAILABLE if too many others run
    */
-  enter(lenderId: string): () => void;
+  run(request: { readonly lenderId: string; readonly requestId: string }, work: () => Promise<Result>): Promise<Result>;
 }
 
+interface Running<Result> {
+  readonly requestId: string;
+  readonly result: Promise<Result>;
+  repeats: number;
+}
+
+/** How many repeats may share a result. Each one keeps its body in memory until it is answered. */
+const MAX_REPEATS = 7;
+
 /** Creates slots for `most` lenders. `what` names the requests in the refusals. */
-export function createLenderSlots(most: number, what: string): LenderSlots {
-  const running = new Set<string>();
+export function createLenderSlots<Result>(most: number, what: string): LenderSlots<Result> {
+  const running = new Map<string, Running<Result>>();
   return {
-    enter(lenderId) {
-      if (running.has(lenderId)) {
+    run({ lenderId, requestId }, work) {
+      const own = running.get(lenderId);
+      if (own?.requestId === requestId && own.repeats < MAX_REPEATS) {
+        own.repeats += 1;
+        return own.result;
+      }
+      if (own) {
         throw new Problem(
           "RATE_LIMITED",
           `Another ${what} of this lender is running. Send this one when it has ended.`,
@@ -26,8 +40,9 @@ export function createLenderSlots(most: number, what: string): LenderSlots {
           `Other lenders use all places for a ${what}. Send it again in a moment.`,
         );
       }
-      running.add(lenderId);
-      return () => void running.delete(lenderId);
+      const result = work().finally(() => running.delete(lenderId));
+      running.set(lenderId, { requestId, result, repeats: 0 });
+      return result;
     },
   };
 }

@@ -25,7 +25,7 @@ export const getReconciliation: SignedEndpoint = {
     tag: "Payments",
     summary: "Read a stored reconciliation",
     description: [
-      "Returns the same answer as the call that made the reconciliation. A run is kept for 400 days. One call of a lender",
+      "Returns the same answer as the call that made the reconciliation. A run is kept for 90 days. One call of a lender",
       "runs at a time: a call beside it is answered with 429 `RATE_LIMITED`. While the calls of other lenders use all",
       "places, the answer is 503 `SERVICE_UNAVAILABLE`.",
     ].join("\n"),
@@ -44,12 +44,8 @@ export const getReconciliation: SignedEndpoint = {
 
 async function answerReconciliation(request: SignedRequest, app: App): Promise<Answer> {
   // An answer may have tens of thousands of differences.
-  const leave = app.reconciliationSlots.read.enter(request.lender.id);
-  try {
-    return await stored(request, app);
-  } finally {
-    leave();
-  }
+  const id = { lenderId: request.lender.id, requestId: request.params["runId"] ?? "" };
+  return app.reconciliationSlots.read.run(id, () => stored(request, app));
 }
 
 async function stored({ params, lender }: SignedRequest, { database }: App): Promise<Answer> {
@@ -59,7 +55,7 @@ async function stored({ params, lender }: SignedRequest, { database }: App): Pro
   if (!result) {
     throw new Problem(
       "RECONCILIATION_NOT_FOUND",
-      "There is no reconciliation with this id; the list of reconciliations has the ids of the last 400 days.",
+      "There is no reconciliation with this id; the list of reconciliations has the ids of the last 90 days.",
     );
   }
   return { status: 200, body: reconciliationBody(result) };

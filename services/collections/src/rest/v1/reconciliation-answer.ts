@@ -217,7 +217,7 @@ function pairBody(difference: ReconciliationDifference): object {
   return { ...keyBody(difference), yours: yoursBody(difference), ours: oursBody(difference) };
 }
 
-function keyBody({ loan, reference }: ReconciliationDifference): object {
+function keyBody({ loan, reference }: Pick<ReconciliationDifference, "loan" | "reference">): object {
   return { loan, reference };
 }
 
