@@ -16,7 +16,7 @@ interface Running<Result> {
 }
 
 /** How many repeats may share a result. Each one keeps its body in memory until it is answered. */
-const MAX_REPEATS = 7;
+const MAX_REPEATS = 3;
 
 /** Creates slots for `most` lenders. `what` names the requests in the refusals. */
 export function createLenderSlots<Result>(most: number, what: string): LenderSlots<Result> {

@@ -58,5 +58,6 @@ async function stored({ params, lender }: SignedRequest, { database }: App): Pro
       "There is no reconciliation with this id; the list of reconciliations has the ids of the last 90 days.",
     );
   }
-  return { status: 200, body: reconciliationBody(result) };
+  const body = reconciliationBody(result);
+  return { status: 200, body, text: JSON.stringify(body) };
 }

@@ -162,7 +162,8 @@ async function compared(request: SignedRequest, { database }: App): Promise<Answ
   });
   const result = await reconciliationOf(database.em(), run, MAX_RECONCILED_ROWS);
   assert.ok(result, "The run is stored, and runs are deleted only after 90 days.");
-  return { status: 200, body: { ...reconciliationBody(result), ...warnings } };
+  const body = { ...reconciliationBody(result), ...warnings };
+  return { status: 200, body, text: JSON.stringify(body) };
 }
 
 function readReconciliation(request: SignedRequest) {
