@@ -118,12 +118,23 @@ export {
 } from "./reconciliation/comparison.ts";
 export {
   differencesOf,
-  goneDifferences,
   type ReconciliationDifference,
   type ReconciliationFault,
   recordDifferences,
 } from "./reconciliation/difference.ts";
 export { type MinorUnitsFinding, minorUnitsIn, minorUnitsText } from "./reconciliation/minor-units.ts";
+export { type ReconciliationCosts, reconciliationCosts } from "./reconciliation/allowance.ts";
+export { RunDigest, storedDigest } from "./reconciliation/run-digest.ts";
+export {
+  type GoneDifference,
+  goneDifferences,
+  GoneFinder,
+  markFound,
+  markPrevious,
+  marksOf,
+  type ReconciliationMark,
+  recordGone,
+} from "./reconciliation/gone.ts";
 export {
   paymentsElsewhere,
   type PossibleBooking,
@@ -134,14 +145,14 @@ export {
   stageRows,
 } from "./reconciliation/reconciliation-row.ts";
 export {
-  beginRun,
-  endRun,
-  forgetReconciliations,
+  lastRunOf,
   listReconciliations,
   lockReconciliations,
   type NewReconciliationRun,
   type ReconciliationRun,
+  pruneReconciliations,
   reconciliationRun,
+  recordRun,
   type RunTotals,
 } from "./reconciliation/reconciliation-run.ts";
 export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./books/statement.ts";

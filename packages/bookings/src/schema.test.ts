@@ -13,6 +13,7 @@ import {
   selectPageEnd,
   selectStaged,
 } from "./reconciliation/reconciliation-row.ts";
+import { deleteMarks, insertPrevious, selectMarks } from "./reconciliation/gone.ts";
 import {
   AccountEntity,
   AnchorEntity,
@@ -54,6 +55,9 @@ test.each([
 test.each([
   { ...selectStaged, values: `'${newId()}', '${newId()}', '', '', '${newId()}', 5000` },
   { ...selectPageEnd, values: `'${newId()}', '${newId()}', 20000` },
+  { ...selectMarks, values: `'${newId()}', '${newId()}', '', '', '', -1, 5000` },
+  { ...deleteMarks, values: `'${newId()}', '${newId()}', '', '', '', -1, 'a', 'a', 'found', 7` },
+  { ...insertPrevious, values: `'${newId()}', '${newId()}', '${newId()}', 0, 20000` },
   { ...deleteStaged, values: `'${newId()}', '${newId()}', '', '', '${newId()}', 'a', 'a', '${newId()}'` },
 ])(
   "the plan of $name, prepared on empty tables, reads a page in the order of the primary key",

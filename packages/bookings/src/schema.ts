@@ -9,7 +9,10 @@ import { migration0005 } from "./migrations/0005-payment-reversals.ts";
 import { migration0006 } from "./migrations/0006-reconciliation.ts";
 import { migration0007 } from "./migrations/0007-row-rules.ts";
 import { migration0008 } from "./migrations/0008-rates-parts-and-cycles.ts";
+import { migration0010 } from "./migrations/0010-gone-differences.ts";
+import { migration0011 } from "./migrations/0011-reconciliations-as-evidence.ts";
 import { ReconciliationDifferenceEntity } from "./reconciliation/difference.ts";
+import { ReconciliationGoneEntity, ReconciliationMarkEntity } from "./reconciliation/gone.ts";
 import { ReconciliationRowEntity } from "./reconciliation/reconciliation-row.ts";
 import { ReconciliationRunEntity } from "./reconciliation/reconciliation-run.ts";
 
@@ -250,6 +253,8 @@ export const bookingsSchema: PackageSchema = {
     ReconciliationRunEntity,
     ReconciliationRowEntity,
     ReconciliationDifferenceEntity,
+    ReconciliationMarkEntity,
+    ReconciliationGoneEntity,
   ],
   migrations: [
     { name: "0001", statements: migration0001 },
@@ -260,6 +265,8 @@ export const bookingsSchema: PackageSchema = {
     { name: "0006-reconciliation", statements: migration0006 },
     { name: "0007-row-rules", statements: migration0007 },
     { name: "0008-rates-parts-and-cycles", statements: migration0008 },
+    { name: "0010-gone-differences", statements: migration0010 },
+    { name: "0011-reconciliations-as-evidence", statements: migration0011 },
   ],
   appendOnly: [
     "ledger.account",
@@ -267,5 +274,8 @@ export const bookingsSchema: PackageSchema = {
     "ledger.payment_booking",
     "ledger.payment_reversal",
     "ledger.chain_block",
+    "ledger.reconciliation_run",
+    "ledger.reconciliation_difference",
+    "ledger.reconciliation_gone",
   ],
 };

@@ -19,11 +19,16 @@ export class InvalidDatabaseOptionError extends Error {
   }
 }
 
+/** The default of `poolMax`. */
+export const DEFAULT_POOL_MAX = 10;
+
 const URLS = ["url", "directUrl", "runtimeUrl"] as const;
 const EXAMPLE_URL = "expected a URL such as postgres://app@localhost:5432/billing.";
 
 /** The options that `createDatabase` and `migrate` share. The caller may be JavaScript, so their types are unknown. */
-type SharedOptions = Readonly<Partial<Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax", unknown>>>;
+type SharedOptions = Readonly<
+  Partial<Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax" | "shares", unknown>>
+>;
 
 /** Checks the options that were passed to `createDatabase` or `migrate`. `caller` is the name of that function. */
 export function checkOptions(caller: string, options: object): void {
@@ -60,10 +65,23 @@ export function checkOptions(caller: string, options: object): void {
   if (given.poolMax !== undefined && !(Number.isSafeInteger(given.poolMax) && (given.poolMax as number) > 0)) {
     fail("poolMax", `is ${JSON.stringify(given.poolMax)}; expected a whole number from 1.`);
   }
+  if (given.shares !== undefined && !areShares(given.shares, given.poolMax as number | undefined)) {
+    fail(
+      "shares",
+      `is ${JSON.stringify(given.shares)}; expected numbers of connections from 1 by name, together fewer than poolMax.`,
+    );
+  }
 }
 
 function isPostgresUrl(value: unknown): boolean {
   return typeof value === "string" && /^postgres(ql)?:\/\//.test(value) && URL.canParse(value);
+}
+
+function areShares(value: unknown, poolMax = DEFAULT_POOL_MAX): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const counts = Object.values(value);
+  const areWhole = counts.every((count) => Number.isSafeInteger(count) && count > 0);
+  return areWhole && counts.reduce((sum, count) => sum + count, 0) < poolMax;
 }
 
 function isSchema(value: unknown): boolean {

@@ -2,8 +2,9 @@ import { MikroORM } from "@mikro-orm/postgresql";
 import { PostgresDialect } from "kysely";
 import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
-import { checkOptions } from "./check-options.ts";
+import { checkOptions, DEFAULT_POOL_MAX } from "./check-options.ts";
 import { type BoundConnection, BoundDriver } from "./sql/bound-driver.ts";
+import { divideConnections, rememberShare } from "./transaction/connection-shares.ts";
 import { hostClient } from "./transaction/host-client.ts";
 import { DISTRIBUTION_QUERIES } from "./transaction/is-distributed.ts";
 import { createJobs, startBoss } from "./jobs/jobs.ts";
@@ -32,12 +33,17 @@ export interface DatabaseOptions {
    * transaction pooler, so statements are sent without names, and each transaction sets its own time limits. The
    * settings of its clients are not changed. A client that does not answer is removed from the pool. The pool's
    * `connectionTimeoutMillis` limits the wait for another client. On Citus, a statement of this pool fails if rows are
-   * missing from its answer. The pool stays open when the `Database` closes. `poolMax`, `applicationName` and
-   * `onStatement` do not apply to it.
+   * missing from its answer. The pool stays open when the `Database` closes. `poolMax`, `shares`,
+   * `applicationName` and `onStatement` do not apply to it.
    */
   pool?: Pool;
   /** The maximum number of connections of this process. Default: 10. */
   poolMax?: number;
+  /**
+   * Shares of `poolMax`, by name: how many connections only `em(name)` may use. `em()` uses the other connections. So work
+   * of a share never waits for a connection that other work uses.
+   */
+  shares?: Readonly<Record<string, number>>;
   applicationName?: string;
   /**
    * Selects the `id` of every lender from a table that each node of a cluster has. This option has two effects while a
@@ -71,7 +77,7 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
  */
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   checkOptions("createDatabase", options);
-  const { url, schemas, onError = () => {} } = options;
+  const { url, schemas, poolMax = DEFAULT_POOL_MAX, shares = {}, onError = () => {} } = options;
   // The constructor reads the entities without the files that `init` looks for: it loads 30 fewer modules.
   const orm = new MikroORM({
     driver: BoundDriver,
@@ -83,7 +89,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     ensureDatabase: false,
     forceUtcTimezone: true,
     discovery: { warnWhenNoEntities: false },
-    pool: { min: 0, max: options.poolMax ?? 10 },
+    pool: { min: 0, max: poolMax },
     logger: () => {},
     driverOptions: options.pool ? borrowed(options.pool) : clientOptions(options),
   });
@@ -92,13 +98,22 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const pool = options.pool ?? (await orm.em.getConnection().getNativeClient());
   const stopListening = options.pool && listenToClients(options.pool, onError);
   if (!options.pool) pool.on("connect", (client) => void failOnMissingRows(client));
+  const hasShares = !options.pool && Object.keys(shares).length > 0;
+  const views = hasShares ? divideConnections(pool, poolMax, shares) : new Map<string, Pool>();
   const nodes =
     options.lenderIds && new NodeWatch({ url, lenderIds: options.lenderIds, pool: options.pool ? undefined : pool });
   if (nodes) (orm.em.getConnection() as BoundConnection).refuse = (values) => nodes.check(values);
   const signals = createSignals({ pool, directUrl: options.directUrl ?? url, onError });
   let boss: Promise<PgBoss> | undefined;
   const database: OpenDatabase = {
-    em: () => orm.em.fork(),
+    em(share) {
+      const em = orm.em.fork();
+      if (share === undefined) return em;
+      if (shares[share] === undefined) throw new Error(`The option shares of createDatabase has no share "${share}".`);
+      const view = views.get(share);
+      if (view) rememberShare(em, view);
+      return em;
+    },
     pool,
     signals,
     jobs: createJobs(startedBoss, signals, onError),

@@ -197,7 +197,7 @@ export class CollectionsClient {
     return this.#post(`${API}/payments/reconcile`, bodyOfReconciliation(request), times);
   }
 
-  /** Returns a stored reconciliation by its `runId`. It is kept for 400 days. */
+  /** Returns a stored reconciliation by its `runId`. It is kept for 90 days. */
   getReconciliation(runId: string, options?: CallOptions): Promise<Reconciliation> {
     return this.#get(`${API}/payments/reconciliations/${segment(runId)}`, options);
   }

@@ -16,9 +16,11 @@ import type { Mailer, WhatsApp } from "@collections/messaging";
 import type { Outbound } from "@collections/outbound";
 import type { EndpointStatus, Ping, TestedDelivery, WebhookSender } from "@collections/webhooks";
 import type { Logger } from "pino";
+import type { Answer } from "./http/answer.ts";
 import type { BodyMemory } from "./http/body-memory.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { RateLimiter } from "./http/rate-limiter.ts";
+import type { LenderSlots } from "./rest/caller/lender-slots.ts";
 import type { Config } from "./settings/config.ts";
 
 /** The parts of the service, created once per process. A function lists in its first parameter the parts that it uses. */
@@ -37,6 +39,8 @@ export interface App {
   readonly keyUses: KeyUses;
   readonly rateLimiter: RateLimiter;
   readonly bodyMemory: BodyMemory;
+  /** Slots for requests that compare payments, and for requests that read a stored comparison. */
+  readonly reconciliationSlots: { readonly compare: LenderSlots<Answer>; readonly read: LenderSlots<Answer> };
   readonly outbound: Outbound;
   readonly webhookSender: WebhookSender;
   readonly mailer: Mailer;

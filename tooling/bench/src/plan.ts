@@ -4,6 +4,7 @@ export interface Plan {
   readonly webhooks: WebhookPlan;
   readonly imports: ImportPlan;
   readonly reconciliations: ReconciliationPlan;
+  readonly neighbour: NeighbourPlan;
   readonly app: AppPlan;
   readonly processes: ProcessesPlan;
   readonly schema: SchemaPlan;
@@ -103,6 +104,18 @@ export interface ReconciliationPlan {
   readonly rows: readonly number[];
 }
 
+export interface NeighbourPlan {
+  readonly rounds: number;
+  readonly roundMs: number;
+  /** How many clients confirm payments at the same time. */
+  readonly clients: number;
+  readonly loans: number;
+  /** The bookings in the window of the other lender, which reconciles over `connections` without rows. */
+  readonly bookings: number;
+  readonly connections: number;
+  readonly pauseMs: number;
+}
+
 export interface ConfirmationPlan {
   /**
    * How many clients confirm payments at the same time when the payments are for many loans. Each number gives one row
@@ -170,6 +183,7 @@ export const FULL_PLAN: Plan = {
   },
   imports: { clients: [1, 4], rounds: 3, rows: 100_000 },
   reconciliations: { rounds: 3, rows: [100_000, 1_000_000] },
+  neighbour: { rounds: 5, roundMs: 10_000, clients: 8, loans: 1_000, bookings: 30_000, connections: 12, pauseMs: 200 },
   app: {
     rounds: 5,
     list: { clients: [1, 8], roundMs: 2_000, warmUpMs: 3_000, cases: 1_000 },
@@ -216,6 +230,7 @@ export const QUICK_PLAN: Plan = {
   },
   imports: { clients: [4], rounds: 2, rows: 5_000 },
   reconciliations: { rounds: 1, rows: [10_000, 50_000] },
+  neighbour: { rounds: 2, roundMs: 3_000, clients: 8, loans: 500, bookings: 30_000, connections: 12, pauseMs: 200 },
   app: {
     rounds: 2,
     list: { clients: [8], roundMs: 1_000, warmUpMs: 1_500, cases: 200 },

@@ -14,6 +14,8 @@ import { headingLines, headingText, measureFirstHeading } from "./page/first-hea
 import { measureProcesses } from "./processes/processes.ts";
 import { processesLines, processesText } from "./processes/processes-report.ts";
 import { reconciliationLines, reconciliationText } from "./reconciliations/reconciliation-report.ts";
+import { neighbourLines, neighbourText } from "./reconciliations/neighbour-report.ts";
+import { measureNeighbour } from "./reconciliations/neighbour.ts";
 import { measureReconciliations } from "./reconciliations/reconciliations.ts";
 import type { Callbacks, ReceiverQuestion } from "./webhooks/receiver.ts";
 import { measureSchema } from "./schema/schema-cost.ts";
@@ -54,6 +56,13 @@ export const subjects: readonly Subject[] = [
       measureReconciliations({ plan: plan.reconciliations, server, onProgress }),
     text: (plan, figures) => reconciliationText(plan.reconciliations, figures),
     lines: (plan, figures) => reconciliationLines(plan.reconciliations, figures),
+  }),
+  subject({
+    name: "neighbour",
+    about: "confirmations beside another lender that only reconciles, compared with confirmations alone; 2 minutes",
+    measure: ({ plan, server, onProgress }) => measureNeighbour({ plan: plan.neighbour, server, onProgress }),
+    text: (plan, figures) => neighbourText(plan.neighbour, figures),
+    lines: (plan, figures) => neighbourLines(plan.neighbour, figures),
   }),
   subject({
     name: "app",

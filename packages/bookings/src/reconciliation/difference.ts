@@ -77,25 +77,6 @@ export async function differencesOf(
   return query(em, selectDifferences, [lenderId, runId, list, after, limit]);
 }
 
-/**
- * Returns the differences of `previousRunId` whose loan and reference are in no list of `runId`, and their number. The
- * rejected rows of the previous run are left out. If `runId` rejected a row because it repeats another row, the row does
- * not count as a difference. Both runs must have stored all their differences.
- *
- * @example
- * const { count, differences } = await goneDifferences(em, { lenderId, runId, previousRunId }, 500);
- */
-export async function goneDifferences(
-  em: EntityManager,
-  { lenderId, runId, previousRunId }: RunKey & { readonly previousRunId: string },
-  limit: number,
-): Promise<{ readonly count: number; readonly differences: readonly ReconciliationDifference[] }> {
-  const [counted] = await query<{ count: bigint }>(em, countGone, [lenderId, previousRunId, runId]);
-  const count = Number(counted!.count);
-  if (count === 0) return { count, differences: [] };
-  return { count, differences: await query(em, selectGone, [lenderId, previousRunId, runId, limit]) };
-}
-
 const table = tableOf(ReconciliationDifferenceEntity);
 const INSERTED = table.properties.filter((property) => property !== "lenderId");
 
@@ -109,20 +90,4 @@ const selectDifferences = statement(
   `select ${table.selectList("d")} from ${table.name} d
    where d.lender_id = $1 and d.run_id = $2 and d.list = $3 and d.place > $4
    order by d.place limit $5::bigint`,
-);
-
-const IS_GONE = `p.lender_id = $1 and p.run_id = $2 and p.list <> 'rejected' and not exists (
-     select 1 from ${table.name} c
-     where c.lender_id = $1 and c.run_id = $3 and c.loan = p.loan and c.reference = p.reference
-       and c.faults #>> '{0,code}' is distinct from 'DUPLICATE_IN_REQUEST'
-   )`;
-
-const countGone = statement(
-  "ledger.count-gone-differences",
-  `select count(*) as count from ${table.name} p where ${IS_GONE}`,
-);
-
-const selectGone = statement(
-  "ledger.gone-differences",
-  `select ${table.selectList("p")} from ${table.name} p where ${IS_GONE} order by p.place limit $4::bigint`,
 );

@@ -70,19 +70,19 @@ export function stageRows(tx: Tx, run: RunKey, rows: readonly ReportedPayment[])
 
 /**
  * Adds booked payments to a run, page by page: the payments that were paid in the window, or within a day before or
- * after it.
+ * after it. Returns the number of bookings in the full pages that were read. The last page is not counted.
  *
  * @example
  * await stagePayments(tx, { lenderId, runId }, window);
  */
-export async function stagePayments(tx: Tx, run: RunKey, window: ReconciliationWindow): Promise<void> {
+export async function stagePayments(tx: Tx, run: RunKey, window: ReconciliationWindow): Promise<number> {
   const { from, to } = aDayAround(window);
   let after = firstIdAt(new Date(from.getTime() - PAID_AFTER_ID_MS));
-  for (;;) {
+  for (let read = 0; ; read += PAYMENTS_A_PAGE) {
     const [last] = await query<{ id: string }>(tx, selectPageEnd, [run.lenderId, after, PAYMENTS_A_PAGE - 1]);
     const end = last?.id ?? AFTER_ALL_IDS;
     await query(tx, insertPayments, [run.lenderId, run.runId, after, end, from.toISOString(), to.toISOString()]);
-    if (!last) return;
+    if (!last) return read;
     after = last.id;
   }
 }

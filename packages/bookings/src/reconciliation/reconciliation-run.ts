@@ -1,6 +1,6 @@
 import { type EntityManager, query, send, statement, tableOf, transaction, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { ComparisonTotals, CurrencyTotal, DifferenceList } from "./comparison.ts";
+import type { ComparisonTotals, CurrencyTotal, DifferenceList, ReconciliationWindow } from "./comparison.ts";
 import type { RunKey } from "./reconciliation-row.ts";
 
 /** The counts and sums of a run. */
@@ -9,14 +9,17 @@ export interface RunTotals extends ComparisonTotals {
   readonly lists: Readonly<Record<DifferenceList, number>>;
   /** Whether all differences are stored. */
   readonly isComplete: boolean;
+  /**
+   * The number of differences of the previous run that this run no longer found. Null without a previous run, or if the
+   * previous run has not stored all its differences.
+   */
+  readonly gone: number | null;
 }
 
 /** Counts and sums as JSON stores them: amounts are digits of minor units. */
-interface StoredTotals extends Omit<RunTotals, "yours" | "ours" | "isComplete"> {
+interface StoredTotals extends Omit<RunTotals, "yours" | "ours"> {
   readonly yours: readonly StoredTotal[];
   readonly ours: readonly StoredTotal[];
-  /** Absent in runs of earlier versions. */
-  readonly isComplete?: boolean;
 }
 
 interface StoredTotal extends Omit<CurrencyTotal, "amountMinor"> {
@@ -44,58 +47,67 @@ export const ReconciliationRunEntity = defineEntity({
     /** The last run of the same window before this run. */
     previousRunId: p.uuid().strictNullable(),
     startedAt: p.datetime().columnType("timestamptz"),
+    digest: p.blob().strictNullable(),
+    /** The number of rows and bookings that the run read. */
+    compared: p.bigint(),
+    /** The number of stored differences. */
+    stored: p.bigint(),
+    /** When the run was stored, by the clock of PostgreSQL. */
+    recordedAt: p.datetime().columnType("timestamptz"),
   },
 });
 type StoredRun = InferEntity<typeof ReconciliationRunEntity>;
 
 /** A run of a reconciliation: who compared which window, when, and with which result. */
-export interface ReconciliationRun extends Omit<StoredRun, "totals"> {
+export interface ReconciliationRun extends Omit<StoredRun, "totals" | "digest"> {
   readonly totals: RunTotals;
+  /** The SHA-256 of the stored differences (RunDigest). Null in a run of an earlier version. */
+  readonly digest: Buffer | null;
 }
 
-/** The run to begin. */
-export type NewReconciliationRun = Omit<ReconciliationRun, "totals" | "previousRunId">;
+/** A run whose comparison has ended. */
+export type NewReconciliationRun = Omit<ReconciliationRun, "recordedAt">;
 
 /**
- * Locks a run until the transaction ends, and waits for another transaction that has locked the same run. Then tries to
- * lock all reconciliations of the lender. Returns false, without waiting, if another run has this lock.
+ * Tries to lock all reconciliations of a lender until the transaction ends. Returns false, without waiting, if another
+ * run has this lock.
  *
  * @example
- * if (!(await lockReconciliations(tx, { lenderId, runId }))) throw new Error("Another reconciliation is running.");
+ * if (!(await lockReconciliations(tx, lenderId))) throw new Error("Another reconciliation is running.");
  */
-export async function lockReconciliations(tx: Tx, { lenderId, runId }: RunKey): Promise<boolean> {
-  send(tx, lockRun, [lenderId, runId]);
+export async function lockReconciliations(tx: Tx, lenderId: string): Promise<boolean> {
   const [lock] = await query<{ isLocked: boolean }>(tx, tryLock, [lenderId]);
   return lock!.isLocked;
 }
 
 /**
- * Begins a run. Waits for a concurrent transaction that has begun a run with the same id. If such a run exists, the
- * statement fails with a unique violation.
+ * Returns the last run of a window, or undefined if there is none.
  *
  * @example
- * await beginRun(tx, { ...run, startedAt: new Date() });
+ * const previous = await lastRunOf(tx, lenderId, window);
  */
-export async function beginRun(tx: Tx, run: NewReconciliationRun): Promise<void> {
-  await query(tx, insertRun, table.values({ ...run, totals: NO_TOTALS, previousRunId: null }, table.properties));
+export async function lastRunOf(
+  tx: Tx,
+  lenderId: string,
+  { from, to }: ReconciliationWindow,
+): Promise<{ readonly id: string; readonly isComplete: boolean } | undefined> {
+  const [last] = await query<{ id: string; isComplete: boolean }>(tx, selectLast, [
+    lenderId,
+    from.toISOString(),
+    to.toISOString(),
+  ]);
+  return last;
 }
 
 /**
- * Stores the totals of a run, in the transaction that began it, and the last earlier run of the same window.
+ * Stores a run whose comparison has ended, in the transaction that has stored its differences.
  *
  * @example
  * const lists = { onlyYours: 1, onlyOurs: 0, amountDiffers: 0, onOtherLoan: 0, otherDay: 0, reversed: 0, rejected: 0 };
- * await endRun(tx, { lenderId, runId, window }, { ...comparison.totals(), lists, isComplete: true });
+ * recordRun(tx, { ...run, totals: { ...comparison.totals(), lists, isComplete: true, gone: null } });
  */
-export async function endRun(
-  tx: Tx,
-  { lenderId, runId, window }: RunKey & { readonly window: { readonly from: Date; readonly to: Date } },
-  totals: RunTotals,
-): Promise<void> {
-  const values = [lenderId, runId, window.from.toISOString(), window.to.toISOString()];
-  const [previous] = await query<{ id: string }>(tx, selectPrevious, values);
-  const ended = { totals: storedTotals(totals), previousRunId: previous?.id ?? null };
-  send(tx, updateRun, [lenderId, runId, ...table.values(ended, ENDED)]);
+export function recordRun(tx: Tx, run: NewReconciliationRun): void {
+  send(tx, insertRun, table.values({ ...run, totals: storedTotals(run.totals) }, INSERTED));
 }
 
 /**
@@ -109,7 +121,7 @@ export async function reconciliationRun(
   { lenderId, runId }: RunKey,
 ): Promise<ReconciliationRun | undefined> {
   const run = await em.findOne(ReconciliationRunEntity, { lenderId, id: runId }, { disableIdentityMap: true });
-  return run ? { ...run, totals: readTotals(run.totals) } : undefined;
+  return run ? readRun(run) : undefined;
 }
 
 /**
@@ -133,33 +145,39 @@ export async function listReconciliations(
   const orderBy = { startedAt: "desc", id: "desc" } as const;
   const options = { orderBy, limit, disableIdentityMap: true };
   const runs = await em.find(ReconciliationRunEntity, { lenderId, ...earlier }, options);
-  return runs.map((run) => ({ ...run, totals: readTotals(run.totals) }));
+  return runs.map(readRun);
 }
 
 /** The maximum number of differences that one transaction deletes. */
 const DELETED_AT_A_TIME = 10_000;
 
 /**
- * Deletes the runs of a lender that were started before a time, with their differences. Many short transactions are
- * made; if the call ends early, the next call deletes the rest. Returns the number of deleted runs.
+ * Deletes the runs of a lender that were recorded before a time, with their differences. Runs of the last 90 days are not
+ * deleted, whatever the time. Many short transactions are made; if the call ends early, the next call deletes the rest.
+ * Returns the number of deleted runs.
  *
  * @example
- * const aYearAgo = new Date("2025-11-21T00:00:00Z");
- * const deleted = await forgetReconciliations(em, lenderId, aYearAgo);
+ * const before = new Date(Date.now() - 90 * 86_400_000);
+ * const deleted = await pruneReconciliations(em, lenderId, before);
  */
-export async function forgetReconciliations(em: EntityManager, lenderId: string, before: Date): Promise<number> {
-  const old = await em.find(
-    ReconciliationRunEntity,
-    { lenderId, startedAt: { $lt: before } },
-    { fields: ["id"], disableIdentityMap: true },
-  );
-  for (const { id } of old) {
-    const values = [lenderId, id, DELETED_AT_A_TIME];
-    const deleteSome = () => transaction(em, (tx) => query(tx, deleteDifferences, values));
-    while ((await deleteSome()).length === DELETED_AT_A_TIME);
-    await transaction(em, (tx) => query(tx, deleteRun, [lenderId, id]));
+export async function pruneReconciliations(em: EntityManager, lenderId: string, before: Date): Promise<number> {
+  const old = await query<{ id: string; stored: bigint }>(em, selectOld, [lenderId, before.toISOString()]);
+  let deleted = 0;
+  for (const { id, stored } of old) {
+    // A call may leave differences only if the run has as many as one call deletes.
+    const calls = Number(stored) / DELETED_AT_A_TIME + 1;
+    for (let call = 0; call < calls; call += 1) {
+      const values = [lenderId, id, DELETED_AT_A_TIME];
+      const [pruned] = await transaction(em, (tx) => query<{ isDeleted: boolean }>(tx, pruneRun, values));
+      if (pruned!.isDeleted) deleted += 1;
+      if (pruned!.isDeleted) break;
+    }
   }
-  return old.length;
+  return deleted;
+}
+
+function readRun({ digest, totals, ...run }: StoredRun): ReconciliationRun {
+  return { ...run, digest: digest && Buffer.from(digest), totals: readTotals(totals) };
 }
 
 function storedTotals({ yours, ours, ...totals }: RunTotals): StoredTotals {
@@ -168,26 +186,13 @@ function storedTotals({ yours, ours, ...totals }: RunTotals): StoredTotals {
   return { ...totals, yours: stored(yours), ours: stored(ours) };
 }
 
-function readTotals({ yours, ours, isComplete, ...totals }: StoredTotals): RunTotals {
+function readTotals({ yours, ours, ...totals }: StoredTotals): RunTotals {
   const read = (sums: readonly StoredTotal[]) => sums.map((sum) => ({ ...sum, amountMinor: BigInt(sum.amountMinor) }));
-  return {
-    ...totals,
-    yours: read(yours),
-    ours: read(ours),
-    isComplete: isComplete ?? Object.values(totals.lists).every((count) => count <= STORED_BY_EARLIER_VERSIONS),
-  };
+  return { ...totals, yours: read(yours), ours: read(ours) };
 }
 
 const table = tableOf(ReconciliationRunEntity);
-const ENDED = ["totals", "previousRunId"] as const;
-const NO_TOTALS = {} as StoredTotals;
-/** The number of differences of each list that every run of an earlier version has stored. */
-const STORED_BY_EARLIER_VERSIONS = 10_000;
-
-const lockRun = statement(
-  "ledger.lock-reconciliation",
-  "select pg_advisory_xact_lock(hashtextextended('ledger.reconciliation/' || $1::uuid::text || '/' || $2::uuid::text, 0))",
-);
+const INSERTED = table.properties.filter((property) => property !== "recordedAt");
 
 const tryLock = statement(
   "ledger.lock-reconciliations",
@@ -195,32 +200,23 @@ const tryLock = statement(
 );
 
 const insertRun = statement(
-  "ledger.begin-reconciliation",
-  `insert into ${table.name} (${table.columnList(table.properties)}) values (${table.parameterList(table.properties)})`,
+  "ledger.record-reconciliation",
+  `insert into ${table.name} (${table.columnList(INSERTED)}) values (${table.parameterList(INSERTED)})`,
 );
 
-const deleteDifferences = statement(
-  "ledger.delete-differences",
-  `delete from ledger.reconciliation_difference d
-   where d.lender_id = $1 and d.run_id = $2 and d.place = any (array(
-     select p.place from ledger.reconciliation_difference p
-     where p.lender_id = $1 and p.run_id = $2 order by p.place limit $3::bigint))
-   returning d.place`,
+const selectOld = statement(
+  "ledger.old-reconciliations",
+  `select r.id, r.stored from ${table.name} r where r.lender_id = $1 and r.recorded_at < $2 order by r.recorded_at`,
 );
 
-const deleteRun = statement(
-  "ledger.delete-reconciliation",
-  `delete from ${table.name} where lender_id = $1 and id = $2`,
+const pruneRun = statement(
+  "ledger.prune-reconciliation",
+  `select ledger.prune_reconciliation($1::uuid, $2::uuid, $3::integer) as "isDeleted"`,
 );
 
-const selectPrevious = statement(
-  "ledger.previous-reconciliation",
-  `select id from ${table.name}
-   where lender_id = $1 and id <> $2 and window_from = $3 and window_to = $4
+const selectLast = statement(
+  "ledger.last-reconciliation",
+  `select id, (totals ->> 'isComplete')::boolean as "isComplete" from ${table.name}
+   where lender_id = $1 and window_from = $2 and window_to = $3
    order by started_at desc, id desc limit 1`,
-);
-
-const updateRun = statement(
-  "ledger.end-reconciliation",
-  `update ${table.name} set ${table.assignParameters(ENDED, 3)} where lender_id = $1 and id = $2`,
 );

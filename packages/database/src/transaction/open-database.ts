@@ -8,8 +8,12 @@ import type { Signals } from "./signals.ts";
 
 /** The connection of one process to PostgreSQL. */
 export interface Database {
-  /** Makes a new EntityManager. Use one for each request or job, and never share it. */
-  em(): EntityManager;
+  /**
+   * Makes a new EntityManager. Use one for each request or job, and never share it. With the name of a share (option
+   * `shares`), its transactions and its calls of `query` use connections of this share. Finds of MikroORM outside a
+   * transaction do not.
+   */
+  em(share?: string): EntityManager;
   readonly pool: Pool;
   readonly jobs: Jobs;
   readonly signals: Signals;

@@ -4,6 +4,7 @@ import { parameterOf } from "../sql/array-text.ts";
 import { isDistributed } from "./is-distributed.ts";
 import { databaseOf, type OpenDatabase } from "./open-database.ts";
 import { causeOf, openClient, openTx, remember, stateIn, stateOf, type Tx, type TxState } from "./open-transaction.ts";
+import { poolFor } from "./connection-shares.ts";
 import { hostClient } from "./host-client.ts";
 import { onMissingRows } from "../sql/missing-rows.ts";
 import { oneByOne } from "./one-by-one.ts";
@@ -57,7 +58,7 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
   const { pool, isBorrowed } = database;
   if (database.distributed === undefined) await isDistributed(em);
   const begin = beginOf(beginText, database).map((text) => ({ text, query_timeout: ANSWER_TIMEOUT_MS }));
-  const client = await pool.connect();
+  const client = await poolFor(em, pool).connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
   let broken = false;
@@ -117,7 +118,7 @@ export async function query<Row>(
   if (!state && distributed && mayWaitForLock(statement)) {
     return transaction(on, (tx) => query(tx, statement, values, { timeoutMs }));
   }
-  const target = state ? openClient(state) : pool;
+  const target = state ? openClient(state) : poolFor(on, pool);
   const result: QueryResult = await target.query(prepared(statement, values, database, timeoutMs));
   return result.rows as Row[];
 }

@@ -25,7 +25,7 @@ export interface ConfirmerOptions {
 const NON_BLOCKING = { maxItems: 64, maxUnderWay: 2, minItems: 16 };
 /**
  * On a cluster each batch waits for the node of its lender, so more batches run concurrently than on a single
- * PostgreSQL. A node that does not answer can occupy six of the ten connections of the process.
+ * PostgreSQL. A node that does not answer can occupy six connections.
  */
 const NON_BLOCKING_ON_CLUSTER = { maxUnderWay: 4, maxUnderWayOfKind: 2, maxLateUncounted: 2 };
 const BLOCKING = { maxItems: 64, maxUnderWay: 4 };

@@ -1,4 +1,5 @@
 import { differencesOf, type ReconciliationDifference, type RunKey } from "@collections/bookings";
+import { requireUnchangedRun } from "./unchanged-run.ts";
 import type { EntityManager } from "@collections/database";
 import { AmountLiteral, toDecimal } from "@collections/money";
 import type { Confirmation } from "../payment/confirmation.ts";
@@ -27,19 +28,22 @@ const ROWS_A_PAGE = 64;
 /**
  * Confirms the payments that a run found only in the lender's rows, and yields the result of each page. The payments are
  * booked like any confirmation, so confirming them twice does no harm. A row without a mode is confirmed as `other`. A row
- * without a time is not confirmed, because the time decides whether a balance includes the payment.
+ * without a time is not confirmed, because the time decides whether a balance includes the payment. `run` has the digest of
+ * the run that was shown: if the stored run has another one, nothing is confirmed. Throws ReconciliationChangedError.
  *
  * @example
- * for await (const { booked, refused } of confirmMissing(em, { lenderId, runId }, lender, "live")) {
+ * const shown = (await reconciliationOf(em, { lenderId, runId }, 500))!.run;
+ * for await (const { booked, refused } of confirmMissing(em, { lenderId, runId, digest: shown.digest }, lender, "live")) {
  *   console.log(booked, refused.map(({ detail }) => detail));
  * }
  */
 export async function* confirmMissing(
   em: EntityManager,
-  run: RunKey,
+  run: RunKey & { readonly digest: Buffer | null },
   lender: Confirmation["lender"],
   environment: string,
 ): AsyncGenerator<ConfirmedPage> {
+  await requireUnchangedRun(em, run);
   let after: number | undefined;
   for (;;) {
     const page = await differencesOf(em, run, "onlyYours", { after, limit: ROWS_A_PAGE });

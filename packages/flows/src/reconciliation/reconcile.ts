@@ -1,13 +1,17 @@
 import {
-  beginRun,
   Comparison,
   DIFFERENCE_LISTS,
   type DifferenceList,
   differencesOf,
-  endRun,
   type FoundDifference,
+  type GoneDifference,
   goneDifferences,
+  GoneFinder,
+  lastRunOf,
   lockReconciliations,
+  markFound,
+  markPrevious,
+  marksOf,
   pairElsewhere,
   paymentsElsewhere,
   type ReconciliationDifference,
@@ -15,7 +19,10 @@ import {
   reconciliationRun,
   type ReconciliationWindow,
   recordDifferences,
+  recordGone,
+  recordRun,
   type ReportedPayment,
+  RunDigest,
   type RunKey,
   type RunTotals,
   stageDistantPayments,
@@ -74,9 +81,10 @@ export interface Reconciliation {
   readonly differences: Readonly<Record<DifferenceList, readonly ReconciliationDifference[]>>;
   /**
    * The differences of the previous run of the same window that this run did not find. Null without a previous run. The
-   * count is null if it is unknown, because one of the two runs had more differences than are stored.
+   * count is null if it is unknown, because the previous run had more differences than are stored. The differences are
+   * then those of the stored ones that this run did not find.
    */
-  readonly gone: { readonly count: number | null; readonly differences: readonly ReconciliationDifference[] } | null;
+  readonly gone: { readonly count: number | null; readonly differences: readonly GoneDifference[] } | null;
 }
 
 /**
@@ -140,36 +148,24 @@ export async function reconciliationOf(
     const isEmpty = run.totals.lists[list] === 0;
     lists.push([list, isEmpty ? [] : await differencesOf(em, key, list, { limit: mostPerList })]);
   }
-  const gone = await goneSince(em, run, mostPerList);
-  return { run, differences: Object.fromEntries(lists) as Reconciliation["differences"], gone };
-}
-
-async function goneSince(
-  em: EntityManager,
-  { lenderId, id: runId, previousRunId, totals }: ReconciliationRun,
-  limit: number,
-): Promise<Reconciliation["gone"]> {
-  if (previousRunId === null) return null;
-  const previous = await reconciliationRun(em, { lenderId, runId: previousRunId });
-  if (!previous?.totals.isComplete || !totals.isComplete) return { count: null, differences: [] };
-  return goneDifferences(em, { lenderId, runId, previousRunId }, limit);
+  const gone = run.previousRunId === null ? null : await goneDifferences(em, key, mostPerList);
+  return {
+    run,
+    differences: Object.fromEntries(lists) as Reconciliation["differences"],
+    gone: gone && { count: run.totals.gone, differences: gone },
+  };
 }
 
 async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<void> {
   const { window, requestedBy, fileName, mostPerList, onProgress } = request;
-  const isLocked = await lockReconciliations(tx, key);
-  // A concurrent repeat of this request may have stored the run.
+  // Do not wait for the lock: a waiting run would occupy a connection.
+  if (!(await lockReconciliations(tx, key.lenderId))) throw new ReconciliationRunningError();
+  // A repeat of this request may have stored the run meanwhile.
   if (await reconciliationRun(tx, key)) return;
-  if (!isLocked) throw new ReconciliationRunningError();
-  await beginRun(tx, {
-    lenderId: key.lenderId,
-    id: key.runId,
-    windowFrom: window.from,
-    windowTo: window.to,
-    requestedBy,
-    fileName,
-    startedAt: new Date(),
-  });
+  const startedAt = new Date();
+  const previous = await lastRunOf(tx, key.lenderId, window);
+  if (previous) await markPrevious(tx, key, previous.id);
+  const gone = new GoneStore(tx, key, previous && mostPerList);
   const store = new DifferenceStore(tx, key, { window, mostPerList, isFile: fileName !== null });
 
   // Store both sides in the order of the comparison. While the database stores a page, the next page is read.
@@ -184,13 +180,39 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     onProgress?.(rowsRead);
   }
   await staging;
-  await stagePayments(tx, key, window);
+  let compared = rowsRead + (await stagePayments(tx, key, window));
 
   // Compare them page by page.
   const comparison = new Comparison(window);
-  for await (const items of stagedItems(tx, key)) await store.add(items.flatMap((item) => comparison.add(item)));
-  await store.add(comparison.end());
-  await endRun(tx, { ...key, window }, { ...comparison.totals(), ...(await store.end()) });
+  const add = async (found: readonly FoundDifference[]) => {
+    await gone.add(found);
+    await store.add(found);
+  };
+  for await (const items of stagedItems(tx, key)) {
+    compared += items.length;
+    await add(items.flatMap((item) => comparison.add(item)));
+  }
+  await add(comparison.end());
+  const goneCount = await gone.end();
+  const { totals, stored, digest } = await store.end();
+  recordRun(tx, {
+    lenderId: key.lenderId,
+    id: key.runId,
+    windowFrom: window.from,
+    windowTo: window.to,
+    requestedBy,
+    fileName,
+    totals: {
+      ...comparison.totals(),
+      ...totals,
+      gone: previous?.isComplete ? goneCount : null,
+    },
+    previousRunId: previous?.id ?? null,
+    startedAt,
+    digest,
+    compared: BigInt(compared),
+    stored: BigInt(stored),
+  });
 }
 
 /** Stores the valid rows of a page for the comparison, and returns the others. */
@@ -229,6 +251,45 @@ async function stagePage(
   return faulty.toSorted((one, other) => one.position - other.position);
 }
 
+/** Counts the differences of the previous run that are gone, and stores the first ones. */
+class GoneStore {
+  readonly #tx: Tx;
+  readonly #key: RunKey;
+  readonly #most: number;
+  readonly #finder: GoneFinder | undefined;
+  #count = 0;
+
+  /** `most` is the maximum number of differences to store, or undefined if there is no previous run. */
+  constructor(tx: Tx, key: RunKey, most: number | undefined) {
+    this.#tx = tx;
+    this.#key = key;
+    this.#most = most ?? 0;
+    this.#finder = most === undefined ? undefined : new GoneFinder(marksOf(tx, key));
+  }
+
+  async add(found: readonly FoundDifference[]): Promise<void> {
+    if (this.#finder && found.length > 0) this.#store(await this.#finder.add(found));
+  }
+
+  /** Stores the last differences, and returns the number of all. */
+  async end(): Promise<number> {
+    if (this.#finder) this.#store(await this.#finder.end());
+    return this.#count;
+  }
+
+  #store(gone: readonly GoneDifference[]): void {
+    recordGone(this.#tx, this.#key, gone.slice(0, Math.max(this.#most - this.#count, 0)));
+    this.#count += gone.length;
+  }
+}
+
+/** The result of storing the differences of a run. */
+interface StoredDifferences {
+  readonly totals: Pick<RunTotals, "lists" | "isComplete">;
+  readonly stored: number;
+  readonly digest: Buffer;
+}
+
 /** Counts and numbers the differences of a run, and stores the first ones of each list. */
 class DifferenceStore {
   readonly #tx: Tx;
@@ -243,6 +304,7 @@ class DifferenceStore {
    */
   #missing: FoundDifference[] = [];
   #place = 0;
+  readonly #digest: RunDigest;
 
   constructor(
     tx: Tx,
@@ -258,9 +320,14 @@ class DifferenceStore {
     this.#window = window;
     this.#mostPerList = mostPerList;
     this.#noun = isFile ? "Line" : "Row";
+    this.#digest = new RunDigest(key);
   }
 
   addRejected(rows: readonly FaultyPaymentRow[]): void {
+    const readable = rows.flatMap(({ loan, reference, position }) =>
+      loan === null || reference === null ? [] : [{ loan, reference, position }],
+    );
+    markFound(this.#tx, this.#key, readable);
     this.#store(
       rows.map(({ position, loan, reference, faults }) => ({
         ...this.#differenceOf({ list: "rejected", row: null, payment: null }),
@@ -278,11 +345,11 @@ class DifferenceStore {
     if (this.#missing.length >= MISSING_ROWS_A_PAGE) await this.#endMissing();
   }
 
-  /** Stores the last differences. Returns the number of differences of each list, and whether all are stored. */
-  async end(): Promise<Pick<RunTotals, "lists" | "isComplete">> {
+  /** Stores the last differences. Returns their numbers by list, whether all are stored, and their digest. */
+  async end(): Promise<StoredDifferences> {
     await this.#endMissing();
     const isComplete = Object.values(this.#lists).every((count) => count <= this.#mostPerList);
-    return { lists: { ...this.#lists }, isComplete };
+    return { totals: { lists: { ...this.#lists }, isComplete }, stored: this.#place, digest: this.#digest.end() };
   }
 
   async #endMissing(): Promise<void> {
@@ -296,6 +363,7 @@ class DifferenceStore {
     const kept = differences.filter(({ list }) => (this.#lists[list] += 1) <= this.#mostPerList);
     const numbered = kept.map((difference) => ({ ...difference, place: this.#place++ }));
     recordDifferences(this.#tx, this.#key, numbered);
+    this.#digest.add(numbered);
   }
 
   #differenceOf({ list, row, payment, duplicateOf }: FoundDifference): ReconciliationDifference {

@@ -2,5 +2,7 @@
 export interface Answer {
   status: number;
   body?: object;
+  /** The body as JSON, if it is known already. An answer that several requests share is written only once. */
+  readonly text?: string;
   headers?: Record<string, string>;
 }

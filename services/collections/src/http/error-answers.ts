@@ -53,7 +53,11 @@ export function asProblem(error: unknown, log: Logger, requestId: string): Probl
 }
 
 /** Writes an answer, unless one has begun. */
-export function writeAnswer(request: Request, response: Response, { status, body, headers = {} }: Answer): void {
+export function writeAnswer(
+  request: Request,
+  response: Response,
+  { status, body, text: given, headers = {} }: Answer,
+): void {
   if (response.headersSent || response.destroyed) return;
   response.status(status).setHeader("Cache-Control", "no-store");
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -65,7 +69,7 @@ export function writeAnswer(request: Request, response: Response, { status, body
   if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
   // Send the body as a string, because Node writes a string together with the headers. It would write a Buffer
   // separately after them.
-  const text = JSON.stringify(body);
+  const text = given ?? JSON.stringify(body);
   response.setHeader("Content-Length", Buffer.byteLength(text));
   response.end(text);
 }

@@ -12,6 +12,7 @@ import type { App } from "../app.ts";
 import { createBodyMemory } from "../http/body-memory.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { createRateLimiter } from "../http/rate-limiter.ts";
+import { createLenderSlots } from "../rest/caller/lender-slots.ts";
 import { schemas } from "../schemas.ts";
 import { allowHostOf } from "../settings/anchor-settings.ts";
 import type { Config } from "../settings/config.ts";
@@ -19,6 +20,17 @@ import type { Essentials } from "../settings/local-data.ts";
 import { masterKeysOf } from "../settings/master-key.ts";
 import { createWebhookSender, pingTo } from "../worker/callbacks.ts";
 import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
+
+/** The maximum number of connections of this process to the database (docs/operations.md, Connections to PostgreSQL). */
+const POOL_MAX = 16;
+/**
+ * The connections that no other work of this process can use. `confirm` is enough for all batches of confirmations that
+ * run at a time. `access` reads API keys and counts requests, which each confirmation needs too.
+ */
+const SHARES = { confirm: 8, access: 2 };
+
+/** How many reconciliations this process compares at a time, and how many stored ones it reads at a time. */
+const MAX_RECONCILIATIONS = 2;
 
 /** Creates the parts of the service, once per process, and connects to the database. */
 export async function createApp(config: Config, given: Essentials, log: Logger): Promise<App> {
@@ -28,6 +40,8 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     url: given.databaseUrl,
     directUrl: given.databaseDirectUrl,
     schemas,
+    poolMax: POOL_MAX,
+    shares: SHARES,
     applicationName: `collections-${config.role}`,
     works: config.role !== "server",
     lenderIds,
@@ -37,8 +51,8 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   const oneLenderABatch = await isDistributed(database.em());
   const masterKeys = masterKeysOf(config, given);
   const vault = createVault(masterKeys);
-  const credentials = createCredentials(() => database.em(), vault, { isDistributed: oneLenderABatch });
-  const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em(), log });
+  const credentials = createCredentials(() => database.em("access"), vault, { isDistributed: oneLenderABatch });
+  const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em("access"), log });
   const outbound = createOutbound({ allow: config.outboundAllow });
   const messengerOutbound = createOutbound({ allow: parseAllowList(messengerHosts(config)) });
   const anchorOutbound = createAnchorOutbound(config);
@@ -56,6 +70,10 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     keyUses: createKeyUses(),
     rateLimiter,
     bodyMemory: createBodyMemory(),
+    reconciliationSlots: {
+      compare: createLenderSlots(MAX_RECONCILIATIONS, "reconciliation"),
+      read: createLenderSlots(MAX_RECONCILIATIONS, "request for a stored reconciliation"),
+    },
     outbound,
     webhookSender,
     mailer,
@@ -65,7 +83,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     anchorOutbound,
     otpChannels: createOtpChannels(config.otp, { whatsapp, outbound: messengerOutbound }),
     confirmPayment: createConfirmer({
-      em: () => database.em(),
+      em: () => database.em("confirm"),
       environment,
       oneLenderABatch,
       onBatch: metrics.onBatch,

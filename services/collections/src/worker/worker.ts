@@ -1,4 +1,4 @@
-import { collectionsLedger, forgetReconciliations } from "@collections/bookings";
+import { collectionsLedger, pruneReconciliations } from "@collections/bookings";
 import {
   type AlertDeps,
   eraseEndedCases,
@@ -44,8 +44,8 @@ const FORGET_EVERY_MS = 3_600_000;
 const ERASE_RETRY_MS = 3_600_000;
 const ERASE_AGAIN_AFTER_MS = 24 * 3_600_000;
 const KEY_USES_EVERY_MS = 1_000;
-/** How long stored reconciliations are kept: long enough to compare a month with the same month a year earlier. */
-const KEEP_RECONCILIATIONS_MS = 400 * 86_400_000;
+/** How long stored reconciliations are kept. The database refuses to delete them earlier. */
+const KEEP_RECONCILIATIONS_MS = 90 * 86_400_000;
 
 /** Starts the webhooks, the job queues and the periodic work. */
 export async function startWorker(app: App): Promise<Worker> {
@@ -78,7 +78,7 @@ export async function startWorker(app: App): Promise<Worker> {
       await runLeftoverRequests(app);
       await transaction(database.em(), (tx) => forgetQueuedRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));
-      await forgetOldReconciliations(app, new Date());
+      await pruneOldReconciliations(app, new Date());
     }),
     // A run that fails, for example because the database is away, is repeated after an hour.
     every(ERASE_RETRY_MS, log, "erase personal data", async () => {
@@ -132,11 +132,11 @@ export async function extendChains({ database, log }: Pick<App, "database" | "lo
   }
 }
 
-/** Deletes the stored reconciliations of all lenders that are older than 400 days. */
-export async function forgetOldReconciliations({ database }: Pick<App, "database">, now: Date): Promise<void> {
+/** Deletes the stored reconciliations of all lenders that are older than 90 days. */
+export async function pruneOldReconciliations({ database }: Pick<App, "database">, now: Date): Promise<void> {
   const before = new Date(now.getTime() - KEEP_RECONCILIATIONS_MS);
   await oneAfterAnother(database.em(), await listLenders(database.em()), async ({ id }) => {
-    await forgetReconciliations(database.em(), id, before);
+    await pruneReconciliations(database.em(), id, before);
   });
 }
 

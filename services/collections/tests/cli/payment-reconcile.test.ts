@@ -1,3 +1,4 @@
+import { parsePublicId } from "@collections/database";
 import { actsOn, lenderByCode } from "@collections/lenders";
 import { afterFile, sessionsWaitingForLocks } from "@collections/testing";
 import { spawn } from "node:child_process";
@@ -156,6 +157,11 @@ test("`payment reconcile` of 214 payments names the one that is not booked, --co
     { act: "reconciliation.confirmed", reason: "lost by the gateway", data: { booked: 1, refused: 0 } },
     { act: "reconciliation.confirm_started", reason: "lost by the gateway", data: { missing: 1 } },
   ]);
+  const { rows } = await service.app.database.pool.query<{ digest: string }>(
+    "select encode(digest, 'hex') as digest from ledger.reconciliation_run where id = $1",
+    [parsePublicId("rec", String(fixed.answer["runId"]))],
+  );
+  expect(acts.map(({ data }) => (data as { digest: string }).digest)).toEqual([rows[0]!.digest, rows[0]!.digest]);
 });
 
 test("`payment reconcile` prints counts, sums and every list as text, with aligned amounts", async () => {

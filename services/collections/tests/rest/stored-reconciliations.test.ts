@@ -1,6 +1,10 @@
 import { parsePublicId } from "@collections/database";
+import { confirmMissing, reconciliationOf } from "@collections/flows";
+import { lenderByCode } from "@collections/lenders";
+import { withoutTriggers } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { forgetOldReconciliations } from "../../src/worker/worker.ts";
+import { pruneOldReconciliations } from "../../src/worker/worker.ts";
+import { addBookings } from "./fixtures/add-bookings.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 
 const DAY = { from: "2026-11-20T18:30:00Z", to: "2026-11-21T18:30:00Z" };
@@ -93,28 +97,104 @@ describe("a stored run", () => {
     expect(await lender.call("GET", `${RUNS}?cursor=x`)).toMatchObject({ status: 422, body: { code: "INVALID_ENUM" } });
   });
 
-  test("is deleted with its differences after 400 days", async () => {
+  test("is deleted with its differences after 90 days", async () => {
     const old = await reconcile([reported("A", "utr_1", 10), reported("A", "utr_2", 10)]);
     const recent = await reconcile([reported("A", "utr_1", 10)]);
     const { app } = service;
     const day = 86_400_000;
-    await app.database.pool.query(
-      "update ledger.reconciliation_run set started_at = started_at - interval '400 days' where id = $1",
-      [parsePublicId("rec", old.runId)],
-    );
-    await forgetOldReconciliations(app, new Date(Date.now() - day));
+    const age = async (days: number) =>
+      withoutTriggers(app.database.pool, async (client) => {
+        const id = parsePublicId("rec", old.runId);
+        for (const part of [
+          "run r set recorded_at = $2 where r.id",
+          "difference d set recorded_at = $2 where d.run_id",
+        ])
+          await client.query(`update ledger.reconciliation_${part} = $1`, [id, new Date(Date.now() - days * day)]);
+      });
+    await age(89);
+    await pruneOldReconciliations(app, new Date(Date.now() + 2 * day));
     expect(await lender.call("GET", `${RUNS}/${old.runId}`)).toMatchObject({ status: 200 });
-    await forgetOldReconciliations(app, new Date());
+    await age(91);
+    await pruneOldReconciliations(app, new Date(Date.now() - 2 * day));
+    expect(await lender.call("GET", `${RUNS}/${old.runId}`)).toMatchObject({ status: 200 });
+    await pruneOldReconciliations(app, new Date());
     expect(await lender.call("GET", `${RUNS}/${old.runId}`)).toMatchObject({ status: 404 });
     expect(await lender.call("GET", `${RUNS}/${recent.runId}`)).toMatchObject({
       status: 200,
-      body: { previous: { runId: old.runId, goneCount: null, gone: [] } },
+      body: { previous: { runId: old.runId, goneCount: 1, gone: [{ reference: "utr_2" }] } },
     });
     expect((await lender.call("GET", RUNS)).body).toMatchObject({ reconciliations: [{ runId: recent.runId }] });
     const { rows } = await app.database.pool.query("select from ledger.reconciliation_difference where run_id = $1", [
       parsePublicId("rec", old.runId),
     ]);
     expect(rows).toEqual([]);
+  });
+});
+
+describe("confirming the missing payments of a run", () => {
+  test.each([
+    ["a changed amount", "update ledger.reconciliation_difference set row_minor = row_minor * 10 where run_id = $1"],
+    ["a changed digest", "update ledger.reconciliation_run set digest = sha256('another') where id = $1"],
+    ["a missing run", "delete from ledger.reconciliation_run where id = $1"],
+  ])("books nothing after %s", async (_what, sql) => {
+    await lender.importCases([aRow("A")]);
+    const { runId } = await reconcile([reported("A", "utr_1", 10)]);
+    const em = service.app.database.em();
+    const { id, code } = (await lenderByCode(em, lender.code))!;
+    const key = { lenderId: id, runId: parsePublicId("rec", runId)! };
+    const { digest } = (await reconciliationOf(em, key, 10))!.run;
+    await withoutTriggers(service.app.database.pool, (client) => client.query(sql, [key.runId]));
+    const pages = confirmMissing(em, { ...key, digest }, { id, code }, "sandbox");
+    await expect(pages.next()).rejects.toMatchObject({ code: "RECONCILIATION_CHANGED" });
+    expect((await lender.getCase("A")).body).toMatchObject({ totalCollected: 0 });
+  });
+});
+
+describe("a lender that has compared a lot", () => {
+  /** Changes what the lender's runs have cost. */
+  async function setCost(column: "compared" | "stored", count: number): Promise<void> {
+    await withoutTriggers(service.app.database.pool, (client) =>
+      client.query(
+        `update ledger.reconciliation_run r set ${column} = $2 from lenders.lender l
+         where l.id = r.lender_id and l.code = $1`,
+        [lender.code, count],
+      ),
+    );
+  }
+
+  test("waits until a minute has passed since its runs", async () => {
+    const { path, body } = { path: "/api/v1/partner/payments/reconcile", body: { ...DAY, rows: [] } };
+    expect(await lender.call("POST", path, body)).toMatchObject({ status: 200 });
+    await setCost("compared", 200_000);
+    const refused = await lender.call<{ code: string }>("POST", path, body);
+    expect(refused).toMatchObject({ status: 429, body: { code: "RATE_LIMITED" } });
+    const waitS = Number(refused.headers["retry-after"]);
+    expect(waitS).toBeGreaterThan(0);
+    expect(waitS).toBeLessThanOrEqual(60);
+    await setCost("compared", 199_999);
+    expect(await lender.call("POST", path, body)).toMatchObject({ status: 200 });
+  });
+
+  test("counts the rows and all bookings that its run has read", async () => {
+    await lender.importCases([aRow("A")]);
+    await addBookings(service, lender, 20_500);
+    const { runId } = await reconcile([reported("A", "utr_1", 10)]);
+    const { rows } = await service.app.database.pool.query<{ compared: string; stored: string }>(
+      "select compared, stored from ledger.reconciliation_run where id = $1",
+      [parsePublicId("rec", runId)],
+    );
+    // The run has read a full page of 20,000 bookings, and has compared 20,500 and its row.
+    expect(rows).toEqual([{ compared: "40502", stored: "10001" }]);
+  });
+
+  test("is refused while its stored runs have too many differences", async () => {
+    await reconcile([reported("A", "utr_1", 10)]);
+    await setCost("stored", 1_000_000);
+    expect(await lender.reconcile({ ...DAY, rows: [] })).toMatchObject({
+      status: 429,
+      body: { code: "RATE_LIMITED" },
+      headers: { "retry-after": "3600" },
+    });
   });
 });
 
@@ -137,14 +217,35 @@ describe("a later run of the same window", () => {
     expect(later).toMatchObject({ counts: { matched: 1, rejected: 1 }, previous: { goneCount: 1 } });
   });
 
-  test("does not say what is gone if one of the runs has not stored all its differences", async () => {
-    await reconcile([reported("A", "utr_1", 10)]);
-    const { pool } = service.app.database;
-    await pool.query("update ledger.reconciliation_run set totals = jsonb_set(totals, '{isComplete}', 'false')");
-    expect(await reconcile([])).toMatchObject({ previous: { goneCount: null, gone: [] } });
-    await pool.query(
-      "update ledger.reconciliation_run set totals = jsonb_set(totals #- '{isComplete}', '{lists,onlyOurs}', '10001')",
+  test("lists what is gone without a count if the previous run has not stored all its differences", async () => {
+    const { runId } = await reconcile([reported("A", "utr_1", 10)]);
+    await withoutTriggers(service.app.database.pool, (client) =>
+      client.query(
+        "update ledger.reconciliation_run set totals = jsonb_set(totals, '{isComplete}', 'false') where id = $1",
+        [parsePublicId("rec", runId)],
+      ),
     );
-    expect(await reconcile([])).toMatchObject({ previous: { goneCount: null, gone: [] } });
+    expect(await reconcile([])).toMatchObject({
+      previous: { goneCount: null, gone: [{ list: "onlyYours", loan: "A", reference: "utr_1" }] },
+    });
+  });
+
+  test("counts what is gone, although it has more differences than are stored", async () => {
+    await lender.importCases([aRow("A")]);
+    await reconcile([reported("A", "utr_1", 10), reported("A", "utr_2", 20)]);
+    await addBookings(service, lender, 10_050);
+    expect(await reconcile([reported("A", "utr_2", 20)])).toMatchObject({
+      counts: { onlyOurs: 10_050, onlyYours: 1 },
+      previous: { goneCount: 1, gone: [{ list: "onlyYours", loan: "A", reference: "utr_1" }] },
+    });
+  });
+
+  test("compares thousands of differences with those of the previous run", async () => {
+    const rows = Array.from({ length: 4_000 }, (_, index) => reported(`LN-${index}`, `utr_${index}`, 5));
+    await reconcile(rows);
+    expect(await reconcile(rows)).toMatchObject({ counts: { onlyYours: 4_000 }, previous: { goneCount: 0 } });
+    const third = await reconcile(rows.slice(0, 1_500));
+    expect(third).toMatchObject({ counts: { onlyYours: 1_500 }, previous: { goneCount: 2_500 } });
+    expect((await lender.call("GET", `/api/v1/partner/payments/reconciliations/${third.runId}`)).body).toEqual(third);
   });
 });

@@ -48,7 +48,7 @@ export async function measureReconciliations(bench: ReconciliationBench): Promis
     const databaseUrl = await server.createDatabase("reconciled");
     const books = await fillBooks(databaseUrl, [{ loans: { lenderCodes: [LENDER], perLender: LOANS }, options: [] }]);
     const day = { to: new Date(), from: new Date(Date.now() - DAY_MS) };
-    await addBookings(databaseUrl, books, { rows, ...day });
+    await addBookings(databaseUrl, books, { rows, ...day, loans: LOANS });
     const path = join(DATA_DIR, "reconciled.csv");
     await pipeline(Readable.from(linesOf(rows)), createWriteStream(path));
     const rounds: Round[] = [];
@@ -85,8 +85,12 @@ async function measureRound(databaseUrl: string, { path, rows, from, to }: Day &
   return { commandMs: elapsedMs, peakMemoryMb, copyMs: await copyBothSides(databaseUrl, rows) };
 }
 
-/** Adds the bookings of a day, spread over all loans. */
-async function addBookings(databaseUrl: string, { lenderIds }: Books, { rows, from, to }: Day): Promise<void> {
+/** Adds the bookings of a day to the lender `DAY`, spread over all its loans. */
+export async function addBookings(
+  databaseUrl: string,
+  { lenderIds }: Books,
+  { rows, from, to, loans }: Day & { readonly loans: number },
+): Promise<void> {
   const client = await openClient(databaseUrl);
   await client.query(
     `insert into ledger.payment_booking (lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor,
@@ -97,7 +101,7 @@ async function addBookings(databaseUrl: string, { lenderIds }: Books, { rows, fr
        'in_progress', 1 + i, '[]', now()
      from generate_series(0, $8::int - 1) i
      join cases.collection_case c on c.lender_id = $1::uuid and c.source_loan_number = $2::text || '-' || (i % $3::int)`,
-    [lenderIds[LENDER], LENDER, LOANS, AMOUNT_MINOR, CURRENCY, from, to, rows],
+    [lenderIds[LENDER], LENDER, loans, AMOUNT_MINOR, CURRENCY, from, to, rows],
   );
   await client.query("vacuum analyze");
   await client.end();

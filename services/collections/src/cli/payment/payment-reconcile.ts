@@ -162,7 +162,7 @@ async function compare({ operator, lender, runId, file }: Compared, reading: Pay
     await reconcile(operator.em(), { ...request, rows, onProgress: progress.show }).finally(progress.end);
   });
   const result = await reconciliationOf(operator.em(), { lenderId: lender.id, runId }, MOST_IN_JSON);
-  assert.ok(result, "The run is stored, and runs are deleted only after 400 days.");
+  assert.ok(result, "The run is stored, and runs are deleted only after 90 days.");
   return result;
 }
 
@@ -189,7 +189,8 @@ async function confirmAfterQuestion(
   result: Reconciliation,
   { reason, yes }: ReconcileOptions,
 ): Promise<void> {
-  const { onlyYours } = result.run.totals.lists;
+  const { digest, totals } = result.run;
+  const { onlyYours } = totals.lists;
   if (!yes) {
     tell(reconciliationText(lender, result));
     if (!(process.stdin.isTTY && process.stderr.isTTY))
@@ -203,13 +204,19 @@ async function confirmAfterQuestion(
         lenderId: lender.id,
         act,
         reason,
-        data: { runId: publicId("rec", runId), file: basename(file.path), sha256: file.sha256, ...data },
+        data: {
+          runId: publicId("rec", runId),
+          digest: digest?.toString("hex"),
+          file: basename(file.path),
+          sha256: file.sha256,
+          ...data,
+        },
       }),
     );
   await audit("reconciliation.confirm_started", { missing: onlyYours });
   const total = { booked: 0, alreadyBooked: 0 };
   const refused: UnconfirmedRow[] = [];
-  const run = { lenderId: lender.id, runId };
+  const run = { lenderId: lender.id, runId, digest };
   for await (const page of confirmMissing(operator.em(), run, lender, operator.config.environment)) {
     total.booked += page.booked;
     total.alreadyBooked += page.alreadyBooked;

@@ -187,7 +187,7 @@ function lineOf(difference: ReconciliationDifference, timeZone: string): string[
 
 function goneText({ count, differences }: NonNullable<Reconciliation["gone"]>): string {
   if (count === null) {
-    return "It is unknown which differences of the previous run are gone, because one of the two runs has not stored all its differences.";
+    return "It is unknown which differences of the previous run are gone, because the previous run has not stored all its differences.";
   }
   if (count === 0) return "No difference of the previous run of this window is gone.";
   const lines = differences

@@ -29,7 +29,7 @@ export function addStoredReconciliationCommands(command: Command): void {
     .command("reconciliation")
     .argument("<lender>", "the lender's code")
     .argument("<run-id>", "the id of the reconciliation, rec_…")
-    .description("Show a stored reconciliation again. It is kept for 400 days.")
+    .description("Show a stored reconciliation again. It is kept for 90 days.")
     .addHelpText("after", "\nExample:\n  pnpm collections payment reconciliation ACME rec_0192…")
     .action((code: string, runId: string) => show(code, runId));
 }

@@ -65,7 +65,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   PAYMENT_NOT_FOUND: ["No payment of this loan is booked under this reference; confirm the payment first."],
   DELIVERY_NOT_FOUND: ["There is no event with this id; the list of deliveries has the ids of your events."],
   RECONCILIATION_NOT_FOUND: [
-    "There is no reconciliation with this id; the list of reconciliations has the ids of the last 400 days.",
+    "There is no reconciliation with this id; the list of reconciliations has the ids of the last 90 days.",
   ],
   REPLAY_NOT_FOUND: ["There is no replay with this id; use the id in the answer that started the replay."],
   METHOD_NOT_ALLOWED: ["Send POST here."],

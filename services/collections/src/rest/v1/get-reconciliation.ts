@@ -24,7 +24,11 @@ export const getReconciliation: SignedEndpoint = {
     id: "getReconciliation",
     tag: "Payments",
     summary: "Read a stored reconciliation",
-    description: "Returns the same answer as the call that made the reconciliation. A run is kept for 400 days.",
+    description: [
+      "Returns the same answer as the call that made the reconciliation. A run is kept for 90 days. One call of a lender",
+      "runs at a time: a call beside it is answered with 429 `RATE_LIMITED`. While the calls of other lenders use all",
+      "places, the answer is 503 `SERVICE_UNAVAILABLE`.",
+    ].join("\n"),
     parameters: [RUN_ID],
     answers: {
       200: {
@@ -38,15 +42,22 @@ export const getReconciliation: SignedEndpoint = {
   handle: answerReconciliation,
 };
 
-async function answerReconciliation({ params, lender }: SignedRequest, { database }: App): Promise<Answer> {
+async function answerReconciliation(request: SignedRequest, app: App): Promise<Answer> {
+  // An answer may have tens of thousands of differences.
+  const id = { lenderId: request.lender.id, requestId: request.params["runId"] ?? "" };
+  return app.reconciliationSlots.read.run(id, () => stored(request, app));
+}
+
+async function stored({ params, lender }: SignedRequest, { database }: App): Promise<Answer> {
   const runId = parsePublicId("rec", params["runId"] ?? "");
   const key = { lenderId: lender.id, runId: runId ?? "" };
   const result = runId === undefined ? undefined : await reconciliationOf(database.em(), key, MAX_RECONCILED_ROWS);
   if (!result) {
     throw new Problem(
       "RECONCILIATION_NOT_FOUND",
-      "There is no reconciliation with this id; the list of reconciliations has the ids of the last 400 days.",
+      "There is no reconciliation with this id; the list of reconciliations has the ids of the last 90 days.",
     );
   }
-  return { status: 200, body: reconciliationBody(result) };
+  const body = reconciliationBody(result);
+  return { status: 200, body, text: JSON.stringify(body) };
 }

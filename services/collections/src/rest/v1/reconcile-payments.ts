@@ -7,7 +7,8 @@ import {
   reconciliationOf,
   ReconciliationRunningError,
 } from "@collections/flows";
-import { inTurns } from "@collections/database";
+import { type ReconciliationCosts, reconciliationCosts, reconciliationRun, type RunKey } from "@collections/bookings";
+import { type EntityManager, inTurns } from "@collections/database";
 import { AmountLiteral } from "@collections/money";
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -31,6 +32,10 @@ const AMOUNT_KEYS = new Set(["amount"]);
 const DAY_MS = 86_400_000;
 const ROWS_A_PAGE = 1_000;
 const MAX_WARNINGS = 20;
+/** How many rows and booked payments the runs of a lender may compare in a minute (contract: Limits). */
+const MAX_COMPARED_A_MINUTE = 200_000;
+/** How many differences the stored runs of a lender may have (contract: Limits). */
+const MAX_STORED = 1_000_000;
 
 /** The body as the service parses it. Its rows are checked later, one by one. */
 const reconciliationBodySchema = z.object({
@@ -80,7 +85,8 @@ export const reconcilePayments: SignedEndpoint = {
       "and lists every difference. Each row and each payment of the window matches, or is in exactly one list. The call",
       "changes no payment. The result is stored as a run. A request with the same signature gets the same run again. A later",
       "run of the same window also lists the differences that no longer exist. One call of a lender runs at a time: a",
-      "call beside it is answered with 429 `RATE_LIMITED`.",
+      "call beside it is answered with 429 `RATE_LIMITED`. While the calls of other lenders use all places,",
+      "the answer is 503 `SERVICE_UNAVAILABLE`. Send the same bytes again after `Retry-After` seconds.",
     ].join("\n"),
     request: {
       schemas: { ReconciliationRequest: bodyWithRows, PaymentToReconcile: paymentToReconcile },
@@ -99,7 +105,46 @@ export const reconcilePayments: SignedEndpoint = {
   handle: answerReconciliation,
 };
 
-async function answerReconciliation(request: SignedRequest, { database }: App): Promise<Answer> {
+async function answerReconciliation(request: SignedRequest, app: App): Promise<Answer> {
+  // Take the slot before the body is parsed, so that a refusal costs little.
+  const id = { lenderId: request.lender.id, requestId: idOfRequest(request) };
+  return app.reconciliationSlots.compare.run(id, () => compared(request, app));
+}
+
+/**
+ * Refuses a request of a lender whose earlier runs have compared or stored too much. A repeat of a request whose run is
+ * stored costs little, so it is answered.
+ * @throws Problem RATE_LIMITED
+ */
+async function admitReconciliation(em: EntityManager, run: RunKey): Promise<void> {
+  const { recent, stored } = await reconciliationCosts(em, run.lenderId);
+  const waitMs = waitForAllowance(recent);
+  if (waitMs === 0 && stored < MAX_STORED) return;
+  if (await reconciliationRun(em, run)) return;
+  const [detail, waitS] =
+    waitMs > 0
+      ? [
+          `The runs of the last minute compared more than ${MAX_COMPARED_A_MINUTE} rows and booked payments.`,
+          Math.ceil(waitMs / 1_000),
+        ]
+      : [`The stored runs have more than ${MAX_STORED} differences. Ask the operator to compare a file.`, 3_600];
+  throw new Problem("RATE_LIMITED", detail, {}, { "Retry-After": String(waitS) });
+}
+
+/** Returns how long until the runs of the last minute have compared less than the maximum; 0 if they have now. */
+function waitForAllowance(recent: ReconciliationCosts["recent"]): number {
+  let compared = recent.reduce((sum, run) => sum + run.compared, 0);
+  let waitMs = 0;
+  for (const run of recent) {
+    if (compared < MAX_COMPARED_A_MINUTE) break;
+    compared -= run.compared;
+    waitMs = Math.max(60_000 - run.agoMs, 1);
+  }
+  return waitMs;
+}
+
+async function compared(request: SignedRequest, { database }: App): Promise<Answer> {
+  await admitReconciliation(database.em(), { lenderId: request.lender.id, runId: idOfRequest(request) });
   const { window, rows, warnings } = readReconciliation(request);
   const checked = await inTurns(rows, checkPaymentRow);
   const { lender, keyId } = request;
@@ -116,8 +161,9 @@ async function answerReconciliation(request: SignedRequest, { database }: App): 
     throw error instanceof ReconciliationRunningError ? new Problem("RATE_LIMITED", error.message) : error;
   });
   const result = await reconciliationOf(database.em(), run, MAX_RECONCILED_ROWS);
-  assert.ok(result, "The run is stored, and runs are deleted only after 400 days.");
-  return { status: 200, body: reconciliationBody(result, warnings) };
+  assert.ok(result, "The run is stored, and runs are deleted only after 90 days.");
+  const body = reconciliationBody(result, warnings);
+  return { status: 200, body, text: JSON.stringify(body) };
 }
 
 function readReconciliation(request: SignedRequest) {

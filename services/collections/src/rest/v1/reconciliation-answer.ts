@@ -157,7 +157,7 @@ export const reconciliationAnswer = z
       .object({
         runId: z.string().meta({ description: "The id of the previous run of the same window." }),
         goneCount: countAnswer(
-          "The number of differences of the previous run that no longer exist. Null if a list of one of the two runs has more than 10,000 entries, because only 10,000 are stored.",
+          "The number of differences of the previous run that no longer exist. Null if a list of the previous run has more than 10,000 entries, because only 10,000 are stored.",
         ).nullable(),
         gone: z.array(goneAnswer).meta({ description: "These differences, at most 10,000." }),
       })
@@ -235,7 +235,7 @@ function pairBody(difference: ReconciliationDifference): object {
   return { ...keyBody(difference), yours: yoursBody(difference), ours: oursBody(difference) };
 }
 
-function keyBody({ loan, reference }: ReconciliationDifference): object {
+function keyBody({ loan, reference }: Pick<ReconciliationDifference, "loan" | "reference">): object {
   return { loan, reference };
 }
 

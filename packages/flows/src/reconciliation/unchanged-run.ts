@@ -1,0 +1,33 @@
+import { reconciliationRun, type RunKey, storedDigest } from "@collections/bookings";
+import type { EntityManager } from "@collections/database";
+
+/**
+ * A stored run is not the one that was shown: its differences or its digest were changed. Nothing was booked. Compare the
+ * file again.
+ *
+ * @example
+ * const run = { lenderId, runId, digest: shown.digest };
+ * try {
+ *   for await (const page of confirmMissing(em, run, lender, "live")) console.log(page.booked);
+ * } catch (error) {
+ *   if (!(error instanceof ReconciliationChangedError)) throw error;
+ * }
+ */
+export class ReconciliationChangedError extends Error {
+  override readonly name = "ReconciliationChangedError";
+  readonly code = "RECONCILIATION_CHANGED";
+
+  constructor() {
+    super("The stored reconciliation is not the one that was shown, so no payment was booked. Compare the file again.");
+  }
+}
+
+/** Compares a stored run with the digest of the run that was shown. Throws ReconciliationChangedError. */
+export async function requireUnchangedRun(
+  em: EntityManager,
+  { digest, ...key }: RunKey & { readonly digest: Buffer | null },
+): Promise<void> {
+  const stored = await reconciliationRun(em, key);
+  const digests = [stored?.digest, await storedDigest(em, key)];
+  if (digest === null || digests.some((one) => !one || !digest.equals(one))) throw new ReconciliationChangedError();
+}
