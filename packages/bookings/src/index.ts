@@ -86,8 +86,10 @@ export type {
   ReversalReason,
   TransferKind,
 } from "./schema.ts";
+export { bareReference } from "./reconciliation/bare-reference.ts";
 export {
   type BookedPayment,
+  type Compared,
   type ComparedItem,
   Comparison,
   type ComparisonTotals,
@@ -95,10 +97,20 @@ export {
   DIFFERENCE_LISTS,
   type DifferenceList,
   type FoundDifference,
-  pairElsewhere,
+  isIn,
+  type Leftover,
   type ReconciliationWindow,
   type ReportedPayment,
 } from "./reconciliation/comparison.ts";
+export { hasParts, LeftoverSpool, type LeftoversOfLoan, paymentsWithParts } from "./reconciliation/leftover.ts";
+export { pairAcrossLoans, type ReferenceLeftovers, type ReferenceResult } from "./reconciliation/pair-across-loans.ts";
+export {
+  type LoanLeftovers,
+  type LoanPayment,
+  type LoanResult,
+  pairOnLoan,
+  type PairingRules,
+} from "./reconciliation/pair-on-loan.ts";
 export {
   differencesOf,
   goneDifferences,
@@ -106,6 +118,7 @@ export {
   type ReconciliationFault,
   recordDifferences,
 } from "./reconciliation/difference.ts";
+export { ReferenceSpool } from "./reconciliation/reference-spool.ts";
 export {
   paymentsElsewhere,
   type PossibleBooking,

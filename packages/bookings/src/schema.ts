@@ -9,7 +9,9 @@ import { migration0005 } from "./migrations/0005-payment-reversals.ts";
 import { migration0006 } from "./migrations/0006-reconciliation.ts";
 import { migration0007 } from "./migrations/0007-row-rules.ts";
 import { migration0008 } from "./migrations/0008-rates-parts-and-cycles.ts";
+import { migration0009 } from "./migrations/0009-reconciliation-lists.ts";
 import { ReconciliationDifferenceEntity } from "./reconciliation/difference.ts";
+import { ReconciliationLeftoverEntity } from "./reconciliation/leftover.ts";
 import { ReconciliationRowEntity } from "./reconciliation/reconciliation-row.ts";
 import { ReconciliationRunEntity } from "./reconciliation/reconciliation-run.ts";
 
@@ -249,6 +251,7 @@ export const bookingsSchema: PackageSchema = {
     AnchorEntity,
     ReconciliationRunEntity,
     ReconciliationRowEntity,
+    ReconciliationLeftoverEntity,
     ReconciliationDifferenceEntity,
   ],
   migrations: [
@@ -260,6 +263,7 @@ export const bookingsSchema: PackageSchema = {
     { name: "0006-reconciliation", statements: migration0006 },
     { name: "0007-row-rules", statements: migration0007 },
     { name: "0008-rates-parts-and-cycles", statements: migration0008 },
+    { name: "0009-reconciliation-lists", statements: migration0009 },
   ],
   appendOnly: [
     "ledger.account",

@@ -41,7 +41,7 @@ export const ReconciliationRunEntity = defineEntity({
     /** The name of the file. Null for a request of the API. */
     fileName: p.text().strictNullable(),
     totals: p.json<StoredTotals>(),
-    /** The last run of the same window before this run. */
+    /** The last run of the same window before this run that has loans in common with this run, and matched a payment. */
     previousRunId: p.uuid().strictNullable(),
     startedAt: p.datetime().columnType("timestamptz"),
   },
@@ -81,10 +81,12 @@ export async function beginRun(tx: Tx, run: NewReconciliationRun): Promise<void>
 }
 
 /**
- * Stores the totals of a run, in the transaction that began it, and the last earlier run of the same window.
+ * Stores the totals of a run, in the transaction that began it, and the last earlier run of the same window that has loans
+ * in common with this run. A run that matched nothing does not count: it may have compared the wrong file.
  *
  * @example
- * const lists = { onlyYours: 1, onlyOurs: 0, amountDiffers: 0, onOtherLoan: 0, otherDay: 0, reversed: 0, rejected: 0 };
+ * const counts = DIFFERENCE_LISTS.map((list) => [list, differences.filter((one) => one.list === list).length]);
+ * const lists = Object.fromEntries(counts);
  * await endRun(tx, { lenderId, runId, window }, { ...comparison.totals(), lists, isComplete: true });
  */
 export async function endRun(
@@ -92,7 +94,7 @@ export async function endRun(
   { lenderId, runId, window }: RunKey & { readonly window: { readonly from: Date; readonly to: Date } },
   totals: RunTotals,
 ): Promise<void> {
-  const values = [lenderId, runId, window.from.toISOString(), window.to.toISOString()];
+  const values = [lenderId, runId, window.from.toISOString(), window.to.toISOString(), totals.loans ?? []];
   const [previous] = await query<{ id: string }>(tx, selectPrevious, values);
   const ended = { totals: storedTotals(totals), previousRunId: previous?.id ?? null };
   send(tx, updateRun, [lenderId, runId, ...table.values(ended, ENDED)]);
@@ -217,6 +219,7 @@ const selectPrevious = statement(
   "ledger.previous-reconciliation",
   `select id from ${table.name}
    where lender_id = $1 and id <> $2 and window_from = $3 and window_to = $4
+     and (totals ->> 'matched')::bigint > 0 and (totals -> 'loans' ?| $5::text[] or totals -> 'loans' is null)
    order by started_at desc, id desc limit 1`,
 );
 

@@ -1,6 +1,5 @@
 import {
   beginRun,
-  Comparison,
   DIFFERENCE_LISTS,
   type DifferenceList,
   differencesOf,
@@ -8,9 +7,8 @@ import {
   type FoundDifference,
   goneDifferences,
   lockReconciliations,
-  pairElsewhere,
-  paymentsElsewhere,
   type ReconciliationDifference,
+  type ReconciliationFault,
   type ReconciliationRun,
   reconciliationRun,
   type ReconciliationWindow,
@@ -19,7 +17,6 @@ import {
   type RunKey,
   type RunTotals,
   stageDistantPayments,
-  stagedItems,
   stagePayments,
   stageRows,
 } from "@collections/bookings";
@@ -27,6 +24,7 @@ import { currenciesOfLoans } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, transaction, type Tx } from "@collections/database";
 import { type CurrencyCode, readAmount } from "@collections/money";
 import { bookedReference, possibleReferences } from "../payment/reference.ts";
+import { compareStaged } from "./compare-staged.ts";
 import type { CheckedPaymentRow, FaultyPaymentRow } from "./payment-row.ts";
 
 /**
@@ -46,12 +44,9 @@ export const MAX_RECONCILED_ROWS = 10_000;
  */
 export const MAX_WINDOW_DAYS = 32;
 
-/** The number of rows without a payment whose references are looked up by one query. */
-const MISSING_ROWS_A_PAGE = 20_000;
-
 /** A lender's list of payments to compare with the bookings. */
 export interface ReconcileRequest {
-  readonly lender: { readonly id: string; readonly currency: CurrencyCode };
+  readonly lender: { readonly id: string; readonly currency: CurrencyCode; readonly timeZone: string };
   /** The UUID of the run. If the lender has a run with this id, nothing is compared again. */
   readonly runId: string;
   /** The id of an API key, or `operator`. */
@@ -170,7 +165,7 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     fileName,
     startedAt: new Date(),
   });
-  const store = new DifferenceStore(tx, key, { window, mostPerList, isFile: fileName !== null });
+  const store = new DifferenceStore(tx, key, { mostPerList, isFile: fileName !== null });
 
   // Store both sides in the order of the comparison. While the database stores a page, the next page is read.
   let rowsRead = 0;
@@ -186,11 +181,9 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
   await staging;
   await stagePayments(tx, key, window);
 
-  // Compare them page by page.
-  const comparison = new Comparison(window);
-  for await (const items of stagedItems(tx, key)) await store.add(items.flatMap((item) => comparison.add(item)));
-  await store.add(comparison.end());
-  await endRun(tx, { ...key, window }, { ...comparison.totals(), ...(await store.end()) });
+  const { timeZone } = request.lender;
+  const totals = await compareStaged(tx, key, { window, timeZone, onFound: (found) => store.add(found) });
+  await endRun(tx, { ...key, window }, { ...totals, ...store.counts() });
 }
 
 /** Stores the valid rows of a page for the comparison, and returns the others. */
@@ -233,29 +226,18 @@ async function stagePage(
 class DifferenceStore {
   readonly #tx: Tx;
   readonly #key: RunKey;
-  readonly #window: ReconciliationWindow;
   readonly #mostPerList: number;
   readonly #noun: string;
   readonly #lists = Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, 0])) as Record<DifferenceList, number>;
-  /**
-   * Rows without a payment in or near the window. Such a row may have a payment elsewhere, which is looked up for many
-   * rows at once.
-   */
-  #missing: FoundDifference[] = [];
   #place = 0;
 
   constructor(
     tx: Tx,
     key: RunKey,
-    {
-      window,
-      mostPerList,
-      isFile,
-    }: { readonly window: ReconciliationWindow; readonly mostPerList: number; readonly isFile: boolean },
+    { mostPerList, isFile }: { readonly mostPerList: number; readonly isFile: boolean },
   ) {
     this.#tx = tx;
     this.#key = key;
-    this.#window = window;
     this.#mostPerList = mostPerList;
     this.#noun = isFile ? "Line" : "Row";
   }
@@ -272,24 +254,14 @@ class DifferenceStore {
     );
   }
 
-  async add(found: readonly FoundDifference[]): Promise<void> {
-    this.#missing.push(...found.filter(({ list }) => list === "onlyYours"));
-    this.#store(found.filter(({ list }) => list !== "onlyYours").map((one) => this.#differenceOf(one)));
-    if (this.#missing.length >= MISSING_ROWS_A_PAGE) await this.#endMissing();
+  add(found: readonly FoundDifference[]): void {
+    this.#store(found.map((one) => this.#differenceOf(one)));
   }
 
-  /** Stores the last differences. Returns the number of differences of each list, and whether all are stored. */
-  async end(): Promise<Pick<RunTotals, "lists" | "isComplete">> {
-    await this.#endMissing();
+  /** Returns the number of differences of each list, and whether all are stored. */
+  counts(): Pick<RunTotals, "lists" | "isComplete"> {
     const isComplete = Object.values(this.#lists).every((count) => count <= this.#mostPerList);
     return { lists: { ...this.#lists }, isComplete };
-  }
-
-  async #endMissing(): Promise<void> {
-    const missing = this.#missing.splice(0);
-    const references = [...new Set(missing.map(({ row }) => row!.reference))];
-    const elsewhere = await paymentsElsewhere(this.#tx, this.#key, this.#window, references);
-    this.#store(pairElsewhere(missing, elsewhere).map((one) => this.#differenceOf(one)));
   }
 
   #store(differences: readonly ReconciliationDifference[]): void {
@@ -298,12 +270,8 @@ class DifferenceStore {
     recordDifferences(this.#tx, this.#key, numbered);
   }
 
-  #differenceOf({ list, row, payment, duplicateOf }: FoundDifference): ReconciliationDifference {
-    const duplicate = {
-      code: "DUPLICATE_IN_REQUEST",
-      pointer: `/rows/${row?.position}/reference`,
-      detail: `${this.#noun} ${duplicateOf} has the same loan and reference; send each payment once.`,
-    };
+  #differenceOf(found: FoundDifference): ReconciliationDifference {
+    const { list, row, payment } = found;
     return {
       ...this.#key,
       place: 0,
@@ -318,11 +286,33 @@ class DifferenceStore {
       isLoanKnown: row?.isLoanKnown ?? true,
       bookingId: payment?.bookingId ?? null,
       bookedLoan: payment?.loan ?? null,
+      bookedReference: payment?.reference ?? null,
       bookedMinor: payment?.amountMinor ?? null,
       reversedMinor: payment?.reversedMinor ?? null,
       bookedCurrency: payment?.currency ?? null,
       bookedPaidAt: payment?.paidAt ?? null,
-      faults: duplicateOf === undefined ? [] : [duplicate],
+      faults: this.#faultsOf(found),
     };
+  }
+
+  #faultsOf({ row, duplicateOf, conflicting, isOverLimit }: FoundDifference): ReconciliationFault[] {
+    const fault = (code: string, field: string, detail: string) => [
+      { code, pointer: `/rows/${row?.position}/${field}`, detail },
+    ];
+    if (duplicateOf !== undefined) {
+      const detail = `${this.#noun} ${duplicateOf} has the same loan and reference; send each payment once.`;
+      return fault("DUPLICATE_IN_REQUEST", "reference", detail);
+    }
+    if (conflicting) {
+      const detail =
+        `${this.#noun}s ${conflicting.join(", ")} have the same loan and reference, and different amounts. If they are parts ` +
+        "of one payment, send one row with their sum. If they are payments of their own, give each its own reference.";
+      return fault("PARTS_NOT_CLEAR", "amount", detail);
+    }
+    if (isOverLimit) {
+      const detail = "The loan has more than 20,000 rows and payments without a counterpart; send fewer rows for it.";
+      return fault("TOO_MANY_ON_LOAN", "loan", detail);
+    }
+    return [];
   }
 }

@@ -37,6 +37,14 @@ async function confirm(loan: string, reference: string, amount: number): Promise
   expect(status).toBe(200);
 }
 
+/** A row whose payment is booked by `aMatch`: a run that matches nothing is not compared with. */
+const MATCH = reported("MATCH", "match", 3);
+
+async function aMatch(): Promise<void> {
+  await lender.importCases([aRow("A"), aRow("MATCH")]);
+  await confirm("MATCH", "match", 3);
+}
+
 describe("a stored run", () => {
   const RUNS = "/api/v1/partner/payments/reconciliations";
 
@@ -94,8 +102,9 @@ describe("a stored run", () => {
   });
 
   test("is deleted with its differences after 400 days", async () => {
-    const old = await reconcile([reported("A", "utr_1", 10), reported("A", "utr_2", 10)]);
-    const recent = await reconcile([reported("A", "utr_1", 10)]);
+    await aMatch();
+    const old = await reconcile([MATCH, reported("A", "utr_1", 10), reported("A", "utr_2", 10)]);
+    const recent = await reconcile([MATCH, reported("A", "utr_1", 10)]);
     const { app } = service;
     const day = 86_400_000;
     await app.database.pool.query(
@@ -120,9 +129,9 @@ describe("a stored run", () => {
 
 describe("a later run of the same window", () => {
   test("does not call a difference gone if its row could not be read this time", async () => {
-    await lender.importCases([aRow("A")]);
-    await reconcile([reported("A", "utr_1", 10), reported("A", "utr_2", 20)]);
-    const later = await reconcile([reported("A", "utr_1", 10.123)]);
+    await aMatch();
+    await reconcile([MATCH, reported("A", "utr_1", 10), reported("A", "utr_2", 20)]);
+    const later = await reconcile([MATCH, reported("A", "utr_1", 10.123)]);
     expect(later).toMatchObject({
       rejected: [{ loan: "A", reference: "utr_1" }],
       previous: { goneCount: 1, gone: [{ list: "onlyYours", loan: "A", reference: "utr_2" }] },
@@ -130,21 +139,34 @@ describe("a later run of the same window", () => {
   });
 
   test("calls a difference gone if its payment is booked now, even if its row is repeated", async () => {
-    await lender.importCases([aRow("A")]);
-    await reconcile([reported("A", "utr_1", 10)]);
+    await aMatch();
+    await reconcile([MATCH, reported("A", "utr_1", 10)]);
     await confirm("A", "utr_1", 10);
-    const later = await reconcile([reported("A", "utr_1", 10), reported("A", "utr_1", 10)]);
-    expect(later).toMatchObject({ counts: { matched: 1, rejected: 1 }, previous: { goneCount: 1 } });
+    const later = await reconcile([MATCH, reported("A", "utr_1", 10), reported("A", "utr_1", 10)]);
+    expect(later).toMatchObject({ counts: { matched: 2, rejected: 1 }, previous: { goneCount: 1 } });
   });
 
   test("does not say what is gone if one of the runs has not stored all its differences", async () => {
-    await reconcile([reported("A", "utr_1", 10)]);
+    await aMatch();
+    await reconcile([MATCH, reported("A", "utr_1", 10)]);
     const { pool } = service.app.database;
     await pool.query("update ledger.reconciliation_run set totals = jsonb_set(totals, '{isComplete}', 'false')");
-    expect(await reconcile([])).toMatchObject({ previous: { goneCount: null, gone: [] } });
+    expect(await reconcile([MATCH])).toMatchObject({ previous: { goneCount: null, gone: [] } });
     await pool.query(
       "update ledger.reconciliation_run set totals = jsonb_set(totals #- '{isComplete}', '{lists,onlyOurs}', '10001')",
     );
-    expect(await reconcile([])).toMatchObject({ previous: { goneCount: null, gone: [] } });
+    expect(await reconcile([MATCH])).toMatchObject({ previous: { goneCount: null, gone: [] } });
+  });
+
+  test.each([
+    ["has no loan in common", [reported("MATCH-2", "utr", 1)]],
+    ["matched nothing", [reported("MATCH", "wrong", 2)]],
+  ])("is not compared with a run that %s", async (_title, rows) => {
+    await aMatch();
+    await lender.importCases([aRow("MATCH-2")]);
+    await confirm("MATCH-2", "utr", 1);
+    const { runId } = await reconcile([MATCH, reported("A", "utr_1", 10)]);
+    await reconcile(rows);
+    expect(await reconcile([MATCH])).toMatchObject({ previous: { runId } });
   });
 });
