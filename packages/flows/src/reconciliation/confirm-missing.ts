@@ -22,15 +22,23 @@ export interface ConfirmedPage {
   readonly refused: readonly UnconfirmedRow[];
 }
 
+/** How missing payments are confirmed. */
+export interface ConfirmingRules {
+  readonly environment: string;
+  /** The positions of rows that are booked although their amount looks like minor units. */
+  readonly inMajorUnits?: ReadonlySet<number>;
+}
+
 const ROWS_A_PAGE = 64;
 
 /**
  * Confirms the payments that a run found only in the lender's rows, and yields the result of each page. The payments are
  * booked like any confirmation, so confirming them twice does no harm. A row without a mode is confirmed as `other`. A row
- * without a time is not confirmed, because the time decides whether a balance includes the payment.
+ * without a time is not confirmed, because the time decides whether a balance includes the payment. Neither is an amount of
+ * exactly 100 times what is owed, unless `inMajorUnits` has the position of its row.
  *
  * @example
- * for await (const { booked, refused } of confirmMissing(em, { lenderId, runId }, lender, "live")) {
+ * for await (const { booked, refused } of confirmMissing(em, { lenderId, runId }, lender, { environment: "live" })) {
  *   console.log(booked, refused.map(({ detail }) => detail));
  * }
  */
@@ -38,7 +46,7 @@ export async function* confirmMissing(
   em: EntityManager,
   run: RunKey,
   lender: Confirmation["lender"],
-  environment: string,
+  rules: ConfirmingRules,
 ): AsyncGenerator<ConfirmedPage> {
   let after: number | undefined;
   for (;;) {
@@ -46,7 +54,7 @@ export async function* confirmMissing(
     const last = page.at(-1);
     if (!last) return;
     after = last.place;
-    yield await confirmPage(em, page, lender, environment);
+    yield await confirmPage(em, page, lender, rules);
   }
 }
 
@@ -54,11 +62,11 @@ async function confirmPage(
   em: EntityManager,
   page: readonly ReconciliationDifference[],
   lender: Confirmation["lender"],
-  environment: string,
+  { environment, inMajorUnits = new Set() }: ConfirmingRules,
 ): Promise<ConfirmedPage> {
   const refused: UnconfirmedRow[] = [];
   const asked = page.flatMap((difference) => {
-    const confirmation = confirmationOf(difference, lender);
+    const confirmation = confirmationOf(difference, lender, inMajorUnits.has(difference.position!));
     if (confirmation) return [{ difference, confirmation }];
     refused.push(unconfirmed(difference, "REQUIRED", "The row does not say when the payment was captured."));
     return [];
@@ -76,6 +84,7 @@ async function confirmPage(
 function confirmationOf(
   { loan, reference, rowMinor, rowCurrency, rowPaidAt, rowMode }: ReconciliationDifference,
   lender: Confirmation["lender"],
+  amountIsMajorUnits: boolean,
 ): Confirmation | undefined {
   if (rowPaidAt === null) return undefined;
   const { mode, rawMode, warnings } = paymentMode(rowMode ?? "other") ?? paymentMode("other")!;
@@ -83,7 +92,7 @@ function confirmationOf(
     lender,
     loan: loan!,
     amount: new AmountLiteral(toDecimal(rowMinor!, rowCurrency!)),
-    amountIsMajorUnits: false,
+    amountIsMajorUnits,
     reference: reference!,
     paidAt: rowPaidAt,
     mode,

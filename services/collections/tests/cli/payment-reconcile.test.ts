@@ -2,7 +2,7 @@ import { actsOn, lenderByCode } from "@collections/lenders";
 import { afterFile, sessionsWaitingForLocks } from "@collections/testing";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -218,6 +218,7 @@ Lines in referenceDiffers and onOtherLoan are not booked, because their payments
   line 3: POST /api/v1/partner/cases/B-2/payments/confirm {"amount":7.00,"reference":"U2","paidAt":"2026-11-21T06:30:00.000Z","mode":"upi"}
 
 Stored as rec_….
+All rejected rows, with the reasons: ${path.replace(/csv$/, "rejected.csv")}
 `,
   );
 });
@@ -227,6 +228,70 @@ test("`payment reconcile --paid-time` sets the time of payments whose cell has o
   const path = aFile(HEADER, "C-1,U1,10,21/11/2026,");
   const { answer } = await reconcile(path, "--paid-time", "12:00");
   expect(answer).toMatchObject({ onlyYours: [{ yours: { paidAt: "2026-11-21T06:30:00.000Z" } }] });
+});
+
+test.each([
+  ["a time among other times", ["21/11/2026 00:00:00", "21/11/2026 12:30"], { onlyYours: 2, rejected: 0 }],
+  ["a date if every cell has it", ["21/11/2026 00:00:00", "2026-11-20T18:30:00Z"], { onlyYours: 0, rejected: 2 }],
+])("`payment reconcile` reads midnight as %s", async (_what, times, counts) => {
+  await lender.importCases([aRow("R-1")]);
+  const path = aFile(HEADER, ...times.map((time, index) => `R-1,U${index},${index + 1},${time},`));
+  const { answer } = await reconcile(path);
+  expect(answer).toMatchObject({ counts });
+  expect(answer["rejected"]).toEqual(
+    times.slice(0, counts.rejected).map((time, index) => ({
+      line: index + 2,
+      loan: "R-1",
+      reference: `U${index}`,
+      errors: [{ code: "INVALID_DATE", detail: expect.stringContaining(`"${time}" is midnight like every time`) }],
+    })),
+  );
+  const { answer: timed } = await reconcile(path, "--paid-time", "10:00");
+  const paidAt = counts.rejected > 0 ? "2026-11-21T04:30:00.000Z" : "2026-11-20T18:30:00.000Z";
+  expect(timed).toMatchObject({ counts: { onlyYours: 2 }, onlyYours: [{ yours: { paidAt } }, {}] });
+});
+
+describe("a column with Dr and Cr", () => {
+  const lines = ["S-1,U1,10,Cr", "S-1,U2,20,Dr", "S-1,U3,30,CREDIT", "S-1,U4,40,"];
+
+  test("is read by its usual name, and a debit is rejected", async () => {
+    await lender.importCases([aRow("S-1")]);
+    const { answer } = await reconcile(aFile("Loan No,UTR,Amount,Dr/Cr", ...lines));
+    expect(answer).toMatchObject({
+      counts: { onlyYours: 2, rejected: 2 },
+      rejected: [
+        { line: 3, errors: [{ detail: 'column "Dr/Cr": The line is a debit, and a debit is not a payment.' }] },
+        { line: 5, errors: [{ code: "REQUIRED" }] },
+      ],
+    });
+  });
+
+  test("of another name must be named before anything is compared", async () => {
+    const path = aFile("Loan No,UTR,Amount,Kind", ...lines);
+    const { code, stderr } = await cli(...args(path));
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('--map "Kind=direction"') });
+    expect(await stored()).toMatchObject({ runs: 0 });
+    expect((await reconcile(path, "--map", "Kind=direction")).answer).toMatchObject({ counts: { rejected: 2 } });
+    expect((await reconcile(path, "--map", "Kind=-")).answer).toMatchObject({ counts: { onlyYours: 4 } });
+  });
+});
+
+test("`payment reconcile` writes rejected rows with their reasons to a file", async () => {
+  await lender.importCases([aRow("T-1")]);
+  const path = aFile(HEADER, "T-1,U1,1O,21/11/2026 12:00,", "T-1,U2,2,21/11/2026 12:00,", "T-1,U2,2,21/11/2026 12:00,");
+  const rejectedPath = path.replace(/csv$/, "rejected.csv");
+  const { answer } = await reconcile(path);
+  expect(answer).toMatchObject({ rejectedFile: rejectedPath });
+  const [header, ...rows] = readFileSync(rejectedPath, "utf8").trimEnd().split(/\r?\n/);
+  expect(header).toContain(`Rejected line,Rejected because,${HEADER}`);
+  expect(rows).toEqual([
+    expect.stringMatching(/^2,.*is not an amount.*T-1,U1,1O,/),
+    expect.stringMatching(/^4,Line 3 has the same loan and reference.*T-1,U2,2,/),
+  ]);
+  expect((await reconcile(rejectedPath)).answer).toMatchObject({ counts: { rejected: 1, onlyYours: 1 } });
+  writeFileSync(path, `${HEADER}\n`);
+  expect((await reconcile(path)).answer).toMatchObject({ rejectedFile: null });
+  expect(existsSync(rejectedPath)).toBe(false);
 });
 
 test("`payment reconcile` takes a window in local time by --from and --to", async () => {
@@ -392,6 +457,18 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect(await stored()).toMatchObject({ bookings: 1 });
   });
 
+  test("books an amount of 100 times what is owed only for a named line", async () => {
+    await lender.importCases(["Q-1", "Q-2"].map((loan) => aRow(loan, { outstandingAmount: 50 })));
+    const lines = ["Q-1,U1,5000,21/11/2026 12:00,UPI", "Q-2,U2,5000,21/11/2026 12:00,UPI"];
+    const booking = args(aFile(HEADER, ...lines), "--confirm-missing", "--yes", "--reason", "lost");
+    const { stdout } = await cli(...booking, "--amount-is-major-units", "3");
+    expect(stdout).toContain("1 missing payment booked.");
+    expect(stdout).toContain("line 2, Q-1, U1: AMOUNT_LOOKS_LIKE_MINOR_UNITS");
+    expect(stdout).toContain("run the command again with --amount-is-major-units <line>.");
+    expect((await lender.getCase("Q-2")).body).toMatchObject({ totalCollected: 5000 });
+    expect(await cli(...args(aFile(HEADER), "--amount-is-major-units", "3"))).toMatchObject({ code: 2 });
+  });
+
   test("that was killed books the rest when it runs again, and each payment once", async () => {
     const indexes = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, "0"));
     await lender.importCases(indexes.map((index) => aRow(`G-${index}`)));
@@ -416,7 +493,9 @@ test("`payment reconciliations` lists stored runs, and `payment reconciliation` 
   expect(list).toMatchObject({ reconciliations: [{ runId: secondId, counts: { onlyOurs: 2 } }], nextCursor: secondId });
   const rest = await cli.json("payment", "reconciliations", lender.code, "--cursor", secondId);
   expect(rest).toMatchObject({ reconciliations: [{ runId: firstId, requestedBy: "operator" }], nextCursor: null });
-  expect(await cli.json("payment", "reconciliation", lender.code, firstId)).toEqual(first);
+  const { rejectedFile, ...shown } = first;
+  expect(rejectedFile).toBeNull();
+  expect(await cli.json("payment", "reconciliation", lender.code, firstId)).toEqual(shown);
   const { stdout } = await cli("payment", "reconciliations", lender.code);
   expect(stdout).toMatch(new RegExp(`${firstId} .* 2  +0`));
   const unknown = await cli("payment", "reconciliation", lender.code, `rec_${"0".repeat(32)}`, "--json");

@@ -121,6 +121,9 @@ export function confirmedText({ booked, alreadyBooked, refusedCount, refused }: 
     ...(alreadyBooked > 0 ? [`${counted(alreadyBooked, "payment")} had been booked in the meantime.`] : []),
     ...(refusedCount > 0 ? [`${counted(refusedCount, "payment")} not booked:`, ...lines] : []),
     ...more(refusedCount - lines.length),
+    ...(refused.some(({ code }) => code === "AMOUNT_LOOKS_LIKE_MINOR_UNITS")
+      ? ["If the amount of such a line is right, run the command again with --amount-is-major-units <line>."]
+      : []),
   ].join("\n");
 }
 
