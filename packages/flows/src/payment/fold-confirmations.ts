@@ -16,6 +16,7 @@ import {
   type Confirmation,
   type ConfirmationOutcome,
   differencesFrom,
+  partOf,
   refused,
 } from "./confirmation.ts";
 import { creditedPostings } from "../case/credit-ended.ts";
@@ -137,7 +138,10 @@ function applyConfirmation(fold: Fold, confirmation: Confirmation, context: Fold
   return { kind: "booked", booking };
 }
 
-function originalOf({ bookings }: Fold, { lender, loan, reference }: Confirmation): Booking | undefined {
+function originalOf(
+  { bookings }: Fold,
+  { lender, loan, reference }: Pick<Confirmation, "lender" | "loan" | "reference">,
+): Booking | undefined {
   const booked = possibleReferences(reference).map((possible) => bookings.get(keyOf(lender.id, loan, possible)));
   return booked.find((booking) => booking !== undefined);
 }
@@ -175,10 +179,15 @@ function book(
     totalCollectedAfterMinor: caseAfter.totalCollectedMinor,
     statusAfter: caseAfter.status === "collected" ? "collected" : "in_progress",
     sequence: collected.sequence,
-    warnings: [...payment.warnings, ...linkWarnings(payment.linkId, link), ...balanceWarnings(includedAsOf)],
+    warnings: [
+      ...payment.warnings,
+      ...linkWarnings(payment.linkId, link),
+      ...partWarnings(fold, payment),
+      ...balanceWarnings(includedAsOf),
+    ],
     recordedAt: now,
     inBalanceMinor: includedAsOf === null ? null : appliedMinor,
-    partOf: null,
+    partOf: partOf(payment),
     commissionPercent: attribution.fieldPartnerId === null ? null : (fold.plans.get(lender.id) ?? null),
   };
   const origin = { lenderCode: lender.code, environment, now };
@@ -223,6 +232,14 @@ function linkWarnings(linkId: string | null, link: PaidLink | undefined): Bookin
   return [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }];
 }
 
+function partWarnings(fold: Fold, payment: Confirmation): Booking["warnings"] {
+  const reference = partOf(payment);
+  if (reference === null || originalOf(fold, { ...payment, reference })) return [];
+  const detail =
+    "No payment with this reference is booked on the loan. The payment is booked as a part of it nevertheless.";
+  return [{ code: "PARENT_NOT_FOUND", pointer: "/partOf", detail }];
+}
+
 function balanceWarnings(includedAsOf: Date | null): Booking["warnings"] {
   if (includedAsOf === null) return [];
   const asOf = includedAsOf.toISOString();
@@ -242,6 +259,7 @@ function paymentData(booking: Booking): object {
     mode: booking.mode,
     paidAt: booking.paidAt.toISOString(),
     linkId: booking.linkId,
+    partOf: booking.partOf,
     visitId: booking.visitId === null ? null : publicId("vis", booking.visitId),
     attribution: booking.attribution,
     excessAmount: toWire(booking.excessMinor, booking.currency),

@@ -29,7 +29,7 @@ export const warningAnswer = z
   .object({
     code: z.string().meta({
       description:
-        "UNKNOWN_FIELD, UNKNOWN_PARAMETER, UNKNOWN_MODE or LINK_NOT_RECOGNISED. New codes may be added at any " +
+        "UNKNOWN_FIELD, UNKNOWN_PARAMETER, UNKNOWN_MODE, LINK_NOT_RECOGNISED or PARENT_NOT_FOUND. New codes may be added at any " +
         "time.",
     }),
     pointer: z.string().meta({ description: "The JSON pointer (RFC 6901) of the field; empty for a query parameter." }),
