@@ -82,7 +82,8 @@ async function stored(): Promise<object> {
   const { rows } = await service.app.database.pool.query<object>(
     `select (select count(*)::int from ledger.reconciliation_run where lender_id = $1) as runs,
        (select count(*)::int from ledger.reconciliation_difference where lender_id = $1) as differences,
-       (select count(*)::int from ledger.reconciliation_row where lender_id = $1) as staged,
+       (select count(*)::int from ledger.reconciliation_row where lender_id = $1)
+         + (select count(*)::int from ledger.reconciliation_leftover where lender_id = $1) as staged,
        (select count(*)::int from ledger.payment_booking where lender_id = $1) as bookings`,
     [await lenderId()],
   );
