@@ -103,8 +103,10 @@ export type {
   ReversalReason,
   TransferKind,
 } from "./schema.ts";
+export { bareReference } from "./reconciliation/bare-reference.ts";
 export {
   type BookedPayment,
+  type Compared,
   type ComparedItem,
   Comparison,
   type ComparisonTotals,
@@ -112,10 +114,20 @@ export {
   DIFFERENCE_LISTS,
   type DifferenceList,
   type FoundDifference,
-  pairElsewhere,
+  isIn,
+  type Leftover,
   type ReconciliationWindow,
   type ReportedPayment,
 } from "./reconciliation/comparison.ts";
+export { hasParts, LeftoverSpool, type LeftoversOfLoan, paymentsWithParts } from "./reconciliation/leftover.ts";
+export { pairAcrossLoans, type ReferenceLeftovers, type ReferenceResult } from "./reconciliation/pair-across-loans.ts";
+export {
+  type LoanLeftovers,
+  type LoanPayment,
+  type LoanResult,
+  pairOnLoan,
+  type PairingRules,
+} from "./reconciliation/pair-on-loan.ts";
 export {
   differencesOf,
   type ReconciliationDifference,
@@ -127,14 +139,15 @@ export { type ReconciliationCosts, reconciliationCosts } from "./reconciliation/
 export { RunDigest, storedDigest } from "./reconciliation/run-digest.ts";
 export {
   type GoneDifference,
+  goneByMarks,
   goneDifferences,
-  GoneFinder,
   markFound,
   markPrevious,
   marksOf,
   type ReconciliationMark,
   recordGone,
 } from "./reconciliation/gone.ts";
+export { ReferenceSpool } from "./reconciliation/reference-spool.ts";
 export {
   paymentsElsewhere,
   type PossibleBooking,

@@ -4,6 +4,7 @@ import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
 import { collectionsLedger } from "./index.ts";
+import { selectHasParts, selectLeftovers, selectOfLoans, selectWithParts } from "./reconciliation/leftover.ts";
 import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
 import {
   deleteStaged,
@@ -84,11 +85,32 @@ test(
   "the plan that finds payments by reference alone, prepared on empty tables, looks up each reference in a hash table",
   { tags: "one-node-plan" },
   async () => {
-    const plan = await genericPlan(database.pool, selectElsewhere.text, `'${newId()}', '{}', 10, now(), now()`);
+    const plan = await genericPlan(database.pool, selectElsewhere.text, `'${newId()}', '{}', 10`);
     expect(plan).toContain("hashed SubPlan");
     expect(plan).not.toContain("Seq Scan");
   },
 );
+
+test.each([
+  ["payments of loans", selectOfLoans, "'{}', now(), now()", /Index.* using \S*payment_booking\S*source_loan_number/],
+  ["whether a lender has parts", selectHasParts, "", /using payment_booking_part_of/],
+  ["payments with parts", selectWithParts, "'{}', '{}', '{}'", /using payment_booking_part_of/],
+])(
+  "the plan that reads %s, prepared on empty tables, uses an index",
+  { tags: "one-node-plan" },
+  async (_what, { text }, values, index) => {
+    const plan = await genericPlan(database.pool, text, [`'${newId()}'`, values].filter(Boolean).join(", "));
+    expect(plan).toMatch(index);
+    expect(plan).not.toContain("Seq Scan on payment_booking");
+  },
+);
+
+test("the plan that reads leftovers, prepared on empty tables, sorts nothing", { tags: "one-node-plan" }, async () => {
+  const values = `'${newId()}', '${newId()}', '', '${newId()}', 2000`;
+  const plan = await genericPlan(database.pool, selectLeftovers.text, values);
+  expect(plan).toContain("reconciliation_leftover_pkey");
+  expect(plan).not.toMatch(/Seq Scan|Sort/);
+});
 
 /** The entities whose rows this test writes. The tests of reconciliations read the other entities. */
 const WRITTEN_ENTITIES: PackageSchema["entities"] = [

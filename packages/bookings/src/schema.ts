@@ -9,10 +9,12 @@ import { migration0005 } from "./migrations/0005-payment-reversals.ts";
 import { migration0006 } from "./migrations/0006-reconciliation.ts";
 import { migration0007 } from "./migrations/0007-row-rules.ts";
 import { migration0008 } from "./migrations/0008-rates-parts-and-cycles.ts";
+import { migration0009 } from "./migrations/0009-reconciliation-lists.ts";
 import { migration0010 } from "./migrations/0010-gone-differences.ts";
 import { migration0011 } from "./migrations/0011-reconciliations-as-evidence.ts";
 import { ReconciliationDifferenceEntity } from "./reconciliation/difference.ts";
 import { ReconciliationGoneEntity, ReconciliationMarkEntity } from "./reconciliation/gone.ts";
+import { ReconciliationLeftoverEntity } from "./reconciliation/leftover.ts";
 import { ReconciliationRowEntity } from "./reconciliation/reconciliation-row.ts";
 import { ReconciliationRunEntity } from "./reconciliation/reconciliation-run.ts";
 
@@ -252,6 +254,7 @@ export const bookingsSchema: PackageSchema = {
     AnchorEntity,
     ReconciliationRunEntity,
     ReconciliationRowEntity,
+    ReconciliationLeftoverEntity,
     ReconciliationDifferenceEntity,
     ReconciliationMarkEntity,
     ReconciliationGoneEntity,
@@ -267,6 +270,7 @@ export const bookingsSchema: PackageSchema = {
     { name: "0008-rates-parts-and-cycles", statements: migration0008 },
     { name: "0010-gone-differences", statements: migration0010 },
     { name: "0011-reconciliations-as-evidence", statements: migration0011 },
+    { name: "0009-reconciliation-lists", statements: migration0009 },
   ],
   appendOnly: [
     "ledger.account",

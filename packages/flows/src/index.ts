@@ -130,7 +130,12 @@ export {
   ReconciliationRunningError,
   type ReconcileRequest,
 } from "./reconciliation/reconcile.ts";
-export { confirmMissing, type ConfirmedPage, type UnconfirmedRow } from "./reconciliation/confirm-missing.ts";
+export {
+  confirmMissing,
+  type ConfirmedPage,
+  type ConfirmingRules,
+  type UnconfirmedRow,
+} from "./reconciliation/confirm-missing.ts";
 export { recordMessageReports } from "./link/record-message-reports.ts";
 export { type OtpChannel, type OtpDeps, OtpNotAcceptedError, sendOtp } from "./message/send-otp.ts";
 export { MessageNotAcceptedError, sendPaymentLink } from "./link/send-payment-link.ts";

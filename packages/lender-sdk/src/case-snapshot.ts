@@ -33,6 +33,8 @@ export interface BookedPayment {
   readonly mode: string;
   readonly paidAt: string;
   readonly linkId: string | null;
+  /** The reference of the payment that this payment completes. Null for a payment of its own. */
+  readonly partOf: string | null;
   readonly recordedAt: string;
   readonly reversals: readonly PaymentReversal[];
 }

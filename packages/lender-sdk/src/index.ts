@@ -75,6 +75,7 @@ export type { EventKey, LockedLoan, ReceiverStorage } from "./receiver-storage.t
 export type {
   DifferingPayment,
   MissingPayment,
+  PaymentOfOtherTime,
   PaymentToReconcile,
   PaymentTotal,
   ReconciledBooking,

@@ -25,6 +25,8 @@ export interface CapturedPayment {
   readonly mode: string;
   /** The payment link that the borrower paid by, if any. */
   readonly linkId?: string | null;
+  /** The reference of a payment of the loan that was booked too low: this payment is the rest of it. */
+  readonly partOf?: string | null;
   /** Set this to true to confirm that the amount is in major units, although it looks like minor units. */
   readonly amountIsMajorUnits?: boolean;
 }
@@ -35,6 +37,8 @@ export interface Booking extends Answer {
   readonly outstandingAfter: Amount;
   readonly status: CaseStatus;
   readonly reference: string;
+  /** The reference of the payment that this payment completes. Null for a payment of its own. */
+  readonly partOf: string | null;
   /** The sequence of this payment's `payment.collected` event. */
   readonly sequence: number;
   readonly totalCollected: Amount;
@@ -92,8 +96,8 @@ export class ReferenceConflictError extends ProblemError {
 
 /** Builds the request's body. Throws InvalidAmountError. */
 export function bodyOfPayment(payment: CapturedPayment): Record<string, unknown> {
-  const { amount, reference, paidAt, mode, linkId, amountIsMajorUnits } = payment;
-  return { amount: new AmountLiteral(amount, "amount"), reference, paidAt, mode, linkId, amountIsMajorUnits };
+  const { amount, reference, paidAt, mode, linkId, partOf, amountIsMajorUnits } = payment;
+  return { amount: new AmountLiteral(amount, "amount"), reference, paidAt, mode, linkId, partOf, amountIsMajorUnits };
 }
 
 /** Returns the original booking from a 409. Throws ReferenceConflictError if that booking is of a different payment. */

@@ -38,6 +38,8 @@ export interface ReportedPayment {
 /** A payment as it is booked. */
 export interface ReconciledBooking {
   readonly loan: string;
+  readonly reference: string;
+  /** The booked amount, with its parts. */
   readonly amount: Amount;
   /** The part of the amount that was reversed. */
   readonly reversedAmount: Amount;
@@ -80,6 +82,15 @@ export interface DifferingPayment {
   readonly ours: ReconciledBooking;
 }
 
+/** A payment that you report, where your row or the booked payment has a time outside the window. */
+export interface PaymentOfOtherTime {
+  readonly loan: string;
+  readonly reference: string;
+  readonly yours: ReportedPayment;
+  /** Null if the payment is not booked. */
+  readonly ours: ReconciledBooking | null;
+}
+
 /** A row that could not be compared. */
 export interface RejectedPayment {
   readonly index: number;
@@ -110,9 +121,11 @@ export interface ReconciliationRun {
     readonly matched: number;
     readonly onlyYours: number;
     readonly onlyOurs: number;
+    readonly referenceDiffers: number;
     readonly amountDiffers: number;
     readonly onOtherLoan: number;
     readonly otherDay: number;
+    readonly outsideWindow: number;
     readonly reversed: number;
     readonly rejected: number;
   };
@@ -134,12 +147,16 @@ export interface Reconciliation extends ReconciliationRun, Answer {
   readonly success: true;
   readonly onlyYours: readonly MissingPayment[];
   readonly onlyOurs: readonly UnreportedPayment[];
+  /** Payments that are probably booked on the same loan under another reference. */
+  readonly referenceDiffers: readonly DifferingPayment[];
   readonly amountDiffers: readonly DifferingPayment[];
   readonly onOtherLoan: readonly DifferingPayment[];
-  readonly otherDay: readonly DifferingPayment[];
+  readonly otherDay: readonly PaymentOfOtherTime[];
+  /** Rows more than a day outside the window, perhaps because a date was misread. */
+  readonly outsideWindow: readonly PaymentOfOtherTime[];
   readonly reversed: readonly DifferingPayment[];
   readonly rejected: readonly RejectedPayment[];
-  /** The changes since the previous run of the same window, or null if this is the first one. */
+  /** The changes since the last run of the same window that has loans in common and matched a payment, or null. */
   readonly previous: {
     readonly runId: string;
     /** Null if a list of one of the two runs has more than 10,000 entries: only 10,000 are stored. */

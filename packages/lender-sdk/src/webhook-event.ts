@@ -72,6 +72,8 @@ export interface EventData {
     readonly mode: string;
     readonly paidAt: string;
     readonly linkId: string | null;
+    /** The reference of the payment that this payment completes. Null for a payment of its own. */
+    readonly partOf: string | null;
     readonly visitId: string | null;
     readonly attribution: "exact" | "inferred" | "none";
     readonly excessAmount: Amount;

@@ -57,6 +57,7 @@ const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["MissingPayment", "MissingPayment"],
   ["UnreportedPayment", "UnreportedPayment"],
   ["DifferingPayment", "DifferingPayment"],
+  ["PaymentOfOtherTime", "PaymentOfOtherTime"],
   ["RejectedPayment", "RejectedPayment"],
   ["ReportedPayment", "ReportedPayment"],
   ["BookedPayment", "ReconciledBooking"],

@@ -45,6 +45,7 @@ export interface Confirmation {
   paidAt: string;
   mode: string;
   linkId?: string;
+  partOf?: string;
 }
 
 /** The body of `reverse` (contract: Payment reversal request). `amount` is in major units. */

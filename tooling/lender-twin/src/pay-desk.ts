@@ -5,7 +5,7 @@ import { confirmUntilAnswered, isBooked } from "./until-answered.ts";
 import type { MintedLink } from "./mint-endpoint.ts";
 
 /** A payment that the lender captured on a link. `amount` is in major units. */
-export interface Capture extends Required<Confirmation> {
+export interface Capture extends Omit<Required<Confirmation>, "partOf"> {
   sourceLoanNumber: string;
   /** The confirmation's bytes: made once, and sent in every attempt. */
   body: string;
@@ -71,7 +71,7 @@ export class PayDesk {
     const minor = amount === undefined ? link.amountMinor - link.capturedMinor : toMinor(amount, currency);
     if (minor <= 0n) throw new NothingToPayError(linkId);
     link.capturedMinor += minor;
-    const confirmation: Required<Confirmation> = {
+    const confirmation: Omit<Required<Confirmation>, "partOf"> = {
       amount: toWire(minor, currency),
       reference: `pay_${randomBytes(9).toString("hex")}`,
       paidAt: paidAt.toISOString(),

@@ -1,4 +1,5 @@
 import type { CurrencyCode } from "@collections/money";
+import { LoanSample } from "./loan-sample.ts";
 
 /** A payment as a row of the lender's file reports it. */
 export interface ReportedPayment {
@@ -29,8 +30,25 @@ export interface BookedPayment {
   readonly paidAt: Date;
 }
 
-/** One item of the two ordered streams: a row of the lender, or a booked payment. */
-export type ComparedItem = { readonly row: ReportedPayment } | { readonly payment: BookedPayment };
+/**
+ * One item of the two ordered streams: a row of the lender, or a booked payment. `hasParts` says that other bookings are
+ * parts of the payment.
+ */
+export type ComparedItem =
+  | { readonly row: ReportedPayment }
+  | { readonly payment: BookedPayment; readonly hasParts?: boolean };
+
+/**
+ * An item that is compared with the other leftovers of its loan:
+ * - `row`: a row without a payment of the same reference;
+ * - `payment`: a payment without a row, not reversed in full, at most a day outside the window;
+ * - `pair`: a row and its payment, which has parts;
+ * - `taken`: a payment that belongs to a row, and lies more than a day outside the window.
+ */
+export type Leftover =
+  | { readonly kind: "row"; readonly row: ReportedPayment }
+  | { readonly kind: "payment" | "taken"; readonly payment: BookedPayment }
+  | { readonly kind: "pair"; readonly row: ReportedPayment; readonly payment: BookedPayment };
 
 /**
  * The lists of differences. Each row and each payment that does not match is in exactly one list.
@@ -42,9 +60,11 @@ export type ComparedItem = { readonly row: ReportedPayment } | { readonly paymen
 export const DIFFERENCE_LISTS = [
   "onlyYours",
   "onlyOurs",
+  "referenceDiffers",
   "amountDiffers",
   "onOtherLoan",
   "otherDay",
+  "outsideWindow",
   "reversed",
   "rejected",
 ] as const;
@@ -57,8 +77,12 @@ export interface FoundDifference {
   readonly list: DifferenceList;
   readonly row: ReportedPayment | null;
   readonly payment: BookedPayment | null;
-  /** For a rejected row: the position of the earlier row with the same loan and reference. */
+  /** For a rejected row: the position of the earlier row with the same loan, reference and amount. */
   readonly duplicateOf?: number;
+  /** For a rejected row: the positions of the first rows with its loan and reference, whose amounts differ. */
+  readonly conflicting?: readonly number[];
+  /** For a rejected row: the loan has more rows or payments than are compared. */
+  readonly isOverLimit?: true;
 }
 
 /** The number and the sum of payments in one currency. */
@@ -68,6 +92,12 @@ export interface CurrencyTotal {
   readonly amountMinor: bigint;
 }
 
+/** The result of a step of a comparison. */
+export interface Compared {
+  readonly differences: FoundDifference[];
+  readonly leftovers: Leftover[];
+}
+
 /** The matches of a comparison, and the counts and sums of both sides. */
 export interface ComparisonTotals {
   readonly matched: number;
@@ -75,6 +105,8 @@ export interface ComparisonTotals {
   readonly yours: readonly CurrencyTotal[];
   /** The booked payments of the window, net of reversals. Payments that were reversed in full are not counted. */
   readonly ours: readonly CurrencyTotal[];
+  /** A sample of the loans of the rows, see LoanSample. Absent in runs of earlier versions. */
+  readonly loans?: readonly string[];
 }
 
 /** A period of time. `from` is included, `to` is not. */
@@ -83,224 +115,197 @@ export interface ReconciliationWindow {
   readonly to: Date;
 }
 
-/**
- * The maximum number of rows without a payment, and of payments without a row, that one reference may have. A reference
- * with more of them does not identify a payment: CASH, for example. Its rows and payments are not compared across
- * loans. This bounds the memory of a comparison.
- */
-const MOST_UNPAIRED = 1_000;
+/** The maximum number of rows that are kept of one loan and reference. */
+const MOST_ROWS_OF_A_KEY = 1_000;
+const CONFLICTS_NAMED = 10;
+const DAY_MS = 86_400_000;
 
 /**
- * Compares the rows of a lender with booked payments. Both come as one stream, ordered by reference, then by loan.
- * Within one reference and loan, the rows come first, in the order of their positions, and then the payments. The
- * comparison stores only the unpaired items of the current reference.
+ * The first step of a comparison: finds rows and payments with the same loan and reference. Both come as one stream,
+ * ordered by reference, then by loan. Within one reference and loan, the rows come first, in the order of their
+ * positions, and then the payments. The memory does not grow with the number of items.
  *
  * The rules; the first rule that applies decides:
- * 1. A row is `rejected` if an earlier row has the same loan and reference.
- * 2. A row and a payment with the same loan and reference belong together. If a part of the payment was reversed and the
- *    row has another amount than the rest, they are `reversed`; with any other difference in amount or currency,
- *    `amountDiffers`; if the payment or the row is outside the window, `otherDay`; else they match.
- * 3. A payment that was reversed in full and has no row is ignored.
- * 4. An unpaired row and an unpaired payment with the same reference are `onOtherLoan`: first the pairs with the same
- *    amount, and then the last row and the last payment if one of each is left. `pairElsewhere` adds payments of other
- *    days.
- * 5. An unpaired row is `onlyYours`. An unpaired payment of the window is `onlyOurs`, and other payments are ignored.
+ * 1. A row is `rejected` if an earlier row has the same loan, reference and amount.
+ * 2. If rows have the same loan and reference and different amounts, nobody but the lender knows whether they are parts of
+ *    one payment. All of them are `rejected`, except one if the reference is booked: the row with the booked amount, or
+ *    else the first row.
+ * 3. A row and a payment with the same loan and reference belong together. If the payment has parts, the pair is left over
+ *    for `pairOnLoan`. Otherwise `listOf` decides.
+ * 4. A payment that was reversed in full and has no row is ignored.
+ * 5. Other rows and payments are left over for `pairOnLoan`.
  *
  * @example
  * const day = { from: new Date("2026-11-20T18:30:00Z"), to: new Date("2026-11-21T18:30:00Z") };
  * const comparison = new Comparison(day);
- * const differences = items.flatMap((item) => comparison.add(item));
- * differences.push(...comparison.end());
- * console.log(comparison.totals().matched);
+ * for (const item of items) comparison.add(item);
+ * comparison.end();
+ * const { differences, leftovers } = comparison.take();
+ * console.log(comparison.totals().matched, differences.length, leftovers.length);
  */
 export class Comparison {
   readonly #window: ReconciliationWindow;
   readonly #yours = new Totals();
   readonly #ours = new Totals();
+  readonly #loans = new LoanSample();
   #matched = 0;
-  #found: FoundDifference[] = [];
-  /** The row of the current reference and loan that has no payment yet. */
-  #row: ReportedPayment | undefined;
-  #key: { readonly reference: string; readonly loan: string; readonly firstPosition: number | undefined } | undefined;
-  #unpairedRows: ReportedPayment[] = [];
-  #unpairedPayments: BookedPayment[] = [];
-  #isCommon = false;
+  #differences: FoundDifference[] = [];
+  #leftovers: Leftover[] = [];
+  #key: { readonly reference: string; readonly loan: string } | undefined;
+  /** The rows of the current key that have no payment yet. */
+  #rows: ReportedPayment[] = [];
 
   constructor(window: ReconciliationWindow) {
     this.#window = window;
   }
 
-  /** Takes the next item of the stream. Returns the differences that no later item can change. */
-  add(item: ComparedItem): FoundDifference[] {
+  /** Takes the next item of the stream. */
+  add(item: ComparedItem): void {
+    const key = "row" in item ? item.row : item.payment;
+    if (this.#key?.reference !== key.reference || this.#key.loan !== key.loan) {
+      this.#endKey();
+      this.#key = { reference: key.reference, loan: key.loan };
+    }
     if ("row" in item) this.#addRow(item.row);
-    else this.#addPayment(item.payment);
-    return this.#drain();
+    else this.#addPayment(item.payment, item.hasParts ?? false);
   }
 
-  /** Returns the differences of the last reference. Call it once, after the last item. */
-  end(): FoundDifference[] {
-    this.#endLoan();
-    this.#endReference();
-    return this.#drain();
+  /** Ends the last reference. Call it once, after the last item. */
+  end(): void {
+    this.#endKey();
+  }
+
+  /** Returns and forgets what was found since the last call. Later items do not change it. */
+  take(): Compared {
+    return { differences: this.#differences.splice(0), leftovers: this.#leftovers.splice(0) };
+  }
+
+  /** Counts rows that `pairOnLoan` has matched, and changes the sums of the payments by its corrections. */
+  correct(matched: number, ours: readonly CurrencyTotal[]): void {
+    this.#matched += matched;
+    for (const { currency, count, amountMinor } of ours) this.#ours.add(currency, amountMinor, count);
   }
 
   /** Returns the matches, and the counts and sums of everything that was added. */
   totals(): ComparisonTotals {
-    return { matched: this.#matched, yours: this.#yours.byCurrency(), ours: this.#ours.byCurrency() };
+    return {
+      matched: this.#matched,
+      yours: this.#yours.byCurrency(),
+      ours: this.#ours.byCurrency(),
+      loans: this.#loans.hashes(),
+    };
   }
 
   #addRow(row: ReportedPayment): void {
-    const isRepeated = this.#moveTo(row);
-    if (isRepeated && this.#key?.firstPosition !== undefined) {
-      this.#found.push({ list: "rejected", row, payment: null, duplicateOf: this.#key.firstPosition });
+    const first = this.#rows[0];
+    if (first && isSameMoney(first, row)) {
+      this.#differences.push({ list: "rejected", row, payment: null, duplicateOf: first.position });
+    } else if (this.#rows.length >= MOST_ROWS_OF_A_KEY) {
+      this.#reject([row]);
+    } else {
+      if (!first) this.#loans.add(row.loan);
+      this.#rows.push(row);
+    }
+  }
+
+  #addPayment(payment: BookedPayment, hasParts: boolean): void {
+    const netMinor = netOf(payment);
+    if (netMinor > 0n && isIn(this.#window, payment.paidAt)) this.#ours.add(payment.currency, netMinor);
+    const [first] = this.#rows;
+    if (first) {
+      const row = this.#rows.find((one) => isSameMoney(one, { ...payment, amountMinor: netMinor })) ?? first;
+      this.#reject(this.#rows.filter((one) => one !== row));
+      this.#rows = [];
+      this.#yours.add(row.currency, row.amountMinor);
+      this.#compare(row, payment, hasParts);
+    } else if (netMinor > 0n && !isFar(this.#window, payment.paidAt)) {
+      this.#leftovers.push({ kind: "payment", payment });
+    }
+  }
+
+  #compare(row: ReportedPayment, payment: BookedPayment, hasParts: boolean): void {
+    if (hasParts) {
+      this.#leftovers.push({ kind: "pair", row, payment });
       return;
     }
-    this.#key = { reference: row.reference, loan: row.loan, firstPosition: row.position };
-    this.#yours.add(row.currency, row.amountMinor);
-    this.#row = row;
-  }
-
-  #addPayment(payment: BookedPayment): void {
-    this.#moveTo(payment);
-    const netMinor = payment.amountMinor - payment.reversedMinor;
-    if (netMinor > 0n && isIn(this.#window, payment.paidAt)) this.#ours.add(payment.currency, netMinor);
-    if (this.#row) {
-      this.#compare(this.#row, payment);
-      this.#row = undefined;
-    } else if (netMinor > 0n) {
-      this.#keepUnpaired(this.#unpairedPayments, payment);
-    }
-  }
-
-  /**
-   * Call it with the key of each item. Ends the previous loan, and the previous reference, if the item has another one.
-   * Returns true if the item has the same loan and reference as the previous item.
-   */
-  #moveTo({ reference, loan }: { readonly reference: string; readonly loan: string }): boolean {
-    const isSameReference = this.#key?.reference === reference;
-    if (isSameReference && this.#key?.loan === loan) return true;
-    this.#endLoan();
-    if (!isSameReference) this.#endReference();
-    this.#key = { reference, loan, firstPosition: undefined };
-    return false;
-  }
-
-  #endLoan(): void {
-    if (this.#row) this.#keepUnpaired(this.#unpairedRows, this.#row);
-    this.#row = undefined;
-  }
-
-  #endReference(): void {
-    if (!this.#isCommon) this.#pairAcrossLoans();
-    this.#reportUnpaired();
-    this.#isCommon = false;
-  }
-
-  #keepUnpaired<Item>(items: Item[], item: Item): void {
-    items.push(item);
-    if (items.length > MOST_UNPAIRED) this.#isCommon = true;
-    if (this.#isCommon) this.#reportUnpaired();
-  }
-
-  #reportUnpaired(): void {
-    for (const row of this.#unpairedRows.splice(0)) this.#found.push({ list: "onlyYours", row, payment: null });
-    for (const payment of this.#unpairedPayments.splice(0)) {
-      if (isIn(this.#window, payment.paidAt)) this.#found.push({ list: "onlyOurs", row: null, payment });
-    }
-  }
-
-  #pairAcrossLoans(): void {
-    const byAmount = Map.groupBy(this.#unpairedPayments, amountKeyOf);
-    for (const row of this.#unpairedRows) {
-      const payment = byAmount.get(amountKeyOf({ ...row, reversedMinor: 0n }))?.shift();
-      if (payment) this.#pair(row, payment);
-    }
-    const [[row, anotherRow], [payment, anotherPayment]] = [this.#unpairedRows, this.#unpairedPayments];
-    if (row && payment && !anotherRow && !anotherPayment) this.#pair(row, payment);
-  }
-
-  #pair(row: ReportedPayment, payment: BookedPayment): void {
-    this.#found.push({ list: "onOtherLoan", row, payment });
-    this.#unpairedRows = this.#unpairedRows.filter((one) => one !== row);
-    this.#unpairedPayments = this.#unpairedPayments.filter((one) => one !== payment);
-  }
-
-  #compare(row: ReportedPayment, payment: BookedPayment): void {
+    if (isFar(this.#window, payment.paidAt)) this.#leftovers.push({ kind: "taken", payment });
     const list = listOf(row, payment, this.#window);
-    if (list) this.#found.push({ list, row, payment });
+    if (list) this.#differences.push({ list, row, payment });
     else this.#matched += 1;
   }
 
-  #drain(): FoundDifference[] {
-    if (this.#found.length === 0) return [];
-    return this.#found.splice(0);
+  #endKey(): void {
+    const [row, another] = this.#rows;
+    if (another) this.#reject(this.#rows);
+    else if (row) {
+      this.#yours.add(row.currency, row.amountMinor);
+      this.#leftovers.push({ kind: "row", row });
+    }
+    this.#rows = [];
+  }
+
+  /** Rejects rows of the current key because the amounts of its rows differ. */
+  #reject(rows: readonly ReportedPayment[]): void {
+    const conflicting = this.#rows.slice(0, CONFLICTS_NAMED).map(({ position }) => position);
+    for (const row of rows) this.#differences.push({ list: "rejected", row, payment: null, conflicting });
   }
 }
 
-/** Returns the list of a row and a payment with the same loan and reference; undefined if they match. */
-function listOf(
+/** Returns the list of a row and a payment that belong together; undefined if they match. */
+export function listOf(
   row: ReportedPayment,
   payment: BookedPayment,
   window: ReconciliationWindow,
 ): DifferenceList | undefined {
-  const isSameAmount =
-    row.currency === payment.currency && row.amountMinor === payment.amountMinor - payment.reversedMinor;
-  if (!isSameAmount) return payment.reversedMinor > 0n ? "reversed" : "amountDiffers";
-  const isInWindow = isIn(window, payment.paidAt) && (row.paidAt === null || isIn(window, row.paidAt));
-  return isInWindow ? undefined : "otherDay";
+  if (!isSameMoney(row, { ...payment, amountMinor: netOf(payment) })) {
+    return payment.reversedMinor > 0n ? "reversed" : "amountDiffers";
+  }
+  return listOfDay(row, window) ?? (isIn(window, payment.paidAt) ? undefined : "otherDay");
 }
 
-function isIn({ from, to }: ReconciliationWindow, at: Date): boolean {
+/** Returns the list of a row whose own time lies outside the window; undefined for any other row. */
+export function listOfDay({ paidAt }: ReportedPayment, window: ReconciliationWindow): DifferenceList | undefined {
+  if (paidAt === null || isIn(window, paidAt)) return undefined;
+  return isFar(window, paidAt) ? "outsideWindow" : "otherDay";
+}
+
+/** Tells whether a time is in a window. */
+export function isIn({ from, to }: ReconciliationWindow, at: Date): boolean {
   return from <= at && at < to;
 }
 
-/**
- * Pairs rows that have no payment with payments on other loans that were paid on other days: a row and a payment with the
- * same reference and amount. Such a row becomes `onOtherLoan`. Otherwise the lender would confirm the payment twice. A
- * payment with another amount does not pair: it may be another part of a payment that was divided among loans. `missing`
- * has differences of the list `onlyYours`, and `elsewhere` the payments on other loans with the references of their rows.
- *
- * @example
- * const missing = comparison.end().filter(({ list }) => list === "onlyYours");
- * const references = missing.map(({ row }) => row!.reference);
- * const elsewhere = await paymentsElsewhere(tx, { lenderId, runId }, window, references);
- * const differences = pairElsewhere(missing, elsewhere);
- */
-export function pairElsewhere(
-  missing: readonly FoundDifference[],
-  elsewhere: readonly BookedPayment[],
-): FoundDifference[] {
-  const unpaired = Map.groupBy(elsewhere, (payment) => `${payment.reference} ${amountKeyOf(payment)}`);
-  return missing.map((difference) => {
-    const row = difference.row!;
-    const payment = unpaired.get(`${row.reference} ${amountKeyOf({ ...row, reversedMinor: 0n })}`)?.shift();
-    return payment ? { list: "onOtherLoan", row, payment } : difference;
-  });
+/** Tells whether a time is more than a day before or after a window. */
+export function isFar({ from, to }: ReconciliationWindow, at: Date): boolean {
+  return at.getTime() < from.getTime() - DAY_MS || at.getTime() >= to.getTime() + DAY_MS;
 }
 
-function amountKeyOf({
-  currency,
-  amountMinor,
-  reversedMinor,
-}: Pick<BookedPayment, "currency" | "amountMinor" | "reversedMinor">): string {
-  return `${currency} ${amountMinor - reversedMinor}`;
+/** Returns the amount of a payment without the part that was reversed. */
+export function netOf({ amountMinor, reversedMinor }: BookedPayment): bigint {
+  return amountMinor - reversedMinor;
+}
+
+type Money = Pick<ReportedPayment, "currency" | "amountMinor">;
+
+function isSameMoney(one: Money, other: Money): boolean {
+  return one.currency === other.currency && one.amountMinor === other.amountMinor;
 }
 
 /** Counts and sums of payments, by currency. */
 class Totals {
   readonly #byCurrency = new Map<CurrencyCode, { count: number; amountMinor: bigint }>();
 
-  add(currency: CurrencyCode, amountMinor: bigint): void {
+  add(currency: CurrencyCode, amountMinor: bigint, count = 1): void {
     const total = this.#byCurrency.get(currency);
-    if (total === undefined) this.#byCurrency.set(currency, { count: 1, amountMinor });
+    if (total === undefined) this.#byCurrency.set(currency, { count, amountMinor });
     else {
-      total.count += 1;
+      total.count += count;
       total.amountMinor += amountMinor;
     }
   }
 
   byCurrency(): CurrencyTotal[] {
     return [...this.#byCurrency]
+      .filter(([, { count }]) => count > 0)
       .map(([currency, total]) => ({ currency, ...total }))
       .toSorted((one, other) => (one.currency < other.currency ? -1 : 1));
   }

@@ -35,6 +35,8 @@ export const ReconciliationDifferenceEntity = defineEntity({
     isLoanKnown: p.boolean(),
     bookingId: p.uuid().strictNullable(),
     bookedLoan: p.text().strictNullable(),
+    /** The reference of the payment. Null without a payment, and in runs of earlier versions. */
+    bookedReference: p.text().strictNullable(),
     bookedMinor: p.bigint().strictNullable(),
     reversedMinor: p.bigint().strictNullable(),
     bookedCurrency: p.character().length(3).$type<CurrencyCode>().strictNullable(),

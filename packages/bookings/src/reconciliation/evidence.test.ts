@@ -1,3 +1,4 @@
+import { DIFFERENCE_LISTS, type DifferenceList } from "./comparison.ts";
 import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
 import { currency } from "@collections/money";
 import { directUrl, testDatabase, withoutTriggers } from "@collections/testing";
@@ -42,6 +43,7 @@ function differenceOf(run: RunKey, place: number): ReconciliationDifference {
     isLoanKnown: true,
     bookingId: null,
     bookedLoan: null,
+    bookedReference: null,
     bookedMinor: null,
     reversedMinor: null,
     bookedCurrency: null,
@@ -57,7 +59,7 @@ async function storeRun(count: number): Promise<RunKey & { readonly digest: Buff
   const hash = new RunDigest(run);
   hash.add(differences);
   const digest = hash.end();
-  const lists = { onlyYours: 0, onlyOurs: 0, amountDiffers: 0, onOtherLoan: 0, otherDay: 0, reversed: 0, rejected: 0 };
+  const lists = Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, 0])) as Record<DifferenceList, number>;
   await transaction(database.em(), async (tx) => {
     recordDifferences(tx, run, differences);
     recordGone(tx, run, [{ place: 0, list: "onlyOurs", loan: "LN", reference: "utr" }]);

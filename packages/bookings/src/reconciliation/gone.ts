@@ -1,11 +1,11 @@
 import { type EntityManager, oneLenderInsert, query, send, statement, tableOf, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { DifferenceList, FoundDifference } from "./comparison.ts";
+import type { DifferenceList } from "./comparison.ts";
 import type { RunKey } from "./reconciliation-row.ts";
 
 /**
- * A loan and reference, while a run is made. `previous` is a difference of the previous run. `found` is a row of this run
- * that could not be compared, so its previous difference is not gone.
+ * A loan and reference, while a run is made. `previous` is a difference of the previous run. `found` is a difference of this
+ * run, or a row that could not be compared, so its previous difference is not gone.
  */
 export const ReconciliationMarkEntity = defineEntity({
   name: "ReconciliationMark",
@@ -63,7 +63,8 @@ export async function markPrevious(tx: Tx, { lenderId, runId }: RunKey, previous
 }
 
 /**
- * Adds marks to a run: rows that could not be compared.
+ * Adds marks to a run: differences that it found, and rows that could not be compared. `position` is another one for each
+ * mark of a run.
  *
  * @example
  * markFound(tx, { lenderId, runId }, [{ loan: "LN-1001", reference: "UTR402812345678", position: 7 }]);
@@ -106,88 +107,25 @@ export async function* marksOf(tx: Tx, { lenderId, runId }: RunKey): AsyncGenera
 }
 
 /**
- * Finds the differences of the previous run that the current run does not find. Merges both in the order of their
- * references, so it stores only the loans of one reference. `pages` has the marks of the run.
+ * Yields the differences of the previous run that the current run does not find. `pages` has the marks of the run, in the
+ * order of `marksOf`: of one loan and reference, those of the kind `found` come first.
  *
  * @example
- * const finder = new GoneFinder(marksOf(tx, { lenderId, runId }));
- * const gone = await finder.add(comparison.end());
- * gone.push(...(await finder.end()));
+ * for await (const gone of goneByMarks(marksOf(tx, { lenderId, runId }))) recordGone(tx, { lenderId, runId }, gone);
  */
-export class GoneFinder {
-  readonly #pages: AsyncIterator<readonly ReconciliationMark[]>;
-  #page: readonly ReconciliationMark[] = [];
-  #next = 0;
-  #isAtEnd = false;
-  /** The reference of the last difference, and the loans with which the run has found it. */
-  #reference: string | undefined;
-  readonly #loans = new Set<string>();
-  /** The last mark of the kind `found`. */
-  #found: ReconciliationMark | undefined;
-
-  constructor(pages: AsyncIterator<readonly ReconciliationMark[]>) {
-    this.#pages = pages;
-  }
-
-  /**
-   * Takes differences in the order of their references, as `Comparison` returns them. Returns differences that are gone.
-   */
-  async add(differences: readonly FoundDifference[]): Promise<GoneDifference[]> {
+export async function* goneByMarks(
+  pages: AsyncIterable<readonly ReconciliationMark[]>,
+): AsyncGenerator<GoneDifference[]> {
+  let found: ReconciliationMark | undefined;
+  for await (const page of pages) {
     const gone: GoneDifference[] = [];
-    for (const { list, row, payment } of differences) {
-      // The comparison rejects only repeated rows. The first row of the same payment counts.
-      if (list === "rejected") continue;
-      const { reference, loan } = (row ?? payment)!;
-      if (reference !== this.#reference) {
-        if (this.#reference !== undefined) await this.#settle(gone);
-        this.#reference = reference;
-        this.#loans.clear();
-      }
-      this.#loans.add(loan);
-    }
-    return gone;
-  }
-
-  /** Returns the last differences that are gone. Call it once, after the last difference. */
-  async end(): Promise<GoneDifference[]> {
-    const gone: GoneDifference[] = [];
-    if (this.#reference !== undefined) await this.#settle(gone);
-    this.#reference = undefined;
-    this.#loans.clear();
-    await this.#settle(gone);
-    return gone;
-  }
-
-  /** Judges the marks up to the current reference, or all marks if there is none. */
-  async #settle(gone: GoneDifference[]): Promise<void> {
-    for (let mark = await this.#peek(); mark; mark = await this.#peek()) {
-      if (this.#reference !== undefined && isBefore(this.#reference, mark.reference)) return;
-      this.#next += 1;
+    for (const mark of page) {
       const { kind, reference, loan, place, list } = mark;
-      if (kind === "found") this.#found = mark;
-      else if (!this.#isFound(mark)) gone.push({ place, list, loan, reference });
+      if (kind === "found") found = mark;
+      else if (found?.reference !== reference || found.loan !== loan) gone.push({ place, list, loan, reference });
     }
+    yield gone;
   }
-
-  #isFound({ reference, loan }: ReconciliationMark): boolean {
-    if (reference === this.#reference && this.#loans.has(loan)) return true;
-    return this.#found?.reference === reference && this.#found.loan === loan;
-  }
-
-  async #peek(): Promise<ReconciliationMark | undefined> {
-    if (this.#next === this.#page.length && !this.#isAtEnd) {
-      const { value, done } = await this.#pages.next();
-      this.#isAtEnd = done ?? false;
-      this.#page = this.#isAtEnd ? [] : value;
-      this.#next = 0;
-    }
-    return this.#page[this.#next];
-  }
-}
-
-/** Compares in the order of PostgreSQL's collation "C": by the bytes of UTF-8. */
-function isBefore(one: string, other: string): boolean {
-  return one !== other && Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 }
 
 /**

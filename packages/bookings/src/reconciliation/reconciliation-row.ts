@@ -54,8 +54,8 @@ const DAY_MS = 86_400_000;
 const PAID_AFTER_ID_MS = 2 * 3_600_000;
 const PAYMENTS_A_PAGE = 20_000;
 const ITEMS_A_PAGE = 2_000;
-/** A reference that is booked on more loans than this does not identify a payment. */
-const MOST_LOANS = 10;
+/** How many bookings of one reference are looked up. */
+const MOST_LOANS = 50;
 
 /**
  * Adds rows of the lender to a run.
@@ -109,38 +109,50 @@ export async function stageDistantPayments(
   const { from, to } = aDayAround(window);
   const [loans, references] = [keys.map(({ loan }) => loan), keys.map(({ reference }) => reference)];
   const values = [run.lenderId, loans, references, from.toISOString(), to.toISOString()];
-  const distant = await query<BookedPayment>(tx, selectDistant, values);
-  const staged = distant.map(({ bookingId, ...payment }): Staged => ({
-    ...run,
-    ...payment,
-    id: bookingId,
-    position: null,
-    mode: null,
-    isLoanKnown: true,
-  }));
+  stageBooked(tx, run, await query<BookedPayment>(tx, selectDistant, values));
+}
+
+/**
+ * Adds booked payments to a run.
+ *
+ * @example
+ * stageBooked(tx, { lenderId, runId }, payments);
+ */
+export function stageBooked(tx: Tx, run: RunKey, payments: readonly BookedPayment[]): void {
+  const staged = payments.map(
+    ({ bookingId, loan, reference, amountMinor, reversedMinor, currency, paidAt }): Staged => ({
+      ...run,
+      id: bookingId,
+      loan,
+      reference,
+      amountMinor,
+      reversedMinor,
+      currency,
+      paidAt,
+      position: null,
+      mode: null,
+      isLoanKnown: true,
+    }),
+  );
   insertStaged(tx, run, staged);
 }
 
 /**
- * Returns the booked payments of a lender, on any loan, that have one of these references and were paid more than a day
- * before or after the window. Payments that were reversed in full are left out. A reference that is booked on more than
- * ten loans does not identify a payment (CASH, for example): its payments are left out too. `references` are in Unicode
- * NFC, at most some thousands.
+ * Returns the booked payments of a lender, on any loan and any day, that have one of these references. Payments that were
+ * reversed in full are left out. Of a reference that is booked on many loans (CASH, for example), at most 50 payments are
+ * returned. `references` are in Unicode NFC, at most some thousands.
  *
  * @example
- * const elsewhere = await paymentsElsewhere(tx, { lenderId, runId }, window, ["UTR402812345678"]);
+ * const elsewhere = await paymentsElsewhere(tx, { lenderId, runId }, ["UTR402812345678"]);
  */
 export async function paymentsElsewhere(
   tx: Tx,
   { lenderId }: RunKey,
-  window: ReconciliationWindow,
   references: readonly string[],
 ): Promise<BookedPayment[]> {
   if (references.length === 0) return [];
-  const { from, to } = aDayAround(window);
   const forms = [...new Set(references.flatMap((reference) => [reference, reference.normalize("NFD")]))];
-  const values = [lenderId, forms, MOST_LOANS, from.toISOString(), to.toISOString()];
-  const payments = await query<BookedPayment>(tx, selectElsewhere, values);
+  const payments = await query<BookedPayment>(tx, selectElsewhere, [lenderId, forms, MOST_LOANS]);
   return payments.filter(({ amountMinor, reversedMinor }) => amountMinor > reversedMinor);
 }
 
@@ -188,12 +200,13 @@ function insertStaged(tx: Tx, { lenderId }: RunKey, staged: readonly Staged[]): 
   if (staged.length > 0) send(tx, insertRows, [lenderId, ...table.arrays(staged, INSERTED)]);
 }
 
-function aDayAround({ from, to }: ReconciliationWindow): ReconciliationWindow {
+/** Returns a window with a day before it and a day after it. */
+export function aDayAround({ from, to }: ReconciliationWindow): ReconciliationWindow {
   return { from: new Date(from.getTime() - DAY_MS), to: new Date(to.getTime() + DAY_MS) };
 }
 
 /** Returns an id below the ids of all bookings. A greater position has a greater id. */
-function idOfPosition(position: number): string {
+export function idOfPosition(position: number): string {
   // The id of position 0 has to be above BEFORE_ALL_IDS.
   return `00000000-0000-0000-0000-${(position + 1).toString(16).padStart(12, "0")}`;
 }
@@ -231,7 +244,7 @@ export const insertPayments = statement(
 );
 
 /** SQL for the columns of a BookedPayment from booking `b`. */
-const BOOKED_PAYMENT = `b.id as "bookingId", b.source_loan_number as loan, normalize(b.reference) as reference,
+export const BOOKED_PAYMENT = `b.id as "bookingId", b.source_loan_number as loan, normalize(b.reference) as reference,
      b.amount_minor as "amountMinor", ${REVERSED_MINOR} as "reversedMinor", b.currency::text as currency,
      b.paid_at as "paidAt"`;
 
@@ -254,7 +267,8 @@ export const selectElsewhere = statement(
   "ledger.payments-elsewhere",
   `select ${BOOKED_PAYMENT}
    from (
-     select p.source_loan_number as loan, p.reference, count(*) over (partition by normalize(p.reference)) as loans
+     select p.source_loan_number as loan, p.reference,
+       row_number() over (partition by normalize(p.reference) order by p.source_loan_number) as place
      from ledger.payment_booking p
      where p.lender_id = $1 and coalesce(p.reference in (select unnest($2::text[])), false)
    ) k
@@ -263,7 +277,7 @@ export const selectElsewhere = statement(
      where p.lender_id = $1 and p.source_loan_number = k.loan and p.reference = k.reference
      limit 1
    ) b
-   where k.loans <= $3::bigint and (b.paid_at < $4 or b.paid_at >= $5)
+   where k.place <= $3::bigint
    order by b.id`,
 );
 

@@ -44,7 +44,7 @@ export const ReconciliationRunEntity = defineEntity({
     /** The name of the file. Null for a request of the API. */
     fileName: p.text().strictNullable(),
     totals: p.json<StoredTotals>(),
-    /** The last run of the same window before this run. */
+    /** The last run of the same window before this run that has loans in common with this run, and matched a payment. */
     previousRunId: p.uuid().strictNullable(),
     startedAt: p.datetime().columnType("timestamptz"),
     digest: p.blob().strictNullable(),
@@ -80,8 +80,18 @@ export async function lockReconciliations(tx: Tx, lenderId: string): Promise<boo
   return lock!.isLocked;
 }
 
+/** An earlier run with which a run may be compared. */
+export interface EarlierRun {
+  readonly id: string;
+  /** Whether all differences of the run are stored. */
+  readonly isComplete: boolean;
+  /** A sample of the loans of the rows, see LoanSample. Null in runs of earlier versions. */
+  readonly loans: readonly string[] | null;
+}
+
 /**
- * Returns the last run of a window, or undefined if there is none.
+ * Returns the last run of a window, or undefined if there is none. A run that matched nothing does not count: it may have
+ * compared the wrong file.
  *
  * @example
  * const previous = await lastRunOf(tx, lenderId, window);
@@ -90,12 +100,8 @@ export async function lastRunOf(
   tx: Tx,
   lenderId: string,
   { from, to }: ReconciliationWindow,
-): Promise<{ readonly id: string; readonly isComplete: boolean } | undefined> {
-  const [last] = await query<{ id: string; isComplete: boolean }>(tx, selectLast, [
-    lenderId,
-    from.toISOString(),
-    to.toISOString(),
-  ]);
+): Promise<EarlierRun | undefined> {
+  const [last] = await query<EarlierRun>(tx, selectLast, [lenderId, from.toISOString(), to.toISOString()]);
   return last;
 }
 
@@ -216,7 +222,7 @@ const pruneRun = statement(
 
 const selectLast = statement(
   "ledger.last-reconciliation",
-  `select id, (totals ->> 'isComplete')::boolean as "isComplete" from ${table.name}
-   where lender_id = $1 and window_from = $2 and window_to = $3
+  `select id, (totals ->> 'isComplete')::boolean as "isComplete", totals -> 'loans' as loans from ${table.name}
+   where lender_id = $1 and window_from = $2 and window_to = $3 and (totals ->> 'matched')::bigint > 0
    order by started_at desc, id desc limit 1`,
 );

@@ -74,6 +74,7 @@ const FIELDS = [
   "isLoanKnown",
   "bookingId",
   "bookedLoan",
+  "bookedReference",
   "bookedMinor",
   "reversedMinor",
   "bookedCurrency",

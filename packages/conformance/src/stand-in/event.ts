@@ -168,6 +168,7 @@ function paymentData() {
     mode: "upi",
     paidAt: new Date().toISOString(),
     linkId: null,
+    partOf: null,
     visitId: null,
     attribution: "inferred",
     excessAmount: 0,

@@ -40,6 +40,12 @@ const FIELDS: readonly Field[] = [
   inData("mode", ({ mode }) => mode),
   inData("paidAt", ({ paidAt }) => paidAt.toISOString()),
   inData("linkId", ({ linkId }) => linkId),
+  {
+    name: "data.partOf",
+    // Events of earlier versions have no `partOf` field.
+    said: (_, { partOf = null }) => partOf,
+    booked: ({ partOf }) => partOf,
+  },
   inData("visitId", ({ visitId }) => visitId && publicId("vis", visitId)),
   inData("attribution", ({ attribution }) => attribution),
 ];

@@ -85,7 +85,9 @@ export async function confirmLocked(
   const mayEnd = casesThatMayEnd(lockedCases, confirmations).map(({ lenderId, id }) => ({ lenderId, caseId: id }));
   const bookingKeys = confirmations.flatMap((confirmation) => {
     const { lender, loan } = confirmation;
-    return possibleReferences(confirmation.reference).map((reference) => ({ lenderId: lender.id, loan, reference }));
+    const named = [confirmation.reference, confirmation.partOf ?? confirmation.reference];
+    const references = new Set(named.flatMap(possibleReferences));
+    return [...references].map((reference) => ({ lenderId: lender.id, loan, reference }));
   });
   const linkKeys = confirmations.flatMap(({ lender, linkId }) => (linkId ? [{ lenderId: lender.id, linkId }] : []));
   const [bookings, links, plans, pendingEarnings] = await Promise.all([

@@ -3,7 +3,7 @@ import type { LockedCase } from "@collections/cases";
 import { type AmountLiteral, exponentOf, readAmount } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import type { PaymentMode } from "./payment-mode.ts";
-import { hasInvisible } from "./reference.ts";
+import { bookedReference, hasInvisible } from "./reference.ts";
 
 /**
  * A captured payment that a lender confirms (contract: Payment confirmation request). Its fields are parsed but not
@@ -33,6 +33,8 @@ export interface Confirmation {
   readonly mode: PaymentMode;
   readonly rawMode: string;
   readonly linkId: string | null;
+  /** The reference of the payment that this payment completes, if it is a part. The payment may be unknown. */
+  readonly partOf?: string | null;
   /** Warnings about the request, which are stored with the booking. */
   readonly warnings: readonly BookingWarning[];
   /** When the request was accepted. `paidAt` is compared with this time, so a clock that jumps later does no harm. */
@@ -103,6 +105,11 @@ export function refused(code: ConfirmationRefusal, detail: string, pointer?: str
   return { kind: "refused", code, detail, ...(pointer !== undefined && { pointer }) };
 }
 
+/** Returns the reference of the payment of which a confirmation is a part, in the form in which it is booked. */
+export function partOf({ partOf: reference }: Confirmation): string | null {
+  return reference === undefined || reference === null ? null : bookedReference(reference);
+}
+
 /** Returns the fields in which a repeat differs from the booking (contract: Errors). */
 export function differencesFrom(original: Booking, repeat: Confirmation): string[] {
   const reading = readAmount(repeat.amount, original.currency);
@@ -111,6 +118,7 @@ export function differencesFrom(original: Booking, repeat: Confirmation): string
     mode: repeat.mode === original.mode && repeat.rawMode.toLowerCase() === original.rawMode.toLowerCase(),
     paidAt: repeat.paidAt.getTime() === original.paidAt.getTime(),
     linkId: repeat.linkId === original.linkId,
+    partOf: partOf(repeat) === original.partOf,
   };
   return Object.entries(same).flatMap(([field, isSame]) => (isSame ? [] : [field]));
 }

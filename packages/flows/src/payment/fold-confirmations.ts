@@ -16,6 +16,7 @@ import {
   type Confirmation,
   type ConfirmationOutcome,
   differencesFrom,
+  partOf,
   refused,
 } from "./confirmation.ts";
 import { creditedPostings } from "../case/credit-ended.ts";
@@ -141,7 +142,10 @@ function applyConfirmation(fold: Fold, confirmation: Confirmation, context: Fold
   return { kind: "booked", booking };
 }
 
-function originalOf({ bookings }: Fold, { lender, loan, reference }: Confirmation): Booking | undefined {
+function originalOf(
+  { bookings }: Fold,
+  { lender, loan, reference }: Pick<Confirmation, "lender" | "loan" | "reference">,
+): Booking | undefined {
   const booked = possibleReferences(reference).map((possible) => bookings.get(keyOf(lender.id, loan, possible)));
   return booked.find((booking) => booking !== undefined);
 }
@@ -181,12 +185,12 @@ function book(
     sequence: collected.sequence,
     recordedAt: now,
     inBalanceMinor: includedAsOf === null ? null : appliedMinor,
-    partOf: null,
+    partOf: partOf(payment),
     commissionPercent: attribution.fieldPartnerId === null ? null : (fold.plans.get(lender.id) ?? null),
   };
   const isLinkPaid = links.some((one) => isPaid(one) || fold.paidLinkIds.has(one.id));
   const warned = bookingWarnings(unwarned, { ...payment, links, isLinkPaid, includedAsOf });
-  const booking: Booking = { ...unwarned, warnings: [...payment.warnings, ...warned] };
+  const booking: Booking = { ...unwarned, warnings: [...payment.warnings, ...partWarnings(fold, payment), ...warned] };
   const origin = { lenderCode: lender.code, environment, now };
   for (const { kind, sequence } of events) {
     const data = kind === "payment.collected" ? paymentData(booking) : closingData(booking);
@@ -229,6 +233,14 @@ function isPaid({ status, reversedAt }: PaidLink): boolean {
   return status === "paid" && reversedAt === null;
 }
 
+function partWarnings(fold: Fold, payment: Confirmation): Booking["warnings"] {
+  const reference = partOf(payment);
+  if (reference === null || originalOf(fold, { ...payment, reference })) return [];
+  const detail =
+    "No payment with this reference is booked on the loan. The payment is booked as a part of it nevertheless.";
+  return [{ code: "PARENT_NOT_FOUND", pointer: "/partOf", detail }];
+}
+
 function closingData({ reference, currency, inBalanceMinor }: Booking): object {
   const inBalance = inBalanceMinor === null ? {} : { inBalance: toWire(inBalanceMinor, currency) };
   return { closeReason: "paid_in_full", reference, ...inBalance };
@@ -241,6 +253,7 @@ function paymentData(booking: Booking): object {
     mode: booking.mode,
     paidAt: booking.paidAt.toISOString(),
     linkId: booking.linkId,
+    partOf: booking.partOf,
     visitId: booking.visitId === null ? null : publicId("vis", booking.visitId),
     attribution: booking.attribution,
     excessAmount: toWire(booking.excessMinor, booking.currency),

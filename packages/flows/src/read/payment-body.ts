@@ -3,11 +3,11 @@ import { toWire } from "@collections/money";
 
 /** Returns a payment with its reversals as answers show it, in the case snapshot and in lists. */
 export function paymentBody(
-  { reference, amountMinor, currency, mode, paidAt, linkId, recordedAt }: Booking,
+  { reference, amountMinor, currency, mode, paidAt, linkId, partOf, recordedAt }: Booking,
   reversals: readonly Reversal[] = [],
 ): object {
   const amount = toWire(amountMinor, currency);
-  return { reference, amount, mode, paidAt, linkId, recordedAt, reversals: reversals.map(reversalBody) };
+  return { reference, amount, mode, paidAt, linkId, partOf, recordedAt, reversals: reversals.map(reversalBody) };
 }
 
 /**

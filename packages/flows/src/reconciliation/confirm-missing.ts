@@ -23,17 +23,26 @@ export interface ConfirmedPage {
   readonly refused: readonly UnconfirmedRow[];
 }
 
+/** How missing payments are confirmed. */
+export interface ConfirmingRules {
+  readonly environment: string;
+  /** The positions of rows that are booked although their amount looks like minor units. */
+  readonly inMajorUnits?: ReadonlySet<number>;
+}
+
 const ROWS_A_PAGE = 64;
 
 /**
  * Confirms the payments that a run found only in the lender's rows, and yields the result of each page. The payments are
  * booked like any confirmation, so confirming them twice does no harm. A row without a mode is confirmed as `other`. A row
- * without a time is not confirmed, because the time decides whether a balance includes the payment. `run` has the digest of
- * the run that was shown: if the stored run has another one, nothing is confirmed. Throws ReconciliationChangedError.
+ * without a time is not confirmed, because the time decides whether a balance includes the payment. Neither is an amount of
+ * exactly 100 times what is owed, unless `inMajorUnits` has the position of its row. `run` has the digest of the run that
+ * was shown: if the stored run has another one, nothing is confirmed. Throws ReconciliationChangedError.
  *
  * @example
  * const shown = (await reconciliationOf(em, { lenderId, runId }, 500))!.run;
- * for await (const { booked, refused } of confirmMissing(em, { lenderId, runId, digest: shown.digest }, lender, "live")) {
+ * const run = { lenderId, runId, digest: shown.digest };
+ * for await (const { booked, refused } of confirmMissing(em, run, lender, { environment: "live" })) {
  *   console.log(booked, refused.map(({ detail }) => detail));
  * }
  */
@@ -41,7 +50,7 @@ export async function* confirmMissing(
   em: EntityManager,
   run: RunKey & { readonly digest: Buffer | null },
   lender: Confirmation["lender"],
-  environment: string,
+  rules: ConfirmingRules,
 ): AsyncGenerator<ConfirmedPage> {
   await requireUnchangedRun(em, run);
   let after: number | undefined;
@@ -50,7 +59,7 @@ export async function* confirmMissing(
     const last = page.at(-1);
     if (!last) return;
     after = last.place;
-    yield await confirmPage(em, page, lender, environment);
+    yield await confirmPage(em, page, lender, rules);
   }
 }
 
@@ -58,11 +67,11 @@ async function confirmPage(
   em: EntityManager,
   page: readonly ReconciliationDifference[],
   lender: Confirmation["lender"],
-  environment: string,
+  { environment, inMajorUnits = new Set() }: ConfirmingRules,
 ): Promise<ConfirmedPage> {
   const refused: UnconfirmedRow[] = [];
   const asked = page.flatMap((difference) => {
-    const confirmation = confirmationOf(difference, lender);
+    const confirmation = confirmationOf(difference, lender, inMajorUnits.has(difference.position!));
     if (confirmation) return [{ difference, confirmation }];
     refused.push(unconfirmed(difference, "REQUIRED", "The row does not say when the payment was captured."));
     return [];
@@ -80,6 +89,7 @@ async function confirmPage(
 function confirmationOf(
   { loan, reference, rowMinor, rowCurrency, rowPaidAt, rowMode }: ReconciliationDifference,
   lender: Confirmation["lender"],
+  amountIsMajorUnits: boolean,
 ): Confirmation | undefined {
   if (rowPaidAt === null) return undefined;
   const { mode, rawMode, warnings } = paymentMode(rowMode ?? "other") ?? paymentMode("other")!;
@@ -87,7 +97,7 @@ function confirmationOf(
     lender,
     loan: loan!,
     amount: new AmountLiteral(toDecimal(rowMinor!, rowCurrency!)),
-    amountIsMajorUnits: false,
+    amountIsMajorUnits,
     reference: reference!,
     paidAt: rowPaidAt,
     mode,

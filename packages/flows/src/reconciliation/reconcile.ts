@@ -1,20 +1,18 @@
 import {
-  Comparison,
   DIFFERENCE_LISTS,
   type DifferenceList,
   differencesOf,
   type FoundDifference,
   type GoneDifference,
+  goneByMarks,
   goneDifferences,
-  GoneFinder,
   lastRunOf,
   lockReconciliations,
   markFound,
   markPrevious,
   marksOf,
-  pairElsewhere,
-  paymentsElsewhere,
   type ReconciliationDifference,
+  type ReconciliationFault,
   type ReconciliationRun,
   reconciliationRun,
   type ReconciliationWindow,
@@ -26,7 +24,6 @@ import {
   type RunKey,
   type RunTotals,
   stageDistantPayments,
-  stagedItems,
   stagePayments,
   stageRows,
 } from "@collections/bookings";
@@ -34,6 +31,7 @@ import { currenciesOfLoans } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, transaction, type Tx } from "@collections/database";
 import { type CurrencyCode, readAmount } from "@collections/money";
 import { bookedReference, possibleReferences } from "../payment/reference.ts";
+import { compareStaged } from "./compare-staged.ts";
 import type { CheckedPaymentRow, FaultyPaymentRow } from "./payment-row.ts";
 
 /**
@@ -53,12 +51,9 @@ export const MAX_RECONCILED_ROWS = 10_000;
  */
 export const MAX_WINDOW_DAYS = 32;
 
-/** The number of rows without a payment whose references are looked up by one query. */
-const MISSING_ROWS_A_PAGE = 20_000;
-
 /** A lender's list of payments to compare with the bookings. */
 export interface ReconcileRequest {
-  readonly lender: { readonly id: string; readonly currency: CurrencyCode };
+  readonly lender: { readonly id: string; readonly currency: CurrencyCode; readonly timeZone: string };
   /** The UUID of the run. If the lender has a run with this id, nothing is compared again. */
   readonly runId: string;
   /** The id of an API key, or `operator`. */
@@ -163,38 +158,38 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
   // A repeat of this request may have stored the run meanwhile.
   if (await reconciliationRun(tx, key)) return;
   const startedAt = new Date();
-  const previous = await lastRunOf(tx, key.lenderId, window);
-  if (previous) await markPrevious(tx, key, previous.id);
-  const gone = new GoneStore(tx, key, previous && mostPerList);
-  const store = new DifferenceStore(tx, key, { window, mostPerList, isFile: fileName !== null });
+  const earlier = await lastRunOf(tx, key.lenderId, window);
+  const found = new FoundMarks(tx, key, earlier !== undefined);
+  const store = new DifferenceStore(tx, key, { mostPerList, isFile: fileName !== null });
 
   // Store both sides in the order of the comparison. While the database stores a page, the next page is read.
   let rowsRead = 0;
   let staging = Promise.resolve();
   for await (const page of request.rows) {
     await staging;
-    staging = stagePage(tx, key, request, page).then((rejected) => store.addRejected(rejected));
+    staging = stagePage(tx, key, request, page).then((rejected) => {
+      store.addRejected(rejected);
+      found.addRejected(rejected);
+    });
     // The next `await` reports a failure, unless reading the rows fails first.
     staging.catch(() => {});
     rowsRead += page.length;
     onProgress?.(rowsRead);
   }
   await staging;
-  let compared = rowsRead + (await stagePayments(tx, key, window));
+  const paymentsRead = await stagePayments(tx, key, window);
 
-  // Compare them page by page.
-  const comparison = new Comparison(window);
-  const add = async (found: readonly FoundDifference[]) => {
-    await gone.add(found);
-    await store.add(found);
+  const { timeZone } = request.lender;
+  const onFound = (differences: readonly FoundDifference[]) => {
+    store.add(differences);
+    found.add(differences);
   };
-  for await (const items of stagedItems(tx, key)) {
-    compared += items.length;
-    await add(items.flatMap((item) => comparison.add(item)));
-  }
-  await add(comparison.end());
-  const goneCount = await gone.end();
-  const { totals, stored, digest } = await store.end();
+  const compared = await compareStaged(tx, key, { window, timeZone, onFound });
+  // A run about other loans is not compared with: everything would be gone.
+  const previous = earlier && haveCommonLoans(earlier.loans, compared.loans) ? earlier : undefined;
+  if (previous) await markPrevious(tx, key, previous.id);
+  const goneCount = earlier ? await recordGoneOf(tx, key, mostPerList) : 0;
+  const { totals, stored, digest } = store.end();
   recordRun(tx, {
     lenderId: key.lenderId,
     id: key.runId,
@@ -202,15 +197,11 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     windowTo: window.to,
     requestedBy,
     fileName,
-    totals: {
-      ...comparison.totals(),
-      ...totals,
-      gone: previous?.isComplete ? goneCount : null,
-    },
+    totals: { ...compared, ...totals, gone: previous?.isComplete ? goneCount : null },
     previousRunId: previous?.id ?? null,
     startedAt,
     digest,
-    compared: BigInt(compared),
+    compared: BigInt(rowsRead + paymentsRead),
     stored: BigInt(stored),
   });
 }
@@ -251,36 +242,53 @@ async function stagePage(
   return faulty.toSorted((one, other) => one.position - other.position);
 }
 
-/** Counts the differences of the previous run that are gone, and stores the first ones. */
-class GoneStore {
+/** Marks what a run finds, so that the differences of the previous run that it does not find are gone. */
+class FoundMarks {
   readonly #tx: Tx;
   readonly #key: RunKey;
-  readonly #most: number;
-  readonly #finder: GoneFinder | undefined;
-  #count = 0;
+  readonly #isNeeded: boolean;
+  #place = 0;
 
-  /** `most` is the maximum number of differences to store, or undefined if there is no previous run. */
-  constructor(tx: Tx, key: RunKey, most: number | undefined) {
+  constructor(tx: Tx, key: RunKey, isNeeded: boolean) {
     this.#tx = tx;
     this.#key = key;
-    this.#most = most ?? 0;
-    this.#finder = most === undefined ? undefined : new GoneFinder(marksOf(tx, key));
+    this.#isNeeded = isNeeded;
   }
 
-  async add(found: readonly FoundDifference[]): Promise<void> {
-    if (this.#finder && found.length > 0) this.#store(await this.#finder.add(found));
+  add(differences: readonly FoundDifference[]): void {
+    if (!this.#isNeeded) return;
+    this.#mark(differences.map(({ row, payment }) => (row ?? payment)!));
   }
 
-  /** Stores the last differences, and returns the number of all. */
-  async end(): Promise<number> {
-    if (this.#finder) this.#store(await this.#finder.end());
-    return this.#count;
+  addRejected(rows: readonly FaultyPaymentRow[]): void {
+    if (!this.#isNeeded) return;
+    this.#mark(
+      rows.flatMap(({ loan, reference }) => (loan === null || reference === null ? [] : [{ loan, reference }])),
+    );
   }
 
-  #store(gone: readonly GoneDifference[]): void {
-    recordGone(this.#tx, this.#key, gone.slice(0, Math.max(this.#most - this.#count, 0)));
-    this.#count += gone.length;
+  #mark(rows: readonly { readonly loan: string; readonly reference: string }[]): void {
+    markFound(
+      this.#tx,
+      this.#key,
+      rows.map(({ loan, reference }) => ({ loan, reference, position: this.#place++ })),
+    );
   }
+}
+
+/** Tells whether two samples of loans have a loan in common. A run of an earlier version has no sample. */
+function haveCommonLoans(one: readonly string[] | null, other: readonly string[] = []): boolean {
+  return one === null || one.some((loan) => other.includes(loan));
+}
+
+/** Stores the first differences that are gone, deletes all marks of the run, and returns the number of all. */
+async function recordGoneOf(tx: Tx, key: RunKey, most: number): Promise<number> {
+  let count = 0;
+  for await (const gone of goneByMarks(marksOf(tx, key))) {
+    recordGone(tx, key, gone.slice(0, Math.max(most - count, 0)));
+    count += gone.length;
+  }
+  return count;
 }
 
 /** The result of storing the differences of a run. */
@@ -294,40 +302,25 @@ interface StoredDifferences {
 class DifferenceStore {
   readonly #tx: Tx;
   readonly #key: RunKey;
-  readonly #window: ReconciliationWindow;
   readonly #mostPerList: number;
   readonly #noun: string;
   readonly #lists = Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, 0])) as Record<DifferenceList, number>;
-  /**
-   * Rows without a payment in or near the window. Such a row may have a payment elsewhere, which is looked up for many
-   * rows at once.
-   */
-  #missing: FoundDifference[] = [];
   #place = 0;
   readonly #digest: RunDigest;
 
   constructor(
     tx: Tx,
     key: RunKey,
-    {
-      window,
-      mostPerList,
-      isFile,
-    }: { readonly window: ReconciliationWindow; readonly mostPerList: number; readonly isFile: boolean },
+    { mostPerList, isFile }: { readonly mostPerList: number; readonly isFile: boolean },
   ) {
     this.#tx = tx;
     this.#key = key;
-    this.#window = window;
     this.#mostPerList = mostPerList;
     this.#noun = isFile ? "Line" : "Row";
     this.#digest = new RunDigest(key);
   }
 
   addRejected(rows: readonly FaultyPaymentRow[]): void {
-    const readable = rows.flatMap(({ loan, reference, position }) =>
-      loan === null || reference === null ? [] : [{ loan, reference, position }],
-    );
-    markFound(this.#tx, this.#key, readable);
     this.#store(
       rows.map(({ position, loan, reference, faults }) => ({
         ...this.#differenceOf({ list: "rejected", row: null, payment: null }),
@@ -339,24 +332,14 @@ class DifferenceStore {
     );
   }
 
-  async add(found: readonly FoundDifference[]): Promise<void> {
-    this.#missing.push(...found.filter(({ list }) => list === "onlyYours"));
-    this.#store(found.filter(({ list }) => list !== "onlyYours").map((one) => this.#differenceOf(one)));
-    if (this.#missing.length >= MISSING_ROWS_A_PAGE) await this.#endMissing();
+  add(found: readonly FoundDifference[]): void {
+    this.#store(found.map((one) => this.#differenceOf(one)));
   }
 
-  /** Stores the last differences. Returns their numbers by list, whether all are stored, and their digest. */
-  async end(): Promise<StoredDifferences> {
-    await this.#endMissing();
+  /** Returns the number of differences of each list, whether all are stored, and their digest. Call it once, at the end. */
+  end(): StoredDifferences {
     const isComplete = Object.values(this.#lists).every((count) => count <= this.#mostPerList);
     return { totals: { lists: { ...this.#lists }, isComplete }, stored: this.#place, digest: this.#digest.end() };
-  }
-
-  async #endMissing(): Promise<void> {
-    const missing = this.#missing.splice(0);
-    const references = [...new Set(missing.map(({ row }) => row!.reference))];
-    const elsewhere = await paymentsElsewhere(this.#tx, this.#key, this.#window, references);
-    this.#store(pairElsewhere(missing, elsewhere).map((one) => this.#differenceOf(one)));
   }
 
   #store(differences: readonly ReconciliationDifference[]): void {
@@ -366,12 +349,8 @@ class DifferenceStore {
     this.#digest.add(numbered);
   }
 
-  #differenceOf({ list, row, payment, duplicateOf }: FoundDifference): ReconciliationDifference {
-    const duplicate = {
-      code: "DUPLICATE_IN_REQUEST",
-      pointer: `/rows/${row?.position}/reference`,
-      detail: `${this.#noun} ${duplicateOf} has the same loan and reference; send each payment once.`,
-    };
+  #differenceOf(found: FoundDifference): ReconciliationDifference {
+    const { list, row, payment } = found;
     return {
       ...this.#key,
       place: 0,
@@ -386,11 +365,33 @@ class DifferenceStore {
       isLoanKnown: row?.isLoanKnown ?? true,
       bookingId: payment?.bookingId ?? null,
       bookedLoan: payment?.loan ?? null,
+      bookedReference: payment?.reference ?? null,
       bookedMinor: payment?.amountMinor ?? null,
       reversedMinor: payment?.reversedMinor ?? null,
       bookedCurrency: payment?.currency ?? null,
       bookedPaidAt: payment?.paidAt ?? null,
-      faults: duplicateOf === undefined ? [] : [duplicate],
+      faults: this.#faultsOf(found),
     };
+  }
+
+  #faultsOf({ row, duplicateOf, conflicting, isOverLimit }: FoundDifference): ReconciliationFault[] {
+    const fault = (code: string, field: string, detail: string) => [
+      { code, pointer: `/rows/${row?.position}/${field}`, detail },
+    ];
+    if (duplicateOf !== undefined) {
+      const detail = `${this.#noun} ${duplicateOf} has the same loan and reference; send each payment once.`;
+      return fault("DUPLICATE_IN_REQUEST", "reference", detail);
+    }
+    if (conflicting) {
+      const detail =
+        `${this.#noun}s ${conflicting.join(", ")} have the same loan and reference, and different amounts. If they are parts ` +
+        "of one payment, send one row with their sum. If they are payments of their own, give each its own reference.";
+      return fault("PARTS_NOT_CLEAR", "amount", detail);
+    }
+    if (isOverLimit) {
+      const detail = "The loan has more than 20,000 rows and payments without a counterpart; send fewer rows for it.";
+      return fault("TOO_MANY_ON_LOAN", "loan", detail);
+    }
+    return [];
   }
 }

@@ -1,7 +1,7 @@
 import { COLUMN_NAMES, ColumnNames } from "../case-file/column-names.ts";
 
 /** A field of a payment in a file. */
-export type PaymentField = "loan" | "reference" | "amount" | "paidAt" | "mode";
+export type PaymentField = "loan" | "reference" | "amount" | "paidAt" | "mode" | "direction";
 
 /** Names of columns for each field, besides the name of the field itself. docs/operations.md has the same table. */
 export const PAYMENT_COLUMN_NAMES = {
@@ -51,6 +51,8 @@ export const PAYMENT_COLUMN_NAMES = {
     "Captured At",
   ],
   mode: ["Payment Mode", "Mode of Payment", "Pay Mode"],
+  /** Whether the line is a debit or a credit of the lender's account. A debit is never a payment. */
+  direction: ["Dr/Cr", "Cr/Dr", "D/C", "C/D", "Debit/Credit", "Credit/Debit", "Dr/Cr Indicator", "Debit or Credit"],
 } as const satisfies Record<PaymentField, readonly string[]>;
 
 /** The columns of a file of payments. */

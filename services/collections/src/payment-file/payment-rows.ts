@@ -1,6 +1,6 @@
 import { type CheckedPaymentRow, checkPaymentRow, paymentMode } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
-import { instantOf } from "@collections/local-time";
+import { dayIn, instantOf } from "@collections/local-time";
 import {
   type CellReading,
   type DateOrder,
@@ -22,6 +22,8 @@ export interface PaymentReading {
   readonly dateOrder: DateOrder;
   /** The local time `HH:MM` of payments whose cell has only a date. Without it, such a cell is a fault. */
   readonly paidTime: string | undefined;
+  /** Each time in the column `paidAt` is midnight, see `inspectPayments`. Then its cells are read as dates. */
+  readonly hasOnlyDates?: boolean;
 }
 
 const ROWS_A_PAGE = 2_000;
@@ -62,6 +64,10 @@ export function readPaymentRow({ line, cells }: FileRecord, reading: PaymentRead
         detail: `column "${name}": ${cell.fault}`,
       });
   }
+  if (used.some(({ target }) => target === "direction") && raw.direction === undefined && unreadable.length === 0) {
+    const detail = "The line has neither Dr nor Cr, so it may be a debit.";
+    unreadable.push({ code: "REQUIRED", pointer: `/rows/${line}/direction`, detail });
+  }
   const checked = checkPaymentRow(raw, line);
   if (unreadable.length === 0) {
     const mode = typeof raw.mode === "string" ? raw.mode : null;
@@ -79,11 +85,8 @@ export function readPaymentRow({ line, cells }: FileRecord, reading: PaymentRead
   };
 }
 
-function readCell(
-  text: string,
-  field: PaymentField,
-  { lender, dateOrder, paidTime }: PaymentReading,
-): CellReading<unknown> {
+function readCell(text: string, field: PaymentField, reading: PaymentReading): CellReading<unknown> {
+  const { lender } = reading;
   switch (field) {
     case "amount":
       return readAmountCell(text, lender.currency);
@@ -91,29 +94,52 @@ function readCell(
     case "reference":
       return readDigitsCell(text);
     case "paidAt":
-      return readPaidAt(text, { timeZone: lender.timeZone, dateOrder, paidTime });
+      return readPaidAt(text, reading);
     case "mode":
       // The comparison ignores the mode. A text that no confirmation accepts counts as absent, and is booked as `other`.
       return { value: paymentMode(text) === undefined ? null : text };
+    case "direction":
+      return readDirection(text);
   }
 }
 
-function readPaidAt(
-  text: string,
-  {
-    timeZone,
-    dateOrder,
-    paidTime,
-  }: { readonly timeZone: string; readonly dateOrder: DateOrder; readonly paidTime: string | undefined },
-): CellReading<string> {
-  const day = readDayCell(text, dateOrder);
-  if ("fault" in day) return readMomentCell(text, dateOrder, { timeZone, balanceCutoff: null });
-  if (paidTime !== undefined) return { value: instantOf(day.value, paidTime, timeZone).toISOString() };
-  const why = "has no time of day, and the payment may be before or after a balance of that day";
-  return { fault: `${shown(text)} ${why}. Write ${text} 18:00, or give the time of such payments with --paid-time.` };
+function readDirection(text: string): CellReading<"credit"> {
+  if (/^(?:c|cr|credit)\.?$/i.test(text)) return { value: "credit" };
+  if (/^(?:d|dr|debit)\.?$/i.test(text)) return { fault: "The line is a debit, and a debit is not a payment." };
+  return { fault: `${shown(text)} is neither Dr nor Cr.` };
+}
+
+/** Tells whether the text of a cell has a time of day. */
+export function hasTimeOfDay(text: string): boolean {
+  return /\d:\d{2}/.test(text);
+}
+
+/** Reads a date with a time. */
+export function readMoment(text: string, { lender, dateOrder }: PaymentReading): CellReading<string> {
+  return readMomentCell(text, dateOrder, { timeZone: lender.timeZone, balanceCutoff: null });
+}
+
+function readPaidAt(text: string, reading: PaymentReading): CellReading<string> {
+  const { lender, dateOrder, paidTime, hasOnlyDates } = reading;
+  const hasTime = hasTimeOfDay(text);
+  const moment = hasTime ? readMoment(text, reading) : undefined;
+  if (moment && ("fault" in moment || !hasOnlyDates)) return moment;
+  const at = moment && new Date(moment.value);
+  if (moment && Number.isNaN(at!.getTime())) return moment;
+  const day = at ? { value: dayIn(lender.timeZone, at) } : readDayCell(text, dateOrder);
+  if ("fault" in day) return day;
+  if (paidTime !== undefined) return { value: instantOf(day.value, paidTime, lender.timeZone).toISOString() };
+  const why = hasTime
+    ? "is midnight like every time of this column, so it may be a date without a time"
+    : "has no time of day, and the payment may be before or after a balance of that day";
+  const instead = "give the time of such payments with --paid-time";
+  return {
+    fault: `${shown(text)} ${why}. ${hasTime ? "Write the time of day" : `Write ${text} 18:00`}, or ${instead}.`,
+  };
 }
 
 function codeFor(field: PaymentField): string {
   if (field === "amount") return "AMOUNT_OUT_OF_RANGE";
+  if (field === "direction") return "INVALID_ENUM";
   return field === "paidAt" ? "INVALID_DATE" : "WRONG_TYPE";
 }

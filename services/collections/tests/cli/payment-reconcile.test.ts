@@ -3,7 +3,7 @@ import { actsOn, lenderByCode } from "@collections/lenders";
 import { afterFile, sessionsWaitingForLocks } from "@collections/testing";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,9 +21,11 @@ const HEADER = "Loan No,UTR,Amount Paid,Payment Date,Payment Mode";
 const NO_DIFFERENCES = {
   onlyYours: 0,
   onlyOurs: 0,
+  referenceDiffers: 0,
   amountDiffers: 0,
   onOtherLoan: 0,
   otherDay: 0,
+  outsideWindow: 0,
   reversed: 0,
   rejected: 0,
 };
@@ -81,7 +83,8 @@ async function stored(): Promise<object> {
   const { rows } = await service.app.database.pool.query<object>(
     `select (select count(*)::int from ledger.reconciliation_run where lender_id = $1) as runs,
        (select count(*)::int from ledger.reconciliation_difference where lender_id = $1) as differences,
-       (select count(*)::int from ledger.reconciliation_row where lender_id = $1) as staged,
+       (select count(*)::int from ledger.reconciliation_row where lender_id = $1)
+         + (select count(*)::int from ledger.reconciliation_leftover where lender_id = $1) as staged,
        (select count(*)::int from ledger.payment_booking where lender_id = $1) as bookings`,
     [await lenderId()],
   );
@@ -188,14 +191,16 @@ SIDE    PAYMENTS  SUM
 file    5         12,475.50 INR
 booked  3         12,402.50 INR
 
-matched        1
-onlyYours      1  in the file, and not booked; --confirm-missing books them
-onlyOurs       0  booked, and not in the file
-amountDiffers  1  booked with another amount or currency
-onOtherLoan    1  booked on another loan
-otherDay       1  booked outside the window, or with another day in the file
-reversed       0  reversed, so that the rest has another amount
-rejected       1  could not be compared
+matched           1
+onlyYours         1  in the file, and not booked; --confirm-missing books them
+onlyOurs          0  booked, and not in the file
+referenceDiffers  0  probably booked on the same loan under another reference; never booked from the file
+amountDiffers     1  booked with another amount or currency
+onOtherLoan       1  reference booked on another loan; never booked from the file
+otherDay          1  booked outside the window, or with a time up to a day outside of it in the file
+outsideWindow     0  more than a day outside the window in the file; never booked from the file
+reversed          0  reversed, so that the rest has another amount
+rejected          1  could not be compared
 
 onlyYours:
   LINE  LOAN  REFERENCE  FILE      BOOKED  REVERSED  PAID AT
@@ -216,7 +221,11 @@ otherDay:
 rejected:
   line 7: column "Amount Paid": "5OO" is not an amount; write it as 123456.50 or 1,23,456.50. column "Payment Date": "21/11/2026" has no time of day, and the payment may be before or after a balance of that day. Write 21/11/2026 18:00, or give the time of such payments with --paid-time.
 
+Lines in referenceDiffers and onOtherLoan are not booked, because their payments probably are. If a line is a payment of its own, the lender confirms it by this call:
+  line 3: POST /api/v1/partner/cases/B-2/payments/confirm {"amount":7.00,"reference":"U2","paidAt":"2026-11-21T06:30:00.000Z","mode":"upi"}
+
 Stored as rec_….
+All rejected rows, with the reasons: ${path.replace(/csv$/, "rejected.csv")}
 `,
   );
 });
@@ -226,6 +235,70 @@ test("`payment reconcile --paid-time` sets the time of payments whose cell has o
   const path = aFile(HEADER, "C-1,U1,10,21/11/2026,");
   const { answer } = await reconcile(path, "--paid-time", "12:00");
   expect(answer).toMatchObject({ onlyYours: [{ yours: { paidAt: "2026-11-21T06:30:00.000Z" } }] });
+});
+
+test.each([
+  ["a time among other times", ["21/11/2026 00:00:00", "21/11/2026 12:30"], { onlyYours: 2, rejected: 0 }],
+  ["a date if every cell has it", ["21/11/2026 00:00:00", "2026-11-20T18:30:00Z"], { onlyYours: 0, rejected: 2 }],
+])("`payment reconcile` reads midnight as %s", async (_what, times, counts) => {
+  await lender.importCases([aRow("R-1")]);
+  const path = aFile(HEADER, ...times.map((time, index) => `R-1,U${index},${index + 1},${time},`));
+  const { answer } = await reconcile(path);
+  expect(answer).toMatchObject({ counts });
+  expect(answer["rejected"]).toEqual(
+    times.slice(0, counts.rejected).map((time, index) => ({
+      line: index + 2,
+      loan: "R-1",
+      reference: `U${index}`,
+      errors: [{ code: "INVALID_DATE", detail: expect.stringContaining(`"${time}" is midnight like every time`) }],
+    })),
+  );
+  const { answer: timed } = await reconcile(path, "--paid-time", "10:00");
+  const paidAt = counts.rejected > 0 ? "2026-11-21T04:30:00.000Z" : "2026-11-20T18:30:00.000Z";
+  expect(timed).toMatchObject({ counts: { onlyYours: 2 }, onlyYours: [{ yours: { paidAt } }, {}] });
+});
+
+describe("a column with Dr and Cr", () => {
+  const lines = ["S-1,U1,10,Cr", "S-1,U2,20,Dr", "S-1,U3,30,CREDIT", "S-1,U4,40,"];
+
+  test("is read by its usual name, and a debit is rejected", async () => {
+    await lender.importCases([aRow("S-1")]);
+    const { answer } = await reconcile(aFile("Loan No,UTR,Amount,Dr/Cr", ...lines));
+    expect(answer).toMatchObject({
+      counts: { onlyYours: 2, rejected: 2 },
+      rejected: [
+        { line: 3, errors: [{ detail: 'column "Dr/Cr": The line is a debit, and a debit is not a payment.' }] },
+        { line: 5, errors: [{ code: "REQUIRED" }] },
+      ],
+    });
+  });
+
+  test("of another name must be named before anything is compared", async () => {
+    const path = aFile("Loan No,UTR,Amount,Kind", ...lines);
+    const { code, stderr } = await cli(...args(path));
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('--map "Kind=direction"') });
+    expect(await stored()).toMatchObject({ runs: 0 });
+    expect((await reconcile(path, "--map", "Kind=direction")).answer).toMatchObject({ counts: { rejected: 2 } });
+    expect((await reconcile(path, "--map", "Kind=-")).answer).toMatchObject({ counts: { onlyYours: 4 } });
+  });
+});
+
+test("`payment reconcile` writes rejected rows with their reasons to a file", async () => {
+  await lender.importCases([aRow("T-1")]);
+  const path = aFile(HEADER, "T-1,U1,1O,21/11/2026 12:00,", "T-1,U2,2,21/11/2026 12:00,", "T-1,U2,2,21/11/2026 12:00,");
+  const rejectedPath = path.replace(/csv$/, "rejected.csv");
+  const { answer } = await reconcile(path);
+  expect(answer).toMatchObject({ rejectedFile: rejectedPath });
+  const [header, ...rows] = readFileSync(rejectedPath, "utf8").trimEnd().split(/\r?\n/);
+  expect(header).toContain(`Rejected line,Rejected because,${HEADER}`);
+  expect(rows).toEqual([
+    expect.stringMatching(/^2,.*is not an amount.*T-1,U1,1O,/),
+    expect.stringMatching(/^4,Line 3 has the same loan and reference.*T-1,U2,2,/),
+  ]);
+  expect((await reconcile(rejectedPath)).answer).toMatchObject({ counts: { rejected: 1, onlyYours: 1 } });
+  writeFileSync(path, `${HEADER}\n`);
+  expect((await reconcile(path)).answer).toMatchObject({ rejectedFile: null });
+  expect(existsSync(rejectedPath)).toBe(false);
 });
 
 test("`payment reconcile` takes a window in local time by --from and --to", async () => {
@@ -271,7 +344,7 @@ describe("`payment reconcile --confirm-missing`", () => {
     const path = aFile(HEADER, "E-1,U1,10,21/11/2026 12:00,");
     const { code, stderr } = await cli(...args(path, "--confirm-missing", "--reason", "lost"));
     expect(code).toBe(1);
-    expect(stderr).toContain("onlyYours      1");
+    expect(stderr).toContain("onlyYours         1");
     expect(stderr).toContain("No payment was booked. Add --yes to book the missing payments.");
     expect(await stored()).toMatchObject({ bookings: 0, runs: 1 });
   });
@@ -299,10 +372,10 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect((await lender.getCase("F-1")).body).toMatchObject({ payments: [{ reference: "U1", mode: "other" }] });
   });
 
-  test("does not book a payment that is booked on another loan, however long ago", async () => {
+  test("never books a reference that is booked on another loan", async () => {
     await lender.importCases([aRow("J-1"), aRow("J-2")]);
     await confirm("J-1", "U1", 10, "2026-06-01T06:30:00Z");
-    const path = aFile(HEADER, "J-2,U1,10,21/11/2026 12:00,UPI", "J-2,U2,20,21/11/2026 12:00,UPI");
+    const path = aFile(HEADER, "J-2,U1,15,21/11/2026 12:00,UPI", "J-2,U2,20,21/11/2026 12:00,UPI");
     const { code, answer } = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
     expect({ code, answer }).toMatchObject({
       code: 6,
@@ -313,6 +386,94 @@ describe("`payment reconcile --confirm-missing`", () => {
       },
     });
     expect((await lender.getCase("J-2")).body).toMatchObject({ totalCollected: 20 });
+  });
+
+  test("never books a payment again whose reference was changed in the file", async () => {
+    const references = ["00417", "UTR55A", "utr7b8", "AX9901", "88120", "77001"];
+    await lender.importCases(references.map((_, index) => aRow(`M-${index}`)));
+    await Promise.all(references.map((reference, index) => confirm(`M-${index}`, reference, index + 1)));
+    const changed = ["417", "'UTR55A", "UTR7B8", "AX 9901", "88120.0", '"=""77001"""'];
+    const lines = changed.map((reference, index) => `M-${index},${reference},${index + 1},21/11/2026 12:00,UPI`);
+    const path = aFile(HEADER, ...lines, "M-1,OTHER,2,21/11/2026 18:00,UPI", "M-2,OWN,7,21/11/2026 18:00,UPI");
+    const { code, answer } = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
+    expect({ code, answer }).toMatchObject({
+      code: 6,
+      answer: {
+        counts: { ...NO_DIFFERENCES, referenceDiffers: 6, onlyYours: 2 },
+        referenceDiffers: references.map((reference, index) => ({
+          line: index + 2,
+          loan: `M-${index}`,
+          ours: { loan: `M-${index}`, reference },
+          confirm: { method: "POST", path: `/api/v1/partner/cases/M-${index}/payments/confirm` },
+        })),
+        confirmed: { booked: 2, alreadyBooked: 0, refusedCount: 0 },
+      },
+    });
+    expect(await stored()).toMatchObject({ bookings: 8 });
+  });
+
+  test("prints how to confirm a payment of its own that it does not book", async () => {
+    await lender.importCases([aRow("N-1")]);
+    await confirm("N-1", "U1", 10);
+    const path = aFile(HEADER, "N-1,U2,10,21/11/2026 18:00,UPI");
+    const { stdout } = await cli(...args(path, "--confirm-missing", "--yes", "--reason", "lost"));
+    expect(stdout).toContain("U2 (booked as U1)");
+    expect(stdout).toContain(
+      'line 2: POST /api/v1/partner/cases/N-1/payments/confirm {"amount":10.00,"reference":"U2","paidAt":"2026-11-21T12:30:00.000Z","mode":"UPI"}',
+    );
+    expect(await stored()).toMatchObject({ bookings: 1 });
+  });
+
+  test("never books a row outside the window, and names a misread date", async () => {
+    await lender.importCases([aRow("O-1"), aRow("O-2")]);
+    const path = aFile(HEADER, "O-1,U1,10,11/05/2026 12:00,UPI", "O-2,U2,20,06/11/2026 00:30,UPI");
+    const command = ["payment", "reconcile", path, "--lender", lender.code, "--day", "2026-11-05"];
+    const booking = [...command, "--confirm-missing", "--yes", "--reason", "lost"];
+    const { code, stdout } = await cli(...booking);
+    expect(code).toBe(6);
+    expect(stdout).toContain(
+      "line 2 was read as 2026-05-11, and 2026-11-05 would be in the window. Run the command again with the other --date-order",
+    );
+    expect(await stored()).toMatchObject({ bookings: 0 });
+    const { stdout: json } = await cli(...command, "--json");
+    expect(JSON.parse(json)).toMatchObject({
+      counts: { ...NO_DIFFERENCES, outsideWindow: 1, otherDay: 1 },
+      outsideWindow: [{ loan: "O-1", reference: "U1", yours: { paidAt: "2026-05-11T06:30:00.000Z" } }],
+      otherDay: [{ loan: "O-2", reference: "U2" }],
+    });
+  });
+
+  test("books no line of several with one reference and different amounts", async () => {
+    await lender.importCases([aRow("P-1")]);
+    const lines = ["P-1,U1,10,21/11/2026 12:00,UPI", "P-1,U1,15,21/11/2026 12:00,UPI", "P-1,U2,1,21/11/2026 12:00,UPI"];
+    const path = aFile(HEADER, ...lines);
+    const { code, answer } = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
+    expect({ code, answer }).toMatchObject({
+      code: 6,
+      answer: {
+        rejected: [
+          {
+            line: 2,
+            errors: [{ code: "PARTS_NOT_CLEAR", detail: expect.stringMatching(/^Lines 2, 3 have the same/) }],
+          },
+          { line: 3, errors: [{ code: "PARTS_NOT_CLEAR" }] },
+        ],
+        confirmed: { booked: 1 },
+      },
+    });
+    expect(await stored()).toMatchObject({ bookings: 1 });
+  });
+
+  test("books an amount of 100 times what is owed only for a named line", async () => {
+    await lender.importCases(["Q-1", "Q-2"].map((loan) => aRow(loan, { outstandingAmount: 50 })));
+    const lines = ["Q-1,U1,5000,21/11/2026 12:00,UPI", "Q-2,U2,5000,21/11/2026 12:00,UPI"];
+    const booking = args(aFile(HEADER, ...lines), "--confirm-missing", "--yes", "--reason", "lost");
+    const { stdout } = await cli(...booking, "--amount-is-major-units", "3");
+    expect(stdout).toContain("1 missing payment booked.");
+    expect(stdout).toContain("line 2, Q-1, U1: AMOUNT_LOOKS_LIKE_MINOR_UNITS");
+    expect(stdout).toContain("run the command again with --amount-is-major-units <line>.");
+    expect((await lender.getCase("Q-2")).body).toMatchObject({ totalCollected: 5000 });
+    expect(await cli(...args(aFile(HEADER), "--amount-is-major-units", "3"))).toMatchObject({ code: 2 });
   });
 
   test("that was killed books the rest when it runs again, and each payment once", async () => {
@@ -339,7 +500,9 @@ test("`payment reconciliations` lists stored runs, and `payment reconciliation` 
   expect(list).toMatchObject({ reconciliations: [{ runId: secondId, counts: { onlyOurs: 2 } }], nextCursor: secondId });
   const rest = await cli.json("payment", "reconciliations", lender.code, "--cursor", secondId);
   expect(rest).toMatchObject({ reconciliations: [{ runId: firstId, requestedBy: "operator" }], nextCursor: null });
-  expect(await cli.json("payment", "reconciliation", lender.code, firstId)).toEqual(first);
+  const { rejectedFile, ...shown } = first;
+  expect(rejectedFile).toBeNull();
+  expect(await cli.json("payment", "reconciliation", lender.code, firstId)).toEqual(shown);
   const { stdout } = await cli("payment", "reconciliations", lender.code);
   expect(stdout).toMatch(new RegExp(`${firstId} .* 2  +0`));
   const unknown = await cli("payment", "reconciliation", lender.code, `rec_${"0".repeat(32)}`, "--json");

@@ -41,6 +41,14 @@ async function confirm(loan: string, reference: string, amount: number): Promise
   expect(status).toBe(200);
 }
 
+/** A row whose payment is booked by `aMatch`: a run that matches nothing is not compared with. */
+const MATCH = reported("MATCH", "match", 3);
+
+async function aMatch(): Promise<void> {
+  await lender.importCases([aRow("A"), aRow("MATCH")]);
+  await confirm("MATCH", "match", 3);
+}
+
 describe("a stored run", () => {
   const RUNS = "/api/v1/partner/payments/reconciliations";
 
@@ -98,8 +106,9 @@ describe("a stored run", () => {
   });
 
   test("is deleted with its differences after 90 days", async () => {
-    const old = await reconcile([reported("A", "utr_1", 10), reported("A", "utr_2", 10)]);
-    const recent = await reconcile([reported("A", "utr_1", 10)]);
+    await aMatch();
+    const old = await reconcile([MATCH, reported("A", "utr_1", 10), reported("A", "utr_2", 10)]);
+    const recent = await reconcile([MATCH, reported("A", "utr_1", 10)]);
     const { app } = service;
     const day = 86_400_000;
     const age = async (days: number) =>
@@ -144,7 +153,7 @@ describe("confirming the missing payments of a run", () => {
     const key = { lenderId: id, runId: parsePublicId("rec", runId)! };
     const { digest } = (await reconciliationOf(em, key, 10))!.run;
     await withoutTriggers(service.app.database.pool, (client) => client.query(sql, [key.runId]));
-    const pages = confirmMissing(em, { ...key, digest }, { id, code }, "sandbox");
+    const pages = confirmMissing(em, { ...key, digest }, { id, code }, { environment: "sandbox" });
     await expect(pages.next()).rejects.toMatchObject({ code: "RECONCILIATION_CHANGED" });
     expect((await lender.getCase("A")).body).toMatchObject({ totalCollected: 0 });
   });
@@ -200,9 +209,9 @@ describe("a lender that has compared a lot", () => {
 
 describe("a later run of the same window", () => {
   test("does not call a difference gone if its row could not be read this time", async () => {
-    await lender.importCases([aRow("A")]);
-    await reconcile([reported("A", "utr_1", 10), reported("A", "utr_2", 20)]);
-    const later = await reconcile([reported("A", "utr_1", 10.123)]);
+    await aMatch();
+    await reconcile([MATCH, reported("A", "utr_1", 10), reported("A", "utr_2", 20)]);
+    const later = await reconcile([MATCH, reported("A", "utr_1", 10.123)]);
     expect(later).toMatchObject({
       rejected: [{ loan: "A", reference: "utr_1" }],
       previous: { goneCount: 1, gone: [{ list: "onlyYours", loan: "A", reference: "utr_2" }] },
@@ -210,42 +219,59 @@ describe("a later run of the same window", () => {
   });
 
   test("calls a difference gone if its payment is booked now, even if its row is repeated", async () => {
-    await lender.importCases([aRow("A")]);
-    await reconcile([reported("A", "utr_1", 10)]);
+    await aMatch();
+    await reconcile([MATCH, reported("A", "utr_1", 10)]);
     await confirm("A", "utr_1", 10);
-    const later = await reconcile([reported("A", "utr_1", 10), reported("A", "utr_1", 10)]);
-    expect(later).toMatchObject({ counts: { matched: 1, rejected: 1 }, previous: { goneCount: 1 } });
+    const later = await reconcile([MATCH, reported("A", "utr_1", 10), reported("A", "utr_1", 10)]);
+    expect(later).toMatchObject({ counts: { matched: 2, rejected: 1 }, previous: { goneCount: 1 } });
   });
 
   test("lists what is gone without a count if the previous run has not stored all its differences", async () => {
-    const { runId } = await reconcile([reported("A", "utr_1", 10)]);
+    await aMatch();
+    const { runId } = await reconcile([MATCH, reported("A", "utr_1", 10)]);
     await withoutTriggers(service.app.database.pool, (client) =>
       client.query(
         "update ledger.reconciliation_run set totals = jsonb_set(totals, '{isComplete}', 'false') where id = $1",
         [parsePublicId("rec", runId)],
       ),
     );
-    expect(await reconcile([])).toMatchObject({
+    expect(await reconcile([MATCH])).toMatchObject({
       previous: { goneCount: null, gone: [{ list: "onlyYours", loan: "A", reference: "utr_1" }] },
     });
   });
 
   test("counts what is gone, although it has more differences than are stored", async () => {
-    await lender.importCases([aRow("A")]);
-    await reconcile([reported("A", "utr_1", 10), reported("A", "utr_2", 20)]);
+    await aMatch();
+    await reconcile([MATCH, reported("A", "utr_1", 10), reported("A", "utr_2", 20)]);
     await addBookings(service, lender, 10_050);
-    expect(await reconcile([reported("A", "utr_2", 20)])).toMatchObject({
+    expect(await reconcile([MATCH, reported("A", "utr_2", 20)])).toMatchObject({
       counts: { onlyOurs: 10_050, onlyYours: 1 },
       previous: { goneCount: 1, gone: [{ list: "onlyYours", loan: "A", reference: "utr_1" }] },
     });
   });
 
   test("compares thousands of differences with those of the previous run", async () => {
+    await aMatch();
     const rows = Array.from({ length: 4_000 }, (_, index) => reported(`LN-${index}`, `utr_${index}`, 5));
-    await reconcile(rows);
-    expect(await reconcile(rows)).toMatchObject({ counts: { onlyYours: 4_000 }, previous: { goneCount: 0 } });
-    const third = await reconcile(rows.slice(0, 1_500));
+    await reconcile([MATCH, ...rows]);
+    expect(await reconcile([MATCH, ...rows])).toMatchObject({
+      counts: { onlyYours: 4_000 },
+      previous: { goneCount: 0 },
+    });
+    const third = await reconcile([MATCH, ...rows.slice(0, 1_500)]);
     expect(third).toMatchObject({ counts: { onlyYours: 1_500 }, previous: { goneCount: 2_500 } });
     expect((await lender.call("GET", `/api/v1/partner/payments/reconciliations/${third.runId}`)).body).toEqual(third);
+  });
+
+  test.each([
+    ["has no loan in common", [reported("MATCH-2", "utr", 1)]],
+    ["matched nothing", [reported("MATCH", "wrong", 2)]],
+  ])("is not compared with a run that %s", async (_title, rows) => {
+    await aMatch();
+    await lender.importCases([aRow("MATCH-2")]);
+    await confirm("MATCH-2", "utr", 1);
+    const { runId } = await reconcile([MATCH, reported("A", "utr_1", 10)]);
+    await reconcile(rows);
+    expect(await reconcile([MATCH])).toMatchObject({ previous: { runId } });
   });
 });

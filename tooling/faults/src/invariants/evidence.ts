@@ -26,7 +26,16 @@ export interface Verification {
 export interface Reconciliation {
   readonly counts: Readonly<
     Record<
-      "matched" | "onlyYours" | "onlyOurs" | "amountDiffers" | "onOtherLoan" | "otherDay" | "reversed" | "rejected",
+      | "matched"
+      | "onlyYours"
+      | "onlyOurs"
+      | "referenceDiffers"
+      | "amountDiffers"
+      | "onOtherLoan"
+      | "otherDay"
+      | "outsideWindow"
+      | "reversed"
+      | "rejected",
       number
     >
   >;

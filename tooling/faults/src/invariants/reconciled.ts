@@ -12,7 +12,16 @@ export const reconciled: Invariant = {
     const { counts, onlyOurs, reversed } = reconciliation;
     const acknowledged = [...model.payments.values()].filter((payment) => payment.acknowledged);
     const reversedReferences = new Set([...model.reversals.values()].map(({ reference }) => reference));
-    const unexplained = (["onlyYours", "amountDiffers", "onOtherLoan", "otherDay", "rejected"] as const)
+    const lists = [
+      "onlyYours",
+      "referenceDiffers",
+      "amountDiffers",
+      "onOtherLoan",
+      "otherDay",
+      "outsideWindow",
+      "rejected",
+    ] as const;
+    const unexplained = lists
       .filter((list) => counts[list] > 0)
       .map((list) => `${counts[list]} payments are in ${list}`);
     const strange = [

@@ -18,8 +18,10 @@ import type { DateOrder } from "../../case-file/cells.ts";
 import { type MapOption, readColumns, readMapOption } from "../../case-file/columns.ts";
 import { type CaseFile, inspectFile } from "../../case-file/file-records.ts";
 import { type Encoding, ENCODINGS } from "../../case-file/file-text.ts";
+import { inspectPayments } from "../../payment-file/inspect-payments.ts";
 import { PAYMENT_COLUMNS, type PaymentField } from "../../payment-file/payment-columns.ts";
 import { paymentRowsOf, type PaymentReading } from "../../payment-file/payment-rows.ts";
+import { writeRejectedPayments } from "../../payment-file/rejected-payments.ts";
 import { columnsText } from "../case/case-import-words.ts";
 import { startProgress } from "../case/import-progress.ts";
 import { counted } from "../terminal/counted.ts";
@@ -40,6 +42,7 @@ interface ReconcileOptions {
   dateOrder: DateOrder;
   paidTime?: string;
   confirmMissing?: true;
+  amountIsMajorUnits: number[];
   reason?: string;
   yes?: true;
 }
@@ -83,6 +86,12 @@ export function addReconcileCommand(command: Command): void {
     )
     .option("--paid-time <time>", "the local time of payments whose cell has only a date, such as 12:00", readTimeOfDay)
     .option("--confirm-missing", "book the payments that only the file has, after a question")
+    .option(
+      "--amount-is-major-units <line>",
+      "with --confirm-missing: book this line although its amount is exactly 100 times what is owed; may be repeated",
+      readLine,
+      [],
+    )
     .option("--reason <text>", "the reason for --confirm-missing, for the audit log", readReason)
     .option("--yes", "with --confirm-missing: book without asking")
     .description("Compare a lender's own payments with the booked payments.")
@@ -92,7 +101,8 @@ export function addReconcileCommand(command: Command): void {
 The file has the columns loan, reference and amount, and may have paidAt and mode. Usual column names are known, such as Loan No,
 UTR, Amount Paid and Payment Date. The result is stored, and running the same file again shows which differences are gone. No
 payment is changed, except with --confirm-missing: then the payments that only the file has are booked like confirmations of the
-lender, with the mode of the file, or other. A payment without a time is not booked. You may interrupt the command: running it
+lender, with the mode of the file, or other. A payment without a time is not booked, and neither is one that is probably booked
+under another reference or on another loan. Rejected rows are written to a file beside the given one. You may interrupt the command: running it
 again is harmless. If there are differences or rejected rows, the exit code is 6.
 
 Examples:
@@ -114,21 +124,25 @@ async function run(path: string, options: ReconcileOptions): Promise<void> {
     });
     const columns = readColumns(file.header, options.map, PAYMENT_COLUMNS);
     if (!process.argv.includes("--json")) tell(columnsText(file, columns));
+    const reading = { columns, lender, dateOrder, paidTime };
+    const { hasOnlyDates } = await inspectPayments(file, reading);
     const compared = { operator, lender, runId: newId(), file };
-    const result = await compare(compared, { columns, lender, dateOrder, paidTime }, window);
+    const result = await compare(compared, { ...reading, hasOnlyDates }, window);
     const { onlyYours } = result.run.totals.lists;
     if (!options.confirmMissing || onlyYours === 0) return finish(lender, result);
     await confirmAfterQuestion(compared, result, options);
   });
 }
 
-function checkOptions({ day, from, to, confirmMissing, reason, yes }: ReconcileOptions): void {
+function checkOptions({ day, from, to, confirmMissing, amountIsMajorUnits, reason, yes }: ReconcileOptions): void {
   const hasOneWindow = day === undefined ? from !== undefined && to !== undefined : !from && !to;
   if (!hasOneWindow) throw notUnderstood("Give the window by --day, or by --from and --to.");
   if (confirmMissing && reason === undefined)
     throw notUnderstood("--confirm-missing needs a --reason for the audit log.");
-  if (!confirmMissing && (yes || reason !== undefined))
-    throw notUnderstood("--yes and --reason belong to --confirm-missing: without it, no payment is booked.");
+  if (!confirmMissing && (yes || reason !== undefined || amountIsMajorUnits.length > 0))
+    throw notUnderstood(
+      "--yes, --reason and --amount-is-major-units belong to --confirm-missing: without it, no payment is booked.",
+    );
   if (confirmMissing && !yes && process.argv.includes("--json"))
     throw notUnderstood("--json with --confirm-missing needs --yes, because it cannot ask for confirmation.");
 }
@@ -161,9 +175,10 @@ async function compare({ operator, lender, runId, file }: Compared, reading: Pay
     const rows = paymentRowsOf(file, reading);
     await reconcile(operator.em(), { ...request, rows, onProgress: progress.show }).finally(progress.end);
   });
-  const result = await reconciliationOf(operator.em(), { lenderId: lender.id, runId }, MOST_IN_JSON);
+  const run = { lenderId: lender.id, runId };
+  const result = await reconciliationOf(operator.em(), run, MOST_IN_JSON);
   assert.ok(result, "The run is stored, and runs are deleted only after 90 days.");
-  return result;
+  return { ...result, rejectedPath: await writeRejectedPayments(operator.em(), run, file) };
 }
 
 /** Runs a reconciliation when no other one of the lender is running. */
@@ -179,20 +194,30 @@ async function afterOthers({ code }: Lender, run: () => Promise<void>): Promise<
   }
 }
 
-function finish(lender: Lender, result: Reconciliation): void {
-  answer(shownReconciliation(lender, result), reconciliationText(lender, result));
+/** The result of a run, and the path of the file with its rejected rows. */
+type Result = Reconciliation & { readonly rejectedPath: string | undefined };
+
+function finish(lender: Lender, result: Result): void {
+  const { rejectedPath = null } = result;
+  answer({ ...shownReconciliation(lender, result), rejectedFile: rejectedPath }, resultText(lender, result));
   if (isDifferent(result)) process.exitCode = EXIT.partly;
+}
+
+function resultText(lender: Lender, result: Result): string {
+  const { rejectedPath } = result;
+  const rejected = rejectedPath === undefined ? "" : `\nAll rejected rows, with the reasons: ${rejectedPath}`;
+  return `${reconciliationText(lender, result)}${rejected}`;
 }
 
 async function confirmAfterQuestion(
   { operator, lender, runId, file }: Compared,
-  result: Reconciliation,
-  { reason, yes }: ReconcileOptions,
+  result: Result,
+  { amountIsMajorUnits, reason, yes }: ReconcileOptions,
 ): Promise<void> {
   const { digest, totals } = result.run;
   const { onlyYours } = totals.lists;
   if (!yes) {
-    tell(reconciliationText(lender, result));
+    tell(resultText(lender, result));
     if (!(process.stdin.isTTY && process.stderr.isTTY))
       throw new Refusal("NOT_CONFIRMED", "No payment was booked. Add --yes to book the missing payments.");
     if (!(await confirm(`Book ${counted(onlyYours, "payment")} of ${lender.code}, ${lender.name}?`)))
@@ -217,7 +242,8 @@ async function confirmAfterQuestion(
   const total = { booked: 0, alreadyBooked: 0 };
   const refused: UnconfirmedRow[] = [];
   const run = { lenderId: lender.id, runId, digest };
-  for await (const page of confirmMissing(operator.em(), run, lender, operator.config.environment)) {
+  const rules = { environment: operator.config.environment, inMajorUnits: new Set(amountIsMajorUnits) };
+  for await (const page of confirmMissing(operator.em(), run, lender, rules)) {
     total.booked += page.booked;
     total.alreadyBooked += page.alreadyBooked;
     refused.push(...page.refused.slice(0, MOST_IN_JSON - refused.length));
@@ -226,8 +252,8 @@ async function confirmAfterQuestion(
   await audit("reconciliation.confirmed", { ...total, refused: left });
   const confirmed = { ...total, refusedCount: left, refused };
   answer(
-    { ...shownReconciliation(lender, result), confirmed },
-    [...(yes ? [reconciliationText(lender, result), ""] : []), confirmedText(confirmed)].join("\n"),
+    { ...shownReconciliation(lender, result), rejectedFile: result.rejectedPath ?? null, confirmed },
+    [...(yes ? [resultText(lender, result), ""] : []), confirmedText(confirmed)].join("\n"),
   );
   if (left > 0 || isDifferent(result, { exceptOnlyYours: true })) process.exitCode = EXIT.partly;
 }
@@ -242,6 +268,11 @@ function readMap(text: string, before: MapOption<PaymentField>[]): MapOption<Pay
   const reading = readMapOption(text, PAYMENT_COLUMNS);
   if ("fault" in reading) throw new InvalidArgumentError(reading.fault);
   return [...before, reading];
+}
+
+function readLine(text: string, before: number[]): number[] {
+  if (/^[1-9]\d{0,8}$/.test(text)) return [...before, Number(text)];
+  throw new InvalidArgumentError("Expected the number of a line of the file.");
 }
 
 function readSeparator(text: string): string {

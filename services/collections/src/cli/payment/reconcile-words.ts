@@ -9,6 +9,7 @@ import {
 import { publicId } from "@collections/database";
 import type { Reconciliation, UnconfirmedRow } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
+import { instantOf, timeIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import { counted } from "../terminal/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
@@ -22,9 +23,11 @@ const SHOWN_IN_TEXT = 20;
 const MEANINGS: Readonly<Record<DifferenceList, string>> = {
   onlyYours: "in the file, and not booked; --confirm-missing books them",
   onlyOurs: "booked, and not in the file",
+  referenceDiffers: "probably booked on the same loan under another reference; never booked from the file",
   amountDiffers: "booked with another amount or currency",
-  onOtherLoan: "booked on another loan",
-  otherDay: "booked outside the window, or with another day in the file",
+  onOtherLoan: "reference booked on another loan; never booked from the file",
+  otherDay: "booked outside the window, or with a time up to a day outside of it in the file",
+  outsideWindow: "more than a day outside the window in the file; never booked from the file",
   reversed: "reversed, so that the rest has another amount",
   rejected: "could not be compared",
 };
@@ -52,10 +55,64 @@ export function reconciliationText({ code, timeZone }: Lender, { run, difference
     table([["matched", totals.matched.toLocaleString("en")], ...counts]),
     ...lists,
     ...(finding ? ["", minorUnitsText(finding)] : []),
+    ...misreadDates(run, differences.outsideWindow, timeZone),
+    ...ownPayments(differences),
     ...(gone === null ? [] : ["", goneText(gone)]),
     "",
     `Stored as ${publicId("rec", run.id)}.`,
   ].join("\n");
+}
+
+/** Advice about rows outside the window, of which day and month may have been exchanged. */
+function misreadDates(
+  { windowFrom, windowTo }: ReconciliationRun,
+  outside: readonly ReconciliationDifference[],
+  timeZone: string,
+): string[] {
+  const exchanged = outside.flatMap(({ position, rowPaidAt }) => {
+    const [day = "", time = ""] = timeIn(timeZone, rowPaidAt!).split(" ");
+    const [year = "", month = "", date = ""] = day.split("-");
+    if (Number(date) > 12) return [];
+    const other = instantOf(`${year}-${date}-${month}`, time, timeZone);
+    return windowFrom <= other && other < windowTo ? [{ position, day, other: `${year}-${date}-${month}` }] : [];
+  });
+  const [first] = exchanged;
+  if (!first) return [];
+  return [
+    "",
+    `Day and month may be exchanged in ${counted(exchanged.length, "line")}: line ${first.position} was read as ${first.day}, and ` +
+      `${first.other} would be in the window. Run the command again with the other --date-order, dmy or mdy.`,
+  ];
+}
+
+/** Describes how to confirm rows that --confirm-missing never books. */
+function ownPayments(differences: Reconciliation["differences"]): string[] {
+  const rows = inOrder([...differences.referenceDiffers, ...differences.onOtherLoan]).filter(
+    ({ isLoanKnown }) => isLoanKnown,
+  );
+  if (rows.length === 0) return [];
+  const calls = rows.slice(0, SHOWN_IN_TEXT).map((row) => {
+    const { method, path, body } = confirmCall(row);
+    return `  line ${row.position}: ${method} ${path} ${body}`;
+  });
+  return [
+    "",
+    "Lines in referenceDiffers and onOtherLoan are not booked, because their payments probably are. If a line is a payment of " +
+      "its own, the lender confirms it by this call:",
+    ...calls,
+    ...more(rows.length - calls.length),
+  ];
+}
+
+/** Returns the lender's call that books a row. */
+function confirmCall({ loan, reference, rowMinor, rowCurrency, rowPaidAt, rowMode }: ReconciliationDifference) {
+  const paidAt = rowPaidAt === null ? "" : `,"paidAt":"${rowPaidAt.toISOString()}"`;
+  const mode = JSON.stringify(rowMode ?? "other");
+  return {
+    method: "POST",
+    path: `/api/v1/partner/cases/${encodeURIComponent(loan!)}/payments/confirm`,
+    body: `{"amount":${toDecimal(rowMinor!, rowCurrency!)},"reference":${JSON.stringify(reference)}${paidAt},"mode":${mode}}`,
+  };
 }
 
 /** Describes as text which of the missing payments were booked. */
@@ -68,6 +125,9 @@ export function confirmedText({ booked, alreadyBooked, refusedCount, refused }: 
     ...(alreadyBooked > 0 ? [`${counted(alreadyBooked, "payment")} had been booked in the meantime.`] : []),
     ...(refusedCount > 0 ? [`${counted(refusedCount, "payment")} not booked:`, ...lines] : []),
     ...more(refusedCount - lines.length),
+    ...(refused.some(({ code }) => code === "AMOUNT_LOOKS_LIKE_MINOR_UNITS")
+      ? ["If the amount of such a line is right, run the command again with --amount-is-major-units <line>."]
+      : []),
   ].join("\n");
 }
 
@@ -110,7 +170,7 @@ function shownTotal({ currency, count, amountMinor }: Total): object {
 
 function shownDifference(difference: ReconciliationDifference): object {
   const { loan, reference, position, rowMinor, rowCurrency, rowPaidAt, bookedLoan, bookedPaidAt, faults } = difference;
-  const { bookedMinor, reversedMinor, bookedCurrency } = difference;
+  const { list, bookedReference, bookedMinor, reversedMinor, bookedCurrency } = difference;
   const yours = rowMinor !== null && {
     amount: toDecimal(rowMinor, rowCurrency!),
     currency: rowCurrency,
@@ -118,6 +178,7 @@ function shownDifference(difference: ReconciliationDifference): object {
   };
   const ours = bookedMinor !== null && {
     loan: bookedLoan,
+    reference: bookedReference ?? reference,
     amount: toDecimal(bookedMinor, bookedCurrency!),
     reversedAmount: toDecimal(reversedMinor!, bookedCurrency!),
     currency: bookedCurrency,
@@ -129,6 +190,7 @@ function shownDifference(difference: ReconciliationDifference): object {
     reference,
     ...(yours && { yours }),
     ...(ours && { ours }),
+    ...((list === "referenceDiffers" || list === "onOtherLoan") && { confirm: confirmCall(difference) }),
     ...(faults.length > 0 && { errors: faults.map(({ code, detail }) => ({ code, detail })) }),
   };
 }
@@ -172,12 +234,12 @@ function listText(
 
 function lineOf(difference: ReconciliationDifference, timeZone: string): string[] {
   const { list, loan, reference, position, rowMinor, rowCurrency, rowPaidAt } = difference;
-  const { bookedLoan, bookedMinor, reversedMinor, bookedCurrency, bookedPaidAt } = difference;
-  const paidAt = bookedPaidAt ?? rowPaidAt;
+  const { bookedLoan, bookedReference, bookedMinor, reversedMinor, bookedCurrency, bookedPaidAt } = difference;
+  const paidAt = list === "outsideWindow" ? rowPaidAt : (bookedPaidAt ?? rowPaidAt);
   return [
     position === null ? "" : String(position),
     list === "onOtherLoan" ? `${loan} (booked on ${bookedLoan})` : loan!,
-    reference!,
+    list === "referenceDiffers" ? `${reference} (booked as ${bookedReference})` : reference!,
     rowMinor === null ? "" : amountText(rowMinor, rowCurrency!),
     bookedMinor === null ? "" : amountText(bookedMinor, bookedCurrency!),
     reversedMinor === null || reversedMinor === 0n ? "" : amountText(reversedMinor, bookedCurrency!),

@@ -77,7 +77,7 @@ export const PROBLEM_ANSWERS = {
     .extend({
       matches: z.boolean().meta({ description: "Whether the repeat has the same content as the booked payment." }),
       differences: z
-        .array(z.enum(["amount", "mode", "paidAt", "linkId"]))
+        .array(z.enum(["amount", "mode", "paidAt", "linkId", "partOf"]))
         .meta({ description: "The fields in which the repeat differs. The first booking remains valid." }),
       original: originalAnswer,
       reversedAmount: amountAnswer(

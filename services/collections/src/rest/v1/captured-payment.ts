@@ -18,6 +18,9 @@ export const capturedPaymentAnswer = {
   mode: z.enum(PAYMENT_MODES).meta({ description: "The payment mode; `other` for a value that is not in the list." }),
   paidAt: instantAnswer("When the payment was captured."),
   linkId: z.string().nullable().meta({ description: "The `linkId` in the confirmation, or null." }),
+  partOf: z.string().nullable().meta({
+    description: "The reference of the payment that this payment completes, or null for a payment of its own.",
+  }),
 };
 
 /** A reversal, as answers show it beside its payment. */

@@ -58,6 +58,13 @@ const confirmationBody = z.object({
         "The `linkId` of your answer to the mint call. A payment with an unknown `linkId` is booked with a " +
         "warning.",
     }),
+  partOf: text(REFERENCE_CHARACTERS)
+    .nullish()
+    .meta({
+      description:
+        "The `reference` of a payment of the loan that was booked with too low an amount: this payment is the rest of it. It " +
+        "is a payment of its own all the same. An unknown reference causes a warning.",
+    }),
   amountIsMajorUnits: z
     .boolean({ error: "takes true or false" })
     .nullish()
@@ -75,6 +82,7 @@ const bookingAnswer = z
       .extract(["in_progress", "collected"])
       .meta({ description: "The status of the case after this payment: `collected` if nothing is owed." }),
     reference: capturedPaymentAnswer.reference,
+    partOf: capturedPaymentAnswer.partOf,
     sequence: countAnswer("The sequence number of the event `payment.collected` of this payment."),
     totalCollected: amountAnswer("Everything that was captured on the case, minus everything that was reversed."),
     excessAmount: amountAnswer("The part of this payment that was not owed."),
@@ -99,6 +107,7 @@ const bookingExample = {
   outstandingAfter: 1800,
   status: "in_progress",
   reference: capturedPayment.reference,
+  partOf: null,
   sequence: 14,
   totalCollected: 4200,
   excessAmount: 0,
@@ -192,6 +201,7 @@ function readConfirmation(request: SignedRequest): Confirmation {
     reference,
     paidAt,
     linkId: link.linkId,
+    partOf: parsed.data.partOf ?? null,
     mode: mode.mode,
     rawMode: mode.rawMode,
     warnings: [...warnings, ...mode.warnings, ...link.warnings],
@@ -220,6 +230,7 @@ function bookingBody(booking: Booking): object {
     outstandingAfter: toWire(booking.outstandingAfterMinor, currency),
     status: booking.statusAfter,
     reference: booking.reference,
+    partOf: booking.partOf,
     sequence: Number(booking.sequence),
     totalCollected: toWire(booking.totalCollectedAfterMinor, currency),
     excessAmount: toWire(booking.excessMinor, currency),

@@ -14,6 +14,7 @@ export const capturedPayment = {
   mode: "upi",
   paidAt: "2026-12-03T05:17:31.000Z",
   linkId: "plink_4c1",
+  partOf: null,
 };
 
 export const REVERSAL_RECORDED_AT = "2026-12-05T09:42:30.551Z";

@@ -35,7 +35,8 @@ const yoursAnswer = z
 const oursAnswer = z
   .object({
     loan: z.string().meta({ description: "The loan on which the payment is booked." }),
-    amount: amountAnswer("The booked amount."),
+    reference: z.string().meta({ description: "The reference with which the payment is booked." }),
+    amount: amountAnswer("The booked amount, with its parts."),
     reversedAmount: amountAnswer("The part of the amount that was reversed."),
     currency: currencyAnswer,
     paidAt: instantAnswer("When the payment was captured."),
@@ -76,6 +77,14 @@ const pairAnswer = z
   .object({ ...difference, yours: yoursAnswer, ours: oursAnswer })
   .meta({ description: "A payment that you report, and that is booked with something else." });
 
+const otherTimeAnswer = z
+  .object({
+    ...difference,
+    yours: yoursAnswer,
+    ours: oursAnswer.nullable().meta({ description: "The booked payment, or null if the payment is not booked." }),
+  })
+  .meta({ description: "A payment that you report, where one of the two sides has a time outside the window." });
+
 const rejectedPaymentAnswer = z
   .object({
     index: indexAnswer,
@@ -112,9 +121,11 @@ const totalAnswer = z
 const LIST_MEANINGS: Readonly<Record<DifferenceList, string>> = {
   onlyYours: "rows without a booked payment",
   onlyOurs: "payments of the window without a row",
+  referenceDiffers: "rows whose payment is probably booked on the same loan under another reference",
   amountDiffers: "rows whose payment is booked with another amount or currency",
-  onOtherLoan: "rows whose payment is booked on another loan, on any day",
-  otherDay: "rows whose payment is booked outside the window, or whose own `paidAt` is outside of it",
+  onOtherLoan: "rows whose reference is booked on another loan, on any day",
+  otherDay: "rows whose payment is booked outside the window, or whose own `paidAt` is up to a day outside of it",
+  outsideWindow: "rows whose own `paidAt` is more than a day outside the window, perhaps because a date was misread",
   reversed: "rows whose payment was reversed, so that the rest has another amount",
   rejected: "rows that could not be compared",
 };
@@ -148,9 +159,11 @@ export const reconciliationAnswer = z
     ...runFields,
     onlyYours: z.array(onlyYoursAnswer).meta({ description: `The ${LIST_MEANINGS.onlyYours}.` }),
     onlyOurs: z.array(onlyOursAnswer).meta({ description: `The ${LIST_MEANINGS.onlyOurs}.` }),
+    referenceDiffers: z.array(pairAnswer).meta({ description: `The ${LIST_MEANINGS.referenceDiffers}.` }),
     amountDiffers: z.array(pairAnswer).meta({ description: `The ${LIST_MEANINGS.amountDiffers}.` }),
     onOtherLoan: z.array(pairAnswer).meta({ description: `The ${LIST_MEANINGS.onOtherLoan}.` }),
-    otherDay: z.array(pairAnswer).meta({ description: `The ${LIST_MEANINGS.otherDay}.` }),
+    otherDay: z.array(otherTimeAnswer).meta({ description: `The ${LIST_MEANINGS.otherDay}.` }),
+    outsideWindow: z.array(otherTimeAnswer).meta({ description: `The ${LIST_MEANINGS.outsideWindow}.` }),
     reversed: z.array(pairAnswer).meta({ description: `The ${LIST_MEANINGS.reversed}.` }),
     rejected: z.array(rejectedPaymentAnswer).meta({ description: `The ${LIST_MEANINGS.rejected}.` }),
     previous: z
@@ -173,6 +186,7 @@ export const RECONCILIATION_SCHEMAS = {
   MissingPayment: onlyYoursAnswer,
   UnreportedPayment: onlyOursAnswer,
   DifferingPayment: pairAnswer,
+  PaymentOfOtherTime: otherTimeAnswer,
   RejectedPayment: rejectedPaymentAnswer,
   ReportedPayment: yoursAnswer,
   BookedPayment: oursAnswer,
@@ -193,6 +207,15 @@ export function runBody({ id, totals, windowFrom, windowTo, startedAt, requested
   };
 }
 
+const PAIR_LISTS = [
+  "referenceDiffers",
+  "amountDiffers",
+  "onOtherLoan",
+  "otherDay",
+  "outsideWindow",
+  "reversed",
+] as const;
+
 /** Returns the stored result of a run as the body of an answer, with the warnings about the request before its own. */
 export function reconciliationBody(
   { run, differences, gone }: Reconciliation,
@@ -200,9 +223,7 @@ export function reconciliationBody(
 ): object {
   const { previousRunId } = run;
   const warnings = [...requestWarnings, ...minorUnitsWarnings(differences.amountDiffers)];
-  const listed = (["amountDiffers", "onOtherLoan", "otherDay", "reversed"] as const).map(
-    (list) => [list, differences[list].map(pairBody)] as const,
-  );
+  const listed = PAIR_LISTS.map((list) => [list, differences[list].map(pairBody)] as const);
   return {
     success: true,
     ...runBody(run),
@@ -232,7 +253,8 @@ function minorUnitsWarnings(differing: readonly ReconciliationDifference[]): War
 }
 
 function pairBody(difference: ReconciliationDifference): object {
-  return { ...keyBody(difference), yours: yoursBody(difference), ours: oursBody(difference) };
+  const { bookingId } = difference;
+  return { ...keyBody(difference), yours: yoursBody(difference), ours: bookingId && oursBody(difference) };
 }
 
 function keyBody({ loan, reference }: Pick<ReconciliationDifference, "loan" | "reference">): object {
@@ -249,9 +271,10 @@ function yoursBody({ position, rowMinor, rowCurrency, rowPaidAt }: Reconciliatio
 }
 
 function oursBody(difference: ReconciliationDifference): object {
-  const { bookedLoan, bookedMinor, reversedMinor, bookedCurrency, bookedPaidAt } = difference;
+  const { bookedLoan, bookedReference, bookedMinor, reversedMinor, bookedCurrency, bookedPaidAt } = difference;
   return {
     loan: bookedLoan,
+    reference: bookedReference ?? difference.reference,
     amount: toWire(bookedMinor!, bookedCurrency!),
     reversedAmount: toWire(reversedMinor!, bookedCurrency!),
     currency: bookedCurrency,
@@ -293,7 +316,16 @@ function totalBody({
 }
 
 const window = { from: "2026-12-02T18:30:00.000Z", to: "2026-12-03T18:30:00.000Z" };
-const counted = { onlyOurs: 0, amountDiffers: 0, onOtherLoan: 0, otherDay: 0, reversed: 0, rejected: 0 };
+const counted = {
+  onlyOurs: 0,
+  referenceDiffers: 0,
+  amountDiffers: 0,
+  onOtherLoan: 0,
+  otherDay: 0,
+  outsideWindow: 0,
+  reversed: 0,
+  rejected: 0,
+};
 
 export const reconciliationRequestExample = {
   ...window,
@@ -326,9 +358,11 @@ export const reconciliationExample = {
     },
   ],
   onlyOurs: [],
+  referenceDiffers: [],
   amountDiffers: [],
   onOtherLoan: [],
   otherDay: [],
+  outsideWindow: [],
   reversed: [],
   rejected: [],
   previous: null,

@@ -1,0 +1,51 @@
+import { differencesOf, type RunKey } from "@collections/bookings";
+import type { EntityManager } from "@collections/database";
+import { type CaseFile, rowsOf } from "../case-file/file-records.ts";
+import { rejectedPathOf } from "../case-file/import-file.ts";
+import { openRejectedFile } from "../case-file/rejected-file.ts";
+
+const READ_AT_A_TIME = 5_000;
+const WRITTEN_AT_A_TIME = 1_000;
+/** The most rejected rows that are written. Their reasons are in memory, because a run rejects them in another order. */
+const MOST_WRITTEN = 100_000;
+
+/**
+ * Writes the rejected rows of a run with their reasons beside the file, as an import does. Deletes the file of an earlier
+ * run. Returns the path, or undefined if no row was rejected.
+ */
+export async function writeRejectedPayments(
+  em: EntityManager,
+  run: RunKey,
+  file: CaseFile,
+): Promise<string | undefined> {
+  const reasons = await reasonsByLine(em, run);
+  const rejected = await openRejectedFile(rejectedPathOf(file.path), { ...file, bytes: 0 });
+  try {
+    if (reasons.size === 0) return undefined;
+    let rows: { line: number; cells: readonly string[]; because: string }[] = [];
+    for await (const { line, cells } of rowsOf(file)) {
+      const because = reasons.get(line);
+      if (because === undefined) continue;
+      rows.push({ line, cells, because });
+      if (rows.length < WRITTEN_AT_A_TIME) continue;
+      await rejected.write(rejected.bytes, rows);
+      rows = [];
+    }
+    await rejected.write(rejected.bytes, rows);
+    return rejected.path;
+  } finally {
+    await rejected.close();
+  }
+}
+
+async function reasonsByLine(em: EntityManager, run: RunKey): Promise<Map<number, string>> {
+  const reasons = new Map<number, string>();
+  let after: number | undefined;
+  while (reasons.size < MOST_WRITTEN) {
+    const page = await differencesOf(em, run, "rejected", { after, limit: READ_AT_A_TIME });
+    for (const { position, faults } of page) reasons.set(position!, faults.map(({ detail }) => detail).join(" "));
+    if (page.length < READ_AT_A_TIME) break;
+    after = page.at(-1)!.place;
+  }
+  return reasons;
+}
