@@ -20,7 +20,7 @@ import type { Answer } from "./http/answer.ts";
 import type { BodyMemory } from "./http/body-memory.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { RateLimiter } from "./http/rate-limiter.ts";
-import type { LenderSlots } from "./rest/caller/lender-slots.ts";
+import type { LenderSlots } from "./http/lender-slots.ts";
 import type { Config } from "./settings/config.ts";
 
 /** The parts of the service, created once per process. A function lists in its first parameter the parts that it uses. */

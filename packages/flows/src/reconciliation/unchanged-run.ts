@@ -6,7 +6,8 @@ import type { EntityManager } from "@collections/database";
  * file again.
  *
  * @example
- * const run = { lenderId, runId, digest: shown.digest };
+ * const { digest } = (await reconciliationOf(em, { lenderId, runId }, 500))!.run;
+ * const run = { lenderId, runId, digest };
  * try {
  *   for await (const page of confirmMissing(em, run, lender, "live")) console.log(page.booked);
  * } catch (error) {

@@ -12,7 +12,7 @@ import type { App } from "../app.ts";
 import { createBodyMemory } from "../http/body-memory.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { createRateLimiter } from "../http/rate-limiter.ts";
-import { createLenderSlots } from "../rest/caller/lender-slots.ts";
+import { createLenderSlots } from "../http/lender-slots.ts";
 import { schemas } from "../schemas.ts";
 import { allowHostOf } from "../settings/anchor-settings.ts";
 import type { Config } from "../settings/config.ts";

@@ -1,4 +1,4 @@
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "./problem.ts";
 
 /** Limits how many costly requests run at a time in this process: one of each lender, and a few of all lenders. */
 export interface LenderSlots<Result> {
