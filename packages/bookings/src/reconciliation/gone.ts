@@ -132,7 +132,7 @@ export async function* goneByMarks(
  * Stores differences that are gone with the run that no longer found them.
  *
  * @example
- * recordGone(tx, { lenderId, runId }, gone);
+ * recordGone(tx, { lenderId, runId }, [{ place: 0, list: "onlyYours", loan: "LN-1001", reference: "UTR402812345678" }]);
  */
 export function recordGone(tx: Tx, run: RunKey, differences: readonly GoneDifference[]): void {
   if (differences.length === 0) return;
