@@ -85,23 +85,24 @@ export interface EarlierRun {
   readonly id: string;
   /** Whether all differences of the run are stored. */
   readonly isComplete: boolean;
-  /** A sample of the loans of the rows, see LoanSample. Null in runs of earlier versions. */
-  readonly loans: readonly string[] | null;
 }
 
 /**
  * Returns the last run of a window, or undefined if there is none. A run that matched nothing does not count: it may have
- * compared the wrong file.
+ * compared the wrong file. With `loans`, a sample of the rows' loans (see LoanSample), only runs count that have loans in
+ * common with it, and runs of earlier versions, which have no sample.
  *
  * @example
- * const previous = await lastRunOf(tx, lenderId, window);
+ * const previous = await lastRunOf(tx, lenderId, window, comparison.totals().loans);
  */
 export async function lastRunOf(
   tx: Tx,
   lenderId: string,
   { from, to }: ReconciliationWindow,
+  loans?: readonly string[],
 ): Promise<EarlierRun | undefined> {
-  const [last] = await query<EarlierRun>(tx, selectLast, [lenderId, from.toISOString(), to.toISOString()]);
+  const values = [lenderId, from.toISOString(), to.toISOString(), loans ?? null];
+  const [last] = await query<EarlierRun>(tx, selectLast, values);
   return last;
 }
 
@@ -222,7 +223,8 @@ const pruneRun = statement(
 
 const selectLast = statement(
   "ledger.last-reconciliation",
-  `select id, (totals ->> 'isComplete')::boolean as "isComplete", totals -> 'loans' as loans from ${table.name}
+  `select id, (totals ->> 'isComplete')::boolean as "isComplete" from ${table.name}
    where lender_id = $1 and window_from = $2 and window_to = $3 and (totals ->> 'matched')::bigint > 0
+     and ($4::text[] is null or totals -> 'loans' ?| $4::text[] or totals -> 'loans' is null)
    order by started_at desc, id desc limit 1`,
 );

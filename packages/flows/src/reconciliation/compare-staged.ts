@@ -28,6 +28,8 @@ export interface ComparingRules {
   readonly timeZone: string;
   /** Is called with differences, which no later item changes. */
   readonly onFound: (differences: readonly FoundDifference[]) => void;
+  /** Is called with the number of items that were compared. */
+  readonly onCompared: (items: number) => void;
 }
 
 /** The number of rows whose references are looked up by one query. */
@@ -61,7 +63,7 @@ async function compareExactly(
   tx: Tx,
   key: RunKey,
   { comparison, leftovers }: Omit<Steps, "left">,
-  { onFound }: ComparingRules,
+  { onFound, onCompared }: ComparingRules,
 ): Promise<void> {
   const isDivided = await hasParts(tx, key.lenderId);
   const take = () => {
@@ -70,6 +72,7 @@ async function compareExactly(
     leftovers.add(taken.leftovers);
   };
   for await (const items of stagedItems(tx, key)) {
+    onCompared(items.length);
     const payments = isDivided ? items.flatMap((item) => ("payment" in item ? [item.payment] : [])) : [];
     const divided = await paymentsWithParts(tx, key.lenderId, payments);
     for (const item of items) {

@@ -158,8 +158,8 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
   // A repeat of this request may have stored the run meanwhile.
   if (await reconciliationRun(tx, key)) return;
   const startedAt = new Date();
-  const earlier = await lastRunOf(tx, key.lenderId, window);
-  const found = new FoundMarks(tx, key, earlier !== undefined);
+  const hasEarlier = (await lastRunOf(tx, key.lenderId, window)) !== undefined;
+  const found = new FoundMarks(tx, key, hasEarlier);
   const store = new DifferenceStore(tx, key, { mostPerList, isFile: fileName !== null });
 
   // Store both sides in the order of the comparison. While the database stores a page, the next page is read.
@@ -184,11 +184,13 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     store.add(differences);
     found.add(differences);
   };
-  const compared = await compareStaged(tx, key, { window, timeZone, onFound });
+  let itemsCompared = 0;
+  const onCompared = (items: number) => (itemsCompared += items);
+  const compared = await compareStaged(tx, key, { window, timeZone, onFound, onCompared });
   // A run about other loans is not compared with: everything would be gone.
-  const previous = earlier && haveCommonLoans(earlier.loans, compared.loans) ? earlier : undefined;
+  const previous = hasEarlier ? await lastRunOf(tx, key.lenderId, window, compared.loans ?? []) : undefined;
   if (previous) await markPrevious(tx, key, previous.id);
-  const goneCount = earlier ? await recordGoneOf(tx, key, mostPerList) : 0;
+  const goneCount = hasEarlier ? await recordGoneOf(tx, key, mostPerList) : 0;
   const { totals, stored, digest } = store.end();
   recordRun(tx, {
     lenderId: key.lenderId,
@@ -201,7 +203,7 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     previousRunId: previous?.id ?? null,
     startedAt,
     digest,
-    compared: BigInt(rowsRead + paymentsRead),
+    compared: BigInt(rowsRead + paymentsRead + itemsCompared),
     stored: BigInt(stored),
   });
 }
@@ -257,7 +259,9 @@ class FoundMarks {
 
   add(differences: readonly FoundDifference[]): void {
     if (!this.#isNeeded) return;
-    this.#mark(differences.map(({ row, payment }) => (row ?? payment)!));
+    // The first row of a repeated payment counts.
+    const counted = differences.filter(({ duplicateOf }) => duplicateOf === undefined);
+    this.#mark(counted.map(({ row, payment }) => (row ?? payment)!));
   }
 
   addRejected(rows: readonly FaultyPaymentRow[]): void {
@@ -274,11 +278,6 @@ class FoundMarks {
       rows.map(({ loan, reference }) => ({ loan, reference, position: this.#place++ })),
     );
   }
-}
-
-/** Tells whether two samples of loans have a loan in common. A run of an earlier version has no sample. */
-function haveCommonLoans(one: readonly string[] | null, other: readonly string[] = []): boolean {
-  return one === null || one.some((loan) => other.includes(loan));
 }
 
 /** Stores the first differences that are gone, deletes all marks of the run, and returns the number of all. */
