@@ -165,4 +165,9 @@ describe("the link of a booking", () => {
   test("that is paid already causes a warning", () => {
     expect(codesOf(booking, { links: [link], isLinkPaid: true })).toEqual(["LINK_ALREADY_PAID"]);
   });
+
+  test("does not warn about a part of the payment that has paid it", () => {
+    const part = { ...booking, partOf: "pay_1", amountMinor: 100n };
+    expect(codesOf(part, { links: [link], isLinkPaid: true })).toEqual([]);
+  });
 });

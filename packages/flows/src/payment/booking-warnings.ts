@@ -24,12 +24,14 @@ export function bookingWarnings(booking: Unwarned, facts: WarningFacts): Booking
 }
 
 function linkWarnings(booking: Unwarned, { links, isLinkPaid }: WarningFacts): BookingWarning[] {
-  const { linkId, amountMinor, currency } = booking;
+  const { linkId, amountMinor, currency, partOf } = booking;
   if (linkId === null) return [];
   if (links.length === 0) {
     const detail = "The service knows no link with this id; the payment is booked without its visit.";
     return [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }];
   }
+  // A part completes another payment, by the link that this payment has paid.
+  if (partOf !== null) return [];
   const warnings: BookingWarning[] = [];
   const [link, ...others] = links.filter((one) => one.currency === currency);
   if (link && [link, ...others].every((one) => one.amountMinor !== amountMinor)) {
