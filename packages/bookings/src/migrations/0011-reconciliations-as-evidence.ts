@@ -14,9 +14,9 @@ export const migration0011: readonly string[] = [
   "alter table ledger.reconciliation_difference add column recorded_at timestamptz not null default now()",
   "alter table ledger.reconciliation_gone add column recorded_at timestamptz not null default now()",
 
-  `create function ledger.refuse_change_of_reconciliation() returns trigger language plpgsql as $$
+  `create function ledger.refuse_deletion_of_reconciliation() returns trigger language plpgsql as $$
    begin
-     if tg_op = 'DELETE' and old.recorded_at < now() - ${PRUNED_AFTER} then
+     if old.recorded_at < now() - ${PRUNED_AFTER} then
        return old;
      end if;
      raise exception '%.% is append-only: % is refused', tg_table_schema, tg_table_name, tg_op
@@ -24,10 +24,10 @@ export const migration0011: readonly string[] = [
    end
    $$`,
   ...["run", "difference", "gone"].flatMap((part) => [
-    `create trigger append_only before update or delete on ledger.reconciliation_${part}
-     for each row execute function ledger.refuse_change_of_reconciliation()`,
-    `create trigger no_truncate before truncate on ledger.reconciliation_${part}
+    `create trigger append_only before update or truncate on ledger.reconciliation_${part}
      for each statement execute function ledger.refuse_change()`,
+    `create trigger kept before delete on ledger.reconciliation_${part}
+     for each row execute function ledger.refuse_deletion_of_reconciliation()`,
   ]),
 
   // Deletes at most `most` differences of a run, and the run itself after its last difference. Returns whether the run is

@@ -169,7 +169,11 @@ describe("append-only tables", () => {
   );
 
   test.each(LEDGER)("%s: triggers stop even the table's owner from changing rows", async (table) => {
-    for (const change of changesOf(table)) expect(await sqlStateOf(owner, change)).toBe(RESTRICT_VIOLATION);
+    // Reconciliations are pruned when they are old enough, so each of their rows decides: see evidence.test.ts.
+    const isPruned = (change: string) => table.includes("reconciliation") && change.startsWith("delete");
+    for (const change of changesOf(table).filter((one) => !isPruned(one))) {
+      expect(await sqlStateOf(owner, change)).toBe(RESTRICT_VIOLATION);
+    }
   });
 
   test("the run-time role cannot create or drop tables, or disable triggers", async () => {
