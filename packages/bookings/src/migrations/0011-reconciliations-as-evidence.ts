@@ -5,12 +5,13 @@ const PRUNED_AFTER = "interval '90 days'";
  * `ledger.prune_reconciliation` has the right to delete it.
  */
 export const migration0011: readonly string[] = [
-  // `recorded_at` of a run is the end of the comparison. `compared` and `stored` count what the run cost.
+  // `recorded_at` is the start of the transaction that stores the run: Citus allows no volatile default. `compared` and
+  // `stored` count what the run cost.
   `alter table ledger.reconciliation_run
      add column digest bytea,
      add column compared bigint not null default 0,
      add column stored bigint not null default 0,
-     add column recorded_at timestamptz not null default clock_timestamp()`,
+     add column recorded_at timestamptz not null default now()`,
   "alter table ledger.reconciliation_difference add column recorded_at timestamptz not null default now()",
   "alter table ledger.reconciliation_gone add column recorded_at timestamptz not null default now()",
 
