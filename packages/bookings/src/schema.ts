@@ -268,9 +268,9 @@ export const bookingsSchema: PackageSchema = {
     { name: "0006-reconciliation", statements: migration0006 },
     { name: "0007-row-rules", statements: migration0007 },
     { name: "0008-rates-parts-and-cycles", statements: migration0008 },
+    { name: "0009-reconciliation-lists", statements: migration0009 },
     { name: "0010-gone-differences", statements: migration0010 },
     { name: "0011-reconciliations-as-evidence", statements: migration0011 },
-    { name: "0009-reconciliation-lists", statements: migration0009 },
   ],
   appendOnly: [
     "ledger.account",

@@ -39,6 +39,10 @@ export interface EventData {
     readonly reversalReference: string | null;
     /** The time of the balance; null if a reversal reopened the case. */
     readonly outstandingAsOf: string | null;
+    /** What the row of the balance changed; absent after a reversal, as the next two fields. */
+    readonly changes?: readonly FieldChange[];
+    readonly importId?: string;
+    readonly cycle?: number;
     /** Null if the case has no field partner, or if the field partner is suspended. */
     readonly fieldPartner: FieldPartner | null;
   };

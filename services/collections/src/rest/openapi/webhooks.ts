@@ -186,9 +186,9 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
       outstandingAsOf: instantAnswer(
         "The `outstandingAsOf` of the balance; null if a reversal reopened the case.",
       ).nullable(),
-      importId: z.string().optional().meta({ description: "The import of the balance; absent after a reversal." }),
+      importId: importId.optional(),
       cycle: cycle.optional(),
-      changes: z.array(z.unknown()).optional().meta({ description: "What the row changed; absent after a reversal." }),
+      changes: z.array(changeAnswer).optional().meta({ description: "What the row changed; absent after a reversal." }),
       fieldPartner: fieldPartnerAnswer.nullable().meta({
         description: "The field partner of the case; null if it has none, or if the field partner is suspended.",
       }),
