@@ -41,6 +41,7 @@ test("GET payments lists the lender's own payments over all loans and cycles, in
     amount: 1.5,
     mode: "cheque",
     paidAt: "2026-11-21T09:00:00.000Z",
+    partOf: null,
     linkId: "plink_1",
     recordedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string,
     reversals: [],
