@@ -26,8 +26,9 @@ export interface ApplyingBalance {
  * payments. Post the adjustment of the balance first, so that the receivable never goes below 0.
  *
  * @example
- * const transfers = await transfersOfBookings(tx, balance, [bookingId]);
- * postTransfers(tx, excessPostings(balance, [{ bookingId, amountMinor: 5_000n }], transfers));
+ * const row = { lenderId, caseId, currency: INR, sequence: 7n, effectiveAt: now, recordedAt: now };
+ * const transfers = await transfersOfBookings(tx, row, [booking.id]);
+ * postTransfers(tx, excessPostings(row, [{ bookingId: booking.id, amountMinor: 5_000n }], transfers));
  */
 export function excessPostings(
   { caseId, ...balance }: ApplyingBalance,
@@ -52,6 +53,7 @@ export function excessPostings(
  * corrections from excess to receivable that no reversal has made.
  *
  * @example
+ * const reversals = await reversalsOf(tx, lenderId, "LN-2026-00417");
  * const applied = await excessAppliedByBalances(tx, lenderId, ["LN-2026-00417"]);
  * const { excessMinor } = remainingOf(booking, reversals, applied);
  */

@@ -88,7 +88,7 @@ export interface EarningChangeCause {
  * Returns the cause of the earning changes of a reversal.
  *
  * @example
- * postTransfers(tx, earningChangePostings(change, causeOf(reversal), transfers));
+ * const { effectiveAt, memo } = causeOf(reversal);
  */
 export function causeOf(reversal: Reversal): EarningChangeCause {
   return { effectiveAt: reversal.reversedAt, recordedAt: reversal.recordedAt, memo: memoOf(reversal) };

@@ -39,7 +39,7 @@ const MISTAKES: ReadonlySet<ReversalReason> = new Set(["duplicate", "wrong_loan"
  * paid: it is owed again only if the payment is later than the newest balance.
  *
  * @example
- * const returned = reversals.filter(({ reason }) => !isMistake(reason));
+ * const cameAndWent = !isMistake(reversal.reason);
  */
 export function isMistake(reason: ReversalReason): boolean {
   return MISTAKES.has(reason);

@@ -269,7 +269,12 @@ export function listOfDay({ paidAt }: ReportedPayment, window: ReconciliationWin
   return isFar(window, paidAt) ? "outsideWindow" : "otherDay";
 }
 
-/** Tells whether a time is in a window. */
+/**
+ * Tells whether a time is in a window.
+ *
+ * @example
+ * const paidInWindow = rows.filter(({ paidAt }) => paidAt !== null && isIn(window, paidAt));
+ */
 export function isIn({ from, to }: ReconciliationWindow, at: Date): boolean {
   return from <= at && at < to;
 }

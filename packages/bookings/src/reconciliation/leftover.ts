@@ -115,6 +115,7 @@ export async function hasParts(tx: Tx, lenderId: string): Promise<boolean> {
  * Returns the ids of those payments that have parts.
  *
  * @example
+ * const payments = items.flatMap((item) => ("payment" in item ? [item.payment] : []));
  * const ids = await paymentsWithParts(tx, lenderId, payments);
  */
 export async function paymentsWithParts(

@@ -23,7 +23,7 @@ export interface ReferenceResult {
  * Otherwise it shows any payment without a row, or else any payment elsewhere.
  *
  * @example
- * const { differences } = pairAcrossLoans({ rows: sameReference, payments: [], elsewhere: bookedOnOtherLoans });
+ * const { differences } = pairAcrossLoans({ rows, payments: [], elsewhere: [] });
  * console.log(differences.map(({ list }) => list));
  */
 export function pairAcrossLoans({ rows, payments, elsewhere }: ReferenceLeftovers): ReferenceResult {

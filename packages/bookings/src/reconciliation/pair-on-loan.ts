@@ -61,8 +61,8 @@ export interface PairingRules {
  *
  * @example
  * const rules = { window, dayOf: (at: Date) => at.toISOString().slice(0, 10) };
- * const { differences, rows } = pairOnLoan({ rows: leftRows, pairs: [], payments: leftPayments }, rules);
- * console.log(differences.length, rows.length);
+ * const { differences, matched } = pairOnLoan({ rows, pairs: [], payments: [] }, rules);
+ * console.log(differences.length, matched);
  */
 export function pairOnLoan(loan: LoanLeftovers, rules: PairingRules): LoanResult {
   return new LoanPairing(loan, rules).run();

@@ -110,8 +110,7 @@ export async function lastRunOf(
  * Stores a run whose comparison has ended, in the transaction that has stored its differences.
  *
  * @example
- * const lists = { onlyYours: 1, onlyOurs: 0, amountDiffers: 0, onOtherLoan: 0, otherDay: 0, reversed: 0, rejected: 0 };
- * recordRun(tx, { ...run, totals: { ...comparison.totals(), lists, isComplete: true, gone: null } });
+ * recordRun(tx, { ...run, totals: { ...run.totals, ...comparison.totals(), isComplete: true, gone: null } });
  */
 export function recordRun(tx: Tx, run: NewReconciliationRun): void {
   send(tx, insertRun, table.values({ ...run, totals: storedTotals(run.totals) }, INSERTED));

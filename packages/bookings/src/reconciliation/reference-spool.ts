@@ -11,7 +11,7 @@ const MOST_IN_MEMORY = 10_000;
  *
  * @example
  * const left = new ReferenceSpool(tx, { lenderId, runId });
- * left.add(result.rows, result.payments);
+ * left.add(rows, []);
  * for await (const items of left.byReference()) console.log(items.length);
  */
 export class ReferenceSpool {

@@ -94,7 +94,11 @@ export function applyReversal(lockedCase: ReversedCase, returned: ReturnedMoney,
  * keeps its outstanding amount: otherwise the loan would show the debt twice.
  *
  * @example
- * const { earlierAfter, caseAfter } = applyEarlierReversal(earlierCase, currentCase, returned, now);
+ * const payment = { appliedMinor: 10_000n, excessMinor: 0n };
+ * const difference = { beforeMinor: 0n, afterMinor: 10_000n };
+ * const returned: ReturnedMoney = { amountMinor: 10_000n, payment, difference, held: [], keepsHolder: true };
+ * const [earlier, current] = [{ ...lockedCase, totalReversedMinor: 0n }, { ...importedCase, totalReversedMinor: 0n }];
+ * const { earlierAfter, caseAfter } = applyEarlierReversal(earlier, current, returned, now);
  * for (const one of [earlierAfter, caseAfter]) writeReversedCase(tx, one, now);
  */
 export function applyEarlierReversal(

@@ -36,7 +36,12 @@ export interface LaterMoney {
   readonly reversals: readonly LaterReversal[];
 }
 
-/** Nothing was paid or reversed after the balance. */
+/**
+ * Nothing was paid or reversed after the balance.
+ *
+ * @example
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), later: NO_LATER_MONEY, holder: null, now };
+ */
 export const NO_LATER_MONEY: LaterMoney = { payments: [], reversals: [] };
 
 type BalancedCase = LoanBalance & Pick<LockedCase, "outstandingAsOf" | "outstandingMinor">;
@@ -46,7 +51,7 @@ type BalancedCase = LoanBalance & Pick<LockedCase, "outstandingAsOf" | "outstand
  * happened later. A balance without a date leaves out what arrived later, unless it happened up to the last known date.
  *
  * @example
- * const later = bookings.filter(({ paidAt, sequence }) => isLater(importedCase, { at: paidAt, sequence }));
+ * const isLeftOut = isLater(importedCase, { at: now, sequence: 7n });
  */
 export function isLater(theCase: BalancedCase, { at, sequence }: DatedFact): boolean {
   const { outstandingAsOf, balanceAsOf, balanceSequence } = theCase;
@@ -69,6 +74,9 @@ export function signedDifference(balanceMinor: bigint, { payments, reversals }: 
  * Returns the signed difference of a case. If its balance is not known, returns a difference that has the outstanding
  * amount of the case, with the excess of later payments as the surplus. The balance is not known in three cases: a
  * process that did not know the column imported the last row, it created the case, or it recorded the last reversal.
+ *
+ * @example
+ * const owedMinor = differenceOf(importedCase, NO_LATER_MONEY);
  */
 export function differenceOf(theCase: BalancedCase, later: LaterMoney): bigint {
   const { balanceMinor, outstandingMinor } = theCase;
@@ -81,6 +89,9 @@ export function differenceOf(theCase: BalancedCase, later: LaterMoney): bigint {
 /**
  * Tells whether the stored balance is the newest one. A process of an older version that imports a row changes
  * `outstandingAsOf`, and leaves the balance of an earlier row.
+ *
+ * @example
+ * if (!isBalanceKnown(importedCase)) console.log("The next row of the loan makes the balance known.");
  */
 export function isBalanceKnown({ balanceMinor, balanceAsOf, outstandingAsOf }: BalancedCase): boolean {
   return balanceMinor !== null && (balanceAsOf === null || balanceAsOf.getTime() === outstandingAsOf?.getTime());

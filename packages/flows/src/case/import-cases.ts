@@ -43,11 +43,11 @@ import {
 } from "@collections/database";
 import { lockFieldPartnerState } from "@collections/field-partners";
 import type { LenderProfile } from "@collections/lenders";
-import { laterMoney } from "../payment/later-money.ts";
 import { applyExcess } from "./apply-excess.ts";
 import { signalCaseChange } from "./case-channel.ts";
 import { creditEnded } from "./credit-ended.ts";
 import { caseEvent, emitCaseEvents } from "./event.ts";
+import { laterMoney } from "./later-money.ts";
 import { type ImportResult, importResult, type PlannedRow } from "./import-result.ts";
 import { asRefusedBefore, refusedByCase, repeatedImport } from "./repeated-import.ts";
 

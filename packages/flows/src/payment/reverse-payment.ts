@@ -48,7 +48,7 @@ import { commissionPlans, recordAct } from "@collections/lenders";
 import { toWire } from "@collections/money";
 import { linksByLenderLinkId, markReversed } from "@collections/payment-links";
 import { caseEvent, emitCaseEvents, type EventOrigin } from "../case/event.ts";
-import { laterMoney } from "./later-money.ts";
+import { laterMoney } from "../case/later-money.ts";
 import { PAYMENT_LINK_CHANNEL } from "../link/payment-link-channel.ts";
 import { bookedReference, possibleReferences } from "./reference.ts";
 import {

@@ -9,7 +9,7 @@ import type { EntityManager } from "@collections/database";
  * const { digest } = (await reconciliationOf(em, { lenderId, runId }, 500))!.run;
  * const run = { lenderId, runId, digest };
  * try {
- *   for await (const page of confirmMissing(em, run, lender, "live")) console.log(page.booked);
+ *   for await (const page of confirmMissing(em, run, lender, { environment: "live" })) console.log(page.booked);
  * } catch (error) {
  *   if (!(error instanceof ReconciliationChangedError)) throw error;
  * }
