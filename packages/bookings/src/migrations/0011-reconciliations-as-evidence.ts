@@ -12,12 +12,18 @@ export const migration0011: readonly string[] = [
      add column compared bigint not null default 0,
      add column stored bigint not null default 0,
      add column recorded_at timestamptz not null default now()`,
-  "alter table ledger.reconciliation_difference add column recorded_at timestamptz not null default now()",
-  "alter table ledger.reconciliation_gone add column recorded_at timestamptz not null default now()",
 
   `create function ledger.refuse_deletion_of_reconciliation() returns trigger language plpgsql as $$
+   declare
+     recorded timestamptz;
    begin
-     if old.recorded_at < now() - ${PRUNED_AFTER} then
+     if tg_table_name = 'reconciliation_run' then
+       recorded := old.recorded_at;
+     else
+       select r.recorded_at into recorded from ledger.reconciliation_run r
+       where r.lender_id = old.lender_id and r.id = old.run_id;
+     end if;
+     if recorded < now() - ${PRUNED_AFTER} then
        return old;
      end if;
      raise exception '%.% is append-only: % is refused', tg_table_schema, tg_table_name, tg_op

@@ -85,8 +85,6 @@ async function makeOlder({ runId }: RunKey, days: number): Promise<void> {
   const at = new Date(Date.now() - days * DAY_MS);
   await withoutTriggers(database.pool, async (client) => {
     await client.query("update ledger.reconciliation_run set recorded_at = $2 where id = $1", [runId, at]);
-    for (const table of TABLES.slice(1))
-      await client.query(`update ledger.${table} set recorded_at = $2 where run_id = $1`, [runId, at]);
   });
 }
 

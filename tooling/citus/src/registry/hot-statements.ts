@@ -27,7 +27,7 @@ export const hotStatements: readonly { readonly path: string; readonly names: re
       "earnings.add",
       "earnings.credit",
       "cases.write-payments",
-      "cases.write-balance-dates",
+      "cases.write-balances",
       "payment-links.mark-paid",
       ...EMITTED,
     ],
