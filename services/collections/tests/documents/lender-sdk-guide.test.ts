@@ -1,6 +1,6 @@
 import { changeLender, onboardLender } from "@collections/flows";
 import { HEADERS, sign } from "@collections/lender-sdk";
-import { emptyDatabase } from "@collections/testing";
+import { emptyDatabase, until } from "@collections/testing";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
@@ -139,8 +139,7 @@ function start(file: string, env: Record<string, string>): Program {
   return {
     lines: () => output.trim().split("\n"),
     async found(pattern) {
-      await expect.poll(() => output, { message: `the output of ${file}` }).toMatch(pattern);
-      return pattern.exec(output)![1]!;
+      return (await until(() => pattern.exec(output)))[1]!;
     },
     async ended() {
       if (child.exitCode === null) await once(child, "close");
