@@ -1,5 +1,6 @@
 import { transfersOf } from "@collections/bookings";
-import { transaction } from "@collections/database";
+import { caseById } from "@collections/cases";
+import { publicId, transaction } from "@collections/database";
 import { earningsOfCases } from "@collections/earnings";
 import { type FieldPartner, suspendFieldPartner } from "@collections/field-partners";
 import type { Lender } from "@collections/lenders";
@@ -254,6 +255,58 @@ describe("the state of a case", () => {
     });
     const event = (await eventsOfLoan(database, { lenderId: lender.id, sourceLoanNumber: loan })).at(-1);
     expect(event).toMatchObject({ kind: "payment.reversed", cycle: 2, outstandingAfter: 600, data: { cycle: 1 } });
+    await expectBooksToHold();
+  });
+
+  test("the earlier case owes a payment in another currency than the current case", async () => {
+    const loan = await aLoan();
+    await pay(loan, "A", 60, new Date(Date.now() - 2 * DAY_MS));
+    await pay(loan, "B", 80, new Date(Date.now() - DAY_MS));
+    const first = await currentCase(database, lender, loan);
+    await importRow(database, lender, {
+      sourceLoanNumber: loan,
+      ...BORROWER,
+      currency: "USD",
+      outstandingAmount: 500,
+      outstandingAsOf: new Date(Date.now() + 60_000).toISOString(),
+    });
+    const second = await currentCase(database, lender, loan);
+    expect(second).toMatchObject({ cycle: 2, currency: "USD", outstandingMinor: 50_000n });
+
+    const reversal = await reversed(database, aReversal(lender, loan, "A"));
+    expect(reversal).toMatchObject({
+      caseId: first.id,
+      currency: "INR",
+      amountMinor: 6_000n,
+      inBalance: false,
+      outstandingAfterMinor: 2_000n,
+      totalCollectedAfterMinor: 8_000n,
+      totalReversedAfterMinor: 6_000n,
+      excessAfterMinor: 0n,
+      statusAfter: "collected",
+      reapplied: [{ amountMinor: "4000" }],
+      sequence: second.sequence + 1n,
+      currentCaseId: null,
+      warnings: [],
+    });
+    expect(await caseById(database.em(), { lenderId: lender.id, caseId: first.id })).toMatchObject({
+      outstandingMinor: 2_000n,
+      excessMinor: 0n,
+      sequence: first.sequence,
+    });
+    expect(await currentCase(database, lender, loan)).toMatchObject({
+      status: "new",
+      outstandingMinor: 50_000n,
+      totalCollectedMinor: 0n,
+      sequence: reversal.sequence,
+    });
+    const event = (await eventsOfLoan(database, { lenderId: lender.id, sourceLoanNumber: loan })).at(-1);
+    expect(event).toMatchObject({
+      kind: "payment.reversed",
+      cycle: 2,
+      outstandingAfter: 500,
+      data: { caseId: publicId("case", first.id), amount: 60, totalReversed: 60 },
+    });
     await expectBooksToHold();
   });
 });

@@ -1,17 +1,13 @@
 import {
-  type AppliedExcess,
   type Booking,
   bookingsFor,
   causeOf,
   earningChangePostings,
   excessAppliedByBalances,
   isMistake,
-  paymentsAfter,
   type Posting,
   postTransfers,
   recordReversal,
-  type RemainingPayment,
-  remainingOf,
   type Reversal,
   reversalPostings,
   reversalsFor,
@@ -22,17 +18,16 @@ import {
 import {
   applyEarlierReversal,
   applyReversal,
-  differenceOf,
   type EarlierReversalEffect,
   type ImportedCase,
-  isLater,
   lockCase,
   lockCasesForImport,
+  type LoanBalance,
   type LockedCase,
   type NumberedEvent,
-  type ReturnedMoney,
   type ReversalEffect,
   type ReversedCase,
+  writeCaseStates,
   writeReversedCase,
 } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, newId, publicId, signal, type Tx } from "@collections/database";
@@ -43,12 +38,11 @@ import {
   lockEarningsOfBookings,
   reverseEarnings,
 } from "@collections/earnings";
-import { fieldPartnersByIds, lockFieldPartnerState } from "@collections/field-partners";
+import { fieldPartnersByIds } from "@collections/field-partners";
 import { commissionPlans, recordAct } from "@collections/lenders";
 import { toWire } from "@collections/money";
 import { linksByLenderLinkId, markReversed } from "@collections/payment-links";
 import { caseEvent, emitCaseEvents, type EventOrigin } from "../case/event.ts";
-import { laterMoney } from "../case/later-money.ts";
 import { PAYMENT_LINK_CHANNEL } from "../link/payment-link-channel.ts";
 import { bookedReference, possibleReferences } from "./reference.ts";
 import {
@@ -59,10 +53,11 @@ import {
   type ReversalRequest,
 } from "./reversal-request.ts";
 import { commitUnlessDryRun } from "../dry-run.ts";
+import { type LoanChanges, remainingAfter, returnedMoney } from "./returned-money.ts";
 
 /** Everything that a reversal changes. */
 export interface ReversalEffects {
-  /** The loan's current case. */
+  /** The loan's current case, or the payment's case if the current case has another currency. */
   readonly caseBefore: ReversedCase;
   readonly caseAfter: ReversedCase;
   readonly reopened: boolean;
@@ -169,19 +164,21 @@ export async function reverseLocked(
     throw new Error(`The case ${booking.caseId} of the booking ${booking.id} does not exist.`);
   }
 
-  // Apply the reversal to the case on which the amount is owed again.
+  // Apply the reversal to the case on which the amount is owed again. The current case cannot owe another currency.
   const now = new Date();
+  const owing = earlier && earlier.currency !== current.currency ? asOwing(earlier, current) : current;
   const paid = { ...request, booking, amountMinor: checked.amountMinor };
-  const { returned, laterBookings } = await returnedMoney(tx, current, paid, before);
+  const { returned, laterBookings } = await returnedMoney(tx, owing, paid, before);
   const withTotal = (theCase: LockedCase): ReversedCase => ({
     ...theCase,
     totalReversedMinor: reversedOn(theCase.id, before.reversals),
   });
-  const caseBefore = withTotal(current);
-  const effect = earlier
-    ? applyEarlierReversal(withTotal(earlier), caseBefore, returned, now)
-    : applyReversal(caseBefore, returned, now);
-  const reversal = reversalOf(request, { booking, effect, includedAsOf: current.outstandingAsOf, now });
+  const caseBefore = withTotal(owing);
+  const effect =
+    earlier && owing === current
+      ? applyEarlierReversal(withTotal(earlier), caseBefore, returned, now)
+      : applyReversal(caseBefore, returned, now);
+  const reversal = reversalOf(request, { booking, effect, includedAsOf: owing.outstandingAsOf, now });
 
   // Write everything.
   const isReapplied = ({ id }: Booking) => effect.reapplied.some(({ bookingId }) => bookingId === id);
@@ -194,7 +191,7 @@ export async function reverseLocked(
   const endedCases = new Set([effect.caseAfter, ...(earlier ? [earlier] : [])].flatMap(ifEnded));
   const adjustments = await adjustedEarnings(tx, touched, { reversal, before, endedCases });
   const postings = [
-    ...reversalPostings(reversal, transfers, effect.inBalance ? current.outstandingAsOf : null),
+    ...reversalPostings(reversal, transfers, effect.inBalance ? owing.outstandingAsOf : null),
     ...adjustments.flatMap(({ booking: { id: bookingId, fieldPartnerId, caseId }, ...change }) =>
       fieldPartnerId === null
         ? []
@@ -207,7 +204,10 @@ export async function reverseLocked(
   ];
   recordReversal(tx, reversal);
   postTransfers(tx, postings);
-  writeReversedCase(tx, effect.caseAfter, now);
+  const { caseAfter, reopened, events } = effect;
+  const currentAfter = owing === current ? caseAfter : { ...current, sequence: caseAfter.sequence };
+  writeReversedCase(tx, owing === current ? caseAfter : { ...caseAfter, sequence: earlier!.sequence }, now);
+  if (owing !== current) writeCaseStates(tx, [currentAfter], now);
   if (isEarlier(effect)) writeReversedCase(tx, effect.earlierAfter, now);
   addEarnings(
     tx,
@@ -221,12 +221,11 @@ export async function reverseLocked(
   const origin = { lenderCode: lender.code, environment, now };
   const holders = await fieldPartnersByIds(
     tx,
-    effect.caseAfter.assignedFieldPartnerId === null ? [] : [effect.caseAfter.assignedFieldPartnerId],
+    currentAfter.assignedFieldPartnerId === null ? [] : [currentAfter.assignedFieldPartnerId],
   );
-  const holder = holders.get(effect.caseAfter.assignedFieldPartnerId ?? "");
+  const holder = holders.get(currentAfter.assignedFieldPartnerId ?? "");
   const fieldPartner = holder ? { id: publicId("fp", holder.id), displayName: holder.displayName } : null;
-  await emitReversal(tx, effect, { reversal, fieldPartner, origin });
-  const { caseAfter, reopened, events } = effect;
+  await emitReversal(tx, { currentAfter, events }, { reversal, fieldPartner, origin });
   return {
     kind: "reversed",
     reversal,
@@ -234,62 +233,12 @@ export async function reverseLocked(
   };
 }
 
-/** What has changed the payments of a loan since they were booked. */
-interface LoanChanges {
-  readonly reversals: readonly Reversal[];
-  readonly applied: readonly AppliedExcess[];
-}
-
-function remainingAfter(booking: Booking, { reversals, applied }: LoanChanges): RemainingPayment {
-  return remainingOf(booking, reversals, applied);
-}
-
-/** Before every payment and reversal. */
-const BEGINNING = new Date("0001-01-01T00:00:00Z");
-
-interface PaymentToReverse extends Pick<ReversalRequest, "reversedAt" | "reason"> {
-  readonly booking: Booking;
-  readonly amountMinor: bigint;
-}
-
-/** Reads what the loan's newest balance leaves out, and returns by how much the reversal changes what is owed. */
-async function returnedMoney(
-  tx: Tx,
-  current: ImportedCase,
-  { booking, amountMinor, reversedAt, reason }: PaymentToReverse,
-  before: LoanChanges,
-): Promise<{ returned: ReturnedMoney; laterBookings: readonly Booking[] }> {
-  const { lenderId, sourceLoanNumber: loan, currency, outstandingAsOf, sequence } = current;
-  const later = await paymentsAfter(tx, [{ lenderId, loan, after: outstandingAsOf ?? BEGINNING }]);
-  const laterBookings = later.filter(
-    (one) => one.currency === currency && isLater(current, { at: one.paidAt, sequence: one.sequence }),
-  );
-  const money = laterMoney({
-    bookings: laterBookings,
-    reversals: before.reversals.filter(
-      (one) => one.currency === currency && isLater(current, { at: one.reversedAt, sequence: one.sequence }),
-    ),
-    ofBookings: before.reversals,
-    heldOf: (one) => (one.caseId === current.id ? remainingAfter(one, before).excessMinor : 0n),
-  });
-  const beforeMinor = differenceOf(current, money);
-  const counts = isMistake(reason)
-    ? laterBookings.some(({ id }) => id === booking.id)
-    : booking.currency === currency && isLater(current, { at: reversedAt, sequence: sequence + 1n });
-  const held = money.payments
-    .filter(({ bookingId, heldMinor }) => heldMinor > 0n && bookingId !== booking.id)
-    .toSorted((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
-    .map(({ bookingId, heldMinor }) => ({ bookingId, excessMinor: heldMinor }));
-  return {
-    returned: {
-      amountMinor,
-      payment: remainingAfter(booking, before),
-      difference: { beforeMinor, afterMinor: counts ? beforeMinor + amountMinor : beforeMinor },
-      held,
-      keepsHolder: await isHolderActive(tx, current),
-    },
-    laterBookings,
-  };
+/**
+ * Returns a case of an earlier cycle as one that owes. Its events are numbered with those of the loan, which the current
+ * case stores. Its balance is its outstanding amount.
+ */
+function asOwing(earlier: LockedCase, { sequence }: ImportedCase): LockedCase & LoanBalance {
+  return { ...earlier, sequence, balanceMinor: null, balanceAsOf: null, balanceSequence: null };
 }
 
 function isEarlier(effect: ReversalEffect): effect is EarlierReversalEffect {
@@ -321,15 +270,6 @@ export async function bookingOf(
 
 function reversedOn(caseId: string, reversals: readonly Reversal[]): bigint {
   return reversals.reduce((sum, one) => (one.caseId === caseId ? sum + one.amountMinor : sum), 0n);
-}
-
-/**
- * Tells whether a case that is reopened keeps its field partner. Locks the field partner, so that a concurrent
- * suspension waits.
- */
-async function isHolderActive(tx: Tx, { status, assignedFieldPartnerId }: LockedCase): Promise<boolean> {
-  if (status !== "collected" || assignedFieldPartnerId === null) return true;
-  return (await lockFieldPartnerState(tx, assignedFieldPartnerId))?.state === "active";
 }
 
 interface ReversalFacts {
@@ -433,7 +373,7 @@ interface EventFacts {
 /** Emits the events of a reversal. They show the loan's current case, also if the payment is of an earlier cycle. */
 async function emitReversal(
   tx: Tx,
-  { caseAfter, events }: { readonly caseAfter: LockedCase; readonly events: readonly NumberedEvent[] },
+  { currentAfter, events }: { readonly currentAfter: LockedCase; readonly events: readonly NumberedEvent[] },
   { reversal, fieldPartner, origin }: EventFacts,
 ): Promise<void> {
   const { reference, reversalReference } = reversal;
@@ -444,7 +384,7 @@ async function emitReversal(
         event.kind === "payment.reversed"
           ? reversalData(reversal)
           : { reference, reversalReference, fieldPartner, outstandingAsOf: null };
-      return caseEvent(caseAfter, { ...event, data }, origin);
+      return caseEvent(currentAfter, { ...event, data }, origin);
     }),
   );
 }

@@ -126,7 +126,8 @@ export const reversePayment: SignedEndpoint = {
       "",
       "The payment's own excess is taken first. Excess of other payments is then applied to the amount that is owed again, the",
       "oldest payment first. A collected case on which something is owed again returns to `in_progress`. The reversal of a",
-      "payment of an earlier cycle is owed on the loan's current case, which the answer describes.",
+      "payment of an earlier cycle is owed on the loan's current case, which the answer describes; if that case has another",
+      "currency, the payment's own case owes it and is described.",
     ].join("\n"),
     parameters: [LOAN],
     request: {
