@@ -17,6 +17,7 @@ test.each([
   ["schemas", [{ schema }], "has no schema at index 0; pass the property schema of this object, such as chart.schema."],
   ["pool", { connectionString: url }, "the option pool is not a Pool of pg; expected new Pool("],
   ["poolMax", "10", 'the option poolMax is "10"; expected a whole number from 1.'],
+  ["connectionTimeoutMs", 0, "the option connectionTimeoutMs is 0; expected a whole number of milliseconds from 1."],
   ["shares", { payments: 10 }, "together fewer than poolMax."],
   ["shares", { payments: 0 }, 'the option shares is {"payments":0}; expected numbers of connections from 1 by name'],
 ])(

@@ -27,7 +27,7 @@ const EXAMPLE_URL = "expected a URL such as postgres://app@localhost:5432/billin
 
 /** The options that `createDatabase` and `migrate` share. The caller may be JavaScript, so their types are unknown. */
 type SharedOptions = Readonly<
-  Partial<Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax" | "shares", unknown>>
+  Partial<Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax" | "connectionTimeoutMs" | "shares", unknown>>
 >;
 
 /** Checks the options that were passed to `createDatabase` or `migrate`. `caller` is the name of that function. */
@@ -64,6 +64,10 @@ export function checkOptions(caller: string, options: object): void {
   }
   if (given.poolMax !== undefined && !(Number.isSafeInteger(given.poolMax) && (given.poolMax as number) > 0)) {
     fail("poolMax", `is ${JSON.stringify(given.poolMax)}; expected a whole number from 1.`);
+  }
+  const timeoutMs = given.connectionTimeoutMs;
+  if (timeoutMs !== undefined && !(Number.isSafeInteger(timeoutMs) && (timeoutMs as number) > 0)) {
+    fail("connectionTimeoutMs", `is ${JSON.stringify(timeoutMs)}; expected a whole number of milliseconds from 1.`);
   }
   if (given.shares !== undefined && !areShares(given.shares, given.poolMax as number | undefined)) {
     fail(

@@ -13,7 +13,7 @@ import { failOnMissingRows } from "./sql/missing-rows.ts";
 import { NodeWatch } from "./transaction/node-watch.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./transaction/open-database.ts";
 import { oneByOne } from "./transaction/one-by-one.ts";
-import { CLIENT_TIMEOUT_MS, CONNECT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./transaction/pooler.ts";
+import { CLIENT_TIMEOUT_MS, CONNECTION_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./transaction/pooler.ts";
 import { renamerOf } from "./schema-name.ts";
 import { createSignals } from "./transaction/signals.ts";
 import type { Statement } from "./sql/statement.ts";
@@ -33,12 +33,17 @@ export interface DatabaseOptions {
    * transaction pooler, so statements are sent without names, and each transaction sets its own time limits. The
    * settings of its clients are not changed. A client that does not answer is removed from the pool. The pool's
    * `connectionTimeoutMillis` limits the wait for another client. On Citus, a statement of this pool fails if rows are
-   * missing from its answer. The pool stays open when the `Database` closes. `poolMax`, `shares`,
-   * `applicationName` and `onStatement` do not apply to it.
+   * missing from its answer. The pool stays open when the `Database` closes. `poolMax`,
+   * `connectionTimeoutMs`, `shares`, `applicationName` and `onStatement` do not apply to it.
    */
   pool?: Pool;
   /** The maximum number of connections of this process. Default: 10. */
   poolMax?: number;
+  /**
+   * How long a statement waits for a connection of the pool, and a new connection for the server, in milliseconds. The
+   * statement then fails as unavailable. Default: 5000.
+   */
+  connectionTimeoutMs?: number;
   /**
    * Shares of `poolMax`, by name: how many connections only `em(name)` may use. `em()` uses the other connections. So work
    * of a share never waits for a connection that other work uses.
@@ -78,6 +83,7 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   checkOptions("createDatabase", options);
   const { url, schemas, poolMax = DEFAULT_POOL_MAX, shares = {}, onError = () => {} } = options;
+  const { connectionTimeoutMs = CONNECTION_TIMEOUT_MS } = options;
   // The constructor reads the entities without the files that `init` looks for: it loads 30 fewer modules.
   const orm = new MikroORM({
     driver: BoundDriver,
@@ -99,9 +105,10 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const stopListening = options.pool && listenToClients(options.pool, onError);
   if (!options.pool) pool.on("connect", (client) => void failOnMissingRows(client));
   const hasShares = !options.pool && Object.keys(shares).length > 0;
-  const views = hasShares ? divideConnections(pool, poolMax, shares) : new Map<string, Pool>();
+  const views = hasShares ? divideConnections(pool, { poolMax, shares, connectionTimeoutMs }) : new Map<string, Pool>();
   const nodes =
-    options.lenderIds && new NodeWatch({ url, lenderIds: options.lenderIds, pool: options.pool ? undefined : pool });
+    options.lenderIds &&
+    new NodeWatch({ url, lenderIds: options.lenderIds, connectionTimeoutMs, pool: options.pool ? undefined : pool });
   if (nodes) (orm.em.getConnection() as BoundConnection).refuse = (values) => nodes.check(values);
   const signals = createSignals({ pool, directUrl: options.directUrl ?? url, onError });
   let boss: Promise<PgBoss> | undefined;
@@ -152,12 +159,17 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
 /**
  * The options of clients in our own pool: how they connect, their time limits, and the observer of their statements.
  */
-function clientOptions({ url, applicationName, onStatement }: DatabaseOptions) {
+function clientOptions({
+  url,
+  applicationName,
+  connectionTimeoutMs = CONNECTION_TIMEOUT_MS,
+  onStatement,
+}: DatabaseOptions) {
   return {
     ...(onStatement && { Client: observedClient(onStatement) }),
     pipeline: true,
     application_name: applicationName ?? "collections",
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectionTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     query_timeout: CLIENT_TIMEOUT_MS,

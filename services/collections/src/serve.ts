@@ -15,9 +15,8 @@ import { RELEASE } from "./settings/release.ts";
 import { migrateMarked } from "./settings/unmarked-poolers.ts";
 import { recordKeyUses, startWorker } from "./worker/worker.ts";
 
-/** The process exits after this time at the latest, because an orchestrator would kill it soon after. */
-const STOP_WITHIN_MS = 15_000;
-const GRACE_MS = 12_000;
+/** The part of `SHUTDOWN_TIMEOUT` in which requests and jobs may end. The rest is for closing connections. */
+const GRACE = 0.8;
 
 await main().catch((error: unknown) => {
   const { detail, exitCode } = explain(error);
@@ -74,9 +73,10 @@ async function main(): Promise<void> {
     setTimeout(() => {
       log.error("the process did not stop in time and is ended now");
       process.exit(1);
-    }, STOP_WITHIN_MS).unref();
+    }, config.shutdownTimeoutMs).unref();
+    const graceMs = config.shutdownTimeoutMs * GRACE;
     server.drain();
-    await Promise.all([server.stop(GRACE_MS), worker?.stop(GRACE_MS), keyUses.stop()]);
+    await Promise.all([server.stop(graceMs), worker?.stop(graceMs), keyUses.stop()]);
     await metricsServer?.stop();
     await app.close();
     await given.release();

@@ -6,21 +6,22 @@ const one = statement("shares-test.one", "select 1 as one");
 const fault = statement("shares-test.fault", "select 1 / 0 as fault");
 
 describe("a pool of three connections with a share of one", () => {
+  let url: string;
   let database: Database;
 
   beforeAll(async () => {
-    const url = directUrl((await emptyDatabase()).url);
+    url = directUrl((await emptyDatabase()).url);
     database = await createDatabase({ url, schemas: [], poolMax: 3, shares: { payments: 1 } });
   });
   afterAll(() => database.close());
 
   /** Occupies connections of a share until the returned function is called. */
-  async function occupy(count: number, share?: string): Promise<() => Promise<void>> {
+  async function occupy(count: number, share?: string, of = database): Promise<() => Promise<void>> {
     const { promise: end, resolve } = Promise.withResolvers<void>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     let open = 0;
     const running = Array.from({ length: count }, () =>
-      transaction(database.em(share), async (tx) => {
+      transaction(of.em(share), async (tx) => {
         await query(tx, one, []);
         open += 1;
         if (open === count) begin();
@@ -53,12 +54,15 @@ describe("a pool of three connections with a share of one", () => {
     expect(await Promise.all(waiting)).toHaveLength(5);
   });
 
-  test("fails a query that waits too long, and the share recovers", async () => {
-    const free = await occupy(1, "payments");
-    const error = await query(database.em("payments"), one, []).catch((thrown: unknown) => thrown);
+  test("fails a query that waits longer than `connectionTimeoutMs`, and recovers", async () => {
+    const options = { url, schemas: [], poolMax: 3, shares: { payments: 1 } };
+    const hasty = await createDatabase({ ...options, connectionTimeoutMs: 1_000 });
+    const free = await occupy(1, "payments", hasty);
+    const error = await query(hasty.em("payments"), one, []).catch((thrown: unknown) => thrown);
     expect(isUnavailable(error)).toBe(true);
     await free();
-    expect(await query(database.em("payments"), one, [])).toEqual([{ one: 1 }]);
+    expect(await query(hasty.em("payments"), one, [])).toEqual([{ one: 1 }]);
+    await hasty.close();
   });
 
   test("takes back the connection of a query that failed", async () => {

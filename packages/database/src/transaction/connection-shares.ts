@@ -1,15 +1,23 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
-import { CONNECT_TIMEOUT_MS } from "./pooler.ts";
 
 /** The connections of a pool that one kind of work may use. */
 interface Share {
   readonly most: number;
+  /** How long work waits for one of these connections. */
+  readonly timeoutMs: number;
   used: number;
   readonly waiting: (() => void)[];
 }
 
 type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined, done: () => void) => void;
+
+/** The options of `createDatabase` for a pool with shares. */
+interface DividedPool {
+  readonly poolMax: number;
+  readonly shares: Readonly<Record<string, number>>;
+  readonly connectionTimeoutMs: number;
+}
 
 /**
  * Divides the connections of a pool into shares. Returns one view of the pool for each share. `pool` itself becomes the
@@ -18,8 +26,7 @@ type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined
  */
 export function divideConnections(
   pool: Pool,
-  poolMax: number,
-  shares: Readonly<Record<string, number>>,
+  { poolMax, shares, connectionTimeoutMs }: DividedPool,
 ): ReadonlyMap<string, Pool> {
   const connect = pool.connect.bind(pool) as () => Promise<PoolClient>;
   const holders = new WeakMap<object, Share>();
@@ -56,7 +63,7 @@ export function divideConnections(
 
   /** Makes a `connect` for a share, with the two signatures of `Pool.connect`. */
   function connectIn(most: number): Pool["connect"] {
-    const share: Share = { most, used: 0, waiting: [] };
+    const share: Share = { most, timeoutMs: connectionTimeoutMs, used: 0, waiting: [] };
     const connectShare = (callback?: ConnectCallback): Promise<PoolClient> | void => {
       if (!callback) return take(share);
       void giveTo(callback, share);
@@ -88,7 +95,7 @@ function enter(share: Share): Promise<void> {
       share.waiting.splice(share.waiting.indexOf(waiting), 1);
       // The pool has the same message for a wait that is too long.
       reject(new Error("timeout exceeded when trying to connect"));
-    }, CONNECT_TIMEOUT_MS);
+    }, share.timeoutMs);
     share.waiting.push(waiting);
   });
 }

@@ -1,5 +1,5 @@
 import { Client, type ClientBase, type Pool } from "pg";
-import { CLIENT_TIMEOUT_MS, CONNECT_TIMEOUT_MS } from "./pooler.ts";
+import { CLIENT_TIMEOUT_MS, CONNECTION_TIMEOUT_MS } from "./pooler.ts";
 import { NodeAwayError } from "../sql/sql-state.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 
@@ -7,6 +7,8 @@ export interface NodeWatchOptions {
   readonly url: string;
   /** Selects the `id` of every lender from a table that each node has. */
   readonly lenderIds: Statement;
+  /** How long a statement waits for a connection of the pool. */
+  readonly connectionTimeoutMs: number;
   /** The pool whose connections are watched. Undefined for a host's pool, where a connection may be in use for hours. */
   readonly pool: Pool | undefined;
 }
@@ -38,7 +40,7 @@ const HANGING_MS = 1_000;
 const ASK_EVERY_MS = 2_000;
 /**
  * How long a node may take to accept a connection. The sum of this time, HANGING_MS and CHECK_EVERY_MS is below
- * CONNECT_TIMEOUT_MS.
+ * CONNECTION_TIMEOUT_MS.
  */
 const NODE_ANSWERS_WITHIN_MS = 2_000;
 
@@ -128,9 +130,10 @@ export class NodeWatch {
       const nowMs = performance.now();
       const isSilent = nowMs - this.#askedAtMs >= NODE_ANSWERS_WITHIN_MS;
       const hasNew = [...(found?.unreachable ?? [])].some((lenderId) => !before?.unreachable.has(lenderId));
-      // Also suspects connections that are acquired within the next CONNECT_TIMEOUT_MS. A statement may have passed
+      // Also suspects connections that are acquired within the next `connectionTimeoutMs`. A statement may have passed
       // `check` before the node was found silent, and may still wait that long for a connection of the pool.
-      const hangingBeforeMs = hasNew && isSilent ? nowMs + CONNECT_TIMEOUT_MS : (before?.hangingBeforeMs ?? 0);
+      const hangingBeforeMs =
+        hasNew && isSilent ? nowMs + this.#options.connectionTimeoutMs : (before?.hangingBeforeMs ?? 0);
       this.#away = found && { ...found, hangingBeforeMs };
       this.#endHanging(nowMs);
     } catch (error) {
@@ -168,7 +171,7 @@ async function askNodes({ url, lenderIds }: NodeWatchOptions): Promise<Omit<Node
   const client = new Client({
     connectionString: url,
     application_name: "collections-nodes",
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
     query_timeout: CLIENT_TIMEOUT_MS,
   });
   client.on("error", () => {});

@@ -28,8 +28,8 @@ export const CLIENT_TIMEOUT_MS = 35_000;
  */
 export const ANSWER_TIMEOUT_MS = 12_000;
 
-/** How long a statement waits for a connection of the pool, and how long a new connection waits for the server. */
-export const CONNECT_TIMEOUT_MS = 5_000;
+/** The default of `connectionTimeoutMs`. */
+export const CONNECTION_TIMEOUT_MS = 5_000;
 
 /** Statements that set the server's time limits for one transaction. */
 export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS).map(

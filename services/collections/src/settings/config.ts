@@ -52,6 +52,10 @@ export interface Config {
   webhookTimeoutMs: number;
   webhookSuspendAfter: number;
   webhookProbeIntervalMs: number;
+  /** How long a query waits for a connection of the pool, and a new connection for the server. */
+  databaseConnectionTimeoutMs: number;
+  /** How long a process that was asked to stop may take. */
+  shutdownTimeoutMs: number;
   mintTimeoutMs: number;
   rateLimits: RateLimits;
   /** Whether apps may (`allow`) or must (`only`) send the hash of an operation in `persistedOperationsFile`. */
@@ -184,6 +188,8 @@ const settings = z.object({
   WEBHOOK_TIMEOUT: timeout.default(10_000),
   WEBHOOK_SUSPEND_AFTER: wholeNumber({ from: 1, to: 1_000_000 }, "takes a count of failures, at least 1").default(20),
   WEBHOOK_PROBE_INTERVAL: timeout.default(15 * DURATION_UNITS_MS.m),
+  DATABASE_CONNECTION_TIMEOUT: timeout.default(5_000),
+  SHUTDOWN_TIMEOUT: timeout.default(15_000),
   MINT_TIMEOUT: timeout.default(10_000),
   RATE_LIMITS: z
     .string()
@@ -263,6 +269,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     webhookTimeoutMs: value.WEBHOOK_TIMEOUT,
     webhookSuspendAfter: value.WEBHOOK_SUSPEND_AFTER,
     webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
+    databaseConnectionTimeoutMs: value.DATABASE_CONNECTION_TIMEOUT,
+    shutdownTimeoutMs: value.SHUTDOWN_TIMEOUT,
     mintTimeoutMs: value.MINT_TIMEOUT,
     rateLimits: value.RATE_LIMITS,
     persistedOperations: value.PERSISTED_OPERATIONS,

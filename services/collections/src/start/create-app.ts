@@ -41,6 +41,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     directUrl: given.databaseDirectUrl,
     schemas,
     poolMax: POOL_MAX,
+    connectionTimeoutMs: config.databaseConnectionTimeoutMs,
     shares: SHARES,
     applicationName: `collections-${config.role}`,
     works: config.role !== "server",

@@ -68,7 +68,7 @@ test.concurrent("SIGINT stops the service and loses nothing, even if a receiver 
   expect,
 }) => {
   const { url: databaseUrl } = await emptyDatabase();
-  const settings = { DATABASE_URL: databaseUrl, WEBHOOK_TIMEOUT: "1m", MINT_TIMEOUT: "1m" };
+  const settings = { DATABASE_URL: databaseUrl, WEBHOOK_TIMEOUT: "5m", MINT_TIMEOUT: "5m", SHUTDOWN_TIMEOUT: "30s" };
   const service = await startProcess(settings);
   const cli = commandsInProcess(settings);
   const lender = await aRegisteredLender(cli, service.url);
