@@ -123,7 +123,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     },
     pool,
     signals,
-    jobs: createJobs(startedBoss, signals, onError),
+    jobs: createJobs({ boss: startedBoss, em: () => database.em(), signals, onError }),
     sharesSessions: options.pool !== undefined || isPooled(url),
     isBorrowed: options.pool !== undefined,
     schemas: new Map(schemas.map((schema) => [schema.renamedFrom ?? schema.name, schema])),

@@ -1,3 +1,4 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
 import type { PgBoss } from "pg-boss";
@@ -10,8 +11,23 @@ import { QueueWorker } from "./queue-worker.ts";
 import type { Signals } from "../transaction/signals.ts";
 import { type ForeignStatement, statement } from "../sql/statement.ts";
 import { query, send, signal, type Tx } from "../transaction/transaction.ts";
+import { every, type Routine } from "./every.ts";
 
 const commitWithJob = statement("jobs.commit-with-job", `delete from ${JOB_COMMIT_TABLE}`);
+
+/**
+ * Selects the queues that have a job to fetch. Fetching from each queue of a process instead would cost five times as much,
+ * in every idle process.
+ */
+const selectDue = statement(
+  "jobs.due-queues",
+  `select q.name from unnest($1::text[]) as q (name)
+   where exists (
+     select from pgboss.job j where j.name = q.name and j.state < 'active' and j.start_after < now() limit 1
+   )`,
+);
+/** Retries and delayed jobs send no signal, so workers also poll for them. */
+const POLL_INTERVAL_MS = 500;
 
 const SIGNAL_CHANNEL = "jobs";
 const HEAD_START_CHANNEL = "jobs-at-once";
@@ -85,13 +101,29 @@ export async function startBoss(pool: Pool, works: boolean, onError: (error: unk
   return await boss.start();
 }
 
-export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onError: (error: unknown) => void): Jobs {
+/** What the jobs of a process need. */
+export interface JobsOptions {
+  readonly boss: () => Promise<PgBoss>;
+  /** Returns an EntityManager for the polls. */
+  readonly em: () => EntityManager;
+  readonly signals: Signals;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Makes the jobs of a process. */
+export function createJobs({ boss, em, signals, onError }: JobsOptions): Jobs {
   const workers = new Map<string, QueueWorker>();
+  let polls: Routine | undefined;
   signals.on(SIGNAL_CHANNEL, (name) => workers.get(name)?.wake());
   signals.on(HEAD_START_CHANNEL, (payload) => {
     const { name, ...job } = JSON.parse(payload) as { name: string; id: string; data: never };
     workers.get(name)?.runEarly(job);
   });
+
+  async function wakeDue(): Promise<void> {
+    const due = await query<{ name: string }>(em(), selectDue, [[...workers.keys()]]);
+    for (const { name } of due) workers.get(name)?.wake();
+  }
 
   return {
     async start() {
@@ -101,11 +133,17 @@ export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onErro
       const started = await boss();
       const worker = new QueueWorker({ boss: started, queue, concurrency, handler, onError });
       workers.set(queue.name, worker);
-      worker.start();
+      worker.wake();
+      polls ??= every(
+        POLL_INTERVAL_MS,
+        { warn: ({ error }: { error?: unknown }) => onError(error) },
+        "poll for jobs",
+        wakeDue,
+      );
       return worker;
     },
     async stop(graceMs) {
-      await Promise.all([...workers.values()].map((worker) => worker.stop(graceMs)));
+      await Promise.all([polls?.stop(), ...[...workers.values()].map((worker) => worker.stop(graceMs))]);
     },
   };
 }

@@ -11,9 +11,6 @@ export interface QueueWorkerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Retries and delayed jobs send no signal, so the worker also polls for them. */
-const POLL_INTERVAL_MS = 500;
-
 /**
  * Runs the jobs of one queue. Fetches as many jobs as may run, runs each one separately, and completes each one when it
  * ends. pg-boss's own workers are not used: such a worker takes one job per poll, or waits for the slowest job of a
@@ -22,18 +19,12 @@ const POLL_INTERVAL_MS = 500;
 export class QueueWorker {
   readonly #options: QueueWorkerOptions;
   readonly #running = new Set<Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
   #isHinted = false;
   #isStopped = false;
   #fetching: Promise<void> | undefined;
 
   constructor(options: QueueWorkerOptions) {
     this.#options = options;
-  }
-
-  start(): void {
-    this.#timer = setInterval(() => this.wake(), POLL_INTERVAL_MS);
-    this.wake();
   }
 
   /** Fetches jobs now, or as soon as fewer than `concurrency` jobs run. */
@@ -59,7 +50,6 @@ export class QueueWorker {
   /** Fetches no more jobs. Resolves when the running jobs have ended, or after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
-    clearInterval(this.#timer);
     await this.#fetching;
     const ended = new AbortController();
     const grace = delay(graceMs, undefined, { signal: ended.signal }).catch(() => {});
