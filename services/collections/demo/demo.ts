@@ -8,7 +8,7 @@ import { createTimeline, expected, StepFailed, type Timeline } from "./timeline.
 
 const LOAN = "LN-1001";
 const SECOND_LOAN = "LN-1002";
-const STEP_TIMEOUT_MS = 15_000;
+const STEP_TIMEOUT_MS = 120_000;
 
 interface AppCase {
   id: string;

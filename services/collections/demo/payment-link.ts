@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Phone } from "./phone.ts";
 
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 120_000;
 
 const LINK_FIELDS = `
   id status url unavailableReason amount { display }

@@ -80,7 +80,12 @@ function cutSections(sections: readonly Section[], limit: number): string[] {
   return [...lines, "", `… and ${omitted} more failures, which are above in the output.`];
 }
 
-function failureLines(file: string | undefined, { test, origin, error, place }: Failure, errorLines: number): string[] {
+/** Pure. Returns a failure with the first `errorLines` lines of its error, and the command that repeats it. */
+export function failureLines(
+  file: string | undefined,
+  { test, origin, error, place }: Failure,
+  errorLines: number,
+): string[] {
   const all = error.split("\n").filter((line) => line.trim() !== "");
   const shown = all.slice(0, errorLines).map((line) => `    ${line}`);
   if (all.length > errorLines && errorLines > 1) shown.push("    …");

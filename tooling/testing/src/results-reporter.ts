@@ -3,6 +3,7 @@ import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { Reporter, SerializedError, TestModule, TestRunEndReason, TestSpecification, Vitest } from "vitest/node";
 import { countTests } from "./counts.ts";
+import { failureLines } from "./report.ts";
 import type { Failure, FileResult, RunResult } from "./run-result.ts";
 
 /** The environment variable that names the file for the results of a run. */
@@ -10,6 +11,8 @@ export const RESULTS_VARIABLE = "TEST_RESULTS";
 
 /** Longer texts of errors are cut, so that a huge difference does not make a huge file. */
 const ERROR_LIMIT = 8000;
+/** The lines of an error that are printed at once. */
+const LINES_AT_ONCE = 30;
 
 /**
  * Returns a ResultsReporter if the environment names a file for the results. Removes the variable, because tests that
@@ -39,6 +42,12 @@ class ResultsReporter implements Reporter {
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
     this.#moduleIds = specifications.map(({ moduleId }) => moduleId);
+  }
+
+  /** Prints failures at once, so that a run that is killed has named them. Vitest prints errors only at its end. */
+  onTestModuleEnd(module: TestModule): void {
+    const { file, failures } = this.#fileResult(module);
+    for (const failure of failures) process.stdout.write(`${failureLines(file, failure, LINES_AT_ONCE).join("\n")}\n`);
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[], reason: TestRunEndReason): void {

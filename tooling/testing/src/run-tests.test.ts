@@ -257,6 +257,19 @@ test("a folder without test files fails the run", async () => {
   expect(ran).toMatchObject({ status: 1, lastLine: "0 passed, 1 failed" });
 });
 
+test("a failed test is named before the others end", async () => {
+  const broken = { "broken.test.js": `test("adds", () => { expect(1 + 1).toBe(3); });` };
+  const hung = { "hung.test.js": `test("waits forever", () => new Promise(() => {}));` };
+  const ran = await allTests(
+    { ...broken, ...hung },
+    "",
+    "broken.test.js > adds\n    AssertionError: expected 2 to be 3",
+  );
+  expect(ran).toMatchObject({
+    failures: [expect.anything(), "  vitest ended with exit code 143 before the tests ended"],
+  });
+});
+
 test("a terminated run ends vitest and fails", async () => {
   const hung = { "hung.test.js": `console.log("now it hangs"); test("waits forever", () => new Promise(() => {}));` };
   const ran = await allTests(hung, "", "now it hangs");

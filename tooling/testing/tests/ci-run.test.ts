@@ -122,6 +122,7 @@ describe.runIf(process.platform === "linux")("the CI run", () => {
       "The slowest test files:",
       expect.stringMatching(/ s {2}a\.test\.js$/),
       "",
+      expect.stringMatching(/^Processor time: /),
       "1 passed, 0 failed",
     ]);
     expect(ran.status).toBe(0);
@@ -131,11 +132,12 @@ describe.runIf(process.platform === "linux")("the CI run", () => {
     const ran = await ci(PASSES, { checks: `${LONG_OUTPUT}; echo "a.ts:1:1 no-unused-vars"; exit 1` });
     expect(ran.steps).toEqual(["install", "checks"]);
     expect(ran.end[0]).toBe('==== The step "checks" failed. The end of its output:');
-    expect(ran.end.slice(-5)).toEqual([
+    expect(ran.end.slice(-6)).toEqual([
       "line 1000",
       "a.ts:1:1 no-unused-vars",
       "",
       expect.stringMatching(/^Load average: \d+\.\d+ \d+\.\d+ \d+\.\d+ on \d+ processors; free memory: \d+\.\d GB\.$/),
+      expect.stringMatching(/^Processor time: \d+m[\d.]+s for users, \d+m[\d.]+s for the system\.$/),
       "0 passed, 1 failed",
     ]);
     expect(ran.end.length).toBeLessThanOrEqual(200);
