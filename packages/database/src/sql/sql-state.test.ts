@@ -41,6 +41,21 @@ describe("isUnavailable is true for", () => {
     expect(isUnavailable(new Error(message))).toBe(true);
   });
 
+  test.each([
+    ["08P01", "query_wait_timeout"],
+    ["08P01", "server login has been failing, cached error: connect failed (server_login_retry)"],
+    ["08P01", "server conn crashed?"],
+    ["08P01", "no more connections allowed (max_client_conn)"],
+    ["58000", "could not get connection from the pool"],
+  ])("%s of a pooler: %s", (code, message) => {
+    const error = Object.assign(new Error(message), { code, severity: "FATAL" });
+    expect(isUnavailable(new Error("It failed.", { cause: error }))).toBe(true);
+  });
+
+  test("a proxy that waited in vain for a session", () => {
+    expect(isUnavailable(new Error("Timed-out waiting to acquire database connection"))).toBe(true);
+  });
+
   test("a commit with an unknown outcome, and a database whose addresses all refuse the connection", () => {
     expect(isUnavailable(new CommitOutcomeUnknownError("The connection was lost."))).toBe(true);
     expect(isUnavailable(new AggregateError([coded("ECONNREFUSED"), coded("ECONNREFUSED")]))).toBe(true);
@@ -61,6 +76,13 @@ describe("isUnavailable is false for", () => {
   ])("%s, %s", (code) => {
     expect(isUnavailable(coded(code))).toBe(false);
   });
+
+  test.each(["unsupported startup parameter: options", "no such database: collections", "SSL required"])(
+    "a pooler that rejects the client: %s",
+    (message) => {
+      expect(isUnavailable(Object.assign(new Error(message), { code: "08P01", severity: "FATAL" }))).toBe(false);
+    },
+  );
 
   test.each([new Error("It failed."), new TypeError("x is undefined"), "08006", undefined, null, { code: "08006" }])(
     "%j, which is not an error of a database",

@@ -43,7 +43,8 @@ const UNIQUE_VIOLATION = "23505";
 
 /**
  * SQLSTATEs of temporary errors: connection, resources, operator intervention, time limits of locks and statements. 08P01
- * (protocol violation) is a connection error too, but it is a bug of ours, which a retry would repeat.
+ * (protocol violation) is a connection error too, but it is a bug of ours, which a retry would repeat, unless a pooler
+ * sends it: see `isOfPooler`.
  */
 const UNAVAILABLE_STATES = /^((?!08P01)08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25P0[34]|25006|XX000)$/;
 
@@ -67,9 +68,22 @@ const UNAVAILABLE_CODES = new Set([
 /**
  * Errors of connection, operator intervention and cancellation. On a cluster, a COMMIT fails with such an error if the
  * node with the rows did not answer. That node may have committed. XX000 is the code of "could not commit transaction
- * for shard …".
+ * for shard …", 58000 that of PgCat.
  */
-const COMMIT_MAY_HAVE_HAPPENED = /^(08...|57P0[1-5]|57014|XX000)$/;
+const COMMIT_MAY_HAVE_HAPPENED = /^(08...|57P0[1-5]|57014|58000|XX000)$/;
+
+/**
+ * SQLSTATEs that poolers send with the severity FATAL when they have no session for a client: pgbouncer 08P01, PgCat
+ * 58000. PostgreSQL itself sends 08P01 for a statement with the severity ERROR.
+ */
+const POOLER_STATES = new Set(["08P01", "58000"]);
+
+/** What a pooler rejects for good, with the same SQLSTATEs: its configuration must change first. */
+const REJECTED_BY_POOLER =
+  /unsupported startup parameter|no such (database|user)|SSL required|not allowed|authentication failed|auth failed/i;
+
+/** Messages of poolers that have other SQLSTATEs, or none: RDS Proxy and Odyssey. */
+const POOLER_MESSAGES = /Timed-out waiting to acquire database connection|failed to get remote server connection/i;
 
 /** Messages of `pg` errors without a code. */
 const UNAVAILABLE_MESSAGES =
@@ -118,9 +132,16 @@ export function isUnavailable(error: unknown): boolean {
     if (typeof link.code === "string" && (UNAVAILABLE_STATES.test(link.code) || UNAVAILABLE_CODES.has(link.code))) {
       return true;
     }
-    if (UNAVAILABLE_MESSAGES.test(link.message)) return true;
+    if (UNAVAILABLE_MESSAGES.test(link.message) || isOfPooler(link)) return true;
   }
   return false;
+}
+
+/** Whether a pooler had no session for this client. */
+function isOfPooler({ code, severity, message }: Link): boolean {
+  if (POOLER_MESSAGES.test(message)) return true;
+  const isFatal = severity === "FATAL" && typeof code === "string" && POOLER_STATES.has(code);
+  return isFatal && !REJECTED_BY_POOLER.test(message);
 }
 
 /** Whether a transaction may be committed although its COMMIT failed with this error. */
@@ -129,8 +150,10 @@ export function isCommitOutcomeUnknown(error: unknown): boolean {
   return state === undefined || COMMIT_MAY_HAVE_HAPPENED.test(state);
 }
 
-function causes(error: unknown): (Error & { code?: unknown })[] {
-  const chain: (Error & { code?: unknown })[] = [];
+type Link = Error & { readonly code?: unknown; readonly severity?: unknown };
+
+function causes(error: unknown): Link[] {
+  const chain: Link[] = [];
   let link = error;
   while (link instanceof Error && chain.length < 5) {
     chain.push(link);

@@ -1,14 +1,16 @@
 /** @module-tag own-server */
 import {
   createDatabase,
+  isUnavailable,
   joinTransaction,
   migrate,
   query,
+  sqlState,
   statement,
   transaction,
   type Tx,
 } from "@collections/database";
-import { startPooler } from "@collections/postgres";
+import { startPooler, startPostgres, temporaryDataDir } from "@collections/postgres";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client, Pool } from "pg";
 import { beforeAll, describe, expect, inject, test } from "vitest";
@@ -48,6 +50,27 @@ beforeAll(async () => {
     through.pathname = new URL(url).pathname;
     return through.href;
   }
+});
+
+test("what pgbouncer says while its server is away is unavailable", async () => {
+  const server = await startPostgres({
+    dataDir: temporaryDataDir("collections-away-"),
+    temporary: true,
+    durable: false,
+  });
+  const pooler = await startPooler(server.url);
+  afterFile(() => pooler.stop());
+  const database = await createDatabase({ url: pooler.url, directUrl: server.url, schemas: [], poolMax: 4 });
+  await query(database.em(), limits, []);
+  await server.stop();
+  const errors = await Promise.all(
+    Array.from({ length: 8 }, () => query(database.em(), limits, []).catch((error: unknown) => error)),
+  );
+  await database.close();
+  expect(errors.map((error) => [isUnavailable(error), String(error)])).toEqual(
+    errors.map(() => [true, expect.any(String)]),
+  );
+  expect(errors.map(sqlState)).toContain("08P01");
 });
 
 describe("the service behind a pgbouncer in transaction mode", () => {
