@@ -3,6 +3,7 @@ import { type AllowList, InvalidAllowListError, parseAllowList } from "@collecti
 import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
 import { isIP } from "node:net";
 import { z } from "zod";
+import { PROXY_HEADERS, type ProxyHeader } from "../http/forwarded-for.ts";
 import { type AnchorPlace, anchorPlace, ledgerAnchor } from "./anchor-settings.ts";
 import {
   missingForOtp,
@@ -64,6 +65,8 @@ export interface Config {
   /** The number of cases whose contact details one field partner may see in a day. */
   contactRevealsPerDay: number;
   trustProxy: string[];
+  /** The header in which the trusted proxies name the client. */
+  proxyHeader: ProxyHeader;
   /** The maximum number of connections that one process has at the same time. */
   maxConnections: number;
   smtpUrl: string | undefined;
@@ -204,6 +207,9 @@ const settings = z.object({
   PERSISTED_OPERATIONS_FILE: z.string().optional(),
   CONTACT_REVEALS_PER_DAY: wholeNumber({ from: 0, to: 10_000 }, "takes a count of cases, from 0 to 10000").default(50),
   TRUST_PROXY: proxies,
+  PROXY_HEADER: z
+    .enum(PROXY_HEADERS, { error: `must be one of ${PROXY_HEADERS.join(", ")}` })
+    .default("x-forwarded-for"),
   MAX_CONNECTIONS: wholeNumber({ from: 10, to: 1_000_000 }, "takes a count of connections, at least 10").default(5_000),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/, hostname: /./, error: "takes a URL such as smtp://user:password@host:587" })
@@ -277,6 +283,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     persistedOperationsFile: value.PERSISTED_OPERATIONS_FILE,
     contactRevealsPerDay: value.CONTACT_REVEALS_PER_DAY,
     trustProxy: value.TRUST_PROXY,
+    proxyHeader: value.PROXY_HEADER,
     maxConnections: value.MAX_CONNECTIONS,
     smtpUrl: value.SMTP_URL,
     mailFrom: value.MAIL_FROM,

@@ -6,6 +6,7 @@ import { query, statement } from "@collections/database";
 import type { App } from "../app.ts";
 import { bodyPace, type Pace } from "../http/body-pace.ts";
 import { limitConnections } from "../http/connection-limit.ts";
+import { readForwardedFor } from "../http/forwarded-for.ts";
 import { listen, urlOf } from "../http/listen.ts";
 import { Problem } from "../http/problem.ts";
 import { answerErrors } from "../http/error-answers.ts";
@@ -71,6 +72,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     if (draining) response.setHeader("Connection", "close");
     next();
   });
+  if (config.trustProxy.length > 0) web.use(readForwardedFor(config.proxyHeader, app.log));
   web.use(requireHost);
   web.use(bodyPace(times.pace, config.documentationUrl));
   web.get("/healthz", (_, response) => void response.json({ ok: true }));

@@ -72,6 +72,7 @@ const mistakes: [string, string, string][] = [
   ["TRUST_PROXY", "10.0.0.0/33", `TRUST_PROXY ${HOPS}`],
   ["TRUST_PROXY", "proxy.internal", `TRUST_PROXY ${HOPS}`],
   ["TRUST_PROXY", "10.0.0.0/0", `TRUST_PROXY ${HOPS}`],
+  ["PROXY_HEADER", "x-real-ip", "PROXY_HEADER must be one of x-forwarded-for, forwarded"],
   ["MAX_CONNECTIONS", "9", "MAX_CONNECTIONS takes a count of connections, at least 10"],
   ["CONTACT_REVEALS_PER_DAY", "-1", "CONTACT_REVEALS_PER_DAY takes a count of cases, from 0 to 10000"],
   ["SMTP_URL", "mail.example", "SMTP_URL takes a URL such as smtp://user:password@host:587"],
