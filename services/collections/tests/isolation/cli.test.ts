@@ -160,7 +160,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
     },
   },
   "payment reconcile": {
-    names: "<file> --lender --to",
+    names: "<file> --lender --to --parts",
     trial: {
       because:
         "the loan numbers and references in a file always belong to the given lender, as in POST reconcile, see isolation/rest.test.ts",
