@@ -6,7 +6,7 @@ import type { LoanView, WebhookEvent } from "./loan-view.ts";
 import { MintEndpoint, type MintAuth, type MintBehaviour, type MintedLink, type MintRecord } from "./mint-endpoint.ts";
 import { PayDesk, type Capture } from "./pay-desk.ts";
 import { servePayPage } from "./pay-page.ts";
-import { type DayWindow, reconcileDay, type ReconciledDay } from "./reconcile-day.ts";
+import type { DayWindow, ReconciledDay } from "./reconcile-day.ts";
 import {
   WebhookReceiver,
   type Gap,

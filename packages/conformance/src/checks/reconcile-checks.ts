@@ -101,7 +101,7 @@ async function reconcile(
 ): Promise<Finding[]> {
   const desk = deskOf(service);
   desk.begin(plan, busy);
-  const payments = plan.map(({ list: _, currency: __, ...payment }) => payment);
+  const payments = plan.map(({ loan, reference, amount, paidAt, mode }) => ({ loan, reference, amount, paidAt, mode }));
   const answer = expectAcknowledged(await service.reconcile(what, { ...DAY, payments }), ANSWER_AT_THE_END);
   const fault = [...desk.reconciliations, ...desk.confirmations].find((call) => call.fault !== null)?.fault;
   if (fault !== undefined) return [fail(`A call was rejected: ${fault}`, SIGN_CALLS)];
