@@ -11,7 +11,7 @@ import { lenderWith, serve } from "./test-lender.ts";
 const documentation = await readFile(new URL("../../../docs/lenders/conformance.md", import.meta.url), "utf8");
 const contract = await readFile(new URL("../../../docs/interface.md", import.meta.url), "utf8");
 
-test("docs/lenders/conformance.md lists every check with its promise, in the order in which they run", () => {
+test("docs/lenders/conformance.md lists every check in order, with its promise", () => {
   const rows = [...documentation.matchAll(/^\| `((?:receiver|mint|reconcile)\.[a-z0-9-]+)` +\| (.+?) +\|$/gm)];
   expect(rows.map(([, name, title]) => ({ name, title }))).toEqual(CHECKS.map(({ name, title }) => ({ name, title })));
 });

@@ -68,7 +68,7 @@ test("the receiver of the lender SDK passes every check", async () => {
   expect(namesOf(results, "PASS")).toEqual(OF_RECEIVERS);
 });
 
-test("the sample endpoints of the guide pass every check that needs no further option", async () => {
+test("the guide's sample endpoints pass every check without further options", async () => {
   const guide = await readFile(new URL("../../../docs/lenders/guide.md", import.meta.url), "utf8");
   const [, program = ""] = /^```js file=lender\.mjs\n([\s\S]*?)^```$/m.exec(guide)!;
   const env = { ...process.env, HMAC_SECRET: KEY.secret, MINT_TOKEN: MINT_AUTH.value, PORT: "0" };
@@ -84,7 +84,7 @@ test("the sample endpoints of the guide pass every check that needs no further o
   expect(namesOf(results, "SKIPPED")).toEqual(["receiver.state", "receiver.key-rotation", "receiver.gap-healed"]);
 });
 
-test("warns about a receiver that delays an event after a gap, and suggests --service-port", async () => {
+test("suggests --service-port for a receiver that waits after a gap", async () => {
   const right = TestLender.prototype;
   const waiting = lenderWith({
     take(event) {

@@ -222,7 +222,7 @@ test("reversedOnce reports a reversal that was refused but is recorded", async (
   expect(await reversedOnce.violations({ ...sound, model })).toEqual(["rev_pay_2 was refused but is recorded"]);
 });
 
-test("eventsAccounted reports an event that counts as delivered but never arrived at the lender", async () => {
+test("eventsAccounted reports a delivered event that never arrived at the lender", async () => {
   const lender = { ...sound.lender, arrived: new Set<string>() };
   const found = await eventsAccounted.violations({ ...sound, lender });
   expect(found).toContain("event 1 of LN-0 counts as delivered, but the lender never acknowledged it");

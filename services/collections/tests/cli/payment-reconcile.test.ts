@@ -286,7 +286,7 @@ describe("`payment reconcile` with several lines of one reference", () => {
   });
 });
 
-test("`payment reconcile --paid-time` sets the time of payments whose cell has only a date", async () => {
+test("`payment reconcile --paid-time` sets the time of cells with a date", async () => {
   await lender.importCases([aRow("C-1")]);
   const path = aFile(HEADER, "C-1,U1,10,21/11/2026,");
   const { answer } = await reconcile(path, "--paid-time", "12:00");
@@ -388,7 +388,7 @@ test.each([
   expect(await stored()).toMatchObject({ runs: 0 });
 });
 
-test("`payment reconcile` exits with 3 for a file that does not exist and for an unknown lender", async () => {
+test("`payment reconcile` exits with 3 for an unknown file or lender", async () => {
   expect(await cli(...args(join(folder, "none.csv")))).toMatchObject({ code: 3 });
   const named = ["payment", "reconcile", aFile(HEADER), "--lender", "NOBODY", "--day", "2026-11-21"];
   expect(await cli(...named)).toMatchObject({ code: 3 });
@@ -468,7 +468,7 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect(await stored()).toMatchObject({ bookings: 8 });
   });
 
-  test("prints how to confirm a payment of its own that it does not book", async () => {
+  test("prints how to confirm a payment that it does not book", async () => {
     await lender.importCases([aRow("N-1")]);
     await confirm("N-1", "U1", 10);
     const path = aFile(HEADER, "N-1,U2,10,21/11/2026 18:00,UPI");
@@ -520,7 +520,7 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect(await stored()).toMatchObject({ bookings: 1 });
   });
 
-  test("books an amount of 100 times what is owed only for a named line", async () => {
+  test("books 100 times the owed amount only for a named line", async () => {
     await lender.importCases(["Q-1", "Q-2"].map((loan) => aRow(loan, { outstandingAmount: 50 })));
     const lines = ["Q-1,U1,5000,21/11/2026 12:00,UPI", "Q-2,U2,5000,21/11/2026 12:00,UPI"];
     const booking = args(aFile(HEADER, ...lines), "--confirm-missing", "--yes", "--reason", "lost");
@@ -532,7 +532,7 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect(await cli(...args(aFile(HEADER), "--amount-is-major-units", "3"))).toMatchObject({ code: 2 });
   });
 
-  test("that was killed books the rest when it runs again, and each payment once", async () => {
+  test("books the rest after it was killed, each payment once", async () => {
     const indexes = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, "0"));
     await lender.importCases(indexes.map((index) => aRow(`G-${index}`)));
     const path = aFile(HEADER, ...indexes.map((index) => `G-${index},U${index},10,21/11/2026 12:00,`));
@@ -598,7 +598,7 @@ test("`payment reconcile` leaves no rows of its run if it is killed", async () =
   expect((await reconcile(path)).answer).toMatchObject({ counts: { matched: 3, onlyYours: 1 } });
 });
 
-test("`payment reconcile` compares all rows of a file that is larger than a page", async () => {
+test("`payment reconcile` compares all rows of a large file", async () => {
   const lines = await confirmed(5, "I");
   const others = Array.from({ length: 12_000 }, (_, index) => `X-${index},X${index},1,,`);
   const { answer } = await reconcile(aFile(HEADER, ...others.slice(0, 7_000), ...lines, ...others.slice(7_000)));
