@@ -43,7 +43,7 @@ export async function reversed(database: Database, request: ReversalRequest): Pr
 export async function bookPayment(
   database: Database,
   lender: Lender,
-  { loan, amount, ...given }: { loan: string; reference: string; amount: number; paidAt: Date },
+  { loan, amount, ...given }: { loan: string; reference: string; amount: number; paidAt: Date; partOf?: string | null },
 ): Promise<void> {
   const payment = { ...given, amount: new AmountLiteral(String(amount)), amountIsMajorUnits: true };
   const confirmation = aConfirmation(lender, { sourceLoanNumber: loan }, payment);

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Fault, Leg, Outcome } from "./fault.ts";
-import { violationsIn } from "./invariants.ts";
+import { type Violation, violationsIn } from "./invariants.ts";
 import { answersFair } from "./invariants/answers-fair.ts";
 import type { Counts } from "./traffic/model.ts";
+import { LENDER_RECONCILES, lenderReconciles } from "./invariants/lender-reconciles.ts";
 import { gatherEvidence, settle } from "./invariants/settle.ts";
 import { openStage, type Stage, type StageOptions } from "./stage/stage.ts";
 import { startTraffic, type Traffic, type TrafficOptions } from "./traffic/traffic.ts";
@@ -101,13 +102,19 @@ async function outcomeOf(stage: Stage): Promise<Outcome> {
   const lost = servers.lost + workers.lost;
   if (lost > 0) model.odd(`${lost} processes ended unexpectedly`);
   const violations = await violationsIn(await gatherEvidence(stage));
+  const booked = await bookedOf(stage);
   return {
     counts: model.counts,
     sent: model.payments.size,
     acknowledged: model.acknowledged,
-    booked: await bookedOf(stage),
-    violations,
+    booked,
+    violations: [...violations, ...(await differencesAfterReconciling(stage))],
   };
+}
+
+async function differencesAfterReconciling(stage: Stage): Promise<Violation[]> {
+  const details = await lenderReconciles(stage).catch((error: unknown) => [String(error)]);
+  return details.map((detail) => ({ invariant: LENDER_RECONCILES, detail }));
 }
 
 /** Returns the number of bookings in the database. */

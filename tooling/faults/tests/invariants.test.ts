@@ -7,6 +7,7 @@ import { bookedWhole } from "../src/invariants/booked-whole.ts";
 import { eventsAccounted } from "../src/invariants/events-accounted.ts";
 import { importedWhole } from "../src/invariants/imported-whole.ts";
 import { ledgerVerifies } from "../src/invariants/ledger-verifies.ts";
+import { lenderReconciles, unexplained } from "../src/invariants/lender-reconciles.ts";
 import { linksExplained } from "../src/invariants/links-explained.ts";
 import { nothingStuck } from "../src/invariants/nothing-stuck.ts";
 import { reconciled } from "../src/invariants/reconciled.ts";
@@ -221,7 +222,7 @@ test("reversedOnce reports a reversal that was refused but is recorded", async (
   expect(await reversedOnce.violations({ ...sound, model })).toEqual(["rev_pay_2 was refused but is recorded"]);
 });
 
-test("eventsAccounted reports an event that counts as delivered but never arrived at the lender", async () => {
+test("eventsAccounted reports a delivered event that never arrived at the lender", async () => {
   const lender = { ...sound.lender, arrived: new Set<string>() };
   const found = await eventsAccounted.violations({ ...sound, lender });
   expect(found).toContain("event 1 of LN-0 counts as delivered, but the lender never acknowledged it");
@@ -251,7 +252,7 @@ test("answersFair reports odd answers as violations", async () => {
   expect(await answersFair.violations({ ...sound, model })).toEqual(["a confirmation was answered 500"]);
 });
 
-test("reconciled reports an acknowledged payment that is not booked, a booked one that was not sent, and an unknown reversal", async () => {
+test("reconciled reports missing payments, unsent ones and unknown reversals", async () => {
   const payments = new Map(world.model.payments);
   const { amountMinor, ...first } = payments.get("pay_0")!;
   // With the amount of another payment of the loan, `pay_lost` would be in `referenceDiffers`.
@@ -266,6 +267,28 @@ test("reconciled reports an acknowledged payment that is not booked, a booked on
     "pay_1 is in onlyOurs",
     "pay_2 is in reversed, but no client reversed it",
     "4 payments were acknowledged, and 3 are found",
+  ]);
+});
+
+test("lenderReconciles confirms a payment whose answer was lost", async () => {
+  const { model, lender, service } = world;
+  const { reference: _, ...sent } = JSON.parse(model.payments.get("pay_0")!.body) as Record<string, unknown>;
+  const lost = { ...model.payments.get("pay_0")!, reference: "pay_lost", acknowledged: undefined };
+  const body = JSON.stringify({ ...sent, reference: "pay_lost", paidAt: new Date().toISOString() });
+  const payments = new Map([...model.payments, ["pay_lost", { ...lost, body }]]);
+  const stage = { lender, servers: { urls: [service.url] }, model: { payments, reversals: model.reversals } };
+  expect(await lenderReconciles(stage)).toEqual([]);
+  const { body: theCase } = await lender.getCase("LN-0");
+  expect(theCase["payments"]).toContainEqual(expect.objectContaining({ reference: "pay_lost" }));
+});
+
+test("unexplained reports every difference except known reversals", () => {
+  const counts = { matched: 3, onlyYours: 1, onlyOurs: 0, reversed: 2 };
+  const reversed = ["pay_2", "pay_7"].map((reference) => ({ loan: "LN-0", reference }));
+  const run = { runId: "rec_1", clean: false, counts, onlyYours: [], reversed };
+  expect(unexplained(run, world.model)).toEqual([
+    "1 payments are in onlyYours of rec_1",
+    "pay_7 is in reversed of rec_1, but no client reversed it",
   ]);
 });
 

@@ -24,6 +24,7 @@ export interface SoundWorld {
   readonly books: Client;
   readonly model: Model;
   readonly lender: LenderTwin;
+  readonly service: { readonly url: string };
   readonly settings: Settings;
 }
 
@@ -82,7 +83,8 @@ export async function soundWorld(): Promise<SoundWorld> {
   const [linkId] = lender.links.keys();
   await pay(lender, model, "LN-1", "pay_by_link", linkId);
   await until(async () => (await unsettled(rows)).length === 0);
-  return { rows, books: inject("workerUrls").length > 0 ? await copyOf(rows) : rows, model, lender, settings };
+  const books = inject("workerUrls").length > 0 ? await copyOf(rows) : rows;
+  return { rows, books, model, lender, service, settings };
 }
 
 async function copyOf(rows: Client): Promise<Client> {
@@ -117,9 +119,10 @@ async function signIn(settings: Settings): Promise<string> {
 
 async function pay(lender: LenderTwin, model: Model, loan: string, reference: string, linkId?: string): Promise<void> {
   const confirmation = { amount: 100, reference, paidAt: new Date().toISOString(), mode: "upi" };
-  const { status, body, rawBody } = await lender.confirm(loan, { ...confirmation, ...(linkId && { linkId }) });
+  const sent = JSON.stringify({ ...confirmation, ...(linkId && { linkId }) });
+  const { status, body, rawBody } = await lender.confirm(loan, sent);
   if (status !== 200) throw new Error(`The payment was answered ${status}: ${rawBody}`);
-  const payment = { loan, reference, amountMinor: 10_000, body: "", isDoubtful: false, acknowledged: undefined };
+  const payment = { loan, reference, amountMinor: 10_000, body: sent, isDoubtful: false, acknowledged: undefined };
   model.add(payment);
   model.acknowledge(payment, Number(body["sequence"]));
 }

@@ -2,6 +2,9 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } 
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { sign, type SignedParts } from "./signer.ts";
 
+/** The path of a reconciliation. */
+export const RECONCILE_PATH = "/api/v1/partner/payments/reconcile";
+
 /** The service's URL and the lender's key. */
 export interface Connection {
   serviceUrl: string;
@@ -160,7 +163,12 @@ export class LenderClient {
     readonly to: string;
     readonly rows: readonly unknown[];
   }): Promise<Answer<Body>> {
-    return this.call<Body>("POST", "/api/v1/partner/payments/reconcile", request);
+    return this.call<Body>("POST", RECONCILE_PATH, request);
+  }
+
+  /** GET payments/reconciliations/{runId}: an earlier answer of `reconcile`. */
+  getReconciliation<Body = Record<string, unknown>>(runId: string): Promise<Answer<Body>> {
+    return this.call<Body>("GET", `/api/v1/partner/payments/reconciliations/${encodeURIComponent(runId)}`);
   }
 
   /** POST webhooks/test: our callback receives a signed ping before this resolves. */

@@ -17,6 +17,15 @@ export {
   NoFinalAnswerError,
   type Patience,
 } from "./until-answered.ts";
+export {
+  reconcileDay,
+  ReconciliationFailedError,
+  type DayDifference,
+  type DayRun,
+  type DayWindow,
+  type OwnPayment,
+  type ReconciledDay,
+} from "./reconcile-day.ts";
 export type { ApprovedTemplates } from "./approved-templates.ts";
 export type { MintAuth, MintBehaviour, MintedLink, MintRecord, MintRequest } from "./mint-endpoint.ts";
 export { NothingToPayError, UnknownLinkError, type Capture } from "./pay-desk.ts";

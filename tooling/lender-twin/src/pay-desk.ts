@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { toMinor, toWire } from "./amount.ts";
 import type { Answer, Confirmation, LenderClient } from "./client.ts";
+import { type DayWindow, reconcileDay, type ReconciledDay } from "./reconcile-day.ts";
 import { confirmUntilAnswered, isBooked } from "./until-answered.ts";
 import type { MintedLink } from "./mint-endpoint.ts";
 
@@ -99,6 +100,17 @@ export class PayDesk {
     const confirming = this.#confirm(capture).finally(() => this.#confirming.delete(confirming));
     this.#confirming.add(confirming);
     return confirming;
+  }
+
+  /** Reconciles the captures of a window. The captures that it confirms are booked afterwards. */
+  async reconcileDay(window: DayWindow): Promise<ReconciledDay> {
+    const patience = { giveUpAfterMs: this.#confirmForMs, signal: this.#closing.signal };
+    const day = await reconcileDay(this.#client, this.captures, window, patience);
+    for (const { payment, answer } of day.confirmed) {
+      const capture = this.captures.find((one) => one === payment);
+      if (capture) Object.assign(capture, { state: "booked", answer });
+    }
+    return day;
   }
 
   /** Resolves when no confirmation is under way. */

@@ -6,6 +6,7 @@ import type { LoanView, WebhookEvent } from "./loan-view.ts";
 import { MintEndpoint, type MintAuth, type MintBehaviour, type MintedLink, type MintRecord } from "./mint-endpoint.ts";
 import { PayDesk, type Capture } from "./pay-desk.ts";
 import { servePayPage } from "./pay-page.ts";
+import type { DayWindow, ReconciledDay } from "./reconcile-day.ts";
 import {
   WebhookReceiver,
   type Gap,
@@ -203,6 +204,14 @@ export class LenderTwin extends LenderClient {
     );
     this.#waiting.changed();
     return answer;
+  }
+
+  /** Compares the captures of a window with the booked payments, and confirms those that are not booked. */
+  async reconcileDay(window: DayWindow): Promise<ReconciledDay> {
+    const day = await this.#desk.reconcileDay(window);
+    this.#log(`reconciled ${window.from} to ${window.to}: ${day.confirmed.length} confirmed, clean ${day.last.clean}`);
+    this.#waiting.changed();
+    return day;
   }
 
   /** Resolves with the events when the condition is true for them and all of them are applied to `loans`. */

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { confirmPath, reversePath, type Answer, type LenderClient } from "./client.ts";
+import { confirmPath, RECONCILE_PATH, reversePath, type Answer, type LenderClient } from "./client.ts";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** The service gave no final answer to a confirmation or a reversal within the time limit. */
+/** The service gave no final answer to a call within the time limit. */
 export class NoFinalAnswerError extends Error {
   readonly code = "NO_FINAL_ANSWER";
   readonly attempts: number;
@@ -48,6 +48,18 @@ export function reverseUntilAnswered(
   patience: Patience,
 ): Promise<{ answer: Answer; attempts: number }> {
   return postUntilAnswered(client, reversePath(loan), body, patience);
+}
+
+/**
+ * Sends a reconciliation until the service has compared or rejected it. A call beside a running one is answered 429.
+ * @param body the serialised request: every attempt sends these bytes
+ */
+export function reconcileUntilAnswered(
+  client: LenderClient,
+  body: string,
+  patience: Patience,
+): Promise<{ answer: Answer; attempts: number }> {
+  return postUntilAnswered(client, RECONCILE_PATH, body, patience);
 }
 
 /** True if the payment is booked: by this attempt, or by an earlier one whose answer was lost. */

@@ -26,6 +26,7 @@ async function makeEveryCall(): Promise<void> {
   done(await api.listCases({ client, query: { status: "new,in_progress" } }));
   done(await api.getCase({ client, path }));
   await confirmPayment(client, loan, payment);
+  await confirmPayment(client, loan, { ...payment, reference: "UTR1-rest", amount: 20, partOf: "UTR1" });
   const reversal = { reference: "UTR1", reversalReference: "RET1", reversedAt: minuteAgo, reason: "bounced" } as const;
   done(await api.reversePayment({ client, path, body: reversal }));
   done(await api.listPayments({ client, query: { loan } }));

@@ -25,6 +25,7 @@ async function makeEveryCall(): Promise<void> {
   done(await client.GET("/api/v1/partner/cases", { params: { query: { status: "new,in_progress" } } }));
   done(await client.GET("/api/v1/partner/cases/{loan}", { params: { path } }));
   await confirmPayment(client, loan, payment);
+  await confirmPayment(client, loan, { ...payment, reference: "UTR1-rest", amount: 20, partOf: "UTR1" });
   const reversal = { reference: "UTR1", reversalReference: "RET1", reversedAt: minuteAgo, reason: "bounced" } as const;
   done(await client.POST("/api/v1/partner/cases/{loan}/payments/reverse", { params: { path }, body: reversal }));
   done(await client.GET("/api/v1/partner/payments", { params: { query: { loan } } }));

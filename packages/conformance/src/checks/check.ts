@@ -12,7 +12,7 @@ export interface Finding {
 
 /** Tests one promise of the contract on an endpoint. */
 export interface Check {
-  /** `receiver.…` or `mint.…`. */
+  /** `receiver.…`, `mint.…` or `reconcile.…`. */
   readonly name: string;
   /** The promise, in a sentence without a full stop. */
   readonly title: string;

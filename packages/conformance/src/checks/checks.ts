@@ -6,6 +6,7 @@ import { receiverBodyChecks } from "./receiver-body-checks.ts";
 import { receiverFirstChecks } from "./receiver-first-checks.ts";
 import { receiverOrderChecks } from "./receiver-order-checks.ts";
 import { receiverSignatureChecks } from "./receiver-signature-checks.ts";
+import { reconcileChecks } from "./reconcile-checks.ts";
 
 /**
  * Every check, in the order in which they run.
@@ -22,10 +23,11 @@ export const CHECKS: readonly Check[] = [
   ...mintChecks,
   ...mintRepeatChecks,
   ...answerChecks("mint"),
+  ...reconcileChecks,
 ];
 
 /** For each endpoint, the check that must pass before its other checks run. */
-export const FIRST_OF = { receiver: "receiver.event", mint: "mint.link" } as const;
+export const FIRST_OF = { receiver: "receiver.event", mint: "mint.link", reconcile: "reconcile.request" } as const;
 export const ALWAYS_RUN: readonly string[] = Object.keys(FIRST_OF).flatMap((endpoint) => [
   `${endpoint}.answer-time`,
   `${endpoint}.no-redirect`,

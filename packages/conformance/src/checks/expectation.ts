@@ -90,6 +90,7 @@ function subjectOf({ what }: Exchange): string {
 }
 
 function mendOfTimeout({ endpoint }: Exchange): string {
+  if (endpoint === "reconcile") return "Reconcile the payments of the body faster, or set a longer --timeout.";
   return endpoint === "receiver"
     ? "Store the event, answer 2xx at once, and do the work afterwards."
     : "Make the link faster, or answer with an error in time. After the time limit the field partner shows your UPI code instead.";

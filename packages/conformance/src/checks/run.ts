@@ -67,7 +67,10 @@ async function runAll(service: StandIn, checks: readonly Check[], listener: List
  * const all = chosenChecks(settings, []);
  * const some = chosenChecks(settings, ["receiver.duplicate", "mint"]);
  */
-export function chosenChecks(settings: Pick<Settings, "receiver" | "mint">, only: readonly string[]): Check[] {
+export function chosenChecks(
+  settings: Pick<Settings, "receiver" | "mint" | "reconcile">,
+  only: readonly string[],
+): Check[] {
   const possible = CHECKS.filter(({ name }) => settings[endpointOf(name)] !== undefined);
   const isWanted = ({ name }: Check) => only.some((one) => name === one || name.startsWith(`${one}.`));
   if (only.length === 0) return possible;
@@ -90,7 +93,9 @@ export function tally(results: readonly CheckResult[]): Tally {
   return counts;
 }
 
-function endpointOf(name: string): Exchange["endpoint"] {
+/** Returns the endpoint that a check or an endpoint's name is about. */
+export function endpointOf(name: string): Exchange["endpoint"] {
+  if (name.startsWith("reconcile.")) return "reconcile";
   return name.startsWith("mint.") ? "mint" : "receiver";
 }
 

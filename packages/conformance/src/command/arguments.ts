@@ -2,6 +2,7 @@ import { validateHeaderValue } from "node:http";
 import { parseArgs } from "node:util";
 import { HEADERS } from "@collections/signing";
 import { CHECKS } from "../checks/checks.ts";
+import { endpointOf } from "../checks/run.ts";
 import { readHeader, readState, readUrl } from "./argument-forms.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Key, Settings } from "../stand-in/settings.ts";
@@ -25,6 +26,7 @@ export type Invocation =
 const OPTIONS = {
   receiver: { type: "string" },
   mint: { type: "string" },
+  reconcile: { type: "string" },
   secret: { type: "string" },
   "key-id": { type: "string" },
   "second-secret": { type: "string" },
@@ -80,12 +82,19 @@ function parse(args: readonly string[]) {
 function readSettings(values: Values, env: NodeJS.ProcessEnv): Settings {
   const receiver = readUrl("receiver", values.receiver);
   const mint = readUrl("mint", values.mint);
-  if (receiver === undefined && mint === undefined) {
-    throw new UsageError("Give the URL of your receiver with --receiver, of your mint endpoint with --mint, or both.");
+  const reconcile = readUrl("reconcile", values.reconcile);
+  if (receiver === undefined && mint === undefined && reconcile === undefined) {
+    throw new UsageError(
+      "Give the URL of your receiver with --receiver, of your mint endpoint with --mint, or of your reconciliation with --reconcile.",
+    );
+  }
+  if (reconcile !== undefined && values["service-port"] === undefined) {
+    throw new UsageError("--reconcile needs --service-port: the kit answers your program's calls on this port.");
   }
   return {
     receiver,
     mint,
+    reconcile,
     key: readKey(values, env),
     secondKey: readSecondKey(values, env),
     mintAuthHeader: readHeader("mint-auth-header", values["mint-auth-header"] ?? env["CONFORMANCE_MINT_AUTH_HEADER"]),
@@ -153,14 +162,14 @@ function readSeconds(option: string, text: string): number {
 }
 
 /** Reads names of checks, in full or only the part before the dot, separated by commas. Throws UsageError. */
-function readOnly(texts: readonly string[], { receiver, mint }: Settings): string[] {
+function readOnly(texts: readonly string[], settings: Settings): string[] {
   const names = texts.flatMap((text) => text.split(",")).map((name) => name.trim());
   for (const name of names) {
     const matching = CHECKS.filter((check) => check.name === name || check.name.startsWith(`${name}.`));
     if (matching.length === 0) throw new UsageError(`--only: there is no check "${name}". --list shows all checks.`);
-    const isMint = matching[0]!.name.startsWith("mint.");
-    if ((isMint ? mint : receiver) === undefined) {
-      throw new UsageError(`--only ${name} needs --${isMint ? "mint" : "receiver"} with the URL of that endpoint.`);
+    const endpoint = endpointOf(matching[0]!.name);
+    if (settings[endpoint] === undefined) {
+      throw new UsageError(`--only ${name} needs --${endpoint} with the URL of that endpoint.`);
     }
   }
   return names;

@@ -76,16 +76,22 @@ async function writeJunit(file: string, text: string): Promise<void> {
   }
 }
 
-async function reachAll({ receiver, mint, state, timeoutMs }: Settings): Promise<void> {
-  const urls = { receiver, mint, state: state === undefined ? undefined : new URL(state.replaceAll("{loan}", "loan")) };
+async function reachAll({ receiver, mint, reconcile, state, timeoutMs }: Settings): Promise<void> {
+  const urls = {
+    receiver,
+    mint,
+    reconcile,
+    state: state === undefined ? undefined : new URL(state.replaceAll("{loan}", "loan")),
+  };
   for (const [option, url] of Object.entries(urls)) if (url !== undefined) await reach(option, url, timeoutMs);
 }
 
-function shownUrls({ receiver, mint, state }: Settings): Report["urls"] {
+function shownUrls({ receiver, mint, reconcile, state }: Settings): Report["urls"] {
   const shown = (url: URL) => url.origin + url.pathname;
   return {
     ...(receiver && { receiver: shown(receiver) }),
     ...(mint && { mint: shown(mint) }),
+    ...(reconcile && { reconcile: shown(reconcile) }),
     ...(state !== undefined && { state: state.split("?")[0]! }),
   };
 }

@@ -7,6 +7,8 @@ conformance --receiver URL --mint URL --secret SECRET --key-id ID [options]
 The URLs to test, at least one
   --receiver URL               the callback for events
   --mint URL                   the endpoint that mints payment links
+  --reconcile URL              runs your reconciliation with the payments in its body, for a test;
+                               needs --service-port
                                https, or plain http on this machine
 
 The key that your endpoints use
@@ -24,10 +26,11 @@ Your system
   --state URL                  a URL that shows your state of a loan, with {loan} for the loan number. The checks
                                then see whether a duplicate counted twice, or a loan went back
   --state-lag SECONDS          the time that you may take to apply an event after your answer (5)
-  --state-auth-header HEADER   "Name: value", if the state URL needs one;
+  --state-auth-header HEADER   "Name: value", if the state URL or the URL of --reconcile needs one;
                                better in CONFORMANCE_STATE_AUTH_HEADER
   --service-port PORT          the kit answers for the service on 127.0.0.1, so that your receiver can read
-                               the case after a gap: start it with http://127.0.0.1:PORT as base URL
+                               the case after a gap, and your reconciliation can call it: start them with
+                               http://127.0.0.1:PORT as base URL
 
 The checks
   --only NAMES                 run only some checks, such as receiver.duplicate,mint

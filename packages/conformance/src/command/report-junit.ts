@@ -10,7 +10,7 @@ import { tally } from "../checks/run.ts";
  * await writeFile("conformance.xml", reportAsJunit(report));
  */
 export function reportAsJunit(report: Report): string {
-  const suites = (["receiver", "mint"] as const)
+  const suites = (["receiver", "mint", "reconcile"] as const)
     .map((endpoint) => ({ endpoint, results: report.results.filter(({ name }) => name.startsWith(`${endpoint}.`)) }))
     .filter(({ results }) => results.length > 0)
     .map(({ endpoint, results }) => suite(endpoint, results, report.startedAt));

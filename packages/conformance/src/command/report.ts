@@ -14,7 +14,7 @@ export interface Report {
   readonly startedAt: Date;
   readonly durationMs: number;
   /** The tested URLs, without their query, which may contain a token. */
-  readonly urls: Readonly<Partial<Record<"receiver" | "mint" | "state", string>>>;
+  readonly urls: Readonly<Partial<Record<"receiver" | "mint" | "reconcile" | "state", string>>>;
   readonly results: readonly CheckResult[];
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { checkTimestamp, HEADERS, verify } from "@collections/signing";
 import { caseAt } from "./event.ts";
+import { ReconciliationDesk } from "./reconciliation-desk.ts";
 import type { Key } from "./settings.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -14,12 +15,13 @@ export interface CaseRead {
 
 /**
  * Serves GET cases/{loan} on this machine: a receiver calls it when events are missing. Answers for the loans in
- * `sequences`, and rejects requests without a valid signature. contract: GET cases/{loan}
+ * `sequences`, and rejects requests without a valid signature. `desk` answers reconciliations. contract: GET cases/{loan}
  */
 export class CaseService {
   /** The newest sequence of each loan. */
   readonly sequences: Map<string, number> = new Map();
   readonly reads: CaseRead[] = [];
+  readonly desk: ReconciliationDesk = new ReconciliationDesk();
   readonly #keys: readonly Key[];
   readonly #server = createServer((request, response) => this.#answer(request, response));
 
@@ -43,11 +45,18 @@ export class CaseService {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
+    const { method = "" } = request;
     const path = (request.url ?? "").split("?", 1).join("");
+    if (this.desk.serves(method, path)) return this.#answerAtDesk(request, response, { method, path });
     const loan = decoded(CASE_PATH.exec(path)?.[1]);
     if (loan === null || request.method !== "GET")
-      return reject(response, 404, "ROUTE_NOT_FOUND", "This server only answers GET /api/v1/partner/cases/{loan}.");
-    const fault = this.#faultOf(request, path);
+      return reject(
+        response,
+        404,
+        "ROUTE_NOT_FOUND",
+        "This server only answers cases, confirmations and reconciliations.",
+      );
+    const fault = this.#faultOf(request, { method, path, body: "" });
     this.reads.push({ loan, fault });
     if (fault !== null) return reject(response, 401, "BAD_SIGNATURE", fault);
     const sequence = this.sequences.get(loan);
@@ -56,14 +65,26 @@ export class CaseService {
     response.end(JSON.stringify(caseAt(loan, sequence)));
   }
 
-  #faultOf({ headers }: IncomingMessage, path: string): string | null {
+  #answerAtDesk(request: IncomingMessage, response: ServerResponse, sent: Record<"method" | "path", string>): void {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.once("end", () => {
+      const text = Buffer.concat(chunks).toString("utf8");
+      const fault = this.#faultOf(request, { ...sent, body: text });
+      const { status, body, headers } = this.desk.answer({ ...sent, text, fault });
+      const type = status === 200 ? "application/json" : "application/problem+json";
+      response.writeHead(status, { "Content-Type": type, ...headers }).end(JSON.stringify(body));
+    });
+  }
+
+  #faultOf({ headers }: IncomingMessage, sent: Record<"method" | "path" | "body", string>): string | null {
     const key = this.#keys.find(({ keyId }) => headers.authorization === `Bearer ${keyId}`);
     if (key === undefined) return "The Authorization header is not Bearer with one of the key ids.";
     const timestamp = String(headers[HEADERS.timestamp.toLowerCase()] ?? "");
     if (!checkTimestamp(timestamp, Date.now()).ok)
       return "The timestamp differs from this clock by more than five minutes.";
     const signature = String(headers[HEADERS.signature.toLowerCase()] ?? "");
-    const isSigned = verify({ secret: key.secret, method: "GET", path, timestamp, body: "", signature });
+    const isSigned = verify({ secret: key.secret, ...sent, timestamp, signature });
     return isSigned ? null : "The signature does not match.";
   }
 }

@@ -23,6 +23,8 @@ export interface Settings {
   readonly stateLagMs: number;
   /** The local port on which the kit answers, in place of the service, when a receiver reads a case. */
   readonly servicePort: number | undefined;
+  /** The lender's URL that reconciles the payments in its body. Its checks need `servicePort`, too. */
+  readonly reconcile?: URL | undefined;
   /** A loan number that the mint endpoint knows. */
   readonly loan: string | undefined;
   readonly currency: string;

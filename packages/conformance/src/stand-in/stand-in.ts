@@ -9,7 +9,7 @@ import { linkRequestFor, type LinkRequest, type LinkRequestDetails } from "./lin
 
 /** A request and its outcome. `what` describes the request. It is null for a request that a report does not list. */
 export interface Exchange {
-  readonly endpoint: "receiver" | "mint";
+  readonly endpoint: "receiver" | "mint" | "reconcile";
   readonly what: string | null;
   readonly outcome: Outcome;
   /** Masks the secrets of the settings. Apply it to every text from the answer before a report shows the text. */
@@ -101,6 +101,13 @@ export class StandIn {
       "Idempotency-Key": linkRequest.key,
     };
     return this.#post("mint", what, linkRequest.body, headers, deviation);
+  }
+
+  /** Has the lender reconcile payments. The request is not one of the service. */
+  reconcile(what: string, body: object): Promise<Exchange> {
+    const { stateAuthHeader } = this.settings;
+    const headers = { ...(stateAuthHeader && { [stateAuthHeader.name]: stateAuthHeader.value }) };
+    return this.#post("reconcile", what, JSON.stringify(body), headers, {});
   }
 
   async #post(

@@ -17,8 +17,8 @@ async function aLoan(): Promise<string> {
   return (await aCase(database, lender, { row: { outstandingAmount: 100 } })).sourceLoanNumber;
 }
 
-function pay(loan: string, reference: string, amount: number): Promise<void> {
-  return bookPayment(database, lender, { loan, reference, amount, paidAt: new Date() });
+function pay(loan: string, reference: string, amount: number, partOf: string | null = null): Promise<void> {
+  return bookPayment(database, lender, { loan, reference, amount, paidAt: new Date(), partOf });
 }
 
 describe("movePayment", () => {
@@ -27,7 +27,7 @@ describe("movePayment", () => {
     return movePayment(database.em(), { ...request, toLoan: to }, ENVIRONMENT, { dryRun });
   };
 
-  test("reverses it on the wrong loan and confirms it on the right one", async () => {
+  test("reverses on the wrong loan and confirms on the right one", async () => {
     const [wrong, right] = [await aLoan(), await aLoan()];
     await pay(wrong, "A", 100);
     expect(await move(wrong, right, "A", true)).toMatchObject({ kind: "moved", wasBooked: false });
@@ -44,7 +44,7 @@ describe("movePayment", () => {
     await expectCorrectBooks(database, lender);
   });
 
-  test("changes nothing if the reversal reference is that of an earlier move to another loan, or of a bounced payment", async () => {
+  test("changes nothing if the reversal reference was used before", async () => {
     const [wrong, right, third] = [await aLoan(), await aLoan(), await aLoan()];
     await pay(wrong, "A", 100);
     await pay(wrong, "B", 20);
@@ -61,6 +61,31 @@ describe("movePayment", () => {
     expect(await moveTo({ toLoan: third, reversalReference })).toMatchObject(refused);
     expect(await moveTo({ toLoan: third, reversalReference, reference: "B" })).toMatchObject(refused);
     expect(await currentCase(database, lender, third)).toMatchObject({ totalCollectedMinor: 0n });
+    await expectCorrectBooks(database, lender);
+  });
+
+  test("keeps `partOf` if the parent was moved before its part", async () => {
+    const [wrong, right] = [await aLoan(), await aLoan()];
+    await pay(wrong, "A", 60);
+    await pay(wrong, "A-rest", 20, "A");
+    await move(wrong, right, "A");
+    expect(await move(wrong, right, "A-rest")).toMatchObject({
+      kind: "moved",
+      booking: { reference: "A-rest", partOf: "A", warnings: [] },
+    });
+    await expectCorrectBooks(database, lender);
+  });
+
+  test("drops `partOf` with a warning if the parent is elsewhere", async () => {
+    const [wrong, right] = [await aLoan(), await aLoan()];
+    await pay(wrong, "A", 60);
+    await pay(wrong, "A-rest", 20, "A");
+    const moved = {
+      kind: "moved",
+      booking: { reference: "A-rest", partOf: null, warnings: [{ code: "PARENT_NOT_FOUND", pointer: "/partOf" }] },
+    };
+    expect(await move(wrong, right, "A-rest", true)).toMatchObject(moved);
+    expect(await move(wrong, right, "A-rest")).toMatchObject(moved);
     await expectCorrectBooks(database, lender);
   });
 

@@ -1,4 +1,4 @@
-import { type Booking, remainingOf, type Reversal, reversalsOf } from "@collections/bookings";
+import { type Booking, bookingsFor, remainingOf, type Reversal, reversalsOf } from "@collections/bookings";
 import { lockCasesForImport, type LockedCase } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, type Tx } from "@collections/database";
 import { type Earning, earningsOfBookings, findPendingEarnings } from "@collections/earnings";
@@ -9,6 +9,7 @@ import type { Confirmation, ConfirmationRefusal } from "./confirmation.ts";
 import { confirmLocked } from "./confirm-payments.ts";
 import { commitUnlessDryRun } from "../dry-run.ts";
 import { isPaymentMode } from "./payment-mode.ts";
+import { possibleReferences } from "./reference.ts";
 import type { ReversalRefusal, ReversalRequest } from "./reversal-request.ts";
 import { actData, bookingOf, type ReversalEffects, type ReversalOptions, reverseLocked } from "./reverse-payment.ts";
 
@@ -59,7 +60,8 @@ export type MoveOutcome =
 /**
  * Moves a payment to another loan: reverses all that is left of it with the reason `wrong_loan`, and confirms the same
  * reference on the right loan. Both happen in one transaction, under the locks of both loans. If a step is refused,
- * nothing changes. The payment's link is not named on the right loan, because it was minted for the wrong one.
+ * nothing changes. The payment's link is not named on the right loan, because it was minted for the wrong one. `partOf`
+ * is kept only if the parent is booked on the right loan, too; otherwise the booking has the warning `PARENT_NOT_FOUND`.
  *
  * @example
  * const move = { lender, loan: "LN-1", reference: "UTR9", toLoan: "LN-2", reversalReference: "move-UTR9" };
@@ -124,7 +126,11 @@ async function moveLocked(tx: Tx, move: PaymentMove, environment: string): Promi
 
   // Confirm on the right loan what was left of the payment.
   const pending = to === undefined ? [] : await findPendingEarnings(tx, [{ lenderId: lender.id, caseId: to.id }]);
-  const outcome = await confirmOn(tx, to, confirmationOf(booking, reversal.amountMinor, move), environment);
+  const confirmation = {
+    ...confirmationOf(booking, reversal.amountMinor, move),
+    ...(await parentOn(tx, booking, toLoan)),
+  };
+  const outcome = await confirmOn(tx, to, confirmation, environment);
   if (outcome.kind === "refused") throw new RefusedStep({ ...outcome, step: "confirm" });
   if (outcome.kind === "duplicate") {
     if (effects !== undefined) await refuseIfReversed(tx, outcome.original, reversal, toLoan);
@@ -208,6 +214,21 @@ function confirmationOf(
     warnings: [],
     acceptedAt,
   };
+}
+
+/** Returns `partOf` if the parent is booked on the right loan, and otherwise a warning. */
+async function parentOn(
+  tx: Tx,
+  { lenderId, partOf }: Booking,
+  toLoan: string,
+): Promise<Pick<Confirmation, "partOf" | "warnings">> {
+  if (partOf === null) return { partOf, warnings: [] };
+  const keys = possibleReferences(partOf).map((reference) => ({ lenderId, loan: toLoan, reference }));
+  if ((await bookingsFor(tx, keys)).length > 0) return { partOf, warnings: [] };
+  const detail =
+    `The payment was a part of ${partOf}, which is not booked on ${toLoan}. It is booked there without partOf. ` +
+    "Move a payment before its parts.";
+  return { partOf: null, warnings: [{ code: "PARENT_NOT_FOUND", pointer: "/partOf", detail }] };
 }
 
 type RefusedMove = Extract<MoveOutcome, { kind: "refused" }>;

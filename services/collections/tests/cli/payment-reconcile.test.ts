@@ -119,7 +119,7 @@ async function killWhileWaiting(...given: string[]): Promise<void> {
   await once(victim, "exit");
 }
 
-test("`payment reconcile` of 214 payments names the one that is not booked, --confirm-missing books it, and the next run has no difference", async () => {
+test("`payment reconcile` finds one of 214 payments, and books it", async () => {
   const lines = await confirmed(213, "A");
   const path = aFile(HEADER, ...lines, 'A-3,UTR-MISSING,"₹1,234.50",21-Nov-2026 11:30 pm,NEFT');
   const first = await reconcile(path);
@@ -167,7 +167,7 @@ test("`payment reconcile` of 214 payments names the one that is not booked, --co
   expect(acts.map(({ data }) => (data as { digest: string }).digest)).toEqual([rows[0]!.digest, rows[0]!.digest]);
 });
 
-test("`payment reconcile` prints counts, sums and every list as text, with aligned amounts", async () => {
+test("`payment reconcile` prints counts, sums and lists as text", async () => {
   await lender.importCases(["B-1", "B-2", "B-3"].map((loan) => aRow(loan, { outstandingAmount: 90_000 })));
   await confirm("B-1", "U1", 12_345.5);
   await confirm("B-1", "U2", 7);
@@ -224,13 +224,69 @@ rejected:
 Lines in referenceDiffers and onOtherLoan are not booked, because their payments probably are. If a line is a payment of its own, the lender confirms it by this call:
   line 3: POST /api/v1/partner/cases/B-2/payments/confirm {"amount":7.00,"reference":"U2","paidAt":"2026-11-21T06:30:00.000Z","mode":"upi"}
 
+If a booking in amountDiffers is too low, the lender confirms the rest under another reference, with the booked reference in partOf.
+
 Stored as rec_….
 All rejected rows, with the reasons: ${path.replace(/csv$/, "rejected.csv")}
 `,
   );
 });
 
-test("`payment reconcile --paid-time` sets the time of payments whose cell has only a date", async () => {
+describe("`payment reconcile` with several lines of one reference", () => {
+  const lines = [
+    "Q-1,U1,10.5,21/11/2026 12:00,NEFT",
+    "Q-1,U2,7,21/11/2026 12:00,UPI",
+    "Q-1,U1,15.25,21/11/2026 13:00,UPI",
+    "Q-1,U1,10.5,21/11/2026 14:00,UPI",
+  ];
+
+  beforeEach(async () => {
+    await lender.importCases([aRow("Q-1")]);
+  });
+
+  test("names the option that sums them", async () => {
+    const { stdout } = await cli(...args(aFile(HEADER, ...lines)));
+    expect(stdout).toContain("PARTS_NOT_CLEAR: 1 payment with several lines and different amounts.");
+    expect(stdout).toContain("\n  --parts 2\n");
+  });
+
+  test("compares and books their sum with --parts", async () => {
+    const path = aFile(HEADER, ...lines);
+    const { answer } = await reconcile(path, "--parts", "4", "--confirm-missing", "--yes", "--reason", "lost");
+    expect(answer).toMatchObject({
+      counts: { onlyYours: 2, rejected: 0 },
+      yours: [{ count: 2, amount: "43.25" }],
+      onlyYours: [{ line: 2, reference: "U1", yours: { amount: "36.25" } }, { line: 3 }],
+      confirmed: { booked: 2 },
+    });
+    expect((await lender.getCase("Q-1")).body).toMatchObject({ totalCollected: 43.25 });
+    expect(await actsOn(service.app.database.em(), await lenderId(), 1)).toMatchObject([{ data: { parts: [4] } }]);
+    expect(await reconcile(path, "--parts", "2")).toMatchObject({ code: 0 });
+  });
+
+  test("rejects all of them if a part cannot be read", async () => {
+    const path = aFile(HEADER, ...lines, "Q-1,U1,1O,21/11/2026 12:00,");
+    const { answer } = await reconcile(path, "--parts", "2");
+    expect(answer).toMatchObject({ counts: { onlyYours: 1, rejected: 4 } });
+    expect(answer["rejected"]).toContainEqual(
+      expect.objectContaining({
+        line: 4,
+        errors: [{ code: "PARTS_NOT_CLEAR", detail: expect.stringMatching(/^Line 6 is a part/) }],
+      }),
+    );
+  });
+
+  test("refuses --parts with a line without a payment", async () => {
+    const { code, stderr } = await cli(...args(aFile(HEADER, ...lines), "--parts", "9", "--json"));
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no readable payment in line 9"),
+    });
+    expect(await stored()).toMatchObject({ runs: 0 });
+  });
+});
+
+test("`payment reconcile --paid-time` sets the time of cells with a date", async () => {
   await lender.importCases([aRow("C-1")]);
   const path = aFile(HEADER, "C-1,U1,10,21/11/2026,");
   const { answer } = await reconcile(path, "--paid-time", "12:00");
@@ -332,7 +388,7 @@ test.each([
   expect(await stored()).toMatchObject({ runs: 0 });
 });
 
-test("`payment reconcile` exits with 3 for a file that does not exist and for an unknown lender", async () => {
+test("`payment reconcile` exits with 3 for an unknown file or lender", async () => {
   expect(await cli(...args(join(folder, "none.csv")))).toMatchObject({ code: 3 });
   const named = ["payment", "reconcile", aFile(HEADER), "--lender", "NOBODY", "--day", "2026-11-21"];
   expect(await cli(...named)).toMatchObject({ code: 3 });
@@ -412,7 +468,7 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect(await stored()).toMatchObject({ bookings: 8 });
   });
 
-  test("prints how to confirm a payment of its own that it does not book", async () => {
+  test("prints how to confirm a payment that it does not book", async () => {
     await lender.importCases([aRow("N-1")]);
     await confirm("N-1", "U1", 10);
     const path = aFile(HEADER, "N-1,U2,10,21/11/2026 18:00,UPI");
@@ -464,7 +520,7 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect(await stored()).toMatchObject({ bookings: 1 });
   });
 
-  test("books an amount of 100 times what is owed only for a named line", async () => {
+  test("books 100 times the owed amount only for a named line", async () => {
     await lender.importCases(["Q-1", "Q-2"].map((loan) => aRow(loan, { outstandingAmount: 50 })));
     const lines = ["Q-1,U1,5000,21/11/2026 12:00,UPI", "Q-2,U2,5000,21/11/2026 12:00,UPI"];
     const booking = args(aFile(HEADER, ...lines), "--confirm-missing", "--yes", "--reason", "lost");
@@ -476,7 +532,7 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect(await cli(...args(aFile(HEADER), "--amount-is-major-units", "3"))).toMatchObject({ code: 2 });
   });
 
-  test("that was killed books the rest when it runs again, and each payment once", async () => {
+  test("books the rest after it was killed, each payment once", async () => {
     const indexes = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, "0"));
     await lender.importCases(indexes.map((index) => aRow(`G-${index}`)));
     const path = aFile(HEADER, ...indexes.map((index) => `G-${index},U${index},10,21/11/2026 12:00,`));
@@ -491,7 +547,7 @@ describe("`payment reconcile --confirm-missing`", () => {
   });
 });
 
-test("`payment reconciliations` lists stored runs, and `payment reconciliation` shows one as it was printed first", async () => {
+test("`payment reconciliations` lists runs, and `payment reconciliation` repeats one", async () => {
   const path = aFile(HEADER, ...(await confirmed(2, "L")));
   const { answer: first } = await reconcile(path);
   const { answer: second } = await reconcile(aFile(HEADER));
@@ -542,7 +598,7 @@ test("`payment reconcile` leaves no rows of its run if it is killed", async () =
   expect((await reconcile(path)).answer).toMatchObject({ counts: { matched: 3, onlyYours: 1 } });
 });
 
-test("`payment reconcile` compares all rows of a file that is larger than a page", async () => {
+test("`payment reconcile` compares all rows of a large file", async () => {
   const lines = await confirmed(5, "I");
   const others = Array.from({ length: 12_000 }, (_, index) => `X-${index},X${index},1,,`);
   const { answer } = await reconcile(aFile(HEADER, ...others.slice(0, 7_000), ...lines, ...others.slice(7_000)));

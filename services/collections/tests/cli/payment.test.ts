@@ -34,9 +34,9 @@ async function aLoan(): Promise<string> {
   return loan;
 }
 
-async function pay(loan: string, reference: string, amount: number): Promise<void> {
+async function pay(loan: string, reference: string, amount: number, partOf?: string): Promise<void> {
   const paidAt = new Date().toISOString();
-  const { status } = await lender.confirm(loan, { amount, reference, paidAt, mode: "upi" });
+  const { status } = await lender.confirm(loan, { amount, reference, paidAt, mode: "upi", ...(partOf && { partOf }) });
   expect(status).toBe(200);
 }
 
@@ -96,7 +96,7 @@ async function answered(typed: string, ...args: string[]) {
 }
 
 describe("payment reverse", () => {
-  test("--dry-run shows every effect and changes nothing; --yes does the same and records the reason", async () => {
+  test("--dry-run shows every effect; --yes reverses and records the reason", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 5000);
     const before = await cli.json("payment", "show", lender.code, loan, "A");
@@ -143,7 +143,7 @@ describe("payment reverse", () => {
     expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({ ok: true });
   });
 
-  test("changes nothing and shows the recorded reversal if it is repeated, and refuses another amount under the same reference", async () => {
+  test("repeats the recorded reversal, and refuses another amount under its reference", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 2000);
     const args = reverseArgs(loan, "A", "--amount", "500");
@@ -205,7 +205,7 @@ describe("payment reverse", () => {
     expect((await cli(...local, "--json")).stdout).toMatch(/"reversedAt": "\S+T18:29:59\.000Z"|REVERSED_AT_IN_FUTURE/);
   });
 
-  test("refuses wrong arguments and a wrong state with the documented exit codes, and changes nothing", async () => {
+  test("refuses wrong arguments and states with the documented exit codes", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 2000);
     const args = reverseArgs(loan, "A");
@@ -250,7 +250,7 @@ test("payment show has the payment, its reversals, earnings and events", async (
 });
 
 describe("payment move", () => {
-  test("--dry-run shows the effects on both loans and changes nothing; --yes moves the payment once", async () => {
+  test("--dry-run shows all effects; --yes moves the payment once", async () => {
     const [wrong, right] = [await aLoan(), await aLoan()];
     await pay(right, "EARLIER", 1000);
     await pay(wrong, "A", 4000);
@@ -292,7 +292,22 @@ describe("payment move", () => {
     expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({ ok: true });
   });
 
-  test("refuses an unknown loan, the same loan, and a loan on which the payment was reversed, and changes nothing", async () => {
+  test("shows `partOf` of a part and the warning", async () => {
+    const [wrong, right] = [await aLoan(), await aLoan()];
+    await pay(wrong, "A", 1000);
+    await pay(wrong, "A-rest", 500, "A");
+    expect(await cli.json("payment", "show", lender.code, wrong, "A-rest")).toMatchObject({ partOf: "A" });
+    const { stdout } = await cli("payment", "show", lender.code, wrong, "A-rest");
+    expect(stdout).toContain("Part of      A\n");
+    expect(await cli.json(...moveArgs(wrong, "A-rest", right), "--dry-run")).toMatchObject({
+      to: { partOf: null, warnings: [{ code: "PARENT_NOT_FOUND" }] },
+    });
+    await cli.json(...moveArgs(wrong, "A", right), "--yes");
+    const moved = await cli(...moveArgs(wrong, "A-rest", right), "--yes");
+    expect(moved.stdout).toContain(`Payment A-rest of 500.00 INR on ${right}, a part of A`);
+  });
+
+  test("refuses an unknown loan, the same loan and a reversed payment", async () => {
     const [wrong, right] = [await aLoan(), await aLoan()];
     await pay(wrong, "A", 4000);
     expect(await refusal(...moveArgs(wrong, "A", "PAY-0"), "--yes")).toEqual([3, "LOAN_NOT_FOUND"]);
@@ -305,7 +320,7 @@ describe("payment move", () => {
   });
 });
 
-test("if a part of a payment is reversed after payout preview, payout record with the previewed time and sum is accepted", async () => {
+test("payout record accepts a previewed sum after a later partial reversal", async () => {
   const { id } = await aFieldPartner(service);
   const person = publicId("fp", id);
   const loan = `PAY-${(loans += 1)}`;
@@ -327,7 +342,7 @@ test("if a part of a payment is reversed after payout preview, payout record wit
   expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({ ok: true });
 });
 
-test("payout preview shows what reversed payments deduct, and what is carried over", async () => {
+test("payout preview shows deductions by reversed payments, and carried sums", async () => {
   const { id } = await aFieldPartner(service);
   const person = publicId("fp", id);
   const loan = `PAY-${(loans += 1)}`;

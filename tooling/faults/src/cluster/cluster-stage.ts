@@ -13,6 +13,7 @@ import { importLoans, importRow } from "../traffic/import-traffic.ts";
 import { violationsIn } from "../invariants.ts";
 import { Model } from "../traffic/model.ts";
 import { MINT_AUTH } from "../stage/original.ts";
+import { assignCases } from "../stage/assign-cases.ts";
 import { OwnCluster } from "./own-cluster.ts";
 import { type OnClose, openInFolder, STAGE_SETTINGS } from "../stage/open.ts";
 import { type Random, seededRandom, seedOf } from "../traffic/seeded-random.ts";
@@ -111,8 +112,9 @@ async function setUp(seed: number, folder: string, onClose: OnClose): Promise<Om
     );
   }
   if (!isEnough()) throw new Error(`A worker node has fewer than ${LEAST_PER_NODE} of the ${lenders.length} lenders.`);
-  for (const { code } of lenders) await operator(settings, "case", "assign", code, doorsOf(code)[0]!, fieldPartnerId);
-  await assignDoors(cluster, fieldPartnerId);
+  for (const { code } of lenders) {
+    await assignCases(settings, code, [{ loans: doorsOf(code), holder: fieldPartnerId }]);
+  }
 
   return {
     random: seededRandom(seed),
@@ -199,20 +201,6 @@ async function aLender(
 
 function doorsOf(code: string): string[] {
   return Array.from({ length: DOORS }, (_, index) => `DOOR/${code}/${index}`);
-}
-
-/**
- * Assigns by SQL the cases that the field partner visits, except those that are assigned already. An operator could
- * only assign one case at a time.
- */
-async function assignDoors({ pool }: OwnCluster, fieldPartnerId: string): Promise<void> {
-  const { rows } = await pool.query<{ id: string }>("select id from field_partners.field_partner");
-  if (rows.length !== 1) throw new Error(`Expected one field partner, ${fieldPartnerId}; found ${rows.length}.`);
-  await pool.query(
-    `update cases.collection_case set status = 'assigned', assigned_field_partner_id = $1
-     where source_loan_number like 'DOOR/%' and assigned_field_partner_id is null`,
-    [rows[0]!.id],
-  );
 }
 
 function startTraffic(

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
+import { assignCases } from "./assign-cases.ts";
 import { Crew } from "../processes/crew.ts";
 import { importRow } from "../traffic/import-traffic.ts";
 import { OwnPostgres } from "../processes/own-postgres.ts";
@@ -72,7 +73,7 @@ async function fillBooks(given: Settings): Promise<Original> {
   ]);
   const lender = await registerLender(settings, twin);
   twin.connect({ serviceUrl: servers.urls[0]!, ...lender });
-  const { loans, smallLoans } = await importBooks(settings, postgres, twin, { doors: person.id, smallLoans: other.id });
+  const { loans, smallLoans } = await importBooks(settings, twin, { doors: person.id, smallLoans: other.id });
   await Promise.all([twin.close(), servers.killAll()]);
   await postgres.bringDown("SIGINT");
   const dataDir = join(folder, "original");
@@ -105,10 +106,9 @@ async function registerFieldPartner(settings: Settings, phone: string): Promise<
   return { id, accessToken: String(accessToken) };
 }
 
-/** Imports the loans and assigns cases. An operator can only assign one case at a time, so SQL assigns the others. */
+/** Imports the loans and assigns cases. */
 async function importBooks(
   settings: Settings,
-  postgres: OwnPostgres,
   twin: LenderTwin,
   holders: { readonly doors: string; readonly smallLoans: string },
 ): Promise<Pick<Original, "loans" | "smallLoans">> {
@@ -121,13 +121,9 @@ async function importBooks(
   ];
   const { status, rawBody } = await twin.importCases(rows, { atomic: true });
   if (status !== 200) throw new Error(`The import of the loans failed: ${rawBody}`);
-  await operator(settings, "case", "assign", LENDER, doors[0]!, holders.doors);
-  await operator(settings, "case", "assign", LENDER, smallLoans[0]!, holders.smallLoans);
-  await postgres.pool.query(
-    `update cases.collection_case one set status = 'assigned', assigned_field_partner_id = first.assigned_field_partner_id
-     from cases.collection_case first
-     where first.source_loan_number in ('DOOR/0', 'SMALL/0') and one.assigned_field_partner_id is null
-       and split_part(one.source_loan_number, '/', 1) = split_part(first.source_loan_number, '/', 1)`,
-  );
+  await assignCases(settings, LENDER, [
+    { loans: doors, holder: holders.doors },
+    { loans: smallLoans, holder: holders.smallLoans },
+  ]);
   return { loans, smallLoans };
 }

@@ -20,6 +20,7 @@ export async function shownHistory(em: EntityManager, lender: Lender, history: P
     caseId: publicId("case", booking.caseId),
     cycle: booking.cycle,
     reference: booking.reference,
+    partOf: booking.partOf,
     amount: decimal(booking.amountMinor),
     currency,
     remaining: {
@@ -67,6 +68,7 @@ export function historyText(shown: Awaited<ReturnType<typeof shownHistory>>, tim
     `Payment ${shown.reference} of ${shown.amount} ${currency} on ${shown.sourceLoanNumber}, cycle ${shown.cycle}`,
     `  Paid         ${moment(shown.paidAt)}, by ${shown.mode}`,
     `  Recorded     ${moment(shown.recordedAt)}`,
+    ...(shown.partOf === null ? [] : [`  Part of      ${shown.partOf}`]),
     `  Remaining    ${remaining.amount} ${currency}: ${remaining.applied} applied, ${remaining.excess} excess`,
     `  Attribution  ${shown.attribution}${fieldPartner ? `, ${fieldPartner.displayName} (${fieldPartner.id})` : ""}`,
     section(

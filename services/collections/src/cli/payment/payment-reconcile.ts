@@ -22,6 +22,7 @@ import { inspectPayments } from "../../payment-file/inspect-payments.ts";
 import { PAYMENT_COLUMNS, type PaymentField } from "../../payment-file/payment-columns.ts";
 import { paymentRowsOf, type PaymentReading } from "../../payment-file/payment-rows.ts";
 import { writeRejectedPayments } from "../../payment-file/rejected-payments.ts";
+import { type PaymentsInParts, paymentsInParts, summedParts } from "../../payment-file/summed-parts.ts";
 import { columnsText } from "../case/case-import-words.ts";
 import { startProgress } from "../case/import-progress.ts";
 import { counted } from "../terminal/counted.ts";
@@ -41,6 +42,7 @@ interface ReconcileOptions {
   separator?: string;
   dateOrder: DateOrder;
   paidTime?: string;
+  parts: number[];
   confirmMissing?: true;
   amountIsMajorUnits: number[];
   reason?: string;
@@ -85,6 +87,12 @@ export function addReconcileCommand(command: Command): void {
         .default("dmy"),
     )
     .option("--paid-time <time>", "the local time of payments whose cell has only a date, such as 12:00", readTimeOfDay)
+    .option(
+      "--parts <line>",
+      "compare the sum of all lines with the loan and reference of this line, because they are parts of one payment; may be repeated",
+      readLine,
+      [],
+    )
     .option("--confirm-missing", "book the payments that only the file has, after a question")
     .option(
       "--amount-is-major-units <line>",
@@ -102,12 +110,15 @@ The file has the columns loan, reference and amount, and may have paidAt and mod
 UTR, Amount Paid and Payment Date. The result is stored, and running the same file again shows which differences are gone. No
 payment is changed, except with --confirm-missing: then the payments that only the file has are booked like confirmations of the
 lender, with the mode of the file, or other. A payment without a time is not booked, and neither is one that is probably booked
-under another reference or on another loan. Rejected rows are written to a file beside the given one. You may interrupt the command: running it
-again is harmless. If there are differences or rejected rows, the exit code is 6.
+under another reference or on another loan. Several lines with one loan and reference and different amounts are rejected as
+PARTS_NOT_CLEAR: if they are parts of one payment, name one of them with --parts; otherwise give each its own reference in the file.
+Rejected rows are written to a file beside the given one. You may interrupt the command: running it again is harmless. If there are
+differences or rejected rows, the exit code is 6.
 
 Examples:
   pnpm collections payment reconcile day.csv --lender ACME --day 2026-11-21
   pnpm collections payment reconcile day.csv --lender ACME --from "2026-11-21 00:00" --to "2026-11-21 12:00" --json
+  pnpm collections payment reconcile day.csv --lender ACME --day 2026-11-21 --parts 17 --parts 40
   pnpm collections payment reconcile day.csv --lender ACME --day 2026-11-21 --confirm-missing --reason "lost by the gateway"`,
     )
     .action((path: string, options: ReconcileOptions) => run(path, options));
@@ -126,7 +137,8 @@ async function run(path: string, options: ReconcileOptions): Promise<void> {
     if (!process.argv.includes("--json")) tell(columnsText(file, columns));
     const reading = { columns, lender, dateOrder, paidTime };
     const { hasOnlyDates } = await inspectPayments(file, reading);
-    const compared = { operator, lender, runId: newId(), file };
+    const parts = await paymentsInParts(file, reading, options.parts);
+    const compared = { operator, lender, runId: newId(), file, parts };
     const result = await compare(compared, { ...reading, hasOnlyDates }, window);
     const { onlyYours } = result.run.totals.lists;
     if (!options.confirmMissing || onlyYours === 0) return finish(lender, result);
@@ -159,9 +171,10 @@ interface Compared {
   readonly lender: Lender;
   readonly runId: string;
   readonly file: CaseFile;
+  readonly parts: PaymentsInParts;
 }
 
-async function compare({ operator, lender, runId, file }: Compared, reading: PaymentReading, window: Span) {
+async function compare({ operator, lender, runId, file, parts }: Compared, reading: PaymentReading, window: Span) {
   const request = {
     lender,
     runId,
@@ -172,7 +185,7 @@ async function compare({ operator, lender, runId, file }: Compared, reading: Pay
   };
   await afterOthers(lender, async () => {
     const progress = startProgress(file.rows, 0);
-    const rows = paymentRowsOf(file, reading);
+    const rows = summedParts(paymentRowsOf(file, reading), parts);
     await reconcile(operator.em(), { ...request, rows, onProgress: progress.show }).finally(progress.end);
   });
   const run = { lenderId: lender.id, runId };
@@ -212,7 +225,7 @@ function resultText(lender: Lender, result: Result): string {
 async function confirmAfterQuestion(
   { operator, lender, runId, file }: Compared,
   result: Result,
-  { amountIsMajorUnits, reason, yes }: ReconcileOptions,
+  { amountIsMajorUnits, parts, reason, yes }: ReconcileOptions,
 ): Promise<void> {
   const { digest, totals } = result.run;
   const { onlyYours } = totals.lists;
@@ -234,6 +247,7 @@ async function confirmAfterQuestion(
           digest: digest?.toString("hex"),
           file: basename(file.path),
           sha256: file.sha256,
+          ...(parts.length > 0 && { parts }),
           ...data,
         },
       }),

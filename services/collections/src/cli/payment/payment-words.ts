@@ -111,6 +111,7 @@ async function shownConfirmation(em: EntityManager, booking: Booking, confirmed:
     caseId: publicId("case", booking.caseId),
     sourceLoanNumber: booking.sourceLoanNumber,
     reference: booking.reference,
+    partOf: booking.partOf,
     amount: toDecimal(booking.amountMinor, currency),
     currency,
     wasBooked: confirmed === undefined,
@@ -136,7 +137,8 @@ export function reversalText(shown: Awaited<ReturnType<typeof shownReversal>>, t
 export function moveText(shown: Awaited<ReturnType<typeof shownMove>>, timeZone: string): string {
   const { to } = shown;
   const { effects } = to;
-  const head = `Payment ${to.reference} of ${to.amount} ${to.currency} on ${to.sourceLoanNumber}`;
+  const part = to.partOf === null ? "" : `, a part of ${to.partOf}`;
+  const head = `Payment ${to.reference} of ${to.amount} ${to.currency} on ${to.sourceLoanNumber}${part}`;
   const confirmed = effects
     ? facts([
         ["Outstanding", arrow(effects.outstanding, to.currency)],

@@ -57,6 +57,8 @@ export function reconciliationText({ code, timeZone }: Lender, { run, difference
     ...(finding ? ["", minorUnitsText(finding)] : []),
     ...misreadDates(run, differences.outsideWindow, timeZone),
     ...ownPayments(differences),
+    ...restsOf(differences),
+    ...partsNotClear(run, differences),
     ...(gone === null ? [] : ["", goneText(gone)]),
     "",
     `Stored as ${publicId("rec", run.id)}.`,
@@ -101,6 +103,35 @@ function ownPayments(differences: Reconciliation["differences"]): string[] {
       "its own, the lender confirms it by this call:",
     ...calls,
     ...more(rows.length - calls.length),
+  ];
+}
+
+/** Describes how a booking that is too low is completed. */
+function restsOf({ amountDiffers }: Reconciliation["differences"]): string[] {
+  const isTooLow = amountDiffers.some(
+    ({ rowMinor, rowCurrency, bookedMinor, reversedMinor, bookedCurrency }) =>
+      rowCurrency === bookedCurrency && rowMinor! > bookedMinor! - reversedMinor!,
+  );
+  if (!isTooLow) return [];
+  return [
+    "",
+    "If a booking in amountDiffers is too low, the lender confirms the rest under another reference, with the booked reference in partOf.",
+  ];
+}
+
+/** Names the option for lines that may be parts of one payment. A run of the API has no lines. */
+function partsNotClear({ fileName }: ReconciliationRun, { rejected }: Reconciliation["differences"]): string[] {
+  const unclear = inOrder(rejected).filter(({ faults }) => faults.some(({ code }) => code === "PARTS_NOT_CLEAR"));
+  if (fileName === null || unclear.length === 0) return [];
+  const payments = [...Map.groupBy(unclear, ({ loan, reference }) => JSON.stringify([loan, reference])).values()];
+  const options = payments.slice(0, SHOWN_IN_TEXT).map(([first]) => `--parts ${first!.position}`);
+  return [
+    "",
+    `PARTS_NOT_CLEAR: ${counted(payments.length, "payment")} with several lines and different amounts. If the lines of a payment are its ` +
+      "parts, run the command again with one of them, and it compares their sum. If they are payments of their own, give each its own " +
+      "reference in the file.",
+    `  ${options.join(" ")}`,
+    ...more(payments.length - options.length),
   ];
 }
 
