@@ -199,7 +199,7 @@ export class CollectionsClient {
 
   /** Returns a stored reconciliation by its `runId`. It is kept for 90 days. */
   getReconciliation(runId: string, options?: CallOptions): Promise<Reconciliation> {
-    return this.#get(`${API}/payments/reconciliations/${segment(runId)}`, options);
+    return this.#get(`${API}/payments/reconcile/${segment(runId)}`, options);
   }
 
   /** Returns one page of your stored reconciliations, the latest first. `cursor` is the `nextCursor` of the previous page. */
@@ -207,7 +207,7 @@ export class CollectionsClient {
     { cursor }: { readonly cursor?: string | undefined } = {},
     options?: CallOptions,
   ): Promise<ReconciliationPage> {
-    return this.#get(`${API}/payments/reconciliations${queryOf({ cursor })}`, options);
+    return this.#get(`${API}/payments/reconcile${queryOf({ cursor })}`, options);
   }
 
   /** Makes the service send a signed ping to your callback, and reports how it went. */

@@ -166,9 +166,9 @@ export class LenderClient {
     return this.call<Body>("POST", RECONCILE_PATH, request);
   }
 
-  /** GET payments/reconciliations/{runId}: an earlier answer of `reconcile`. */
+  /** GET payments/reconcile/{runId}: an earlier answer of `reconcile`. */
   getReconciliation<Body = Record<string, unknown>>(runId: string): Promise<Answer<Body>> {
-    return this.call<Body>("GET", `/api/v1/partner/payments/reconciliations/${encodeURIComponent(runId)}`);
+    return this.call<Body>("GET", `/api/v1/partner/payments/reconcile/${encodeURIComponent(runId)}`);
   }
 
   /** POST webhooks/test: our callback receives a signed ping before this resolves. */

@@ -61,7 +61,7 @@ describe("reconcileDay", () => {
       "POST /payments/reconcile",
       "POST /cases/LN-1/payments/confirm",
       "POST /payments/reconcile",
-      "GET /payments/reconciliations/rec_1",
+      "GET /payments/reconcile/rec_1",
     ]);
     expect(service.requests[1]!.rawBody).toBe(aPayment("B").body);
   });

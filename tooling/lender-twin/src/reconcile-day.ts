@@ -78,7 +78,7 @@ export async function reconcileDay(
   const first = await compare();
   const confirmed = await confirmMissing(client, own, first, patience);
   const { runId } = confirmed.length === 0 ? first : await compare();
-  const last = runIn(`GET payments/reconciliations/${runId}`, await client.getReconciliation(runId));
+  const last = runIn(`GET payments/reconcile/${runId}`, await client.getReconciliation(runId));
   return { first, confirmed, last };
 }
 

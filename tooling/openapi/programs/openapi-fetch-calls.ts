@@ -33,9 +33,9 @@ async function makeEveryCall(): Promise<void> {
   const { paidAt, mode: _, ...paid } = payment;
   const body = { from: "2020-01-01T00:00:00Z", to: "2020-01-02T00:00:00Z", rows: [{ loan, ...paid, paidAt }] };
   const { runId } = done(await client.POST("/api/v1/partner/payments/reconcile", { body }));
-  done(await client.GET("/api/v1/partner/payments/reconciliations"));
+  done(await client.GET("/api/v1/partner/payments/reconcile"));
   const run = { params: { path: { runId } } };
-  done(await client.GET("/api/v1/partner/payments/reconciliations/{runId}", run));
+  done(await client.GET("/api/v1/partner/payments/reconcile/{runId}", run));
 
   const request = { method: "GET", path: "/api/v1/partner/health", timestamp: String(Date.now()), signature: "00" };
   done(await client.POST("/api/v1/partner/debug/signature", { body: { ...request, body: "" } }));

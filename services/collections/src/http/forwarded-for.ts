@@ -1,10 +1,7 @@
 import type { NextFunction, Request, Response } from "express";
 import { isIP } from "node:net";
 import type { Logger } from "pino";
-
-/** The headers in which a proxy names the client. */
-export const PROXY_HEADERS = ["x-forwarded-for", "forwarded"] as const;
-export type ProxyHeader = (typeof PROXY_HEADERS)[number];
+import type { ProxyHeader } from "../settings/proxy-header.ts";
 
 const MOST_LOGGED = 100;
 

@@ -3,7 +3,6 @@ import { type AllowList, InvalidAllowListError, parseAllowList } from "@collecti
 import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
 import { isIP } from "node:net";
 import { z } from "zod";
-import { PROXY_HEADERS, type ProxyHeader } from "../http/forwarded-for.ts";
 import { type AnchorPlace, anchorPlace, ledgerAnchor } from "./anchor-settings.ts";
 import {
   missingForOtp,
@@ -16,6 +15,7 @@ import {
   whatsappNumberId,
   whatsappTemplate,
 } from "./otp-settings.ts";
+import { PROXY_HEADERS, type ProxyHeader } from "./proxy-header.ts";
 import { parseRateLimits, type RateLimits } from "./rate-limits.ts";
 
 /** The separate address at which metrics are served. */

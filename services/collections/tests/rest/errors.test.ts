@@ -103,7 +103,7 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   ROUTE_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/nothing"),
   LOAN_NOT_FOUND: () => other.getCase("LN-1"),
   DELIVERY_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/webhooks/deliveries/evt_1"),
-  RECONCILIATION_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/payments/reconciliations/rec_1"),
+  RECONCILIATION_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/payments/reconcile/rec_1"),
   REPLAY_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/webhooks/replays/replay_1"),
   METHOD_NOT_ALLOWED: () => lender.call("POST", "/api/v1/partner/health"),
   UNSUPPORTED_MEDIA_TYPE: () => confirm({}, { contentType: "text/plain" }),

@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const DAY = { from: "2026-11-20T18:30:00Z", to: "2026-11-21T18:30:00Z" };
 const NOON = "2026-11-21T06:30:00.000Z";
-const RUNS = "/api/v1/partner/payments/reconciliations";
+const RUNS = "/api/v1/partner/payments/reconcile";
 const BOOKINGS = 2_000;
 
 type TestLender = Awaited<ReturnType<typeof aLender>>;

@@ -461,7 +461,7 @@ test("rows in paise are named once, if nine of ten differing rows are exactly 10
     },
   ];
   expect(answer.warnings).toEqual(warnings);
-  const stored = await lender.call("GET", `/api/v1/partner/payments/reconciliations/${answer.runId}`);
+  const stored = await lender.call("GET", `/api/v1/partner/payments/reconcile/${answer.runId}`);
   expect(stored.body).toMatchObject({ warnings });
 
   const twoOthers = inPaise.map((row, index) => (index < 3 ? { ...row, amount: row.amount + 7 } : row));

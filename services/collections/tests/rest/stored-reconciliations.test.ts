@@ -50,7 +50,7 @@ async function aMatch(): Promise<void> {
 }
 
 describe("a stored run", () => {
-  const RUNS = "/api/v1/partner/payments/reconciliations";
+  const RUNS = "/api/v1/partner/payments/reconcile";
 
   test("is read later with the same answer as the call, and is listed, the latest run first", async () => {
     await lender.importCases([aRow("A")]);
@@ -257,7 +257,7 @@ describe("a later run of the same window", () => {
     });
     const third = await reconcile([MATCH, ...rows.slice(0, 1_500)]);
     expect(third).toMatchObject({ counts: { onlyYours: 1_500 }, previous: { goneCount: 2_500 } });
-    expect((await lender.call("GET", `/api/v1/partner/payments/reconciliations/${third.runId}`)).body).toEqual(third);
+    expect((await lender.call("GET", `/api/v1/partner/payments/reconcile/${third.runId}`)).body).toEqual(third);
   });
 
   test.each([

@@ -19,7 +19,7 @@ const RUN_ID: Parameter = {
 export const getReconciliation: SignedEndpoint = {
   name: "reconciliations-get",
   method: "GET",
-  path: "/api/v1/partner/payments/reconciliations/{runId}",
+  path: "/api/v1/partner/payments/reconcile/{runId}",
   operation: {
     id: "getReconciliation",
     tag: "Payments",

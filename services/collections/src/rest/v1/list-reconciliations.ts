@@ -38,7 +38,7 @@ const example = {
 export const listReconciliations: SignedEndpoint = {
   name: NAME,
   method: "GET",
-  path: "/api/v1/partner/payments/reconciliations",
+  path: "/api/v1/partner/payments/reconcile",
   operation: {
     id: "listReconciliations",
     tag: "Payments",
