@@ -18,6 +18,7 @@ test.each([
   ["pool", { connectionString: url }, "the option pool is not a Pool of pg; expected new Pool("],
   ["poolMax", "10", 'the option poolMax is "10"; expected a whole number from 1.'],
   ["connectionTimeoutMs", 0, "the option connectionTimeoutMs is 0; expected a whole number of milliseconds from 1."],
+  ["answerTimeoutMs", "12s", 'the option answerTimeoutMs is "12s"; expected a whole number of milliseconds from 1.'],
   ["shares", { payments: 10 }, "together fewer than poolMax."],
   ["shares", { payments: 0 }, 'the option shares is {"payments":0}; expected numbers of connections from 1 by name'],
 ])(

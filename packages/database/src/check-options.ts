@@ -23,11 +23,14 @@ export class InvalidDatabaseOptionError extends Error {
 export const DEFAULT_POOL_MAX = 10;
 
 const URLS = ["url", "directUrl", "runtimeUrl"] as const;
+const TIMEOUTS = ["connectionTimeoutMs", "answerTimeoutMs"] as const;
 const EXAMPLE_URL = "expected a URL such as postgres://app@localhost:5432/billing.";
 
 /** The options that `createDatabase` and `migrate` share. The caller may be JavaScript, so their types are unknown. */
 type SharedOptions = Readonly<
-  Partial<Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax" | "connectionTimeoutMs" | "shares", unknown>>
+  Partial<
+    Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax" | (typeof TIMEOUTS)[number] | "shares", unknown>
+  >
 >;
 
 /** Checks the options that were passed to `createDatabase` or `migrate`. `caller` is the name of that function. */
@@ -65,9 +68,11 @@ export function checkOptions(caller: string, options: object): void {
   if (given.poolMax !== undefined && !(Number.isSafeInteger(given.poolMax) && (given.poolMax as number) > 0)) {
     fail("poolMax", `is ${JSON.stringify(given.poolMax)}; expected a whole number from 1.`);
   }
-  const timeoutMs = given.connectionTimeoutMs;
-  if (timeoutMs !== undefined && !(Number.isSafeInteger(timeoutMs) && (timeoutMs as number) > 0)) {
-    fail("connectionTimeoutMs", `is ${JSON.stringify(timeoutMs)}; expected a whole number of milliseconds from 1.`);
+  for (const option of TIMEOUTS) {
+    const timeoutMs = given[option];
+    if (timeoutMs !== undefined && !(Number.isSafeInteger(timeoutMs) && (timeoutMs as number) > 0)) {
+      fail(option, `is ${JSON.stringify(timeoutMs)}; expected a whole number of milliseconds from 1.`);
+    }
   }
   if (given.shares !== undefined && !areShares(given.shares, given.poolMax as number | undefined)) {
     fail(

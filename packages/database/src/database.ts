@@ -13,7 +13,13 @@ import { failOnMissingRows } from "./sql/missing-rows.ts";
 import { NodeWatch } from "./transaction/node-watch.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./transaction/open-database.ts";
 import { oneByOne } from "./transaction/one-by-one.ts";
-import { CLIENT_TIMEOUT_MS, CONNECTION_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./transaction/pooler.ts";
+import {
+  ANSWER_TIMEOUT_MS,
+  CLIENT_TIMEOUT_MS,
+  CONNECTION_TIMEOUT_MS,
+  isPooled,
+  SERVER_TIMEOUTS_MS,
+} from "./transaction/pooler.ts";
 import { renamerOf } from "./schema-name.ts";
 import { createSignals } from "./transaction/signals.ts";
 import type { Statement } from "./sql/statement.ts";
@@ -44,6 +50,11 @@ export interface DatabaseOptions {
    * statement then fails as unavailable. Default: 5000.
    */
   connectionTimeoutMs?: number;
+  /**
+   * How long a statement waits for its answer before its connection is closed, in milliseconds. It includes the wait for a
+   * lock, at most ten seconds. Default: 12000.
+   */
+  answerTimeoutMs?: number;
   /**
    * Shares of `poolMax`, by name: how many connections only `em(name)` may use. `em()` uses the other connections. So work
    * of a share never waits for a connection that other work uses.
@@ -125,6 +136,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     signals,
     jobs: createJobs({ boss: startedBoss, em: () => database.em(), signals, onError }),
     sharesSessions: options.pool !== undefined || isPooled(url),
+    answerTimeoutMs: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     isBorrowed: options.pool !== undefined,
     schemas: new Map(schemas.map((schema) => [schema.renamedFrom ?? schema.name, schema])),
     rename,

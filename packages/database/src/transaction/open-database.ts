@@ -27,6 +27,8 @@ export interface OpenDatabase extends Database {
    * state.
    */
   readonly sharesSessions: boolean;
+  /** How long a statement waits for its answer, in milliseconds: the option of `createDatabase`. */
+  readonly answerTimeoutMs: number;
   /** Whether the pool belongs to a host. The clients of a host's pool may not support pipelining. */
   readonly isBorrowed: boolean;
   /** The schemas that were passed to `createDatabase`. The key is the original name of a schema, before `inSchema`. */

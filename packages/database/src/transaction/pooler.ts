@@ -23,7 +23,7 @@ export const SERVER_TIMEOUTS_MS = {
 export const CLIENT_TIMEOUT_MS = 35_000;
 
 /**
- * The time limit for the answer to a statement. It is longer than a statement of a request takes, including the wait for a
+ * The default of `answerTimeoutMs`, the time limit for the answer to a statement. It is longer than a statement of a request takes, including the wait for a
  * lock. It is the only way to detect a connection that no longer answers, as after a failover or a broken network.
  */
 export const ANSWER_TIMEOUT_MS = 12_000;

@@ -8,7 +8,7 @@ import { poolFor } from "./connection-shares.ts";
 import { hostClient } from "./host-client.ts";
 import { onMissingRows } from "../sql/missing-rows.ts";
 import { oneByOne } from "./one-by-one.ts";
-import { ANSWER_TIMEOUT_MS, LOCAL_TIMEOUTS, LOCK_TIMEOUT_ON_WORKERS } from "./pooler.ts";
+import { LOCAL_TIMEOUTS, LOCK_TIMEOUT_ON_WORKERS } from "./pooler.ts";
 import { CommitOutcomeUnknownError, isCommitOutcomeUnknown, isUnavailable } from "../sql/sql-state.ts";
 import { type ForeignStatement, type Statement, statementTypes } from "../sql/statement.ts";
 
@@ -16,7 +16,10 @@ export type { Tx } from "./open-transaction.ts";
 
 /** Options of a query. */
 export interface QueryOptions {
-  /** How long to wait for the answer before the connection is closed. Default: 12 s. Raise it for long background work. */
+  /**
+   * How long to wait for the answer before the connection is closed. Default: the option `answerTimeoutMs` of
+   * `createDatabase`. Raise it for long background work.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -57,7 +60,7 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
   const database = databaseOf(em);
   const { pool, isBorrowed } = database;
   if (database.distributed === undefined) await isDistributed(em);
-  const begin = beginOf(beginText, database).map((text) => ({ text, query_timeout: ANSWER_TIMEOUT_MS }));
+  const begin = beginOf(beginText, database).map((text) => ({ text, query_timeout: database.answerTimeoutMs }));
   const client = await poolFor(em, pool).connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
@@ -109,14 +112,14 @@ export async function query<Row>(
   on: EntityManager,
   statement: Statement,
   values: readonly unknown[],
-  { timeoutMs = ANSWER_TIMEOUT_MS }: QueryOptions = {},
+  { timeoutMs }: QueryOptions = {},
 ): Promise<Row[]> {
   const state = stateIn(on);
   const database = databaseOf(on);
   const { pool, distributed, nodes } = database;
   nodes?.check(values, state?.client);
   if (!state && distributed && mayWaitForLock(statement)) {
-    return transaction(on, (tx) => query(tx, statement, values, { timeoutMs }));
+    return transaction(on, (tx) => query(tx, statement, values, timeoutMs === undefined ? {} : { timeoutMs }));
   }
   const target = state ? openClient(state) : poolFor(on, pool);
   const result: QueryResult = await target.query(prepared(statement, values, database, timeoutMs));
@@ -235,8 +238,8 @@ export function runAfterCommit(tx: Tx, state: TxState): void {
 function prepared(
   { name, text, isForeign }: Statement & Partial<ForeignStatement>,
   values: readonly unknown[],
-  { sharesSessions, rename }: Pick<OpenDatabase, "sharesSessions" | "rename">,
-  timeoutMs = ANSWER_TIMEOUT_MS,
+  { sharesSessions, rename, answerTimeoutMs }: Pick<OpenDatabase, "sharesSessions" | "rename" | "answerTimeoutMs">,
+  timeoutMs = answerTimeoutMs,
 ): QueryConfig {
   const config = {
     text: isForeign ? text : rename(text),

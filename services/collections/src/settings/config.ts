@@ -55,6 +55,8 @@ export interface Config {
   webhookProbeIntervalMs: number;
   /** How long a query waits for a connection of the pool, and a new connection for the server. */
   databaseConnectionTimeoutMs: number;
+  /** How long a query waits for its answer. */
+  databaseAnswerTimeoutMs: number;
   /** How long a process that was asked to stop may take. */
   shutdownTimeoutMs: number;
   mintTimeoutMs: number;
@@ -192,6 +194,7 @@ const settings = z.object({
   WEBHOOK_SUSPEND_AFTER: wholeNumber({ from: 1, to: 1_000_000 }, "takes a count of failures, at least 1").default(20),
   WEBHOOK_PROBE_INTERVAL: timeout.default(15 * DURATION_UNITS_MS.m),
   DATABASE_CONNECTION_TIMEOUT: timeout.default(5_000),
+  DATABASE_ANSWER_TIMEOUT: timeout.default(12_000),
   SHUTDOWN_TIMEOUT: timeout.default(15_000),
   MINT_TIMEOUT: timeout.default(10_000),
   RATE_LIMITS: z
@@ -276,6 +279,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     webhookSuspendAfter: value.WEBHOOK_SUSPEND_AFTER,
     webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
     databaseConnectionTimeoutMs: value.DATABASE_CONNECTION_TIMEOUT,
+    databaseAnswerTimeoutMs: value.DATABASE_ANSWER_TIMEOUT,
     shutdownTimeoutMs: value.SHUTDOWN_TIMEOUT,
     mintTimeoutMs: value.MINT_TIMEOUT,
     rateLimits: value.RATE_LIMITS,

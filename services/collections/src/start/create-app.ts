@@ -42,6 +42,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     schemas,
     poolMax: POOL_MAX,
     connectionTimeoutMs: config.databaseConnectionTimeoutMs,
+    answerTimeoutMs: config.databaseAnswerTimeoutMs,
     shares: SHARES,
     applicationName: `collections-${config.role}`,
     works: config.role !== "server",

@@ -215,6 +215,7 @@ test("the defaults of all settings make a local sandbox", () => {
     webhookSuspendAfter: 20,
     webhookProbeIntervalMs: 900_000,
     databaseConnectionTimeoutMs: 5_000,
+    databaseAnswerTimeoutMs: 12_000,
     shutdownTimeoutMs: 15_000,
     mintTimeoutMs: 10_000,
     rateLimits: { confirm: 6_000, import: 60 },
