@@ -1,9 +1,8 @@
 import {
   type BookedPayment,
-  Comparison,
+  type Comparison,
   type ComparisonTotals,
   type FoundDifference,
-  hasParts,
   isIn,
   LeftoverSpool,
   type LeftoversOfLoan,
@@ -26,6 +25,8 @@ import { dayIn } from "@collections/local-time";
 export interface ComparingRules {
   readonly window: ReconciliationWindow;
   readonly timeZone: string;
+  /** Whether the lender has payments with parts. */
+  readonly isDivided: boolean;
   /** Is called with differences, which no later item changes. */
   readonly onFound: (differences: readonly FoundDifference[]) => void;
   /** Is called with the number of items that were compared. */
@@ -41,8 +42,12 @@ const MOST_OF_A_REFERENCE = 2_000;
  * Compares the rows and payments that a run has staged, in three steps: by loan and reference, by loan, and by reference
  * (decision 56). What a step leaves over is staged again, in the order of the next step.
  */
-export async function compareStaged(tx: Tx, key: RunKey, rules: ComparingRules): Promise<ComparisonTotals> {
-  const comparison = new Comparison(rules.window);
+export async function compareStaged(
+  tx: Tx,
+  key: RunKey,
+  comparison: Comparison,
+  rules: ComparingRules,
+): Promise<ComparisonTotals> {
   const leftovers = new LeftoverSpool(tx, key);
   const left = new ReferenceSpool(tx, key);
   await compareExactly(tx, key, { comparison, leftovers }, rules);
@@ -63,9 +68,8 @@ async function compareExactly(
   tx: Tx,
   key: RunKey,
   { comparison, leftovers }: Omit<Steps, "left">,
-  { onFound, onCompared }: ComparingRules,
+  { isDivided, onFound, onCompared }: ComparingRules,
 ): Promise<void> {
-  const isDivided = await hasParts(tx, key.lenderId);
   const take = () => {
     const taken = comparison.take();
     onFound(taken.differences);

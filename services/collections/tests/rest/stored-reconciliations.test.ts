@@ -159,9 +159,10 @@ describe("confirming the missing payments of a run", () => {
 describe("a lender that has compared a lot", () => {
   /** Changes what the lender's runs have cost. */
   async function setCost(column: "compared" | "stored", count: number): Promise<void> {
+    const table = column === "compared" ? "reconciliation_cost" : "reconciliation_run";
     await withoutTriggers(service.app.database.pool, (client) =>
       client.query(
-        `update ledger.reconciliation_run r set ${column} = $2 from lenders.lender l
+        `update ledger.${table} r set ${column} = $2 from lenders.lender l
          where l.id = r.lender_id and l.code = $1`,
         [lender.code, count],
       ),
@@ -169,7 +170,8 @@ describe("a lender that has compared a lot", () => {
   }
 
   test("waits until a minute has passed since its runs", async () => {
-    const { path, body } = { path: "/api/v1/partner/payments/reconcile", body: { ...DAY, rows: [] } };
+    const row = reported("A", "utr_1", 10);
+    const { path, body } = { path: "/api/v1/partner/payments/reconcile", body: { ...DAY, rows: [row] } };
     expect(await lender.call("POST", path, body)).toMatchObject({ status: 200 });
     await setCost("compared", 200_000);
     const refused = await lender.call<{ code: string }>("POST", path, body);
