@@ -23,7 +23,7 @@ export interface PaymentsPage {
   readonly alone: readonly BookedPayment[];
 }
 
-const PAYMENTS_A_PAGE = 5_000;
+const PAYMENTS_A_PAGE = 2_000;
 
 /**
  * Reads the bookings that were paid in a window, or within a day before or after it, page by page in the order of their ids. A
@@ -43,8 +43,6 @@ export async function* paymentsOfWindow(
   { staged, hasParts }: { readonly staged: StagedKeys; readonly hasParts: boolean },
 ): AsyncGenerator<PaymentsPage> {
   const { from, to } = aDayAround(window);
-  // A part counts with its payment, also if neither belongs to a row.
-  const isAlone = (payment: BookedPayment) => !hasParts && !staged.mayBeCompared(payment);
   let after = firstIdOfWindow(window);
   for (;;) {
     const [last] = await query<{ id: string }>(tx, selectPageEnd, [run.lenderId, after, PAYMENTS_A_PAGE - 1]);
@@ -56,16 +54,15 @@ export async function* paymentsOfWindow(
       contested.map(({ bookingId }) => bookingId),
     );
     const values = [run.lenderId, run.runId, range.after, range.end, from.toISOString(), to.toISOString()];
-    let alone: BookedPayment[] = [];
+    const alone: BookedPayment[] = [];
+    // A part counts with its payment, also if neither belongs to a row. So all payments are compared if there are parts.
     if (hasParts || !staged.isComplete) await query(tx, insertUnmatched, values);
     else {
-      const unmatched = await query<BookedPayment>(tx, selectUnmatched, values);
-      alone = unmatched.filter(isAlone);
-      stageBooked(
-        tx,
-        run,
-        unmatched.filter((payment) => !isAlone(payment)),
-      );
+      const compared: BookedPayment[] = [];
+      for (const payment of await query<BookedPayment>(tx, selectUnmatched, values)) {
+        (staged.mayBeCompared(payment) ? compared : alone).push(payment);
+      }
+      stageBooked(tx, run, compared);
     }
     // The row of a contested match is staged only now, because `contestedMatches` looks for staged rows.
     stageRows(

@@ -27,8 +27,8 @@ export interface ComparingRules {
   readonly timeZone: string;
   /** Whether the lender has payments with parts. */
   readonly isDivided: boolean;
-  /** Is called with differences, which no later item changes. */
-  readonly onFound: (differences: readonly FoundDifference[]) => void;
+  /** Is called with differences, which no later item changes. The comparison goes on when it has ended. */
+  readonly onFound: (differences: readonly FoundDifference[]) => Promise<void>;
   /** Is called with the number of items that were compared. */
   readonly onCompared: (items: number) => void;
 }
@@ -70,9 +70,9 @@ async function compareExactly(
   { comparison, leftovers }: Omit<Steps, "left">,
   { isDivided, onFound, onCompared }: ComparingRules,
 ): Promise<void> {
-  const take = () => {
+  const take = async () => {
     const taken = comparison.take();
-    onFound(taken.differences);
+    await onFound(taken.differences);
     leftovers.add(taken.leftovers);
   };
   for await (const items of stagedItems(tx, key)) {
@@ -83,10 +83,10 @@ async function compareExactly(
       const isWhole = "payment" in item && divided.has(item.payment.bookingId);
       comparison.add(isWhole ? { ...item, hasParts: true } : item);
     }
-    take();
+    await take();
   }
   comparison.end();
-  take();
+  await take();
 }
 
 async function compareByLoan(
@@ -96,7 +96,7 @@ async function compareByLoan(
   const rules: PairingRules = { window, dayOf: (at) => dayIn(timeZone, at) };
   for await (const loans of leftovers.byLoan(window)) {
     const results = loans.map((loan) => (loan.isOverLimit ? overLimit(loan) : pairOnLoan(loan, rules)));
-    onFound(results.flatMap(({ differences }) => differences));
+    await onFound(results.flatMap(({ differences }) => differences));
     for (const { matched, ours } of results) comparison.correct(matched, ours);
     left.add(
       results.flatMap(({ rows }) => rows),
@@ -146,7 +146,7 @@ async function compareByReference(
         ...inWindow.map((payment): FoundDifference => ({ list: "onlyOurs", row: null, payment })),
       ];
     });
-    onFound(differences);
+    await onFound(differences);
   };
   for await (const items of left.byReference()) {
     for (const item of items) {

@@ -30,6 +30,7 @@ import {
 } from "@collections/bookings";
 import { type EntityManager, isUniqueViolation, newId, transaction, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { compareStaged } from "./compare-staged.ts";
 import type { CheckedPaymentRow, FaultyPaymentRow } from "./payment-row.ts";
 import { stagePage } from "./stage-page.ts";
@@ -50,6 +51,11 @@ export const MAX_RECONCILED_ROWS = 10_000;
  * const isTooLong = to.getTime() - from.getTime() > MAX_WINDOW_DAYS * 86_400_000;
  */
 export const MAX_WINDOW_DAYS = 32;
+
+/** How many differences are stored before the event loop may run other work, such as confirmations of other lenders. */
+const DIFFERENCES_AT_A_TIME = 500;
+/** How many differences of a stored run are read by one query. */
+const DIFFERENCES_A_PAGE = 1_000;
 
 /** A lender's list of payments to compare with the bookings. */
 export interface ReconcileRequest {
@@ -146,7 +152,7 @@ export async function reconciliationOf(
   const lists: [DifferenceList, readonly ReconciliationDifference[]][] = [];
   for (const list of DIFFERENCE_LISTS) {
     const isEmpty = run.totals.lists[list] === 0;
-    lists.push([list, isEmpty ? [] : await differencesOf(em, key, list, { limit: mostPerList })]);
+    lists.push([list, isEmpty ? [] : await firstDifferences(em, key, list, mostPerList)]);
   }
   const gone = run.previousRunId === null ? null : await goneDifferences(em, key, mostPerList);
   return {
@@ -154,6 +160,23 @@ export async function reconciliationOf(
     differences: Object.fromEntries(lists) as Reconciliation["differences"],
     gone: gone && { count: run.totals.gone, differences: gone },
   };
+}
+
+/** Reads the first differences of a list page by page, so that other work of the event loop runs between the pages. */
+async function firstDifferences(
+  em: EntityManager,
+  key: RunKey,
+  list: DifferenceList,
+  most: number,
+): Promise<ReconciliationDifference[]> {
+  const first: ReconciliationDifference[] = [];
+  for (;;) {
+    const limit = Math.min(most - first.length, DIFFERENCES_A_PAGE);
+    const page = await differencesOf(em, key, list, { after: first.at(-1)?.place, limit });
+    first.push(...page);
+    if (page.length < limit || first.length >= most) return first;
+    await nextTurn();
+  }
 }
 
 /** What a run has read and compared so far. */
@@ -171,9 +194,13 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest, cost: Cos
   const hasEarlier = (await lastRunOf(tx, key.lenderId, window)) !== undefined;
   const found = new FoundMarks(tx, key, hasEarlier);
   const store = new DifferenceStore(tx, key, { mostPerList, isFile: fileName !== null });
-  const onFound = (differences: readonly FoundDifference[]) => {
-    store.add(differences);
-    found.add(differences);
+  const onFound = async (differences: readonly FoundDifference[]) => {
+    for (let first = 0; first < differences.length; first += DIFFERENCES_AT_A_TIME) {
+      const some = differences.slice(first, first + DIFFERENCES_AT_A_TIME);
+      store.add(some);
+      found.add(some);
+      await nextTurn();
+    }
   };
   const onRejected = (rejected: readonly FaultyPaymentRow[]) => {
     store.addRejected(rejected);
@@ -186,7 +213,7 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest, cost: Cos
   await stageAllRows(tx, key, request, { comparison, staged, isDivided, onRejected, onCompared });
   for await (const { read, contested, alone } of paymentsOfWindow(tx, key, window, { staged, hasParts: isDivided })) {
     comparison.removeMatched(contested.map(({ row }) => row));
-    onFound(comparison.addAlone(alone));
+    await onFound(comparison.addAlone(alone));
     onCompared(read + alone.length);
   }
   const rules = { window, timeZone: lender.timeZone, isDivided, onFound, onCompared };

@@ -262,6 +262,16 @@ describe("a later run of the same window", () => {
     expect((await lender.call("GET", `/api/v1/partner/payments/reconciliations/${third.runId}`)).body).toEqual(third);
   });
 
+  test("of 10,000 differing rows has the differences of the first", async () => {
+    await aMatch();
+    await addBookings(service, lender, 9_999);
+    const rows = [MATCH, ...Array.from({ length: 9_999 }, (_, index) => reported("A", `sql-${index + 1}`, 2))];
+    const first = await reconcile(rows);
+    const counts = { matched: 1, amountDiffers: 9_999, onlyOurs: 0, onlyYours: 0 };
+    expect(first).toMatchObject({ counts, previous: null });
+    expect(await reconcile(rows)).toMatchObject({ counts, previous: { runId: first.runId, goneCount: 0, gone: [] } });
+  });
+
   test.each([
     ["has no loan in common", [reported("MATCH-2", "utr", 1)]],
     ["matched nothing", [reported("MATCH", "wrong", 2)]],
